@@ -1,0 +1,20 @@
+"""rankgate, the merge gate for retrieval: a run, a gold set and a baseline in; pass, warn or fail out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__version__ = "0.1.0"
+
+__all__ = ["Recorded", "__version__", "record"]
+
+_HOMES = {"record": "rankgate.recording", "Recorded": "rankgate.recording"}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names load on first use, so that `import rankgate` costs nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rankgate' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,169 @@
+"""A baseline in a directory: `manifest.json` and the compressed run that it names.
+
+The run file carries its own digest in its name and is written first; replacing the manifest is the one step that makes
+it the baseline. Killed at any byte, the directory holds the old baseline or the new one, whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rankgate import __version__
+from rankgate.errors import bad_input
+from rankgate.files import write_atomic
+from rankgate.metrics.base import Need
+from rankgate.model import Ranking
+from rankgate.readers.base import Run
+from rankgate.readers.formats import read_run
+
+SCHEMA_VERSION = 1
+DEFAULT_DEPTH = 100
+MANIFEST = "manifest.json"
+
+
+class GoldMark(msgspec.Struct, frozen=True, kw_only=True):
+    """The gold set at the time of acceptance."""
+
+    path: str
+    queries: int
+    fingerprint: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is stored, how deep, and where it came from."""
+
+    schema_version: int = SCHEMA_VERSION
+    run: str
+    sha256: str
+    depth: int
+    queries: int
+    kept: list[str]
+    accepted: str
+    source: str
+    provenance: Mapping[str, Any]
+    gold: GoldMark | None
+    rankgate: str = __version__
+
+
+class DirectoryStore(msgspec.Struct, frozen=True):
+    """The default store: a directory, usually in the repository."""
+
+    path: str
+
+    @property
+    def spec(self) -> str:
+        """The directory's path."""
+        return self.path
+
+    def manifest(self) -> Manifest | None:
+        """The manifest; None where the directory does not exist or is empty.
+
+        Raises:
+            RankgateError: damaged, or of a newer schema.
+        """
+        file = Path(self.path) / MANIFEST
+        if not file.exists():
+            if Path(self.path).exists() and any(Path(self.path).iterdir()):
+                raise bad_input(f"is no baseline: it has no {MANIFEST}", file=self.path)
+            return None
+        try:
+            data = file.read_bytes()
+            version = msgspec.json.decode(data, type=_Version).schema_version
+            if version > SCHEMA_VERSION:
+                raise bad_input(
+                    f"baseline schema {version} is newer than this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate",
+                    file=file.as_posix(),
+                )
+            return msgspec.json.decode(data, type=Manifest)
+        except OSError as error:
+            raise bad_input(f"cannot be read: {error.strerror}", file=file.as_posix()) from error
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise bad_input(f"damaged baseline manifest: {error}; {RESTORE}", file=file.as_posix()) from error
+
+    def open(self, needs: frozenset[Need], *, deepest: int = 0) -> Run | None:
+        """The accepted run, its digest checked.
+
+        Raises:
+            RankgateError: damaged, of a newer schema, or stored less deep than `deepest`.
+        """
+        manifest = self.manifest()
+        if manifest is None:
+            return None
+        if deepest > manifest.depth:
+            raise bad_input(
+                f"the gates read ranks down to {deepest}, this baseline was stored to {manifest.depth}; "
+                f"accept its run again with --depth {deepest}",
+                file=self.path,
+            )
+        file = Path(self.path) / manifest.run
+        if Path(manifest.run).name != manifest.run or not file.is_file():
+            raise bad_input(f"damaged baseline: the run {manifest.run!r} is not there; {RESTORE}", file=self.path)
+        if hashlib.sha256(file.read_bytes()).hexdigest() != manifest.sha256:
+            raise bad_input(f"damaged baseline: its digest is not the manifest's; {RESTORE}", file=file.as_posix())
+        run = read_run(file.as_posix(), "jsonl", needs=needs)
+        about = {"accepted": manifest.accepted, **manifest.provenance}
+        return Run(
+            name=self.path, format="baseline", rankings=run.rankings, provenance=about, depth=manifest.depth
+        )
+
+    def accept(
+        self,
+        rankings: Iterable[Ranking],
+        *,
+        source: str,
+        provenance: Mapping[str, Any],
+        gold: GoldMark | None,
+        date: str,
+        depth: int = DEFAULT_DEPTH,
+    ) -> Manifest:
+        """Store a run as the accepted baseline and return its manifest.
+
+        Ids are kept to `depth`, latencies where the run has them, nothing else. The same run gives the same bytes.
+
+        Raises:
+            RankgateError: the run is malformed, or the directory cannot be written or holds something else.
+        """
+        before = self.manifest()
+        encode = msgspec.json.Encoder().encode
+        lines: list[bytes] = []
+        kept: set[str] = set()
+        for ranking in rankings:
+            entry: dict[str, Any] = {"query_id": ranking.query_id, "retrieved": ranking.ids[:depth]}
+            if ranking.latency_ms:
+                entry["latency_ms"] = ranking.latency_ms
+                kept.add("latency_ms")
+            lines.append(encode(entry) + b"\n")
+        if not lines:
+            raise bad_input("the run has no query; nothing to accept", file=source)
+        data = gzip.compress(b"".join(lines), mtime=0)
+        digest = hashlib.sha256(data).hexdigest()
+        manifest = Manifest(
+            run=f"run-{digest[:12]}.jsonl.gz",
+            sha256=digest,
+            depth=depth,
+            queries=len(lines),
+            kept=sorted(kept),
+            accepted=date,
+            source=source,
+            provenance=provenance,
+            gold=gold,
+        )
+        write_atomic(Path(self.path) / manifest.run, data)
+        text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+        write_atomic(Path(self.path) / MANIFEST, text + b"\n")
+        if before is not None and before.run != manifest.run:
+            (Path(self.path) / before.run).unlink(missing_ok=True)
+        return manifest
+
+
+RESTORE = "restore it from version control or accept a run again"
+
+
+class _Version(msgspec.Struct):
+    schema_version: int

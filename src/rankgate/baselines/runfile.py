@@ -1,0 +1,30 @@
+"""Any run file as a baseline: nothing was cut, nothing was accepted; it is simply the other side."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rankgate.metrics.base import Need
+from rankgate.readers.base import Run
+from rankgate.readers.formats import read_run
+
+
+class RunFileStore(msgspec.Struct, frozen=True):
+    """A run file of any known format."""
+
+    path: str
+    format: str | None = None
+
+    @property
+    def spec(self) -> str:
+        """The file's path."""
+        return self.path
+
+    def open(self, needs: frozenset[Need], *, deepest: int = 0) -> Run:
+        """The run; its lists are whole, so that any cut-off can be read.
+
+        Raises:
+            RankgateError: unreadable or of no known format.
+        """
+        del deepest
+        return read_run(self.path, self.format, needs=needs)

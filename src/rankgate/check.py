@@ -1,0 +1,47 @@
+"""The whole story: criteria, gold, run and baseline in; a report with a verdict out."""
+
+from __future__ import annotations
+
+from rankgate.compose import Side, compose
+from rankgate.criteria import load_criteria
+from rankgate.gates import decide
+from rankgate.inputs import Inputs, baseline_of, deepest_cutoff, gold_of, run_of
+from rankgate.metrics.base import Need
+from rankgate.movements import leading_metric, movements
+from rankgate.report import Report
+from rankgate.scoring import refuse_strangers, score
+from rankgate.segments import by_tag
+
+
+def check(inputs: Inputs) -> Report:
+    """Judge a run.
+
+    The baseline is a run too: both are scored today, with today's gold and metrics, on one code path.
+
+    Raises:
+        RankgateError: it cannot be judged; carries every problem of the input at fault.
+    """
+    criteria = load_criteria(inputs.criteria)
+    metrics = criteria.metrics()
+    needs = frozenset[Need]().union(*(metric.needs for metric in metrics))
+    gold = gold_of(inputs.gold, criteria)
+
+    baseline = None
+    deepest = deepest_cutoff(metrics, gold, criteria.default_k)
+    accepted = baseline_of(inputs.baseline, criteria, needs, deepest=deepest)
+    depth = accepted.depth if accepted else None
+    if accepted:
+        scores = score(gold, accepted.rankings, metrics, depth=depth, default_k=criteria.default_k, keep_matched=True)
+        baseline = Side(accepted, scores)
+
+    run = run_of(inputs.run, criteria, needs)
+    scores = score(gold, run.rankings, metrics, depth=depth, default_k=criteria.default_k, keep_matched=True)
+    refuse_strangers(scores, run.name, gold)
+    candidate = Side(run, scores)
+
+    results = [decide(gate, candidate.scores, baseline.scores if baseline else None) for gate in criteria.gates]
+    segments = by_tag(gold, metrics, candidate.scores, baseline.scores if baseline else None)
+    moved = (
+        movements(gold, leading_metric(criteria.gates, results), candidate.scores, baseline.scores) if baseline else []
+    )
+    return compose(inputs, criteria, gold, candidate, baseline, results, segments, moved)

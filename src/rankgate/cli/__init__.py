@@ -1,0 +1,84 @@
+"""The command line: one table of commands, one module each, imported only when that command runs.
+
+Exit codes: 0 done (check: pass or warn), 1 the gate failed (check only), 2 problems. Never Python's own 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+# Name → module and one line of help, in the order in which a newcomer meets them.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("rankgate.cli.demo", "run the gate on the embedded example: pass, warn or fail in a directory to explore"),
+    "init": ("rankgate.cli.init", "write ship criteria and a workflow for your gold set"),
+    "record": ("rankgate.cli.record", "run your retriever over the gold questions and write the run"),
+    "check": ("rankgate.cli.check", "judge a run: pass, warn or fail"),
+    "validate": ("rankgate.cli.validate", "list every problem and every suspicious fact of criteria, gold and run"),
+    "score": ("rankgate.cli.score", "compute metrics without a gate"),
+    "compare": ("rankgate.cli.compare", "compare two runs, query by query, without a gate"),
+    "baseline": ("rankgate.cli.baseline", "accept a run as the baseline"),
+    "render": ("rankgate.cli.render", "render a report.json again, also through your own template"),
+    "metrics": ("rankgate.cli.metrics", "list the metrics with formula, direction and needs"),
+    "schema": ("rankgate.cli.schema", "print the JSON Schema of the ship criteria"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    from rankgate.errors import RankgateError
+
+    try:
+        return _dispatch(words)
+    except RankgateError as error:
+        for problem in error.problems:
+            print(f"error: {problem}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader went away; keep the interpreter's own flush at exit from complaining about it.
+        sys.stderr.close()
+        return 2
+    except Exception as error:
+        from rankgate.compose import internal_error
+
+        print(f"error: {internal_error(error)}", file=sys.stderr)
+        return 2
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_usage(), end="")
+        return 0 if words else 2
+    if words[0] in ("-V", "--version"):
+        from rankgate import __version__
+
+        print(f"rankgate {__version__}")
+        return 0
+    if words[0] not in COMMANDS:
+        from rankgate.errors import bad_input, did_you_mean
+
+        raise bad_input(f"no command {words[0]!r}{did_you_mean(words[0], COMMANDS)} (rankgate --help lists them)")
+    command = import_module(COMMANDS[words[0]][0])
+    arguments = command.parser().parse_args(words[1:])
+    code: int = command.run(arguments)
+    return code
+
+
+def _usage() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name.ljust(width)}  {text}" for name, (_, text) in COMMANDS.items()]
+    return (
+        "usage: rankgate COMMAND [options]\n\n"
+        "The merge gate for retrieval: a run, a gold set and a baseline in; pass, warn or fail out.\n\n"
+        "commands:\n" + "\n".join(lines) + "\n\n"
+        "  rankgate COMMAND --help explains one; rankgate --version prints the version\n\n"
+        "start here:\n"
+        "  rankgate demo                           see all three verdicts on an example\n"
+        "  rankgate init --gold gold.yaml          write criteria for your own gold set\n"
+        "  rankgate check -o report.json -o comment.md\n"
+    )

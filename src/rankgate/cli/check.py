@@ -1,0 +1,101 @@
+"""`rankgate check`: judge a run, write what was asked for, and say the verdict by exit code."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
+
+if TYPE_CHECKING:
+    from rankgate.inputs import Inputs
+    from rankgate.report import Report
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = make_parser(
+        "check",
+        "Judge a run by ship-criteria.yaml against the gold set and the accepted baseline.\n\n"
+        "exit codes: 0 pass or warn; 1 fail (with --fail-on warn also warn); 2 could not be judged",
+        [
+            "rankgate check --gold gold.yaml --run run.jsonl --baseline baseline/",
+            "rankgate check -o report.json -o comment.md      # inputs named in ship-criteria.yaml",
+            "zcat run.jsonl.gz | rankgate check --run - --format json",
+        ],
+    )
+    add_criteria(made)
+    add_gold(made)
+    add_run(made)
+    made.add_argument(
+        "--baseline", metavar="SPEC", help="a directory written by `rankgate baseline accept`, or any run file"
+    )
+    made.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="write a file, its form by suffix: .json the report, .md the comment; repeats",
+    )
+    made.add_argument(
+        "--format",
+        choices=["terminal", "markdown", "json", "github"],
+        default="terminal",
+        help="what to print (default: terminal; github: annotations for the Actions log)",
+    )
+    made.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="the mildest verdict that exits 1")
+    add_date(made)
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, write, print, and return 0, 1 or 2."""
+    from rankgate.cli.output import say
+    from rankgate.files import write_atomic
+    from rankgate.renderers.base import RENDERERS, format_for
+
+    outputs = [(path, RENDERERS[format_for(path)]) for path in arguments.output]
+    report = judge(_inputs(arguments))
+    for path, render in outputs:
+        write_atomic(path, render(report))
+    say(RENDERERS[arguments.format](report))
+    return exit_code(report, arguments.fail_on)
+
+
+def judge(inputs: Inputs) -> Report:
+    """The report of a check, also when it could not judge and when rankgate itself is at fault."""
+    from rankgate.check import check
+    from rankgate.compose import internal_error, not_judged
+    from rankgate.errors import RankgateError
+
+    try:
+        return check(inputs)
+    except RankgateError as error:
+        return not_judged(inputs, error.problems)
+    except Exception as error:
+        return not_judged(inputs, [internal_error(error)])
+
+
+def exit_code(report: Report, fail_on: str) -> int:
+    """0 pass or warn, 1 fail (and warn where asked), 2 not judged."""
+    from rankgate.model import Verdict
+
+    codes = {Verdict.PASS: 0, Verdict.WARN: int(fail_on == "warn"), Verdict.FAIL: 1, Verdict.NOT_JUDGED: 2}
+    return codes[report.verdict]
+
+
+def _inputs(arguments: argparse.Namespace) -> Inputs:
+    from rankgate.cli.inputs import file_of, refuse_two_stdins
+    from rankgate.criteria import find_criteria
+    from rankgate.inputs import Inputs
+
+    gold, run, baseline = (file_of(arguments, flag) for flag in ("gold", "run", "baseline"))
+    refuse_two_stdins(gold, run, baseline)
+    return Inputs(
+        criteria=arguments.criteria or find_criteria(),
+        date=date_of(arguments),
+        gold=gold,
+        run=run,
+        baseline=baseline,
+    )

@@ -1,0 +1,40 @@
+"""From parsed arguments to the inputs of a check."""
+
+from __future__ import annotations
+
+import argparse
+
+from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
+from rankgate.errors import RankgateError, bad_input
+from rankgate.readers.source import STDIN
+
+
+def file_of(arguments: argparse.Namespace, flag: str) -> InputFile | None:
+    """The file that a flag names, with its forced format."""
+    path = getattr(arguments, flag, None)
+    return InputFile(path, getattr(arguments, f"{flag}_format", None)) if path else None
+
+
+def refuse_two_stdins(*files: InputFile | None) -> None:
+    """Standard input can be read once.
+
+    Raises:
+        RankgateError: two inputs are `-`.
+    """
+    if sum(file is not None and file.path == STDIN for file in files) > 1:
+        raise bad_input("only one input can be read from standard input (-)")
+
+
+def criteria_if_any(arguments: argparse.Namespace) -> Criteria | None:
+    """The criteria named or found, or None where there are none.
+
+    Raises:
+        RankgateError: the criteria are there and wrong.
+    """
+    if arguments.criteria:
+        return load_criteria(arguments.criteria)
+    try:
+        path = find_criteria()
+    except RankgateError:
+        return None
+    return load_criteria(path)

@@ -1,0 +1,61 @@
+"""Options that several commands share, and how their values become inputs."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+from collections.abc import Sequence
+
+from rankgate.errors import bad_input
+
+
+def make_parser(command: str, description: str, examples: Sequence[str]) -> argparse.ArgumentParser:
+    """A parser whose help ends in examples to copy."""
+    return argparse.ArgumentParser(
+        prog=f"rankgate {command}",
+        description=description,
+        epilog="examples:\n" + "\n".join(f"  {example}" for example in examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def add_gold(parser: argparse.ArgumentParser) -> None:
+    """`--gold` and `--gold-format`."""
+    parser.add_argument("--gold", metavar="FILE", help="the gold set (YAML, JSON, JSONL, TREC qrels; .gz; - for stdin)")
+    parser.add_argument("--gold-format", metavar="NAME", help="yaml, json, jsonl or qrels; told from the content if absent")
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """`--run` and `--run-format`."""
+    parser.add_argument("--run", metavar="FILE", help="the run (JSONL, JSON, TREC run; .gz; - for stdin)")
+    parser.add_argument("--run-format", metavar="NAME", help="jsonl, json or trec; told from the content if absent")
+
+
+def add_criteria(parser: argparse.ArgumentParser) -> None:
+    """`--criteria`."""
+    parser.add_argument(
+        "--criteria",
+        metavar="FILE",
+        help="ship criteria; default: the first of config/ship-criteria.yaml, ship-criteria.yaml, "
+        ".github/ship-criteria.yaml",
+    )
+
+
+def add_date(parser: argparse.ArgumentParser) -> None:
+    """`--date`, the only clock."""
+    parser.add_argument("--date", metavar="YYYY-MM-DD", help="the date to judge by and to record (default: today, UTC)")
+
+
+def date_of(arguments: argparse.Namespace) -> str:
+    """The date given, checked, or today in UTC.
+
+    Raises:
+        RankgateError: it is not a date.
+    """
+    if arguments.date is None:
+        return datetime.datetime.now(datetime.UTC).date().isoformat()
+    try:
+        return datetime.date.fromisoformat(arguments.date).isoformat()
+    except ValueError as error:
+        raise bad_input(f"--date {arguments.date!r} is not a date; write it as 2026-01-31") from error

@@ -1,0 +1,194 @@
+"""From decisions to the report: the overall verdict, its one sentence, and what was compared with what."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rankgate import __version__
+from rankgate.criteria import Criteria
+from rankgate.errors import Problem
+from rankgate.gates import baseline_column
+from rankgate.inputs import Inputs
+from rankgate.metrics.base import Metric
+from rankgate.model import Gold, Scores, Verdict, worst
+from rankgate.movements import most_telling
+from rankgate.readers.base import Run
+from rankgate.report import GateResult, MetricValue, Moved, Movement, Provenance, Queries, Report, Segment, Source
+from rankgate.scoring import estimate
+from rankgate.wording import count_text
+
+MOST_IDS = 20
+ISSUES = "https://github.com/rankgate/rankgate/issues"
+
+
+class Side(msgspec.Struct, frozen=True):
+    """A run and its scores: the candidate or the baseline."""
+
+    run: Run
+    scores: Scores
+
+
+def compose(
+    inputs: Inputs,
+    criteria: Criteria,
+    gold: Gold,
+    candidate: Side,
+    baseline: Side | None,
+    results: list[GateResult],
+    segments: list[Segment],
+    moved: Sequence[Movement],
+) -> Report:
+    """Put the report together; nothing is decided here but the worst of the gates' verdicts."""
+    verdict = worst([result.verdict for result in results])
+    metrics = criteria.metrics()
+    problems = [
+        Problem(reason, criteria.name, result.line, f"gate {result.name}")
+        for result in results
+        if result.verdict is Verdict.NOT_JUDGED
+        for reason in result.reasons
+    ]
+    return Report(
+        verdict=verdict,
+        summary=headline(verdict, results, problems),
+        problems=problems,
+        notes=_notes(criteria, candidate, baseline),
+        gates=results,
+        metrics={metric.name: _metric_value(metric, candidate.scores.values[metric.name]) for metric in metrics},
+        baseline_metrics={
+            metric.name: _metric_value(metric, baseline_column(metric, baseline.scores)) for metric in metrics
+        }
+        if baseline
+        else {},
+        queries=_queries(gold, candidate.scores, baseline.scores if baseline else None),
+        segments=segments,
+        misses=most_telling(moved),
+        moved=_moved(moved) if baseline else None,
+        provenance=Provenance(
+            rankgate=__version__,
+            date=inputs.date,
+            criteria=criteria.name,
+            gold=Source(path=gold.name, format=gold.format),
+            gold_fingerprint=gold.fingerprint,
+            run=_source(candidate.run),
+            baseline=_source(baseline.run) if baseline else None,
+            depth=baseline.run.depth if baseline else None,
+            command=_command(criteria.name, gold.name, candidate.run.name, baseline.run.name if baseline else None),
+        ),
+    )
+
+
+def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
+    """The report of a check that could not judge: it says why, so that no old verdict is left standing."""
+    named = {
+        key: Source(path=value.path, format=value.format or "not read")
+        for key, value in (("gold", inputs.gold), ("run", inputs.run), ("baseline", inputs.baseline))
+        if value is not None
+    }
+    return Report(
+        verdict=Verdict.NOT_JUDGED,
+        summary=headline(Verdict.NOT_JUDGED, [], problems),
+        problems=list(problems),
+        provenance=Provenance(rankgate=__version__, date=inputs.date, criteria=inputs.criteria, **named),
+    )
+
+
+def internal_error(error: BaseException) -> Problem:
+    """One line to report: what was raised, where in rankgate, on which versions."""
+    place, frame = "", error.__traceback__
+    while frame is not None:
+        name = frame.tb_frame.f_globals.get("__name__", "")
+        if name.startswith("rankgate"):
+            place = f" in {name}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    what = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    version = ".".join(map(str, sys.version_info[:3]))
+    versions = f"rankgate {__version__}, Python {version}"
+    return Problem(f"internal error: {what}{place} ({versions}); this is our bug, please report this line at {ISSUES}")
+
+
+def headline(verdict: Verdict, results: Sequence[GateResult], problems: Sequence[Problem]) -> str:
+    """The verdict as one sentence for a reader who does not know the metrics. Holds no text from the inputs."""
+    deciding = [result for result in results if result.verdict is verdict]
+    more = f", and {count_text(len(deciding) - 1, 'more gate')}" if len(deciding) > 1 else ""
+    match verdict:
+        case Verdict.PASS:
+            return f"Retrieval holds: {'every one of the ' + str(len(results)) + ' gates' if len(results) > 1 else 'the gate'} passes."
+        case Verdict.WARN:
+            return f"Retrieval may be merged, but look at {deciding[0].metric} first: {deciding[0].reasons[0]}{more}."
+        case Verdict.FAIL:
+            return f"Retrieval must not be merged: {deciding[0].reasons[0]}{more}."
+        case _:
+            return f"Retrieval could not be judged: {count_text(len(problems), 'problem')} with the inputs."
+
+
+def _metric_value(metric: Metric, values: Sequence[float | None]) -> MetricValue:
+    found = estimate(values, metric)
+    return MetricValue(
+        value=found.value if found else None,
+        ci=found.ci if found else None,
+        n=found.n if found else 0,
+        undefined=found.undefined if found else len(values),
+        unit=metric.unit,
+        direction=metric.direction,
+        meaning=metric.meaning,
+    )
+
+
+def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
+    relevant = sum(bool(sample.relevant()) for sample in gold.samples.values())
+    missing = [query_id for query_id in candidate.query_ids if query_id in candidate.missing]
+    return Queries(
+        total=len(gold.samples),
+        scored=relevant,
+        no_relevant=len(gold.samples) - relevant,
+        missing=len(missing),
+        missing_ids=missing[:MOST_IDS],
+        unjudged=len(candidate.strangers),
+        duplicates=candidate.duplicates,
+        new=len(baseline.missing) if baseline else 0,
+    )
+
+
+def _notes(criteria: Criteria, candidate: Side, baseline: Side | None) -> list[str]:
+    """Facts that a careful reader would ask for. Holds no text from the inputs."""
+    notes: list[str] = []
+    scores = candidate.scores
+    if scores.missing:
+        gone = count_text(len(scores.missing), "query is", "queries are")
+        notes.append(f"{gone} absent from the run and scored as worst.")
+    if scores.strangers:
+        notes.append(f"{count_text(len(scores.strangers), 'query', 'queries')} of the run have no judgment and were ignored.")
+    if scores.duplicates:
+        notes.append(f"{count_text(scores.duplicates, 'repeated id was', 'repeated ids were')} removed from the rankings.")
+    if baseline is None:
+        if any(gate.regression_max is not None for gate in criteria.gates):
+            notes.append("There is no baseline yet: floors were judged, drops were not.")
+        return notes
+    if baseline.scores.missing:
+        count = count_text(len(baseline.scores.missing), "query is", "queries are")
+        notes.append(f"{count} new since the baseline or absent from it, and not compared.")
+    if scores.cut or baseline.scores.cut:
+        notes.append(f"Lists were cut at rank {baseline.run.depth}, the depth of the baseline, on both sides.")
+    return notes
+
+
+def _moved(moved: Sequence[Movement]) -> Moved:
+    worse = sum(movement.worse for movement in moved)
+    return Moved(worse=worse, better=len(moved) - worse)
+
+
+def _source(run: Run) -> Source:
+    return Source(path=run.name, format=run.format, about=_plain(run.provenance))
+
+
+def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: about[key] for key in sorted(about)}
+
+
+def _command(criteria: str, gold: str, run: str, baseline: str | None) -> list[str]:
+    command = ["rankgate", "check", "--criteria", criteria, "--gold", gold, "--run", run]
+    return [*command, "--baseline", baseline] if baseline else command

@@ -1,0 +1,50 @@
+"""What went wrong, where, and what to do: the one error type that users ever see."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that is wrong with an input, as `file:line: key: message`."""
+
+    message: str
+    file: str | None = None
+    line: int | None = None
+    key: str | None = None
+
+    def __str__(self) -> str:
+        place = self.file or ""
+        if place and self.line is not None:
+            place += f":{self.line}"
+        return ": ".join(part for part in (place, self.key, self.message) if part)
+
+
+class RankgateError(Exception):
+    """Input that cannot be judged. Carries every problem found, so that one look mends them all."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+def bad_input(
+    message: str, *, file: str | None = None, line: int | None = None, key: str | None = None
+) -> RankgateError:
+    """The error for a single problem; the caller raises it."""
+    return RankgateError([Problem(message, file, line, key)])
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'recall'?` for the nearest known word, or nothing when none is near."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """A found value for an error message: on one line, cut, and with control characters visible."""
+    text = ascii(value) if not isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

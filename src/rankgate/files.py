@@ -1,0 +1,42 @@
+"""Writing files so that a reader never sees half of one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from rankgate.errors import bad_input
+
+
+def write_atomic(path: str | Path, data: str | bytes) -> None:
+    """Write a whole file or nothing: a temporary file beside it, flushed to disk, then renamed over it.
+
+    Missing parent directories are made. An existing file keeps its permissions.
+
+    Raises:
+        RankgateError: the place cannot be written.
+    """
+    target = Path(path)
+    content = data.encode() if isinstance(data, str) else data
+    temporary = ""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(target)
+    except OSError as error:
+        raise bad_input(f"cannot be written: {error.strerror or error}", file=target.as_posix()) from error
+    finally:
+        Path(temporary).unlink(missing_ok=True) if temporary else None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,171 @@
+"""Criteria × scores × scores → gate results. Pure: the same scores always give the same verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from rankgate.criteria import Gate
+from rankgate.metrics.base import Direction, Metric
+from rankgate.model import Interval, Scores, Verdict
+from rankgate.report import GateResult
+from rankgate.scoring import CONFIDENCE, estimate
+from rankgate.statistics.quantiles import difference_of_quantiles_interval
+from rankgate.statistics.saddlepoint import difference_interval
+from rankgate.wording import count_text, delta_text, telling_decimals, value_text
+
+TOLERANCE = 1e-9
+ONE_SIDED_SHARE = 0.01
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric of two runs over the queries for which both have a value; `delta` = value − baseline."""
+
+    value: float
+    baseline: float
+    n_pairs: int
+    ci: Interval | None
+
+    @property
+    def delta(self) -> float:
+        """The change, positive where the value rose."""
+        return self.value - self.baseline
+
+
+def compare(metric: Metric, candidate: Sequence[float | None], baseline: Sequence[float | None]) -> Comparison | None:
+    """Compare two columns query by query; None where no query has a value on both sides."""
+    pairs = [(new, old) for new, old in zip(candidate, baseline, strict=True) if new is not None and old is not None]
+    if not pairs:
+        return None
+    new_values, old_values = [new for new, _ in pairs], [old for _, old in pairs]
+    if metric.at_quantile is None:
+        ci: Interval | None = difference_interval([new - old for new, old in pairs], confidence=CONFIDENCE)
+    else:
+        ci = difference_of_quantiles_interval(new_values, old_values, metric.at_quantile, confidence=CONFIDENCE)
+    return Comparison(
+        value=metric.aggregate(new_values), baseline=metric.aggregate(old_values), n_pairs=len(pairs), ci=ci
+    )
+
+
+def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
+    """The baseline's values, without the queries that it lacks: they joined the gold later and compare with nothing."""
+    column = baseline.values[metric.name]
+    return [
+        None if query_id in baseline.missing else value
+        for query_id, value in zip(baseline.query_ids, column, strict=True)
+    ]
+
+
+def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult:
+    """Judge one gate: its floor on the candidate, its allowed drop on the pairs.
+
+    Equality passes, with one tolerance for rounding in binary fractions. A value that is not a number never passes.
+    """
+    metric = gate.metric
+    values = candidate.values[metric.name]
+    own = estimate(values, metric)
+    old_values = baseline_column(metric, baseline) if baseline else []
+    pairs = compare(metric, values, old_values) if baseline else None
+
+    violations: list[str] = []
+    warnings: list[str] = []
+    held: list[str] = []
+    unjudged: list[str] = []
+    if own is None:
+        unjudged.append(f"{metric.name} is defined for none of the {count_text(len(values), 'query', 'queries')}")
+    elif gate.threshold is not None:
+        (held if _floor_holds(own.value, gate.threshold, metric) else violations).append(
+            _floor_reason(own.value, gate.threshold, metric)
+        )
+    if own is not None and gate.regression_max is not None:
+        if baseline is None:
+            warnings.append(f"no baseline: whether {metric.name} dropped could not be checked")
+        elif pairs is None:
+            target = warnings if metric.worst is None else unjudged
+            target.append(f"the baseline has {metric.name} for none of the queries that are scored now")
+        else:
+            (held if _drop_holds(pairs, gate.regression_max, metric) else violations).append(
+                _drop_reason(pairs, gate.regression_max, metric, own.n)
+            )
+    warnings += _doubts(metric, candidate, baseline, values, old_values)
+
+    blocked = Verdict.FAIL if gate.blocks else Verdict.WARN
+    verdict = Verdict.NOT_JUDGED if unjudged else blocked if violations else Verdict.WARN if warnings else Verdict.PASS
+    return GateResult(
+        name=gate.name,
+        metric=metric.name,
+        meaning=metric.meaning,
+        unit=metric.unit,
+        direction=metric.direction,
+        segment=None,
+        severity="error" if gate.blocks else "warning",
+        value=own.value if own else None,
+        ci=own.ci if own else None,
+        threshold=gate.threshold,
+        baseline=pairs.baseline if pairs else None,
+        paired_value=pairs.value if pairs else None,
+        delta=pairs.delta if pairs else None,
+        delta_ci=pairs.ci if pairs else None,
+        regression_max=gate.regression_max,
+        evidence_state="no_baseline" if gate.regression_max is not None and pairs is None else "clear",
+        verdict=verdict,
+        reasons=unjudged + violations + warnings or held,
+        n=own.n if own else 0,
+        n_pairs=pairs.n_pairs if pairs else 0,
+        line=gate.line,
+    )
+
+
+def _floor_holds(value: float, threshold: float, metric: Metric) -> bool:
+    if metric.direction is Direction.HIGHER:
+        return value >= threshold - TOLERANCE
+    return value <= threshold + TOLERANCE
+
+
+def _drop_holds(pairs: Comparison, regression_max: float, metric: Metric) -> bool:
+    drop = -pairs.delta if metric.direction is Direction.HIGHER else pairs.delta
+    return drop <= regression_max + TOLERANCE
+
+
+def _floor_reason(value: float, threshold: float, metric: Metric) -> str:
+    decimals = telling_decimals(value, threshold, metric.unit)
+    limit = "floor" if metric.direction is Direction.HIGHER else "ceiling"
+    side = "above" if value > threshold else "below" if value < threshold else "exactly at"
+    now, bound = value_text(value, metric.unit, decimals), value_text(threshold, metric.unit, decimals)
+    return f"{metric.name} is {now}, {side} the {limit} of {bound}"
+
+
+def _drop_reason(pairs: Comparison, regression_max: float, metric: Metric, scored: int) -> str:
+    unit, delta = metric.unit, pairs.delta
+    allowed = -regression_max if metric.direction is Direction.HIGHER else regression_max
+    decimals = max(telling_decimals(delta, allowed, unit), telling_decimals(pairs.value, pairs.baseline, unit))
+    before, now = (value_text(value, unit, decimals) for value in (pairs.baseline, pairs.value))
+    verb = "dropped" if delta < 0 else "rose"
+    moved = f"{metric.name} {verb} from {before} to {now}" if delta else f"{metric.name} stayed at {now}"
+    on_pairs = "" if pairs.n_pairs == scored else f" on the {count_text(pairs.n_pairs, 'query', 'queries')} of both runs"
+    change, bound = (delta_text(value, unit, decimals) for value in (delta, allowed))
+    return f"{moved}{on_pairs} ({change}; at most {bound} allowed)"
+
+
+def _doubts(
+    metric: Metric,
+    candidate: Scores,
+    baseline: Scores | None,
+    values: Sequence[float | None],
+    old_values: Sequence[float | None],
+) -> list[str]:
+    """Reasons to look twice although no limit is broken."""
+    doubts: list[str] = []
+    if candidate.missing and metric.worst is None:
+        gone = count_text(len(candidate.missing), "query is", "queries are")
+        doubts.append(f"{gone} absent from the run and not counted in {metric.name}")
+    if baseline is not None:
+        lonely = sum(
+            (new is None) != (old is None)
+            for query_id, new, old in zip(candidate.query_ids, values, old_values, strict=True)
+            if query_id not in baseline.missing
+        )
+        if lonely > ONE_SIDED_SHARE * len(values) and any(old is not None for old in old_values):
+            doubts.append(f"{count_text(lonely, 'query has', 'queries have')} {metric.name} in only one of the two runs")
+    return doubts

@@ -1,0 +1,89 @@
+"""From flags and `inputs:` to opened files: what the caller named wins over what the criteria name."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rankgate.baselines.stores import store_for
+from rankgate.criteria import Criteria, InputFile
+from rankgate.errors import bad_input
+from rankgate.metrics.base import Cutoff, Metric, Need
+from rankgate.model import Gold
+from rankgate.readers.base import Run
+from rankgate.readers.formats import read_gold, read_run
+
+
+class Inputs(msgspec.Struct, frozen=True, kw_only=True):
+    """What the caller names; what is None comes from `inputs:` in the criteria. `date` is the only clock."""
+
+    criteria: str
+    date: str
+    gold: InputFile | None = None
+    run: InputFile | None = None
+    baseline: InputFile | None = None
+
+
+def gold_of(named: InputFile | None, criteria: Criteria | None) -> Gold:
+    """The gold set.
+
+    Raises:
+        RankgateError: none is named, or it cannot be read.
+    """
+    found = named or (criteria.gold if criteria else None)
+    if found is None:
+        raise _not_named("gold", "the gold set", "gold.yaml", criteria)
+    return read_gold(found.path, found.format)
+
+
+def run_of(named: InputFile | None, criteria: Criteria | None, needs: frozenset[Need] = frozenset()) -> Run:
+    """The candidate's run, opened.
+
+    Raises:
+        RankgateError: none is named, or it cannot be opened.
+    """
+    found = named or (criteria.run if criteria else None)
+    if found is None:
+        raise _not_named("run", "the run of your retriever (see `rankgate record`)", "run.jsonl", criteria)
+    return read_run(found.path, found.format, needs=needs)
+
+
+def baseline_of(
+    named: InputFile | None, criteria: Criteria | None, needs: frozenset[Need] = frozenset(), *, deepest: int = 0
+) -> Run | None:
+    """The accepted baseline, opened; None where there is none yet.
+
+    A directory that the criteria name and that does not exist yet is the state "no baseline"; one that the caller
+    names is a mistake.
+
+    Args:
+        named: what the caller names.
+        criteria: names it otherwise.
+        needs: what the metrics read beyond ids.
+        deepest: the lowest rank that a metric reads by its cut-off.
+
+    Raises:
+        RankgateError: the baseline is missing, damaged, newer than this rankgate, or not stored deep enough.
+    """
+    found = named or (criteria.baseline if criteria else None)
+    if found is None:
+        return None
+    opened = store_for(found.path, found.format).open(needs, deepest=deepest)
+    if opened is None and named is not None:
+        raise bad_input(
+            f"no baseline here; accept one with `rankgate baseline accept --run RUN --to {found.path}`", file=found.path
+        )
+    return opened
+
+
+def deepest_cutoff(metrics: list[Metric], gold: Gold, default_k: int) -> int:
+    """The lowest rank that a metric reads by its cut-off; whole-list metrics read what is there and do not count."""
+    numbers = [metric.cutoff for metric in metrics if isinstance(metric.cutoff, int)]
+    if any(metric.cutoff is Cutoff.SAMPLE for metric in metrics):
+        numbers += [sample.k or default_k for sample in gold.samples.values()]
+    return max(numbers, default=0)
+
+
+def _not_named(flag: str, what: str, example: str, criteria: Criteria | None) -> Exception:
+    name = criteria.name if criteria else "ship-criteria.yaml"
+    lines = f"add to {name}:\ninputs:\n  {flag}: {example}"
+    return bad_input(f"no {flag} named; give {what} with --{flag} FILE, or {lines}")

@@ -1,0 +1,175 @@
+"""What a metric is: a frozen value that turns one matched query into a number, or into None where it is undefined."""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from collections.abc import Sequence
+from enum import Enum
+from typing import ClassVar, Protocol
+
+import msgspec
+
+from rankgate.model import MatchedQuery
+
+
+class Direction(Enum):
+    """Which way is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
+class Unit(Enum):
+    """How people read a value: a share in percent, a score from 0 to 1, a plain number, milliseconds."""
+
+    SHARE = "share"
+    SCORE = "score"
+    NUMBER = "number"
+    MILLISECONDS = "ms"
+
+
+class Cutoff(Enum):
+    """Cut-offs that are not a number: the whole list, or the sample's own `metadata.k`."""
+
+    WHOLE = "all"
+    SAMPLE = "k"
+    NONE = ""
+
+
+class Need(Enum):
+    """What a metric reads beyond ids and gains; readers decode nothing that no metric needs."""
+
+    LATENCY = "latency_ms"
+
+
+class Metric(Protocol):
+    """The contract of a metric, ours or a plug-in's.
+
+    `worst` is the value of a gold query that the run lacks, None where that is undefined. `low` and `high` bound the
+    range (None: unbounded). `aggregate` turns the defined per-query values, never empty, into the run's value: their
+    mean, or the quantile `at_quantile`.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def cutoff(self) -> int | Cutoff: ...
+    @property
+    def direction(self) -> Direction: ...
+    @property
+    def unit(self) -> Unit: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def worst(self) -> float | None: ...
+    @property
+    def needs(self) -> frozenset[Need]: ...
+    @property
+    def at_quantile(self) -> float | None: ...
+    @property
+    def meaning(self) -> str: ...
+    def per_query(self, query: MatchedQuery) -> float | None: ...
+    def aggregate(self, values: Sequence[float]) -> float: ...
+
+
+class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """Shared by all our metrics: the canonical name, and the mean as aggregate.
+
+    A subclass is a family of the registry. Its fields besides `cutoff` are its parameters; its class variables say
+    how it is written and read; its docstring is its documentation.
+
+    Attributes:
+        cutoff: rank up to which the list counts; a number, or a named cut-off.
+    """
+
+    cutoff: int | Cutoff = Cutoff.SAMPLE
+
+    key: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    formula: ClassVar[str]
+    default_cutoff: ClassVar[Cutoff] = Cutoff.SAMPLE
+    direction: ClassVar[Direction] = Direction.HIGHER
+    unit: ClassVar[Unit] = Unit.SHARE
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float | None] = 1.0
+    worst: ClassVar[float | None] = 0.0
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    plain: ClassVar[str]
+
+    @property
+    def name(self) -> str:
+        """The canonical spelling: `recall@5`, `ndcg(gain=exponential)@10`, `mrr`."""
+        parameters = self.parameters()
+        inside = f"({','.join(f'{key}={value}' for key, value in parameters.items())})" if parameters else ""
+        return f"{self.stem}{inside}{self.suffix}"
+
+    @property
+    def stem(self) -> str:
+        """The name without parameters and cut-off."""
+        return self.key
+
+    @property
+    def suffix(self) -> str:
+        """`@5`, `@k`, `@all`, or nothing where the cut-off is the family's own default."""
+        if self.cutoff in (Cutoff.NONE, Cutoff.WHOLE) and self.cutoff is self.default_cutoff:
+            return ""
+        return f"@{self.cutoff.value if isinstance(self.cutoff, Cutoff) else self.cutoff}"
+
+    @property
+    def meaning(self) -> str:
+        """One clause for a reader who does not know the metric."""
+        if self.cutoff is Cutoff.WHOLE:
+            first = "the whole list"
+        else:
+            first = f"the first {self.cutoff.value if isinstance(self.cutoff, Cutoff) else self.cutoff} results"
+        return self.plain.format(first=first)
+
+    @property
+    def at_quantile(self) -> float | None:
+        """The quantile that `aggregate` takes; None for a mean."""
+        return None
+
+    @abstractmethod
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """The value for one query, or None where the metric is undefined for it."""
+
+    def parameters(self) -> dict[str, str]:
+        """Parameters that differ from their defaults, as text, in declared order."""
+        fields = msgspec.structs.fields(self)
+        return {
+            f.name: format(value, "g") if isinstance(value, float) else str(value)
+            for f in fields
+            if f.name != "cutoff" and (value := getattr(self, f.name)) != f.default
+        }
+
+    def limit(self, query: MatchedQuery) -> int:
+        """The last rank that counts for this query."""
+        if self.cutoff is Cutoff.SAMPLE:
+            return query.k
+        return self.cutoff if isinstance(self.cutoff, int) else sys.maxsize
+
+    def aggregate(self, values: Sequence[float]) -> float:
+        """The mean over the queries where the metric is defined."""
+        return sum(values) / len(values)
+
+
+class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):
+    """A metric for which a document is relevant or not.
+
+    Attributes:
+        rel: the lowest gain that counts as relevant; 0 means every positive gain (trec_eval's `-l`).
+    """
+
+    rel: float = 0.0
+
+    def ranks(self, query: MatchedQuery) -> list[int]:
+        """Ranks of the relevant documents within the cut-off, ascending."""
+        limit, rel = self.limit(query), self.rel
+        return [rank for rank, gain in query.hits if rank <= limit and gain >= rel]
+
+    def relevant(self, query: MatchedQuery) -> int:
+        """How many documents of the gold are relevant; 0 makes the metric undefined."""
+        return len(query.ideal) if self.rel <= 0 else sum(gain >= self.rel for gain in query.ideal)

@@ -1,0 +1,75 @@
+"""The explicit table of metric families, in display order, and the door for those of other packages."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from rankgate.errors import bad_input
+from rankgate.metrics.base import BaseMetric
+from rankgate.metrics.gains import DCG, NDCG
+from rankgate.metrics.latency import Latency
+from rankgate.metrics.ranks import AveragePrecision, ReciprocalRank
+from rankgate.metrics.sets import Hit, Precision, Recall, RecallAll
+
+FAMILIES: tuple[type[BaseMetric], ...] = (
+    Hit,
+    Recall,
+    RecallAll,
+    Precision,
+    ReciprocalRank,
+    AveragePrecision,
+    DCG,
+    NDCG,
+    Latency,
+)
+
+# Other tools' names that stand for a family with a parameter set.
+PRESETS: dict[str, tuple[type[BaseMetric], dict[str, str]]] = {"ndcg_any": (NDCG, {"gain": "binary"})}
+
+ENTRY_POINT_GROUP = "rankgate.metrics"
+
+
+def find(word: str) -> tuple[type[BaseMetric], dict[str, str]] | None:
+    """The family, and the parameters that its name implies, for a key or an alias in lower case."""
+    for family in FAMILIES:
+        if word == family.key or word in family.aliases:
+            return family, {}
+    if word in PRESETS:
+        return PRESETS[word]
+    # Only an unknown name pays for the look at installed packages.
+    for family in plugins():
+        if word == family.key or word in family.aliases:
+            return family, {}
+    return None
+
+
+def words() -> list[str]:
+    """Every name under which a family is found."""
+    return [word for family in (*FAMILIES, *plugins()) for word in (family.key, *family.aliases)] + list(PRESETS)
+
+
+@cache
+def plugins() -> tuple[type[BaseMetric], ...]:
+    """Families of installed packages, from the entry points `rankgate.metrics`, by entry point name.
+
+    An entry point names a subclass of `BaseMetric`. A key or alias that is already taken is an error: no package may
+    change what `recall` means.
+    """
+    from importlib.metadata import entry_points  # noqa: PLC0415 -- costs more than scoring a small gold set
+
+    taken = {word for family in FAMILIES for word in (family.key, *family.aliases)} | set(PRESETS)
+    found: list[type[BaseMetric]] = []
+    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
+        place = f"entry point {point.name!r} of {ENTRY_POINT_GROUP}"
+        try:
+            family = point.load()
+        except Exception as error:
+            raise bad_input(f"{place}: {point.value} cannot be imported: {error}") from error
+        if not (isinstance(family, type) and issubclass(family, BaseMetric)):
+            raise bad_input(f"{place}: {point.value} is not a subclass of rankgate.metrics.base.BaseMetric")
+        clash = taken & {family.key, *family.aliases}
+        if clash:
+            raise bad_input(f"{place}: the name {min(clash)!r} is already taken")
+        taken |= {family.key, *family.aliases}
+        found.append(family)
+    return tuple(found)

@@ -1,0 +1,88 @@
+"""Which queries changed, and where their relevant documents went: the part of the report that says what to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankgate.criteria import Gate
+from rankgate.gates import baseline_column
+from rankgate.matching import DEFAULT_K
+from rankgate.metrics.base import Direction, Metric
+from rankgate.model import Gold, MatchedQuery, Sample, Scores, Verdict
+from rankgate.report import DocumentMove, GateResult, Movement
+
+MOST_LISTED = 50
+
+
+def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metric:
+    """The metric whose changes are listed: the first failed gate's, else the first warned, else the first gate's.
+
+    Only metrics of ranked documents count, since a change in latency moves no document.
+    """
+    pairs = [(gate.metric, result) for gate, result in zip(gates, results, strict=True)]
+    ranked = [(metric, result) for metric, result in pairs if not metric.needs] or pairs
+    for wanted in (Verdict.FAIL, Verdict.WARN):
+        for metric, result in ranked:
+            if result.verdict is wanted and result.delta:
+                return metric
+    return ranked[0][0]
+
+
+def movements(gold: Gold, metric: Metric, candidate: Scores, baseline: Scores) -> list[Movement]:
+    """Queries whose value changed or whose relevant documents entered or left the first k, worst first.
+
+    Order: by the change of the metric, then by documents lost, then as in the gold.
+    """
+    found: list[tuple[float, int, Movement]] = []
+    sign = 1 if metric.direction is Direction.HIGHER else -1
+    columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
+    for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
+        if after is None or before is None or sample.query_id not in baseline.matched:
+            continue
+        old = baseline.matched[sample.query_id]
+        new = candidate.matched.get(sample.query_id)
+        k = metric.cutoff if isinstance(metric.cutoff, int) else old.k or DEFAULT_K
+        moves = _documents(sample, old, new)
+        lost = sum(_within(move.before, k) and not _within(move.after, k) for move in moves)
+        gained = sum(_within(move.after, k) and not _within(move.before, k) for move in moves)
+        if after == before and not lost and not gained:
+            continue
+        change = sign * (after - before)
+        movement = Movement(
+            query_id=sample.query_id,
+            question=sample.question,
+            tags=list(sample.tags),
+            metric=metric.name,
+            before=before,
+            after=after,
+            worse=(change, gained - lost) < (0, 0),
+            k=k,
+            lost=lost,
+            gained=gained,
+            documents=moves,
+        )
+        found.append((change, gained - lost, movement))
+    found.sort(key=lambda entry: entry[:2])
+    return [movement for _, _, movement in found]
+
+
+def most_telling(moved: Sequence[Movement], most: int = MOST_LISTED) -> list[Movement]:
+    """The worst losses and the best gains of a long list; losses have at least three of four places."""
+    losses = [movement for movement in moved if movement.worse]
+    gains = [movement for movement in moved if not movement.worse][::-1]
+    kept = losses[: max(most - len(gains), most * 3 // 4)]
+    return kept + gains[: most - len(kept)]
+
+
+def _documents(sample: Sample, old: MatchedQuery, new: MatchedQuery | None) -> list[DocumentMove]:
+    before = {doc: rank for doc, (rank, _) in zip(old.found, old.hits, strict=True)}
+    after = {doc: rank for doc, (rank, _) in zip(new.found, new.hits, strict=True)} if new else {}
+    return [
+        DocumentMove(id=doc, gain=gain, before=before.get(doc), after=after.get(doc))
+        for doc, gain in sample.gains.items()
+        if gain > 0
+    ]
+
+
+def _within(rank: int | None, k: int) -> bool:
+    return rank is not None and rank <= k

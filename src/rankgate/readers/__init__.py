@@ -1,0 +1,1 @@
+"""From files to gold and rankings: one module a format, one row each in `formats`."""

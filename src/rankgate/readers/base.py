@@ -1,0 +1,61 @@
+"""What every reader shares: the opened run, the log of problems, and the one rule for ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from rankgate.errors import Problem, RankgateError
+from rankgate.model import Ranking
+
+MOST_PROBLEMS = 20
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """An opened run: its rankings, to be read once, and what it says about its origin.
+
+    `depth` is the rank at which the lists were cut when they were stored as a baseline; None when they are whole.
+    """
+
+    name: str
+    format: str
+    rankings: Iterator[Ranking]
+    provenance: Mapping[str, Any] = {}
+    depth: int | None = None
+
+
+class ProblemLog:
+    """Collects what is wrong with one input, so that the user sees all of it at once."""
+
+    def __init__(self, most: int = MOST_PROBLEMS) -> None:
+        self.problems: list[Problem] = []
+        self.most = most
+
+    def add(self, problem: Problem) -> None:
+        """Note a problem.
+
+        Raises:
+            RankgateError: there are now too many to go on.
+        """
+        self.problems.append(problem)
+        if len(self.problems) >= self.most:
+            self.problems.append(Problem(f"stopped after {self.most} problems; there may be more", problem.file))
+            self.raise_if_any()
+
+    def raise_if_any(self) -> None:
+        """End the reading of an input.
+
+        Raises:
+            RankgateError: problems were noted.
+        """
+        if self.problems:
+            raise RankgateError(self.problems)
+
+
+def once(ids: list[str]) -> tuple[list[str], int]:
+    """A ranking with each id kept where it first stands, and how many repeats were removed."""
+    unique = dict.fromkeys(ids)
+    removed = len(ids) - len(unique)
+    return (list(unique), removed) if removed else (ids, 0)

@@ -1,0 +1,141 @@
+"""The tables of formats, and the guess from content. A format is forced by naming its key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import msgspec
+
+from rankgate.errors import bad_input, did_you_mean, shown
+from rankgate.metrics.base import Need
+from rankgate.model import Gold, Ranking, Sample
+from rankgate.readers.base import ProblemLog, Run
+from rankgate.readers.gold_text import read_gold_json, read_gold_jsonl, read_gold_qrels, read_gold_yaml
+from rankgate.readers.run_lines import provenance, read_document, read_jsonl
+from rankgate.readers.source import Source, open_source
+from rankgate.readers.trec import QRELS_COLUMNS, RUN_COLUMNS, read_trec_run, trec_provenance
+
+GoldReader = Callable[[Source, ProblemLog], dict[str, Sample]]
+
+
+class RunFormat(msgspec.Struct, frozen=True):
+    """How to read one kind of run."""
+
+    read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
+    provenance: Callable[[Source], Mapping[str, Any]]
+    looks_like: str
+
+
+GOLD_FORMATS: dict[str, tuple[GoldReader, str]] = {
+    "yaml": (read_gold_yaml, "`samples:` with id and expected_output"),
+    "json": (read_gold_json, '{"samples": [...]} or a list of samples'),
+    "jsonl": (read_gold_jsonl, '{"id": ..., "expected_output": [...]} on each line'),
+    "qrels": (read_gold_qrels, "TREC qrels: query iteration document gain"),
+}
+RUN_FORMATS: dict[str, RunFormat] = {
+    "jsonl": RunFormat(read_jsonl, provenance, '{"query_id": ..., "topk": [...]} on each line'),
+    "json": RunFormat(read_document, lambda _: {}, '{query id: [ids]} or a list of run lines'),
+    "trec": RunFormat(read_trec_run, trec_provenance, "TREC run: query Q0 document rank score tag"),
+}
+_LINE_KEYS = (b'"query_id"', b'"topk"', b'"retrieved"', b'"actual_output"', b'"actualOutput"')
+
+
+def read_gold(path: str, format: str | None = None, *, most_problems: int | None = None) -> Gold:  # noqa: A002
+    """Read a gold set; the format is told from the content unless it is named.
+
+    Raises:
+        RankgateError: unreadable or malformed, with every problem found, or no relevant document in it at all.
+    """
+    with open_source(path) as source:
+        name = _named(format, GOLD_FORMATS, "gold") or _guess_gold(source)
+        log = ProblemLog(most_problems) if most_problems else ProblemLog()
+        samples = GOLD_FORMATS[name][0](source, log)
+        log.raise_if_any()
+        if not any(sample.relevant() for sample in samples.values()):
+            count = f"{len(samples)} samples, none of which" if samples else "no sample, so none"
+            raise bad_input(f"the gold set has {count} names a relevant document; nothing could be scored", file=source.name)
+        return Gold(samples=samples, name=source.name, format=name, fingerprint=fingerprint(samples))
+
+
+def read_run(
+    path: str,
+    format: str | None = None,  # noqa: A002
+    *,
+    needs: frozenset[Need] = frozenset(),
+    most_problems: int | None = None,
+) -> Run:
+    """Open a run; the format is told from the content unless it is named. Rankings are read as they are asked for.
+
+    Raises:
+        RankgateError: unreadable or of no known format; while reading: malformed, with every problem found.
+    """
+    with ExitStack() as opening:
+        source = opening.enter_context(open_source(path))
+        name = _named(format, RUN_FORMATS, "run") or _guess_run(source)
+        found = RUN_FORMATS[name].provenance(source)
+        opened = opening.pop_all()
+    log = ProblemLog(most_problems) if most_problems else ProblemLog()
+
+    def rankings() -> Iterator[Ranking]:
+        with opened:
+            yield from RUN_FORMATS[name].read(source, needs, log)
+
+    return Run(name=source.name, format=name, rankings=rankings(), provenance=found)
+
+
+def fingerprint(samples: Mapping[str, Sample]) -> str:
+    """A digest of the judgments, independent of file format and order."""
+    judged = sorted((query, sorted(sample.gains.items())) for query, sample in samples.items())
+    return hashlib.sha256(json.dumps(judged).encode()).hexdigest()
+
+
+def _named(format: str | None, table: Mapping[str, object], what: str) -> str | None:  # noqa: A002
+    if format is not None and format not in table:
+        raise bad_input(f"unknown {what} format {format!r}{did_you_mean(format, table)} (known: {', '.join(table)})")
+    return format
+
+
+def _guess_run(source: Source) -> str:
+    head = source.head.lstrip()
+    if head[:1] == b"[":
+        return "json"
+    if head[:1] == b"{":
+        first, newline, rest = head.partition(b"\n")
+        whole = first.rstrip().endswith(b"}") or not newline
+        return "jsonl" if rest.startswith(b"{") or (whole and any(key in first for key in _LINE_KEYS)) else "json"
+    columns = head.partition(b"\n")[0].split()
+    if len(columns) == RUN_COLUMNS:
+        return "trec"
+    if len(columns) == QRELS_COLUMNS:
+        raise _unknown(source, "a run", "that looks like TREC qrels, which is a gold set", RUN_FORMATS)
+    raise _unknown(source, "a run", "no run format starts like that", RUN_FORMATS)
+
+
+def _guess_gold(source: Source) -> str:
+    head = source.head.lstrip()
+    first, newline, rest = head.partition(b"\n")
+    if head[:1] == b"[":
+        return "json"
+    if head[:1] == b"{":
+        if any(key in first for key in (b'"topk"', b'"retrieved"', b'"actual_output"')) and b'"expected_output"' not in first:
+            raise _unknown(source, "a gold set", "that looks like a run", GOLD_FORMATS)
+        whole = first.rstrip().endswith(b"}") or not newline
+        return "jsonl" if rest.startswith(b"{") or (whole and b'"samples"' not in first) else "json"
+    columns = first.split()
+    if len(columns) == QRELS_COLUMNS and not first.startswith((b"#", b"-")) and b":" not in columns[0]:
+        return "qrels"
+    if len(columns) == RUN_COLUMNS and columns[1].upper() == b"Q0":
+        raise _unknown(source, "a gold set", "that looks like a TREC run", GOLD_FORMATS)
+    lines = [line for line in head.splitlines() if line.strip() and not line.startswith((b"#", b"---", b"%"))]
+    if lines and (lines[0].startswith(b"-") or lines[0].split(b":")[0].isalnum()) and b":" in head:
+        return "yaml"
+    raise _unknown(source, "a gold set", "no gold format starts like that", GOLD_FORMATS)
+
+
+def _unknown(source: Source, what: str, why: str, table: Mapping[str, Any]) -> Exception:
+    saw = shown(source.head.lstrip().partition(b"\n")[0][:80].decode("utf-8", "replace").rstrip())
+    return bad_input(f"cannot be read as {what}: it starts with {saw}; {why} (known formats: {', '.join(table)})", file=source.name)

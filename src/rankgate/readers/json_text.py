@@ -1,0 +1,108 @@
+"""Strict JSON, and plain words for what is wrong with a line that a fast decoder refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+import msgspec
+
+from rankgate.errors import shown
+
+
+class JsonError(ValueError):
+    """What is wrong with a JSON text, in plain words; `line` counts from 1 within the text."""
+
+    def __init__(self, message: str, line: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+def strict_json(text: str | bytes) -> Any:
+    """Parse JSON; refuse NaN and infinite numbers, duplicate keys, lone surrogates and endless nesting.
+
+    Raises:
+        JsonError: the text is not strict JSON.
+    """
+    try:
+        value = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_integer
+        )
+        if "\\ud" in (text if isinstance(text, str) else text.decode()).lower():
+            json.dumps(value, ensure_ascii=False).encode()  # raises where half of a surrogate pair is left over
+    except json.JSONDecodeError as error:
+        raise JsonError(f"broken JSON: {error.msg[0].lower()}{error.msg[1:]} (column {error.colno})", error.lineno) from error
+    except RecursionError as error:
+        raise JsonError("nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise JsonError(f"not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8") from error
+    except UnicodeEncodeError as error:
+        raise JsonError("text with half of a surrogate pair (\\ud800 and the like); write valid Unicode") from error
+    return value
+
+
+def explain(line: bytes, error: Exception) -> str:
+    """Plain words for a line that the typed decoder refused with `error`."""
+    try:
+        value = json.loads(line, parse_constant=float)
+    except (ValueError, RecursionError):
+        value = None
+    culprit = _not_finite(value)
+    if culprit:
+        return culprit
+    try:
+        strict_json(line)
+    except JsonError as strict:
+        return str(strict)
+    return spoken(error)
+
+
+def spoken(error: Exception) -> str:
+    """A decoder's validation error without its punctuation: `topk[0].rank: expected int, got str`."""
+    match = re.fullmatch(r"(?P<what>.*?)(?: - at `(?:key in )?\$\.?(?P<path>[^`]*)`)?", str(error), re.DOTALL)
+    if match is None or not isinstance(error, msgspec.ValidationError):
+        return str(error)
+    what = match["what"].replace("`", "").replace("str | null", "str").replace("array", "list").replace("null", "nothing")
+    what = what[:1].lower() + what[1:]
+    return f"{match['path']}: {what}" if match["path"] else what
+
+
+def _not_finite(value: object) -> str | None:
+    """Names the first item whose score is not finite."""
+    items = value.get("topk") or value.get("retrieved") if isinstance(value, dict) else None
+    for item in items if isinstance(items, list) else []:
+        score = item.get("score") if isinstance(item, dict) else None
+        if isinstance(score, float) and not math.isfinite(score):
+            name = item.get("chunk_id", item.get("id"))
+            return f"the score of {shown(name)} is {score}; scores must be finite numbers"
+    return None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise JsonError(f"the key {shown(twice)} stands twice in one object")
+    return value
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise JsonError(f"{word} is not a number that JSON allows; use a finite number or leave the key out")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise JsonError(f"the number {text} is too large")
+    return value
+
+
+def _integer(text: str) -> int:
+    if len(text) > 100:  # noqa: PLR2004 -- far beyond any id or gain, and int() is quadratic in the length
+        raise JsonError(f"an integer of {len(text)} digits")
+    return int(text)
+
+

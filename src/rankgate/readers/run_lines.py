@@ -1,0 +1,237 @@
+"""Runs as JSON: one line a query (the contract and its looser cousins), a list of such objects, or `{query: [ids]}`.
+
+The contract's line is `{"query_id": …, "topk": [{"rank": 1, "chunk_id": …, "score": …}]}`. Read as well are `id` for
+the query, `retrieved`, `actual_output` or `actualOutput` for the list, and items that are `{"id": …}` or a bare id.
+Order: by rank where the items state ranks, else as listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import msgspec
+
+from rankgate.errors import Problem, shown
+from rankgate.metrics.base import Need
+from rankgate.model import Ranking
+from rankgate.readers.base import ProblemLog, once
+from rankgate.readers.json_text import JsonError, explain, spoken, strict_json
+from rankgate.readers.source import Source
+
+Id = str | int
+
+
+class Item(msgspec.Struct, gc=False):
+    """A retrieved item, of which only identity and order are read; the score only to refuse one that is not finite."""
+
+    chunk_id: Id | None = None
+    id: Id | None = None
+    rank: int | None = None
+    score: float | None = None
+
+
+class ContractLine(msgspec.Struct, gc=False):
+    """The contract's own shape: the hot path."""
+
+    query_id: Id
+    topk: list[Item]
+    latency_ms = None
+
+    def parts(self) -> Parts:
+        """Query id, item ids, and the ranks as written."""
+        return self.query_id, _ids(self.topk), [item.rank for item in self.topk]
+
+
+class TimedLine(msgspec.Struct, gc=False):
+    """The same, for metrics that need latencies."""
+
+    query_id: Id
+    topk: list[Item]
+    latency_ms: dict[str, float] | None = None
+
+    def parts(self) -> Parts:
+        """Query id, item ids, and the ranks as written."""
+        return self.query_id, _ids(self.topk), [item.rank for item in self.topk]
+
+
+class PlainLine(msgspec.Struct, gc=False):
+    """Bare ids in order: the shape in which a baseline is stored."""
+
+    query_id: Id
+    retrieved: list[Id]
+    latency_ms: dict[str, float] | None = None
+
+    def parts(self) -> Parts:
+        """Query id and item ids; the order is the list's."""
+        return self.query_id, list(self.retrieved), []
+
+
+class Nested(msgspec.Struct, gc=False):
+    """A list one level down, as some evaluation tools write `actual_output`."""
+
+    retrieved: list[Item | Id]
+
+
+class LooseLine(msgspec.Struct, gc=False, rename={"camel": "actualOutput"}):
+    """Every accepted shape."""
+
+    query_id: Id | None = None
+    id: Id | None = None
+    topk: list[Item | Id] | None = None
+    retrieved: list[Item | Id] | None = None
+    actual_output: list[Item | Id] | Nested | None = None
+    camel: list[Item | Id] | Nested | None = None
+    latency_ms: dict[str, float] | None = None
+
+    def parts(self) -> Parts:
+        """Query id, item ids, and the ranks as written.
+
+        Raises:
+            ValueError: a part is missing, or two lists compete.
+        """
+        query_id = self.id if self.query_id is None else self.query_id
+        if query_id is None:
+            raise ValueError("no query id; write it as query_id (or id)")
+        lists = [value for value in (self.topk, self.retrieved, self.actual_output, self.camel) if value is not None]
+        if len(lists) != 1:
+            count = "no list" if not lists else "more than one list"
+            raise ValueError(f"{count} of results; write one of topk, retrieved, actual_output")
+        listed = lists[0].retrieved if isinstance(lists[0], Nested) else lists[0]
+        items = [item if isinstance(item, Item) else Item(chunk_id=item) for item in listed]
+        return query_id, _ids(items), [item.rank for item in items]
+
+
+Line = ContractLine | TimedLine | PlainLine | LooseLine
+Parts = tuple[Id, list[Id | None], list[int | None]]
+
+# Keys of a line that belong to the query's result, not to the system that made it.
+PER_QUERY_KEYS = frozenset(
+    {"query_id", "id", "topk", "raw_topk", "retrieved", "actual_output", "actualOutput", "latency_ms", "source"}
+    | {"entities", "scores", "input", "expected_output", "rewrites"}
+)
+
+
+def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings from JSONL, one line a query. The decoder that fitted a line is tried first on the next."""
+    shapes: list[type[Line]] = [TimedLine if Need.LATENCY in needs else ContractLine, PlainLine, LooseLine]
+    decoders = [msgspec.json.Decoder(shape).decode for shape in shapes]
+    seen: dict[str, int] = {}
+    for number, line in source.lines():
+        problem: Exception | None = None
+        for position, decode in enumerate(decoders):
+            try:
+                if not line.isascii():
+                    line.decode()
+                parsed = decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                problem = error
+                continue
+            if position:
+                decoders.insert(0, decoders.pop(position))
+            ranking = checked(parsed, seen, number, Problem("", source.name, number), log)
+            if ranking is not None:
+                yield ranking
+            break
+        else:
+            log.add(Problem(explain(line, problem), source.name, number))
+    log.raise_if_any()
+
+
+def read_document(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings from one JSON value: a list of line objects, one line object, or `{query id: [ids]}`."""
+    del needs  # a document is small: everything is decoded
+    seen: dict[str, int] = {}
+    for number, (key, entry) in enumerate(_entries(source, log), start=1):
+        place = Problem("", source.name, None, key)
+        try:
+            parsed = msgspec.convert(entry, LooseLine)
+        except msgspec.ValidationError as error:
+            log.add(msgspec.structs.replace(place, message=spoken(error)))
+            continue
+        ranking = checked(parsed, seen, number, place, log)
+        if ranking is not None:
+            yield ranking
+    log.raise_if_any()
+
+
+def provenance(source: Source) -> Mapping[str, Any]:
+    """What the first line of a JSONL run says about the system; empty when it does not parse or says nothing."""
+    try:
+        value = msgspec.json.decode(source.head.lstrip().partition(b"\n")[0])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+    known = value.items() if isinstance(value, dict) else ()
+    return {key: entry for key, entry in known if key not in PER_QUERY_KEYS}
+
+
+def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, object]]:
+    try:
+        value = strict_json(source.text())
+    except JsonError as error:
+        log.add(Problem(str(error), source.name, error.line))
+        return
+    if isinstance(value, list):
+        yield from ((f"[{index}]", entry) for index, entry in enumerate(value))
+    elif isinstance(value, dict) and not value.keys() & {"topk", "retrieved", "actual_output", "actualOutput"}:
+        for query_id, ids in value.items():
+            if isinstance(ids, list):
+                yield query_id, {"query_id": query_id, "topk": ids}
+            else:
+                log.add(Problem(f"expected a list of ids for this query, found {shown(ids)}", source.name, None, query_id))
+    else:
+        yield None, value
+
+
+def checked(line: Line, seen: dict[str, int], number: int, place: Problem, log: ProblemLog) -> Ranking | None:
+    """The ranking of a decoded line, or None after noting what is wrong with it.
+
+    Args:
+        line: the decoded line.
+        seen: the queries so far, with the number of their line.
+        number: this line's.
+        place: file, line and key for messages.
+        log: takes the problem.
+    """
+    try:
+        written, raw_ids, ranks = line.parts()
+        query_id = str(written)
+        first = seen.setdefault(query_id, number)
+        if first != number:
+            what = "line" if place.line else "entry"
+            raise ValueError(f"query {shown(query_id)} stands twice (first on {what} {first}); keep one ranking a query")
+        if None in raw_ids:
+            raise ValueError(f"query {shown(query_id)}: item {raw_ids.index(None) + 1} has neither chunk_id nor id")
+        ids = cast("list[str]", raw_ids) if set(map(type, raw_ids)) <= {str} else [str(chunk) for chunk in raw_ids]
+        if ranks and ranks != _SEQUENCE[: len(ranks)] and ranks.count(None) < len(ranks):
+            ids = _by_rank(query_id, ids, ranks)
+    except ValueError as error:
+        log.add(msgspec.structs.replace(place, message=str(error)))
+        return None
+    ids, duplicates = once(ids)
+    return Ranking(query_id, ids, duplicates, line.latency_ms)
+
+
+_SEQUENCE: list[int | None] = list(range(1, 1_001))
+
+
+def _ids(items: list[Item]) -> list[Id | None]:
+    ids = [item.chunk_id for item in items]
+    return [item.id if chunk is None else chunk for chunk, item in zip(ids, items, strict=True)] if None in ids else ids
+
+
+def _by_rank(query_id: str, ids: list[str], ranks: list[int | None]) -> list[str]:
+    """Ids in the order of their ranks, which must be 1 to n, each once."""
+    order: dict[int, str] = {}
+    for chunk, rank in zip(ids, ranks, strict=True):
+        if rank is None:
+            raise ValueError(f"query {shown(query_id)}: {shown(chunk)} has no rank while others do; give all or none")
+        if rank < 1:
+            raise ValueError(f"query {shown(query_id)}: {shown(chunk)} has rank {rank}; ranks start at 1")
+        if rank in order:
+            raise ValueError(f"query {shown(query_id)}: rank {rank} stands twice ({shown(order[rank])}, {shown(chunk)})")
+        order[rank] = chunk
+    if len(order) != max(order):
+        missing = next(rank for rank in range(1, max(order)) if rank not in order)
+        raise ValueError(f"query {shown(query_id)}: rank {missing} is missing; ranks run from 1 without gaps")
+    return [order[rank] for rank in sorted(order)]

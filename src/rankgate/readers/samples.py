@@ -1,0 +1,145 @@
+"""Gold samples: the one place that turns a written sample, of whatever format, into judgments.
+
+`expected_output` is a list of ids (binary), `{id: gain}` (graded), or `{"ids": either, "answer": …}`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rankgate.errors import Problem, did_you_mean, shown
+from rankgate.model import Sample
+from rankgate.readers.base import ProblemLog
+from rankgate.readers.json_text import spoken
+
+LARGEST_GAIN = 1000  # 2^gain must stay a finite number
+
+
+class Input(msgspec.Struct):
+    """What was asked."""
+
+    question: str | None = None
+
+
+class Metadata(msgspec.Struct):
+    """What is known about a sample; other keys are the user's own."""
+
+    k: int | None = None
+    tags: list[str] = []
+    no_answer: bool = False
+
+
+class WrittenSample(msgspec.Struct):
+    """A sample as files hold it."""
+
+    id: str | int
+    expected_output: Any = None
+    input: Input | str | None = None
+    metadata: Metadata | None = None
+
+
+def to_sample(value: object, place: Problem, log: ProblemLog) -> Sample | None:
+    """A checked sample from plain values, or None after noting what is wrong.
+
+    Args:
+        value: the decoded sample.
+        place: file, line and key for messages.
+        log: takes the problems.
+    """
+
+    def refuse(message: str, *keys: str) -> None:
+        key = ".".join(filter(None, (place.key, *keys))) or None
+        log.add(msgspec.structs.replace(place, message=message, key=key))
+
+    if not isinstance(value, dict):
+        return refuse(f"expected a sample with id and expected_output, found {shown(value)}")
+    try:
+        written = msgspec.convert(value, WrittenSample)
+    except msgspec.ValidationError as error:
+        if "id" not in value:
+            return refuse("the sample has no id")
+        return refuse(spoken(error))
+    metadata = written.metadata or Metadata()
+    query_id = str(written.id)
+    if "expected_output" not in value and not metadata.no_answer:
+        near = did_you_mean("expected_output", map(str, value))
+        return refuse(f"sample {shown(query_id)} has no expected_output{near or '; an unanswerable one says no_answer: true'}")
+    try:
+        gains = judgments(written.expected_output)
+    except ValueError as error:
+        return refuse(f"sample {shown(query_id)}: {error}", "expected_output")
+    if metadata.k is not None and metadata.k < 1:
+        return refuse(f"sample {shown(query_id)}: k must be at least 1, not {metadata.k}", "metadata", "k")
+    if metadata.no_answer and any(gain > 0 for gain in gains.values()):
+        return refuse(f"sample {shown(query_id)} says no_answer: true and names relevant documents", "metadata", "no_answer")
+    question = written.input.question if isinstance(written.input, Input) else written.input
+    return Sample(
+        query_id=query_id,
+        gains=gains,
+        question=question,
+        tags=tuple(dict.fromkeys(metadata.tags)),
+        k=metadata.k,
+        no_answer=metadata.no_answer,
+        line=place.line,
+    )
+
+
+def judgments(value: object) -> dict[str, float]:
+    """Gains by document id from `expected_output`.
+
+    Raises:
+        ValueError: an entry is neither an id nor a gain, or two entries for one document disagree.
+    """
+    if isinstance(value, dict) and isinstance(value.get("ids"), list | dict):
+        value = value["ids"]
+    if value is None:
+        return {}
+    if isinstance(value, list):
+        return {_id(entry): 1.0 for entry in value}
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a list of ids or a mapping of ids to gains, found {shown(value)}")
+    return {_id(doc): check_gain(doc, gain) for doc, gain in value.items()}
+
+
+def check_gain(doc: object, gain: object) -> float:
+    """A gain as a number.
+
+    Raises:
+        ValueError: it is no finite number, or too large for an exponential gain.
+    """
+    if isinstance(gain, bool) or not isinstance(gain, int | float):
+        raise ValueError(f"the gain of {shown(doc)} is {shown(gain)}, not a number")
+    if not math.isfinite(gain) or abs(gain) > LARGEST_GAIN:
+        raise ValueError(f"the gain of {shown(doc)} is {gain}; gains lie between -{LARGEST_GAIN} and {LARGEST_GAIN}")
+    return float(gain)
+
+
+def _id(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError(f"expected a document id, found {shown(value)}")
+    return str(value)
+
+
+def add_sample(samples: dict[str, Sample], sample: Sample, place: Problem, log: ProblemLog) -> None:
+    """Add to the gold unless the query is there already."""
+    first = samples.setdefault(sample.query_id, sample)
+    if first is not sample:
+        where = f" (first on line {first.line})" if first.line else ""
+        log.add(msgspec.structs.replace(place, message=f"sample {shown(sample.query_id)} stands twice{where}; keep one"))
+
+
+def gold_of(judged: Mapping[str, tuple[int, Mapping[str, float]]], place: Problem, log: ProblemLog) -> dict[str, Sample]:
+    """Samples from bare judgments, as qrels give them."""
+    samples: dict[str, Sample] = {}
+    for query_id, (line, gains) in judged.items():
+        try:
+            checked = {doc: check_gain(doc, gain) for doc, gain in gains.items()}
+        except ValueError as error:
+            log.add(msgspec.structs.replace(place, message=str(error), line=line, key=query_id))
+            continue
+        samples[query_id] = Sample(query_id=query_id, gains=checked, line=line)
+    return samples

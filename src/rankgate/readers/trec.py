@@ -1,0 +1,82 @@
+"""The text formats of TREC: runs (`query Q0 document rank score tag`) and qrels (`query iteration document gain`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rankgate.errors import Problem, shown
+from rankgate.metrics.base import Need
+from rankgate.model import Ranking
+from rankgate.readers.base import ProblemLog, once
+from rankgate.readers.source import Source, not_utf8
+
+RUN_COLUMNS = 6
+QRELS_COLUMNS = 4
+
+
+def read_trec_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings from a TREC run file, in the order in which queries first appear.
+
+    As trec_eval does, the score decides and the rank column is ignored (some writers put 0 on every row): score
+    descending, ties by document id descending. Scores compare as 64-bit floats; trec_eval compares 32 bits, where
+    1.00000001 ties with 1.
+    """
+    del needs  # the format holds ids and scores only
+    scored: dict[str, list[tuple[float, str]]] = {}
+    for number, columns in _rows(source, RUN_COLUMNS, "query Q0 document rank score tag", log):
+        query_id, _, doc, _, text, _ = columns
+        score = _number(text)
+        if score is None:
+            message = f"query {shown(query_id)}: the score of {shown(doc)} is {shown(text)}; scores must be finite numbers"
+            log.add(Problem(message, source.name, number))
+            continue
+        scored.setdefault(query_id, []).append((score, doc))
+    log.raise_if_any()
+    for query_id, rows in scored.items():
+        rows.sort(reverse=True)
+        yield Ranking(query_id, *once([doc for _, doc in rows]))
+
+
+def trec_provenance(source: Source) -> Mapping[str, Any]:
+    """The run's tag, from the first row."""
+    columns = source.head.split(maxsplit=RUN_COLUMNS)[:RUN_COLUMNS]
+    return {"system": columns[-1].decode("utf-8", "replace")} if len(columns) == RUN_COLUMNS else {}
+
+
+def read_qrels(source: Source, log: ProblemLog) -> dict[str, tuple[int, dict[str, float]]]:
+    """Judgments by query, each with the line on which the query first stands."""
+    judged: dict[str, tuple[int, dict[str, float]]] = {}
+    for number, (query_id, _, doc, text) in _rows(source, QRELS_COLUMNS, "query iteration document gain", log):
+        gain = _number(text)
+        if gain is None:
+            log.add(Problem(f"the gain {shown(text)} is not a finite number", source.name, number, query_id))
+            continue
+        gains = judged.setdefault(query_id, (number, {}))[1]
+        if gains.setdefault(doc, gain) != gain:
+            message = f"conflicting judgment: {shown(doc)} has gain {gains[doc]:g} above and {gain:g} here"
+            log.add(Problem(message, source.name, number, query_id))
+    return judged
+
+
+def _rows(source: Source, count: int, layout: str, log: ProblemLog) -> Iterator[tuple[int, list[str]]]:
+    for number, line in source.lines():
+        try:
+            columns = line.decode("utf-8").split()
+        except UnicodeDecodeError as error:
+            raise not_utf8(error, source.name, number) from error
+        if len(columns) == count:
+            yield number, columns
+        else:
+            text = shown(" ".join(columns))
+            log.add(Problem(f"expected {count} columns ({layout}), found {len(columns)}: {text}", source.name, number))
+
+
+def _number(text: str) -> float | None:
+    """A finite number, or None; Python's `1_000` is not one."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and "_" not in text else None

@@ -1,0 +1,49 @@
+"""Text that we did not write, made safe to show: in Markdown only ever as a code span, elsewhere on one line.
+
+Queries, ids, tags, document text and system names come from files that anyone may have written. Entity and backslash
+escaping both fail on GitHub's parser, which still links `a@b.co` and notifies `@name`; inside a code span it does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_JOINERS = "\u200c\u200d"  # needed by scripts and emoji, harmless alone
+_BACKTICKS = re.compile(r"`+")
+
+
+def visible(text: str) -> str:
+    """One line in which nothing is hidden: white space folded, control and bidi characters written as `\\u202e`."""
+    folded = re.sub(r"\s+", " ", text)
+    if folded.isprintable():
+        return folded
+    return "".join(char if char.isprintable() or char in _JOINERS else f"\\u{ord(char):04x}" for char in folded)
+
+
+def shorten(text: str, limit: int) -> str:
+    """At most `limit` characters, the last an ellipsis where some were cut."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def code(text: object, limit: int = 200) -> str:
+    """A Markdown code span that shows exactly `visible(text)`, for use outside tables."""
+    shown = shorten(visible(str(text)), limit)
+    if not shown.strip():
+        return '`""`'
+    fence = "`" * (max((len(run) for run in _BACKTICKS.findall(shown)), default=0) + 1)
+    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def cell(text: object, limit: int = 200) -> str:
+    """The same inside a table cell, where a pipe ends the cell even within a code span."""
+    return code(text, limit).replace("|", "\\|")
+
+
+def block(lines: Iterable[str], language: str = "") -> str:
+    """A fenced code block, with a fence that no line can close."""
+    shown = [visible(line) for line in lines]
+    longest = max((len(run) for line in shown for run in _BACKTICKS.findall(line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{language}", *shown, fence])

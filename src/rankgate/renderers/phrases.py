@@ -1,0 +1,101 @@
+"""The parts of a report as short texts: what the terminal and the comment both say. Holds no text from the inputs."""
+
+from __future__ import annotations
+
+from rankgate.metrics.base import Direction, Unit
+from rankgate.model import Interval, Verdict
+from rankgate.report import DocumentMove, GateResult, Report, SegmentValue
+from rankgate.wording import count_text, delta_text, telling_decimals, value_text
+
+ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
+NOTHING = "–"
+
+
+def gate_baseline(gate: GateResult) -> str:
+    """The baseline's value on the pairs."""
+    return _value(gate.baseline, gate)
+
+
+def gate_now(gate: GateResult) -> str:
+    """The candidate's value."""
+    return _value(gate.value, gate)
+
+
+def gate_change(gate: GateResult) -> str:
+    """`−5.8 pp`, and the interval of the change where there is one."""
+    if gate.delta is None:
+        return NOTHING
+    return delta_text(gate.delta, gate.unit, _decimals(gate))
+
+
+def gate_change_interval(gate: GateResult) -> str:
+    """`95%: −8.1 … −3.4 pp`, or nothing where the data support none or nothing changed."""
+    if not gate.delta or gate.delta_ci is None:
+        return ""
+    return f"95%: {_bounds(gate.delta_ci, gate.unit)}"
+
+
+def gate_limit(gate: GateResult) -> str:
+    """`at least 85.0%, drop at most 3.0 pp`."""
+    higher = gate.direction is Direction.HIGHER
+    parts: list[str] = []
+    if gate.threshold is not None:
+        parts.append(f"at {'least' if higher else 'most'} {_value(gate.threshold, gate)}")
+    if gate.regression_max is not None:
+        size = delta_text(gate.regression_max, gate.unit, _decimals(gate)).lstrip("+±")
+        parts.append(f"{'drop' if higher else 'rise'} at most {size}" if gate.regression_max else f"no {'drop' if higher else 'rise'}")
+    return ", ".join(parts)
+
+
+def gate_status(gate: GateResult) -> str:
+    """`pass`, `warn`, `fail`, or `not judged`."""
+    return gate.verdict.value.replace("_", " ")
+
+
+def segment_text(value: SegmentValue) -> str:
+    """`81.2% (−5.8 pp)`."""
+    if value.value is None:
+        return NOTHING
+    now = value_text(value.value, value.unit)
+    return now if value.delta is None else f"{now} ({delta_text(value.delta, value.unit)})"
+
+
+def rank_move(doc: DocumentMove) -> str:
+    """`rank 2 → 9`, `rank 2 → gone`, `not found → rank 3`."""
+    if doc.before is None:
+        return "not found before or now" if doc.after is None else f"not found → rank {doc.after}"
+    if doc.before == doc.after:
+        return f"stays at rank {doc.before}"
+    return f"rank {doc.before} → {doc.after if doc.after is not None else 'gone'}"
+
+
+def queries_line(report: Report) -> str:
+    """How many queries the numbers stand on."""
+    queries = report.queries
+    if queries is None:
+        return ""
+    text = f"{queries.scored:,} of {count_text(queries.total, 'question')} scored"
+    if queries.no_relevant:
+        text += f"; {count_text(queries.no_relevant, 'has', 'have')} no right document in the gold set and are left out"
+    return text.replace("1 has no right document in the gold set and are", "1 has no right document in the gold set and is") + "."
+
+
+def _value(value: float | None, gate: GateResult) -> str:
+    return NOTHING if value is None else value_text(value, gate.unit, _decimals(gate))
+
+
+def _decimals(gate: GateResult) -> int:
+    """Decimals for the whole row, enough that no rounding hides a violation."""
+    wanted = [telling_decimals(0.0, 0.0, gate.unit)]
+    if gate.value is not None and gate.threshold is not None:
+        wanted.append(telling_decimals(gate.value, gate.threshold, gate.unit))
+    if gate.delta is not None and gate.regression_max is not None:
+        drop = -gate.delta if gate.direction is Direction.HIGHER else gate.delta
+        wanted.append(telling_decimals(drop, gate.regression_max, gate.unit))
+    return max(wanted)
+
+
+def _bounds(ci: Interval, unit: Unit) -> str:
+    low, high = ("…" if bound is None else delta_text(bound, unit) for bound in ci)
+    shared = {Unit.SHARE: " pp", Unit.MILLISECONDS: " ms"}.get(unit, "")
+    return f"{low.removesuffix(shared)} to {high}"

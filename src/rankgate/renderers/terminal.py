@@ -1,0 +1,68 @@
+"""The summary for a terminal or a log: verdict first, one line a gate, then the questions that lost most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankgate.renderers import phrases
+from rankgate.renderers.escape import shorten, visible
+from rankgate.report import Report
+from rankgate.wording import VERDICT_WORDS
+
+MOST_MOVES = 3
+MOST_PROBLEMS = 20
+HEADINGS = ("metric", "baseline", "now", "change", "limit", "status")
+
+
+def render_terminal(report: Report) -> str:
+    """Plain text; colours are the printer's business."""
+    lines = [f"{VERDICT_WORDS[report.verdict]}  {report.summary}"]
+    if report.problems:
+        lines += ["", *(f"  {_multiline(str(problem))}" for problem in report.problems[:MOST_PROBLEMS])]
+        if len(report.problems) > MOST_PROBLEMS:
+            lines.append(f"  and {len(report.problems) - MOST_PROBLEMS} more")
+    if report.gates:
+        rows = [
+            (
+                gate.metric,
+                phrases.gate_baseline(gate),
+                phrases.gate_now(gate),
+                phrases.gate_change(gate),
+                phrases.gate_limit(gate),
+                phrases.gate_status(gate).upper(),
+            )
+            for gate in report.gates
+        ]
+        lines += ["", *table([HEADINGS, *rows], right=(1, 2, 3)), ""]
+        lines.append(" ".join(filter(None, [phrases.queries_line(report), *report.notes])))
+    lines += _moves(report)
+    return "\n".join(lines) + "\n"
+
+
+def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+    """Rows in aligned columns, indented by two; the columns in `right` are set to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  "
+        + "  ".join(
+            text.rjust(width) if index in right else text.ljust(width)
+            for index, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _moves(report: Report) -> list[str]:
+    worse = [move for move in report.misses if move.worse]
+    if not worse or report.moved is None:
+        return []
+    lines = [f"Questions whose right documents moved: {report.moved.worse} worse, {report.moved.better} better. Worst:"]
+    for move in worse[:MOST_MOVES]:
+        question = visible(move.question or move.query_id)
+        lines.append(f"  {shorten(visible(move.query_id), 40)}  {shorten(question, 70)}")
+        lines += [f"    {shorten(visible(doc.id), 60)}  {phrases.rank_move(doc)}" for doc in move.documents[:3]]
+    return lines
+
+
+def _multiline(text: str) -> str:
+    return "\n    ".join(visible(line) if line.strip() else "" for line in text.splitlines())

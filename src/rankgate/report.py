@@ -1,0 +1,202 @@
+"""`report.json`: everything that a renderer or the bot needs, so that neither ever scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from rankgate.errors import Problem, bad_input
+from rankgate.metrics.base import Direction, Unit
+from rankgate.model import Interval, Verdict
+
+SCHEMA_VERSION = 1
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of the report."""
+
+
+class GateResult(_Part, frozen=True, kw_only=True):
+    """One gate's decision and the numbers behind it.
+
+    `value` is over all `n` scored queries. `baseline`, `delta` and `delta_ci` are over the `n_pairs` queries for which
+    both runs have a value, and `paired_value` is the candidate's on those, so that paired_value − baseline = delta.
+    `line` is where the gate stands in the criteria. `evidence_state` is `no_baseline` where a regression check had
+    nothing to compare with.
+    """
+
+    name: str
+    metric: str
+    meaning: str
+    unit: Unit
+    direction: Direction
+    segment: str | None
+    severity: Literal["error", "warning"]
+    value: float | None
+    ci: Interval | None
+    threshold: float | None
+    baseline: float | None
+    paired_value: float | None
+    delta: float | None
+    delta_ci: Interval | None
+    regression_max: float | None
+    evidence_state: Literal["clear", "no_baseline"]
+    verdict: Verdict
+    reasons: list[str]
+    n: int
+    n_pairs: int
+    line: int | None
+
+
+class MetricValue(_Part, frozen=True, kw_only=True):
+    """A metric's value for a run; `undefined` queries are left out of it."""
+
+    value: float | None
+    ci: Interval | None
+    n: int
+    undefined: int
+    unit: Unit
+    direction: Direction
+    meaning: str
+
+
+class Queries(_Part, frozen=True, kw_only=True):
+    """How many gold queries there are, and what became of them.
+
+    `scored` have a relevant document; `no_relevant` have none and are left out of relevance metrics; `missing` are in
+    the gold and not in the run (worst value); `unjudged` are in the run and not in the gold (ignored). `new` are those
+    that the baseline lacks.
+    """
+
+    total: int
+    scored: int
+    no_relevant: int
+    missing: int
+    missing_ids: list[str]
+    unjudged: int
+    duplicates: int
+    new: int
+
+
+class SegmentValue(_Part, frozen=True, kw_only=True):
+    """A metric within a segment; the baseline and the change are over the pairs."""
+
+    value: float | None
+    n: int
+    baseline: float | None
+    delta: float | None
+    n_pairs: int
+    unit: Unit
+    direction: Direction
+
+
+class Segment(_Part, frozen=True, kw_only=True):
+    """The queries that share a tag: `lang:pt-BR` is dimension lang, value pt-BR; a bare word has dimension `tag`."""
+
+    dimension: str
+    value: str
+    queries: int
+    metrics: Mapping[str, SegmentValue]
+
+
+class DocumentMove(_Part, frozen=True, kw_only=True):
+    """A relevant document's rank in the baseline and now; None where the list does not hold it."""
+
+    id: str
+    gain: float
+    before: int | None
+    after: int | None
+
+
+class Movement(_Part, frozen=True, kw_only=True):
+    """A query whose relevant documents moved: into or out of the first k, or so that the metric changed.
+
+    `worse` tells the losers from the winners; where the metric did not move, by documents lost and gained.
+    """
+
+    query_id: str
+    question: str | None
+    tags: list[str]
+    metric: str
+    before: float
+    after: float
+    worse: bool
+    k: int
+    lost: int
+    gained: int
+    documents: list[DocumentMove]
+
+
+class Moved(_Part, frozen=True, kw_only=True):
+    """How many queries moved each way; the report lists the most telling of them."""
+
+    worse: int
+    better: int
+
+
+class Source(_Part, frozen=True, kw_only=True):
+    """Where an input came from, and what it says of itself."""
+
+    path: str
+    format: str
+    about: Mapping[str, Any] = {}
+
+
+class Provenance(_Part, frozen=True, kw_only=True):
+    """What was compared with what, and how to do it again."""
+
+    rankgate: str
+    date: str
+    criteria: str | None = None
+    gold: Source | None = None
+    gold_fingerprint: str | None = None
+    run: Source | None = None
+    baseline: Source | None = None
+    depth: int | None = None
+    command: list[str] = []
+
+
+class Report(_Part, frozen=True, kw_only=True):
+    """The whole of `report.json`."""
+
+    schema_version: int = SCHEMA_VERSION
+    verdict: Verdict
+    summary: str
+    problems: list[Problem] = []
+    notes: list[str] = []
+    gates: list[GateResult] = []
+    metrics: Mapping[str, MetricValue] = {}
+    baseline_metrics: Mapping[str, MetricValue] = {}
+    queries: Queries | None = None
+    segments: list[Segment] = []
+    misses: list[Movement] = []
+    moved: Moved | None = None
+    provenance: Provenance
+
+
+def encode_report(report: Report) -> str:
+    """The report as indented JSON, keys in a fixed order, ending in a newline."""
+    return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
+
+
+def decode_report(data: bytes, name: str) -> Report:
+    """Read a report.
+
+    Raises:
+        RankgateError: not a report, or one of a newer schema.
+    """
+    try:
+        version = msgspec.json.decode(data, type=_Version).schema_version
+        if version > SCHEMA_VERSION:
+            raise bad_input(
+                f"report schema {version} is newer than this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate", file=name
+            )
+        return msgspec.json.decode(data, type=Report)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise bad_input(f"not a rankgate report: {error}", file=name) from error
+
+
+class _Version(msgspec.Struct):
+    schema_version: int

@@ -1,0 +1,149 @@
+"""Quantiles, their exact intervals and the interval of the difference of two: what latency gates compare."""
+
+import math
+from collections.abc import Sequence
+
+_NEGLIGIBLE = 1e-18  # of the tail: a binomial probability below it cannot move the rank found
+_ROUNDING = 1e-12  # of the tail: 1 - 0.9 and (1 - 0.8) / 2 are the same number, as written
+_HASTINGS_ABOVE = (0.010328, 0.802853, 2.515517)
+_HASTINGS_BELOW = (0.001308, 0.189269, 1.432788, 1.0)
+
+
+def normal_quantile(probability: float) -> float:
+    """Quantile of the standard normal distribution, as exact as floating point allows.
+
+    Hastings' rational approximation (Abramowitz & Stegun 1964, 26.2.23; error below 4.5e-4), then two Halley steps on
+    ``math.erfc``, each of which cubes the error. The standard library has the same function in ``statistics``, whose
+    import costs more than a whole interval.
+
+    Raises:
+        ValueError: ``probability`` is not strictly between 0 and 1.
+    """
+    if not 0 < probability < 1:
+        raise ValueError(f"probability must lie strictly between 0 and 1, not {probability!r}")
+    tail = min(probability, 1 - probability)
+    if tail == 0.5:  # noqa: PLR2004 - the median
+        return 0.0
+    root = math.sqrt(-2 * math.log(tail))
+    z = _polynomial(_HASTINGS_ABOVE, root) / _polynomial(_HASTINGS_BELOW, root) - root
+    for _ in range(2):
+        density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+        step = (math.erfc(-z / math.sqrt(2)) / 2 - tail) / density
+        z -= step / (1 + z * step / 2)
+    return z if probability == tail else -z
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    """Inverted CDF: the smallest value with at least ``q`` of the data at or below it.
+
+    The ``ceil(n * q)``-th smallest (at least the first), so always a value that was observed. "At least" compares
+    ``k / n`` with ``q`` as floats, so that 0.55 of 100 values is the 55th although ``100 * 0.55`` exceeds 55.
+    Type 1 of Hyndman & Fan, 1996.
+
+    Raises:
+        ValueError: no values, a NaN among them, or ``q`` outside 0 to 1.
+    """
+    if not 0 <= q <= 1:
+        raise ValueError(f"q must lie between 0 and 1, not {q!r}")
+    if not values:
+        raise ValueError("no values have no quantile")
+    return _ranked(values)[_rank(len(values), q) - 1]
+
+
+def quantile_interval(
+    values: Sequence[float], q: float, *, confidence: float = 0.95
+) -> tuple[float | None, float | None]:
+    """Exact order-statistic interval for the ``q``-quantile, free of any assumption about the distribution.
+
+    The number B of n values at or below the true quantile is binomial (n, q). The lower bound is the l-th smallest
+    value with the largest l for which P(B <= l - 1) <= (1 - confidence) / 2; the upper bound is the u-th with the
+    smallest u for which P(B >= u) is. Each side misses with at most that probability, also where values are tied; the
+    interval contains ``quantile(values, q)``. Conover 1999, section 3.2.
+
+    Returns:
+        Lower and upper bound. A bound that so few values cannot support is None: p90 at 95 % has an upper bound from
+        36 values on, p99 from 368 on. No values: both None.
+
+    Raises:
+        ValueError: a NaN among the values; ``q`` or ``confidence`` not strictly between 0 and 1.
+    """
+    if not 0 < q < 1:
+        raise ValueError(f"q must lie strictly between 0 and 1, not {q!r}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, not {confidence!r}")
+    if not values:
+        return None, None
+    ranked = _ranked(values)
+    tail = (1 - confidence) / 2
+    from_below = _outer_rank(len(ranked), q, tail)
+    from_above = _outer_rank(len(ranked), 1 - q, tail)
+    return ranked[from_below - 1] if from_below else None, ranked[-from_above] if from_above else None
+
+
+def difference_of_quantiles_interval(
+    candidate: Sequence[float], baseline: Sequence[float], q: float, *, confidence: float = 0.95
+) -> tuple[float | None, float | None]:
+    """Interval for the candidate's ``q``-quantile minus the baseline's, by square-and-add (MOVER).
+
+    With estimates c and b and their intervals [lc, uc] and [lb, ub] from ``quantile_interval``:
+    c - b - sqrt((c - lc)^2 + (ub - b)^2) and c - b + sqrt((uc - c)^2 + (b - lb)^2).
+    Newcombe 1998, method 10; Zou & Donner 2008. The two sides count as independent; over the same queries they rise
+    and fall together, which makes the interval too wide rather than too narrow.
+
+    Returns:
+        Lower and upper bound; None where one of the two bounds that it is made of is None.
+
+    Raises:
+        ValueError: as ``quantile_interval`` has it.
+    """
+    candidate_low, candidate_high = quantile_interval(candidate, q, confidence=confidence)
+    baseline_low, baseline_high = quantile_interval(baseline, q, confidence=confidence)
+    if not candidate or not baseline:
+        return None, None
+    here, there = quantile(candidate, q), quantile(baseline, q)
+    lower = upper = None
+    if candidate_low is not None and baseline_high is not None:
+        lower = here - there - math.hypot(here - candidate_low, baseline_high - there)
+    if candidate_high is not None and baseline_low is not None:
+        upper = here - there + math.hypot(candidate_high - here, there - baseline_low)
+    return lower, upper
+
+
+def _ranked(values: Sequence[float]) -> list[float]:
+    if any(map(math.isnan, values)):
+        raise ValueError("NaN has no rank")
+    return sorted(values)
+
+
+def _rank(n: int, q: float) -> int:
+    """The smallest k from 1 to n with k / n >= q."""
+    rank = min(max(math.ceil(n * q), 1), n)
+    return rank - 1 if rank > 1 and (rank - 1) / n >= q else rank
+
+
+def _outer_rank(n: int, q: float, tail: float) -> int:
+    """The largest l with P(B <= l - 1) <= tail for B binomial (n, q); 0 if there is none.
+
+    The probabilities follow from one another; they are found from the middle outwards, until they no longer matter,
+    and added from the outside inwards: about nine standard deviations of B, however large n is.
+    """
+    count = math.ceil(n * q)  # P(B <= count) is at least one half
+    ways = math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
+    masses = [math.exp(ways + count * math.log(q) + (n - count) * math.log1p(-q))]
+    while count > 0 and masses[-1] > tail * _NEGLIGIBLE:
+        masses.append(masses[-1] * count * (1 - q) / ((n - count + 1) * q))
+        count -= 1
+    total = 0.0
+    for mass in reversed(masses):
+        total += mass
+        if total > tail * (1 + _ROUNDING):
+            break
+        count += 1
+    return count
+
+
+def _polynomial(coefficients: Sequence[float], x: float) -> float:
+    total = 0.0
+    for coefficient in coefficients:
+        total = total * x + coefficient
+    return total

@@ -1,0 +1,59 @@
+"""How numbers and verdicts read. One place, so that terminal, comment and reasons say the same thing alike."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from rankgate.metrics.base import Unit
+from rankgate.model import Verdict
+
+MINUS = "−"
+_MOST_DECIMALS = 9
+
+VERDICT_WORDS = {
+    Verdict.PASS: "PASS",
+    Verdict.WARN: "WARN",
+    Verdict.FAIL: "FAIL",
+    Verdict.NOT_JUDGED: "NOT JUDGED",
+}
+
+
+def value_text(value: float, unit: Unit, decimals: int | None = None) -> str:
+    """`87.0%`, `0.752` or `35.2 ms`."""
+    match unit:
+        case Unit.SHARE:
+            return f"{100 * value:.{_decimals(unit, decimals)}f}%"
+        case Unit.SCORE | Unit.NUMBER:
+            return f"{value:.{_decimals(unit, decimals)}f}"
+        case Unit.MILLISECONDS:
+            return f"{value:.{_decimals(unit, decimals)}f} ms"
+        case _:
+            assert_never(unit)
+
+
+def delta_text(delta: float, unit: Unit, decimals: int | None = None) -> str:
+    """`−5.8 pp`, `+0.012` or `+3.1 ms`; a difference that rounds to nothing is `±0.0 pp`."""
+    scale = 100 if unit is Unit.SHARE else 1
+    digits = f"{abs(delta) * scale:.{_decimals(unit, decimals)}f}"
+    sign = "±" if not digits.strip("0.") else "+" if delta > 0 else MINUS
+    suffix = {Unit.SHARE: " pp", Unit.MILLISECONDS: " ms"}.get(unit, "")
+    return f"{sign}{digits}{suffix}"
+
+
+def telling_decimals(value: float, limit: float, unit: Unit) -> int:
+    """The fewest decimals with which two different numbers also look different."""
+    decimals = _decimals(unit, None)
+    while value != limit and decimals < _MOST_DECIMALS and value_text(value, unit, decimals) == value_text(limit, unit, decimals):
+        decimals += 1
+    return decimals
+
+
+def count_text(count: int, one: str, many: str | None = None) -> str:
+    """`1 query`, `1,400 queries`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def _decimals(unit: Unit, wanted: int | None) -> int:
+    if wanted is not None:
+        return wanted
+    return 1 if unit in (Unit.SHARE, Unit.MILLISECONDS) else 3
