@@ -6,7 +6,7 @@ from rankgate.compose import Side, compose
 from rankgate.criteria import load_criteria
 from rankgate.gates import decide
 from rankgate.inputs import Inputs, baseline_of, deepest_cutoff, gold_of, run_of
-from rankgate.metrics.base import Need
+from rankgate.metrics.base import needs_of
 from rankgate.movements import leading_metric, movements
 from rankgate.report import Report
 from rankgate.scoring import refuse_strangers, score
@@ -23,7 +23,7 @@ def check(inputs: Inputs) -> Report:
     """
     criteria = load_criteria(inputs.criteria)
     metrics = criteria.metrics()
-    needs = frozenset[Need]().union(*(metric.needs for metric in metrics))
+    needs = needs_of(metrics)
     gold = gold_of(inputs.gold, criteria)
 
     baseline = None

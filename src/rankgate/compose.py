@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from rankgate import __version__
+from rankgate.comparison import baseline_column
 from rankgate.criteria import Criteria
 from rankgate.errors import Problem
-from rankgate.gates import baseline_column
 from rankgate.inputs import Inputs
 from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores, Verdict, worst
@@ -113,16 +113,22 @@ def internal_error(error: BaseException) -> Problem:
 def headline(verdict: Verdict, results: Sequence[GateResult], problems: Sequence[Problem]) -> str:
     """The verdict as one sentence for a reader who does not know the metrics. Holds no text from the inputs."""
     deciding = [result for result in results if result.verdict is verdict]
-    more = f", and {count_text(len(deciding) - 1, 'more gate')}" if len(deciding) > 1 else ""
+    more = _more(len(deciding) - 1, "fails" if verdict is Verdict.FAIL else "warns")
     match verdict:
         case Verdict.PASS:
-            return f"Retrieval holds: {'every one of the ' + str(len(results)) + ' gates' if len(results) > 1 else 'the gate'} passes."
+            return f"Retrieval holds: {'the gate passes' if len(results) == 1 else f'all {len(results)} gates pass'}."
         case Verdict.WARN:
             return f"Retrieval may be merged, but look at {deciding[0].metric} first: {deciding[0].reasons[0]}{more}."
         case Verdict.FAIL:
             return f"Retrieval must not be merged: {deciding[0].reasons[0]}{more}."
         case _:
             return f"Retrieval could not be judged: {count_text(len(problems), 'problem')} with the inputs."
+
+
+def _more(count: int, verb: str) -> str:
+    if not count:
+        return ""
+    return f", and 1 more gate {verb}" if count == 1 else f", and {count} more gates {verb.removesuffix('s')}"
 
 
 def _metric_value(metric: Metric, values: Sequence[float | None]) -> MetricValue:

@@ -4,57 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
+from rankgate.comparison import Comparison, baseline_column, compare
 from rankgate.criteria import Gate
 from rankgate.metrics.base import Direction, Metric
-from rankgate.model import Interval, Scores, Verdict
+from rankgate.model import Scores, Verdict
 from rankgate.report import GateResult
-from rankgate.scoring import CONFIDENCE, estimate
-from rankgate.statistics.quantiles import difference_of_quantiles_interval
-from rankgate.statistics.saddlepoint import difference_interval
+from rankgate.scoring import estimate
 from rankgate.wording import count_text, delta_text, telling_decimals, value_text
 
 TOLERANCE = 1e-9
 ONE_SIDED_SHARE = 0.01
-
-
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric of two runs over the queries for which both have a value; `delta` = value − baseline."""
-
-    value: float
-    baseline: float
-    n_pairs: int
-    ci: Interval | None
-
-    @property
-    def delta(self) -> float:
-        """The change, positive where the value rose."""
-        return self.value - self.baseline
-
-
-def compare(metric: Metric, candidate: Sequence[float | None], baseline: Sequence[float | None]) -> Comparison | None:
-    """Compare two columns query by query; None where no query has a value on both sides."""
-    pairs = [(new, old) for new, old in zip(candidate, baseline, strict=True) if new is not None and old is not None]
-    if not pairs:
-        return None
-    new_values, old_values = [new for new, _ in pairs], [old for _, old in pairs]
-    if metric.at_quantile is None:
-        ci: Interval | None = difference_interval([new - old for new, old in pairs], confidence=CONFIDENCE)
-    else:
-        ci = difference_of_quantiles_interval(new_values, old_values, metric.at_quantile, confidence=CONFIDENCE)
-    return Comparison(
-        value=metric.aggregate(new_values), baseline=metric.aggregate(old_values), n_pairs=len(pairs), ci=ci
-    )
-
-
-def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
-    """The baseline's values, without the queries that it lacks: they joined the gold later and compare with nothing."""
-    column = baseline.values[metric.name]
-    return [
-        None if query_id in baseline.missing else value
-        for query_id, value in zip(baseline.query_ids, column, strict=True)
-    ]
 
 
 def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult:
@@ -74,20 +33,20 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     unjudged: list[str] = []
     if own is None:
         unjudged.append(f"{metric.name} is defined for none of the {count_text(len(values), 'query', 'queries')}")
-    elif gate.threshold is not None:
-        (held if _floor_holds(own.value, gate.threshold, metric) else violations).append(
-            _floor_reason(own.value, gate.threshold, metric)
-        )
-    if own is not None and gate.regression_max is not None:
-        if baseline is None:
-            warnings.append(f"no baseline: whether {metric.name} dropped could not be checked")
-        elif pairs is None:
-            target = warnings if metric.worst is None else unjudged
-            target.append(f"the baseline has {metric.name} for none of the queries that are scored now")
-        else:
-            (held if _drop_holds(pairs, gate.regression_max, metric) else violations).append(
-                _drop_reason(pairs, gate.regression_max, metric, own.n)
-            )
+    else:
+        # A drop says more than a floor, so it is named first.
+        if gate.regression_max is not None:
+            if baseline is None:
+                warnings.append(f"no baseline: whether {metric.name} got worse could not be checked")
+            elif pairs is None:
+                target = warnings if metric.worst is None else unjudged
+                target.append(f"the baseline has {metric.name} for none of the queries that are scored now")
+            else:
+                target = held if _drop_holds(pairs, gate.regression_max, metric) else violations
+                target.append(_drop_reason(pairs, gate.regression_max, metric, own.n))
+        if gate.threshold is not None:
+            target = held if _floor_holds(own.value, gate.threshold, metric) else violations
+            target.append(_floor_reason(own.value, gate.threshold, metric))
     warnings += _doubts(metric, candidate, baseline, values, old_values)
 
     blocked = Verdict.FAIL if gate.blocks else Verdict.WARN

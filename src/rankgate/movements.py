@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rankgate.comparison import baseline_column
 from rankgate.criteria import Gate
-from rankgate.gates import baseline_column
 from rankgate.matching import DEFAULT_K
 from rankgate.metrics.base import Direction, Metric
 from rankgate.model import Gold, MatchedQuery, Sample, Scores, Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankgate.gates import baseline_column, compare
+from rankgate.comparison import baseline_column, compare
 from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores
 from rankgate.report import Segment, SegmentValue

@@ -6,6 +6,8 @@ import argparse
 
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
 from rankgate.errors import RankgateError, bad_input
+from rankgate.metrics.base import BaseMetric
+from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.readers.source import STDIN
 
 
@@ -38,3 +40,15 @@ def criteria_if_any(arguments: argparse.Namespace) -> Criteria | None:
     except RankgateError:
         return None
     return load_criteria(path)
+
+
+def metrics_of(arguments: argparse.Namespace) -> list[BaseMetric]:
+    """The metrics that `--metrics` lists.
+
+    Raises:
+        RankgateError: one of them is none.
+    """
+    try:
+        return parse_metrics(arguments.metrics)
+    except UnknownMetricError as error:
+        raise bad_input(str(error), key="--metrics") from error

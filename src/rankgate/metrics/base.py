@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import ClassVar, Protocol
 
@@ -73,6 +73,11 @@ class Metric(Protocol):
     def meaning(self) -> str: ...
     def per_query(self, query: MatchedQuery) -> float | None: ...
     def aggregate(self, values: Sequence[float]) -> float: ...
+
+
+def needs_of(metrics: Iterable[Metric]) -> frozenset[Need]:
+    """All that these metrics read beyond ids and gains."""
+    return frozenset[Need]().union(*(metric.needs for metric in metrics))
 
 
 class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,10 +29,21 @@ def gate_change(gate: GateResult) -> str:
 
 
 def gate_change_interval(gate: GateResult) -> str:
-    """`95%: −8.1 … −3.4 pp`, or nothing where the data support none or nothing changed."""
-    if not gate.delta or gate.delta_ci is None:
+    """`95%: −8.1 to −3.4 pp`, or nothing where the data support none or nothing changed."""
+    bounds = interval_text(gate.delta_ci, gate.unit, change=True) if gate.delta else ""
+    return f"95%: {bounds}" if bounds else ""
+
+
+def interval_text(ci: Interval | None, unit: Unit, *, change: bool = False) -> str:
+    """`84.1 to 89.9%`; `?` for a bound that the data do not support, nothing where there is no interval."""
+    if ci is None or ci == (None, None):
         return ""
-    return f"95%: {_bounds(gate.delta_ci, gate.unit)}"
+    spell = delta_text if change else value_text
+    low, high = ("?" if bound is None else spell(bound, unit) for bound in ci)
+    for suffix in (" pp", "%", " ms"):
+        if high.endswith(suffix):
+            low = low.removesuffix(suffix)
+    return f"{low} to {high}"
 
 
 def gate_limit(gate: GateResult) -> str:
@@ -94,8 +105,3 @@ def _decimals(gate: GateResult) -> int:
         wanted.append(telling_decimals(drop, gate.regression_max, gate.unit))
     return max(wanted)
 
-
-def _bounds(ci: Interval, unit: Unit) -> str:
-    low, high = ("…" if bound is None else delta_text(bound, unit) for bound in ci)
-    shared = {Unit.SHARE: " pp", Unit.MILLISECONDS: " ms"}.get(unit, "")
-    return f"{low.removesuffix(shared)} to {high}"

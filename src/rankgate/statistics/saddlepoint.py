@@ -169,14 +169,14 @@ def _tilted_mean(tilting: _Tilting, z: float) -> float:
     """The mean where r* first rises through z; 0, the largest value, if it never does.
 
     r* climbs from its limit at 0 and falls for good once t leaves nothing but the largest value. In between it can fall
-    and climb again, where a few far values split the mean's distribution into lumps. So t grows from z / rate by
-    Newton's steps, at most doubling, and where a fall follows a rise, bisection searches the summit between them.
+    and climb again, where a few far values split the mean's distribution into lumps. So t grows by Newton's steps, at
+    most doubling, and where a fall follows a rise, bisection searches the summit between them.
     """
     if z <= tilting.limit:
         return tilting.mean
     low = _Point(0.0, tilting.mean, tilting.limit, tilting.rate)
     high: _Point | None = None
-    t = z / tilting.rate
+    t = (z - tilting.limit) / tilting.rate
     for _ in range(200):
         point = tilting.at(t)
         if point.slope > 0 and abs(point.r - z) <= _CLOSE:

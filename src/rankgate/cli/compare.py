@@ -1,0 +1,110 @@
+"""`rankgate compare`: two runs on the same questions, without a gate."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from rankgate.cli.options import add_criteria, add_gold, make_parser
+from rankgate.cli.score import DEFAULT_METRICS
+
+if TYPE_CHECKING:
+    from rankgate.comparison import Comparison
+    from rankgate.metrics.base import Metric
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = make_parser(
+        "compare",
+        "Compare two runs query by query: A is the one before, B the one after. Either may be a baseline directory.",
+        [
+            "rankgate compare old.jsonl new.jsonl --gold gold.yaml",
+            "rankgate compare baseline/ run.jsonl --gold gold.yaml --metrics recall@1,5,20 --format json",
+        ],
+    )
+    made.add_argument("a", metavar="A", help="the run before")
+    made.add_argument("b", metavar="B", help="the run after")
+    add_gold(made)
+    add_criteria(made)
+    made.add_argument(
+        "--metrics", metavar="LIST", default=DEFAULT_METRICS, help=f"comma-separated (default: {DEFAULT_METRICS})"
+    )
+    made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score both, pair them, print."""
+    from rankgate.cli.inputs import criteria_if_any, file_of, metrics_of, refuse_two_stdins
+    from rankgate.cli.output import say
+    from rankgate.comparison import baseline_column, compare
+    from rankgate.criteria import InputFile
+    from rankgate.inputs import baseline_of, deepest_cutoff, gold_of
+    from rankgate.matching import DEFAULT_K
+    from rankgate.metrics.base import needs_of
+    from rankgate.scoring import refuse_strangers, score
+
+    metrics = metrics_of(arguments)
+    gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
+    refuse_two_stdins(gold_file, a, b)
+    gold = gold_of(gold_file, None if gold_file else criteria_if_any(arguments))
+    deepest = deepest_cutoff(metrics, gold, DEFAULT_K)
+    runs = [baseline_of(file, None, needs_of(metrics), deepest=deepest) for file in (a, b)]
+    # Both lists end where the shorter store cut them, so that no run is compared on ranks that the other lost.
+    depth = min((run.depth for run in runs if run and run.depth), default=None)
+    sides = []
+    for opened in filter(None, runs):
+        scores = score(gold, opened.rankings, metrics, depth=depth)
+        refuse_strangers(scores, opened.name, gold)
+        sides.append(scores)
+    before, after = sides
+    found = [(metric, compare(metric, baseline_column(metric, after), baseline_column(metric, before))) for metric in metrics]
+    say(_json(found) if arguments.format == "json" else _table(found))
+    return 0
+
+
+def _table(found: list[tuple[Metric, Comparison | None]]) -> str:
+    from rankgate.renderers.phrases import NOTHING, interval_text
+    from rankgate.renderers.terminal import table
+    from rankgate.wording import delta_text, value_text
+
+    rows = [("metric", "A", "B", "change", "95% interval", "better", "worse", "same")]
+    for metric, pairs in found:
+        if pairs is None:
+            rows.append((metric.name, *[NOTHING] * 7))
+            continue
+        unit = metric.unit
+        rows.append(
+            (
+                metric.name,
+                value_text(pairs.baseline, unit),
+                value_text(pairs.value, unit),
+                delta_text(pairs.delta, unit),
+                interval_text(pairs.ci, unit, change=True) or NOTHING,
+                *map(str, (pairs.better, pairs.worse, pairs.n_pairs - pairs.better - pairs.worse)),
+            )
+        )
+    return "\n".join(table(rows, right=(1, 2, 3, 5, 6, 7))) + "\n"
+
+
+def _json(found: list[tuple[Metric, Comparison | None]]) -> str:
+    import msgspec
+
+    value: dict[str, Any] = {
+        "metrics": {
+            metric.name: {
+                "a": pairs.baseline,
+                "b": pairs.value,
+                "delta": pairs.delta,
+                "ci": pairs.ci,
+                "n_pairs": pairs.n_pairs,
+                "better": pairs.better,
+                "worse": pairs.worse,
+            }
+            if pairs
+            else None
+            for metric, pairs in found
+        }
+    }
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"

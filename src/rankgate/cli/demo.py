@@ -1,0 +1,114 @@
+"""`rankgate demo`: the embedded example, judged four times, in a directory to explore."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from rankgate.cli.options import add_date, date_of, make_parser
+
+DEFAULT_DIRECTORY = "rankgate-demo"
+MARK = "# rankgate demo:"  # the first words of our criteria, by which a directory is known to be ours
+FILES = ("ship-criteria.yaml", "gold.yaml", "articles.jsonl")
+RUNS = ("runs/accepted.jsonl", "runs/harmless.jsonl", "runs/harmful.jsonl")
+
+STEPS = (
+    ("1. The first check. Nothing has been accepted yet, so only floors are judged.", "accepted"),
+    ("2. Accept that run. From now on gates compare with it.", None),
+    ("3. A harmless change: the title of each article counts twice.", "harmless"),
+    ("4. A harmful change: one language's text analysis is broken.", "harmful"),
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = make_parser(
+        "demo",
+        "Judge the embedded example, a help centre in three languages: a first check (warn), a harmless change (pass)\n"
+        "and a harmful one (fail). Leaves all files in a directory, with the commands to repeat each step. Exits 0.",
+        ["rankgate demo", "rankgate demo my-directory"],
+    )
+    made.add_argument("directory", nargs="?", default=DEFAULT_DIRECTORY, help=f"default: {DEFAULT_DIRECTORY}")
+    add_date(made)
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Copy the example, judge it step by step, print what happened and what to try."""
+    from rankgate.cli.output import say
+
+    directory = Path(arguments.directory)
+    _copy_example(directory)
+    date = date_of(arguments)
+    start = Path.cwd()
+    os.chdir(directory)
+    try:
+        for title, name in STEPS:
+            say(f"{title}\n\n")
+            for command in _commands(name):
+                say(f"  $ {command}\n")
+            say("\n")
+            say(_accept(date) if name is None else _judge(name, date))
+            say("\n")
+    finally:
+        os.chdir(start)
+    say(
+        f"All of it lies in {directory.as_posix()}/: criteria, gold set, articles, runs, baseline, and for each run the\n"
+        "report and the pull-request comment under out/. Try it yourself:\n\n"
+        f"  $ cd {directory.as_posix()}\n"
+        "  $ rankgate check --run runs/harmful.jsonl            # exits 1\n"
+        "  $ rankgate validate --run runs/harmless.jsonl\n"
+        "  $ rankgate compare runs/accepted.jsonl runs/harmful.jsonl --gold gold.yaml\n\n"
+        "Next, with your own gold set: rankgate init --gold gold.yaml\n"
+    )
+    return 0
+
+
+def _copy_example(directory: Path) -> None:
+    from importlib.resources import files
+
+    from rankgate.errors import bad_input
+    from rankgate.files import write_atomic
+
+    criteria = directory / "ship-criteria.yaml"
+    ours = criteria.is_file() and criteria.read_bytes().startswith(MARK.encode())
+    if directory.is_file() or (directory.is_dir() and any(directory.iterdir()) and not ours):
+        raise bad_input("is not an empty directory, nor one of an earlier demo; name another", file=directory.as_posix())
+    if ours:
+        _forget_baseline(directory)
+    source = files("rankgate") / "example"
+    for name in (*FILES, *RUNS):
+        write_atomic(directory / name, source.joinpath(name).read_bytes())
+
+
+def _forget_baseline(directory: Path) -> None:
+    """The story begins without a baseline each time."""
+    for file in (directory / "baseline").glob("*"):
+        file.unlink()
+
+
+def _commands(name: str | None) -> list[str]:
+    if name is None:
+        return ["rankgate baseline accept --run runs/accepted.jsonl"]
+    return [f"rankgate check --run runs/{name}.jsonl -o out/{name}/report.json -o out/{name}/comment.md"]
+
+
+def _judge(name: str, date: str) -> str:
+    from rankgate.cli.check import exit_code, judge
+    from rankgate.criteria import InputFile
+    from rankgate.files import write_atomic
+    from rankgate.inputs import Inputs
+    from rankgate.renderers.base import RENDERERS
+
+    report = judge(Inputs(criteria="ship-criteria.yaml", date=date, run=InputFile(f"runs/{name}.jsonl")))
+    write_atomic(f"out/{name}/report.json", RENDERERS["json"](report))
+    write_atomic(f"out/{name}/comment.md", RENDERERS["markdown"](report))
+    return f"{RENDERERS['terminal'](report)}\n(exit code {exit_code(report, 'fail')})\n"
+
+
+def _accept(date: str) -> str:
+    from rankgate.cli import baseline
+
+    arguments = baseline.parser().parse_args(["accept", "--run", "runs/accepted.jsonl", "--date", date])
+    return baseline.accept(arguments)

@@ -1,0 +1,50 @@
+"""`rankgate render`: a report once more, in any form, also through the user's own template. Never scores."""
+
+from __future__ import annotations
+
+import argparse
+
+from rankgate.cli.options import make_parser
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = make_parser(
+        "render",
+        "Render a report.json that `rankgate check -o report.json` wrote.",
+        [
+            "rankgate render report.json                         # the comment as Markdown",
+            "rankgate render report.json --template our-comment.md.j2 -o comment.md",
+            "rankgate render report.json --format terminal",
+        ],
+    )
+    made.add_argument("report", metavar="REPORT", help="the report (- for stdin)")
+    made.add_argument("--format", choices=["markdown", "terminal", "json", "github"], help="default: markdown, or -o's suffix")
+    made.add_argument("--template", metavar="FILE", help="a Jinja template of yours for the Markdown (docs/templates.md)")
+    made.add_argument("-o", "--output", metavar="FILE", help="write here instead of printing")
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Render and print or write."""
+    from rankgate.cli.output import say
+    from rankgate.errors import bad_input
+    from rankgate.files import write_atomic
+    from rankgate.readers.source import open_source
+    from rankgate.renderers.base import RENDERERS, format_for
+    from rankgate.renderers.markdown import render_markdown
+    from rankgate.report import decode_report
+
+    wanted = arguments.format or "markdown"
+    if arguments.output and not arguments.format:
+        wanted = "markdown" if arguments.template else format_for(arguments.output)
+    if arguments.template and wanted != "markdown":
+        raise bad_input(f"--template renders Markdown, not {wanted}")
+    with open_source(arguments.report) as source:
+        report = decode_report(source.stream.read(), source.name)
+    text = render_markdown(report, arguments.template) if wanted == "markdown" else RENDERERS[wanted](report)
+    if arguments.output:
+        write_atomic(arguments.output, text)
+    else:
+        say(text)
+    return 0

@@ -1,0 +1,119 @@
+"""`rankgate score`: metrics of one run, without a gate."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser
+
+if TYPE_CHECKING:
+    from rankgate.metrics.base import Metric
+    from rankgate.model import Scores
+    from rankgate.scoring import Estimate
+
+DEFAULT_METRICS = "hit@5,recall@5,recall@10,precision@5,mrr,map,ndcg@10"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = make_parser(
+        "score",
+        "Compute metrics of a run against the gold set. No criteria are needed; their `inputs:` serve where a flag is\n"
+        "missing.",
+        [
+            "rankgate score --gold gold.yaml --run run.jsonl",
+            "rankgate score --gold qrels.txt --run run.trec --metrics 'recall@1,3,5,10,ndcg(gain=exponential)@10'",
+            "rankgate score --gold gold.yaml --run run.jsonl --per-query scores.jsonl --format json",
+        ],
+    )
+    add_gold(made)
+    add_run(made)
+    add_criteria(made)
+    made.add_argument(
+        "--metrics", metavar="LIST", default=DEFAULT_METRICS, help=f"comma-separated (default: {DEFAULT_METRICS})"
+    )
+    made.add_argument("--per-query", metavar="FILE", help="also write one JSON line a query")
+    made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score and print."""
+    from rankgate.cli.inputs import criteria_if_any, file_of, metrics_of, refuse_two_stdins
+    from rankgate.cli.output import say
+    from rankgate.files import write_atomic
+    from rankgate.inputs import gold_of, run_of
+    from rankgate.metrics.base import needs_of
+    from rankgate.scoring import estimate, refuse_strangers, score
+
+    metrics = metrics_of(arguments)
+    gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
+    refuse_two_stdins(gold_file, run_file)
+    criteria = None if gold_file and run_file else criteria_if_any(arguments)
+    gold = gold_of(gold_file, criteria)
+    opened = run_of(run_file, criteria, needs_of(metrics))
+    scores = score(gold, opened.rankings, metrics)
+    refuse_strangers(scores, opened.name, gold)
+    estimates = {metric.name: estimate(scores.values[metric.name], metric) for metric in metrics}
+    if arguments.per_query:
+        write_atomic(arguments.per_query, per_query_lines(scores))
+    say(_json(estimates, scores) if arguments.format == "json" else _table(metrics, estimates, scores))
+    return 0
+
+
+def per_query_lines(scores: Scores) -> bytes:
+    """JSONL, `{"query_id": …, "scores": {"recall@5": 0.5, "mrr": null}}` in gold order; null where undefined."""
+    import msgspec
+
+    encode = msgspec.json.Encoder().encode
+    lines = (
+        encode({"query_id": query_id, "scores": {name: column[index] for name, column in scores.values.items()}})
+        for index, query_id in enumerate(scores.query_ids)
+    )
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _json(estimates: dict[str, Estimate | None], scores: Scores) -> str:
+    import msgspec
+
+    total = len(scores.query_ids)
+    nothing = {"value": None, "ci": None, "n": 0, "undefined": total}
+    value = {
+        "metrics": {
+            name: {"value": found.value, "ci": found.ci, "n": found.n, "undefined": found.undefined} if found else nothing
+            for name, found in estimates.items()
+        },
+        "queries": {
+            "total": total,
+            "missing": len(scores.missing),
+            "unjudged": len(scores.strangers),
+            "duplicates": scores.duplicates,
+        },
+    }
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
+def _table(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], scores: Scores) -> str:
+    from rankgate.renderers.phrases import NOTHING, interval_text
+    from rankgate.renderers.terminal import table
+    from rankgate.wording import count_text, value_text
+
+    rows = [("metric", "value", "95% interval", "queries")]
+    for metric in metrics:
+        found = estimates[metric.name]
+        if found is None:
+            rows.append((metric.name, NOTHING, NOTHING, "0"))
+        else:
+            value = value_text(found.value, metric.unit)
+            rows.append((metric.name, value, interval_text(found.ci, metric.unit) or NOTHING, str(found.n)))
+    lines = table(rows, right=(1, 3))
+    notes = [f"{count_text(len(scores.query_ids), 'query', 'queries')} in the gold set"]
+    if scores.missing:
+        notes.append(f"{len(scores.missing)} absent from the run, scored as worst")
+    if scores.strangers:
+        notes.append(f"{len(scores.strangers)} of the run without judgment, ignored")
+    if scores.duplicates:
+        notes.append(f"{count_text(scores.duplicates, 'repeated id')} removed")
+    return "\n".join([*lines, "", "; ".join(notes) + "."]) + "\n"

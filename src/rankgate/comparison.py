@@ -1,0 +1,63 @@
+"""Two runs' scores of one metric, paired query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from rankgate.metrics.base import Direction, Metric
+from rankgate.model import Interval, Scores
+from rankgate.scoring import CONFIDENCE
+from rankgate.statistics.quantiles import difference_of_quantiles_interval
+from rankgate.statistics.saddlepoint import difference_interval
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric of two runs over the queries for which both have a value.
+
+    `better` and `worse` count the queries that moved in the metric's own direction and against it.
+    """
+
+    value: float
+    baseline: float
+    n_pairs: int
+    better: int
+    worse: int
+    ci: Interval | None
+
+    @property
+    def delta(self) -> float:
+        """The change, positive where the value rose."""
+        return self.value - self.baseline
+
+
+def compare(metric: Metric, candidate: Sequence[float | None], baseline: Sequence[float | None]) -> Comparison | None:
+    """Compare two columns query by query; None where no query has a value on both sides."""
+    pairs = [(new, old) for new, old in zip(candidate, baseline, strict=True) if new is not None and old is not None]
+    if not pairs:
+        return None
+    new_values, old_values = [new for new, _ in pairs], [old for _, old in pairs]
+    if metric.at_quantile is None:
+        ci: Interval | None = difference_interval([new - old for new, old in pairs], confidence=CONFIDENCE)
+    else:
+        ci = difference_of_quantiles_interval(new_values, old_values, metric.at_quantile, confidence=CONFIDENCE)
+    risen, fallen = sum(new > old for new, old in pairs), sum(new < old for new, old in pairs)
+    better, worse = (risen, fallen) if metric.direction is Direction.HIGHER else (fallen, risen)
+    return Comparison(
+        value=metric.aggregate(new_values),
+        baseline=metric.aggregate(old_values),
+        n_pairs=len(pairs),
+        better=better,
+        worse=worse,
+        ci=ci,
+    )
+
+
+def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
+    """The baseline's values, without the queries that it lacks: they joined the gold later and compare with nothing."""
+    column = baseline.values[metric.name]
+    return [
+        None if query_id in baseline.missing else value
+        for query_id, value in zip(baseline.query_ids, column, strict=True)
+    ]

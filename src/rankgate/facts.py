@@ -1,0 +1,123 @@
+"""Suspicious facts of criteria, gold and run together: nothing wrong by itself, each worth a look before trusting a gate.
+
+Pure: takes what was read, returns sentences. Text from the inputs appears only as quoted, escaped examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rankgate.criteria import Criteria, Gate
+from rankgate.errors import shown
+from rankgate.matching import match
+from rankgate.metrics.base import Cutoff, Direction
+from rankgate.model import Gold, Ranking, Sample
+from rankgate.wording import count_text, value_text
+
+MOST_NAMED = 3
+
+
+def gold_facts(gold: Gold) -> list[str]:
+    """Facts of the gold set alone."""
+    facts: list[str] = []
+    samples = gold.samples.values()
+    empty = [sample.query_id for sample in samples if not sample.relevant() and not sample.no_answer]
+    if empty:
+        facts.append(
+            f"{count_text(len(empty), 'sample names', 'samples name')} no relevant document and does not say no_answer: true; "
+            f"relevance metrics leave it out; {_named(empty)}"
+        )
+    questions: dict[str, list[str]] = {}
+    for sample in samples:
+        if sample.question:
+            questions.setdefault(" ".join(sample.question.split()).casefold(), []).append(sample.query_id)
+    twice = [ids for ids in questions.values() if len(ids) > 1]
+    if twice:
+        pairs = "; ".join(" = ".join(map(shown, ids)) for ids in twice[:MOST_NAMED])
+        facts.append(f"{count_text(len(twice), 'question is', 'questions are')} asked more than once: {pairs}")
+    return facts
+
+
+def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str]:
+    """Facts of a run under the gold set."""
+    facts: list[str] = []
+    answered = {ranking.query_id: ranking for ranking in rankings}
+    missing = [query_id for query_id in gold.samples if query_id not in answered]
+    strangers = [query_id for query_id in answered if query_id not in gold.samples]
+    if missing:
+        facts.append(f"{count_text(len(missing), 'query is', 'queries are')} absent from {name} and would score as worst; {_named(missing)}")
+    if strangers:
+        facts.append(f"{count_text(len(strangers), 'query', 'queries')} of {name} are not in the gold set; {_named(strangers)}")
+    repeated = [ranking.query_id for ranking in rankings if ranking.duplicates]
+    if repeated:
+        total = sum(ranking.duplicates for ranking in rankings)
+        facts.append(
+            f"{count_text(total, 'repeated id')} in {count_text(len(repeated), 'ranking')} of {name} would be removed; "
+            f"{_named(repeated)}"
+        )
+    empty = [ranking.query_id for ranking in rankings if not ranking.ids]
+    if empty:
+        facts.append(f"{count_text(len(empty), 'ranking')} of {name} {'is' if len(empty) == 1 else 'are'} empty; {_named(empty)}")
+    return facts
+
+
+def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]]) -> list[str]:
+    """Relevant ids that no ranking of any run holds: unreachable documents, or ids that were minted anew."""
+    seen = {doc for rankings in runs for ranking in rankings for doc in ranking.ids}
+    relevant = dict.fromkeys(doc for sample in gold.samples.values() for doc in sample.relevant())
+    unseen = [doc for doc in relevant if doc not in seen]
+    if not unseen or not runs:
+        return []
+    hint = "; did the ids change since the gold was written?" if 2 * len(unseen) > len(relevant) else ""
+    return [f"{len(unseen)} of {count_text(len(relevant), 'relevant id')} occur in no ranking; {_named(unseen)}{hint}"]
+
+
+def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> list[str]:
+    """What the gold set, or the length of the lists, makes impossible for a gate."""
+    facts: list[str] = []
+    longest = max((len(ranking.ids) for ranking in rankings), default=0)
+    for gate in criteria.gates:
+        metric = gate.metric
+        if isinstance(metric.cutoff, int) and 0 < longest < metric.cutoff:
+            facts.append(
+                f"gate {shown(gate.name)} looks at {metric.cutoff} results, no ranking of the run has more than {longest}"
+            )
+        facts += _ceiling(gate, gold.samples, criteria.default_k)
+    return facts
+
+
+def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[str]:
+    """The best value that any retriever could reach, where that is below the top of the range."""
+    metric = gate.metric
+    if metric.needs or metric.high is None or metric.direction is Direction.LOWER or metric.cutoff is Cutoff.NONE:
+        return []
+    best: list[float] = []
+    short: list[str] = []
+    for sample in samples.values():
+        ideal = [doc for doc, _ in sorted(sample.gains.items(), key=lambda item: -item[1]) if sample.gains[doc] > 0]
+        value = metric.per_query(match(sample, Ranking(sample.query_id, ideal), default_k=default_k))
+        if value is not None:
+            best.append(value)
+            k = metric.cutoff if isinstance(metric.cutoff, int) else sample.k or default_k
+            if value < metric.high and len(ideal) > k:
+                short.append(sample.query_id)
+    if not best:
+        return []
+    reachable = metric.aggregate(best)
+    facts: list[str] = []
+    if short:
+        facts.append(
+            f"{count_text(len(short), 'query has', 'queries have')} more relevant documents than {metric.name} looks at, "
+            f"so that it can reach {value_text(reachable, metric.unit)} at best; {_named(short)}"
+        )
+    if gate.threshold is not None and reachable < gate.threshold:
+        facts.append(
+            f"gate {shown(gate.name)} can never pass: its floor is {value_text(gate.threshold, metric.unit)}, the best "
+            f"possible {metric.name} on this gold set is {value_text(reachable, metric.unit)}"
+        )
+    return facts
+
+
+def _named(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+    return f"{', '.join(map(shown, ids[:MOST_NAMED]))}{more}"
