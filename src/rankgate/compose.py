@@ -83,16 +83,17 @@ def compose(
 
 def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
     """The report of a check that could not judge: it says why, so that no old verdict is left standing."""
-    named = {
-        key: Source(path=value.path, format=value.format or "not read")
-        for key, value in (("gold", inputs.gold), ("run", inputs.run), ("baseline", inputs.baseline))
-        if value is not None
-    }
+    gold, run, baseline = (
+        Source(path=file.path, format=file.format or "not read") if file else None
+        for file in (inputs.gold, inputs.run, inputs.baseline)
+    )
     return Report(
         verdict=Verdict.NOT_JUDGED,
         summary=headline(Verdict.NOT_JUDGED, [], problems),
         problems=list(problems),
-        provenance=Provenance(rankgate=__version__, date=inputs.date, criteria=inputs.criteria, **named),
+        provenance=Provenance(
+            rankgate=__version__, date=inputs.date, criteria=inputs.criteria, gold=gold, run=run, baseline=baseline
+        ),
     )
 
 
@@ -117,12 +118,22 @@ def headline(verdict: Verdict, results: Sequence[GateResult], problems: Sequence
     match verdict:
         case Verdict.PASS:
             return f"Retrieval holds: {'the gate passes' if len(results) == 1 else f'all {len(results)} gates pass'}."
+        case Verdict.WARN if all(_only_lacks_baseline(result) for result in deciding):
+            floors = any(result.threshold is not None for result in results)
+            return (
+                f"Retrieval may be merged{': it holds its floors' if floors else ''}, but without a baseline "
+                "nobody can tell whether it got worse."
+            )
         case Verdict.WARN:
             return f"Retrieval may be merged, but look at {deciding[0].metric} first: {deciding[0].reasons[0]}{more}."
         case Verdict.FAIL:
             return f"Retrieval must not be merged: {deciding[0].reasons[0]}{more}."
         case _:
             return f"Retrieval could not be judged: {count_text(len(problems), 'problem')} with the inputs."
+
+
+def _only_lacks_baseline(result: GateResult) -> bool:
+    return result.evidence_state == "no_baseline" and len(result.reasons) == 1
 
 
 def _more(count: int, verb: str) -> str:
@@ -167,9 +178,11 @@ def _notes(criteria: Criteria, candidate: Side, baseline: Side | None) -> list[s
         gone = count_text(len(scores.missing), "query is", "queries are")
         notes.append(f"{gone} absent from the run and scored as worst.")
     if scores.strangers:
-        notes.append(f"{count_text(len(scores.strangers), 'query', 'queries')} of the run have no judgment and were ignored.")
+        count = count_text(len(scores.strangers), "query", "queries")
+        notes.append(f"{count} of the run have no judgment and were ignored.")
     if scores.duplicates:
-        notes.append(f"{count_text(scores.duplicates, 'repeated id was', 'repeated ids were')} removed from the rankings.")
+        count = count_text(scores.duplicates, "repeated id was", "repeated ids were")
+        notes.append(f"{count} removed from the rankings.")
     if baseline is None:
         if any(gate.regression_max is not None for gate in criteria.gates):
             notes.append("There is no baseline yet: floors were judged, drops were not.")

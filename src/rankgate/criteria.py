@@ -47,7 +47,9 @@ class WrittenInputs(_Written):
 class WrittenGate(_Written):
     """One gate: a metric with a floor, an allowed drop, or both."""
 
-    name: StrictStr = Field(min_length=1, description="The gate's name; the metric is read from it unless `metric` is given.")
+    name: StrictStr = Field(
+        min_length=1, description="The gate's name; the metric is read from it unless `metric` is given."
+    )
     metric: StrictStr | None = Field(None, description="The metric, such as recall@5 or ndcg(gain=exponential)@10.")
     threshold: Number | None = Field(
         None, description="Absolute floor (for metrics where lower is better: ceiling). Equality passes."
@@ -62,8 +64,12 @@ class WrittenCriteria(_Written):
     """Ship criteria of rankgate: what a retriever must hold to be merged."""
 
     gates: list[WrittenGate] = Field(min_length=1, description="The gates; the worst of them is the verdict.")
-    inputs: WrittenInputs = Field(WrittenInputs(), description="Paths of the inputs, relative to this file.")
-    default_k: Count = Field(DEFAULT_K, description="Cut-off for metrics without a number, where the sample states no k.")
+    inputs: WrittenInputs = Field(
+        WrittenInputs.model_construct(), description="Paths of the inputs, relative to this file."
+    )
+    default_k: Count = Field(
+        DEFAULT_K, description="Cut-off for metrics without a number, where the sample states no k."
+    )
 
 
 class InputFile(msgspec.Struct, frozen=True):
@@ -153,9 +159,7 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _gate(
-    index: int, written: WrittenGate, document: YamlDocument, name: str, problems: list[Problem]
-) -> Gate | None:
+def _gate(index: int, written: WrittenGate, document: YamlDocument, name: str, problems: list[Problem]) -> Gate | None:
     at = ("gates", index)
     before = len(problems)
 
@@ -176,7 +180,8 @@ def _gate(
         return None
     limits = f"[{metric.low:g}, {metric.high:g}]" if metric.high is not None else f"[{metric.low:g}, ∞)"
     if written.threshold is not None and not _within(written.threshold, metric):
-        refuse(f"{written.threshold:g} lies outside {limits}, the range of {metric.name}{_percent(written.threshold, metric)}", "threshold")
+        hint = _percent(written.threshold, metric)
+        refuse(f"{written.threshold:g} lies outside {limits}, the range of {metric.name}{hint}", "threshold")
     widest = None if metric.high is None else metric.high - metric.low
     if widest is not None and written.regression_max is not None and written.regression_max > widest:
         hint = _percent(written.regression_max, metric)
@@ -238,7 +243,7 @@ def _problem(detail: dict[str, Any], document: YamlDocument, name: str) -> Probl
     elif kind in _KINDS:
         message = f"{_KINDS[kind]}, found {_kind_of(found)}"
     elif kind == "literal_error":
-        message = f"expected {detail['ctx']['expected'].replace(' or ', ' or ')}, found {shown(found)}"
+        message = f"expected {detail['ctx']['expected']}, found {shown(found)}"
     else:
         message = f"{detail['msg'][0].lower()}{detail['msg'][1:]}, found {shown(found)}"
     return Problem(message, name, document.line(path), dotted(path) or None)

@@ -1,4 +1,4 @@
-"""Suspicious facts of criteria, gold and run together: nothing wrong by itself, each worth a look before trusting a gate.
+"""Suspicious facts of criteria, gold and run together: nothing wrong by itself, each worth a look.
 
 Pure: takes what was read, returns sentences. Text from the inputs appears only as quoted, escaped examples.
 """
@@ -24,8 +24,8 @@ def gold_facts(gold: Gold) -> list[str]:
     empty = [sample.query_id for sample in samples if not sample.relevant() and not sample.no_answer]
     if empty:
         facts.append(
-            f"{count_text(len(empty), 'sample names', 'samples name')} no relevant document and does not say no_answer: true; "
-            f"relevance metrics leave it out; {_named(empty)}"
+            f"{count_text(len(empty), 'sample')} without a relevant document and without no_answer: true, left out of "
+            f"relevance metrics; {_named(empty)}"
         )
     questions: dict[str, list[str]] = {}
     for sample in samples:
@@ -45,9 +45,11 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str
     missing = [query_id for query_id in gold.samples if query_id not in answered]
     strangers = [query_id for query_id in answered if query_id not in gold.samples]
     if missing:
-        facts.append(f"{count_text(len(missing), 'query is', 'queries are')} absent from {name} and would score as worst; {_named(missing)}")
+        count = count_text(len(missing), "query is", "queries are")
+        facts.append(f"{count} absent from {name} and would score as worst; {_named(missing)}")
     if strangers:
-        facts.append(f"{count_text(len(strangers), 'query', 'queries')} of {name} are not in the gold set; {_named(strangers)}")
+        count = count_text(len(strangers), "query", "queries")
+        facts.append(f"{count} of {name} without a sample in the gold set; {_named(strangers)}")
     repeated = [ranking.query_id for ranking in rankings if ranking.duplicates]
     if repeated:
         total = sum(ranking.duplicates for ranking in rankings)
@@ -57,7 +59,8 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str
         )
     empty = [ranking.query_id for ranking in rankings if not ranking.ids]
     if empty:
-        facts.append(f"{count_text(len(empty), 'ranking')} of {name} {'is' if len(empty) == 1 else 'are'} empty; {_named(empty)}")
+        count = count_text(len(empty), "ranking")
+        facts.append(f"{count} of {name} without a single result; {_named(empty)}")
     return facts
 
 
@@ -79,9 +82,7 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
     for gate in criteria.gates:
         metric = gate.metric
         if isinstance(metric.cutoff, int) and 0 < longest < metric.cutoff:
-            facts.append(
-                f"gate {shown(gate.name)} looks at {metric.cutoff} results, no ranking of the run has more than {longest}"
-            )
+            facts.append(f"gate {shown(gate.name)} looks at {metric.cutoff} results, the longest ranking has {longest}")
         facts += _ceiling(gate, gold.samples, criteria.default_k)
     return facts
 
@@ -107,7 +108,7 @@ def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[
     facts: list[str] = []
     if short:
         facts.append(
-            f"{count_text(len(short), 'query has', 'queries have')} more relevant documents than {metric.name} looks at, "
+            f"{count_text(len(short), 'query has', 'queries have')} more relevant documents than {metric.name} sees, "
             f"so that it can reach {value_text(reachable, metric.unit)} at best; {_named(short)}"
         )
     if gate.threshold is not None and reachable < gate.threshold:

@@ -102,7 +102,8 @@ def _drop_reason(pairs: Comparison, regression_max: float, metric: Metric, score
     before, now = (value_text(value, unit, decimals) for value in (pairs.baseline, pairs.value))
     verb = "dropped" if delta < 0 else "rose"
     moved = f"{metric.name} {verb} from {before} to {now}" if delta else f"{metric.name} stayed at {now}"
-    on_pairs = "" if pairs.n_pairs == scored else f" on the {count_text(pairs.n_pairs, 'query', 'queries')} of both runs"
+    both = count_text(pairs.n_pairs, "query", "queries")
+    on_pairs = "" if pairs.n_pairs == scored else f" on the {both} of both runs"
     change, bound = (delta_text(value, unit, decimals) for value in (delta, allowed))
     return f"{moved}{on_pairs} ({change}; at most {bound} allowed)"
 
@@ -126,5 +127,7 @@ def _doubts(
             if query_id not in baseline.missing
         )
         if lonely > ONE_SIDED_SHARE * len(values) and any(old is not None for old in old_values):
-            doubts.append(f"{count_text(lonely, 'query has', 'queries have')} {metric.name} in only one of the two runs")
+            doubts.append(
+                f"{count_text(lonely, 'query has', 'queries have')} {metric.name} in only one of the two runs"
+            )
     return doubts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from rankgate.baselines.stores import store_for
@@ -75,7 +77,7 @@ def baseline_of(
     return opened
 
 
-def deepest_cutoff(metrics: list[Metric], gold: Gold, default_k: int) -> int:
+def deepest_cutoff(metrics: Sequence[Metric], gold: Gold, default_k: int) -> int:
     """The lowest rank that a metric reads by its cut-off; whole-list metrics read what is there and do not count."""
     numbers = [metric.cutoff for metric in metrics if isinstance(metric.cutoff, int)]
     if any(metric.cutoff is Cutoff.SAMPLE for metric in metrics):

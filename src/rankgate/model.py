@@ -7,7 +7,6 @@ from enum import Enum
 
 import msgspec
 
-
 # Lower and upper bound; None where the data do not support that bound.
 Interval = tuple[float | None, float | None]
 
@@ -92,8 +91,8 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """One run under the gold: per metric one value a gold query, in gold order.
 
     `values[name][i]` belongs to `query_ids[i]`; None where the metric is undefined for that query. A gold query that
-    the run lacks holds the metric's worst value and stands in `missing`. `strangers` are the run's queries that the gold
-    does not have, `duplicates` the repeated ids that were removed, `cut` the lists that were longer than the depth.
+    the run lacks holds the metric's worst value and stands in `missing`. `strangers` are the run's queries that the
+    gold does not have, `duplicates` the removed repeats, `cut` the lists that were longer than the depth.
     """
 
     query_ids: tuple[str, ...]

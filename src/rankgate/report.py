@@ -190,9 +190,8 @@ def decode_report(data: bytes, name: str) -> Report:
     try:
         version = msgspec.json.decode(data, type=_Version).schema_version
         if version > SCHEMA_VERSION:
-            raise bad_input(
-                f"report schema {version} is newer than this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate", file=name
-            )
+            known = f"this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate"
+            raise bad_input(f"report schema {version} is newer than {known}", file=name)
         return msgspec.json.decode(data, type=Report)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise bad_input(f"not a rankgate report: {error}", file=name) from error

@@ -42,10 +42,10 @@ def delta_text(delta: float, unit: Unit, decimals: int | None = None) -> str:
 
 def telling_decimals(value: float, limit: float, unit: Unit) -> int:
     """The fewest decimals with which two different numbers also look different."""
-    decimals = _decimals(unit, None)
-    while value != limit and decimals < _MOST_DECIMALS and value_text(value, unit, decimals) == value_text(limit, unit, decimals):
-        decimals += 1
-    return decimals
+    for decimals in range(_decimals(unit, None), _MOST_DECIMALS):
+        if value == limit or value_text(value, unit, decimals) != value_text(limit, unit, decimals):
+            return decimals
+    return _MOST_DECIMALS
 
 
 def count_text(count: int, one: str, many: str | None = None) -> str:

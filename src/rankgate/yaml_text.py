@@ -48,8 +48,9 @@ def load_yaml(text: str, name: str) -> YamlDocument:
         return _load(yaml.parse(text, Loader=_LOADER), name)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else None
         what = " ".join(filter(None, (error.context, error.problem)))
-        raise bad_input(f"not valid YAML: {what}", file=name, line=mark.line + 1 if mark else None) from error
+        raise bad_input(f"not valid YAML: {what}", file=name, line=line) from error
     except yaml.YAMLError as error:
         raise bad_input(f"not valid YAML: {str(error).splitlines()[0]}", file=name) from error
 
@@ -78,27 +79,21 @@ def _load(events: Iterator[yaml.Event], name: str) -> YamlDocument:
     problems: list[Problem] = []
     stack: list[_Open] = []
     documents: list[Any] = []
-
     for event in events:
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + 1 if event.start_mark else 0  # events of a parser always have a mark
         if isinstance(event, yaml.DocumentStartEvent) and documents:
             raise bad_input("a second YAML document starts here; keep one", file=name, line=line)
-        if isinstance(event, yaml.AliasEvent):
-            raise bad_input(f"alias *{event.anchor} is not allowed; write the value out", file=name, line=line)
         if isinstance(event, yaml.CollectionEndEvent):
-            done = stack.pop()
-            _place(done.container, stack, documents)
-            continue
+            _place(stack.pop().container, stack, documents)
         if not isinstance(event, yaml.NodeEvent):
             continue
         _refuse_decoration(event, name, line)
         top = stack[-1] if stack else None
         if top is not None and isinstance(top.container, dict) and top.key is None:
-            key = _key(event, name, line)
-            path = (*top.path, key)
-            if key in top.container:
+            top.key = _key(event, name, line)
+            path = top.next_path()
+            if top.key in top.container:
                 problems.append(Problem(f"duplicate key, first on line {lines[path]}", name, line, dotted(path)))
-            top.key = key
             lines.setdefault(path, line)
             continue
         path = top.next_path() if top else ()
@@ -122,6 +117,8 @@ def _place(value: object, stack: list[_Open], documents: list[Any]) -> None:
 
 
 def _refuse_decoration(event: yaml.NodeEvent, name: str, line: int) -> None:
+    if isinstance(event, yaml.AliasEvent):
+        raise bad_input(f"alias *{event.anchor} is not allowed; write the value out", file=name, line=line)
     if event.anchor is not None:
         raise bad_input(f"anchor &{event.anchor} is not allowed; write the value out", file=name, line=line)
     tag = getattr(event, "tag", None)

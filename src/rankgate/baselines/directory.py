@@ -108,9 +108,7 @@ class DirectoryStore(msgspec.Struct, frozen=True):
             raise bad_input(f"damaged baseline: its digest is not the manifest's; {RESTORE}", file=file.as_posix())
         run = read_run(file.as_posix(), "jsonl", needs=needs)
         about = {"accepted": manifest.accepted, **manifest.provenance}
-        return Run(
-            name=self.path, format="baseline", rankings=run.rankings, provenance=about, depth=manifest.depth
-        )
+        return Run(name=self.path, format="baseline", rankings=run.rankings, provenance=about, depth=manifest.depth)
 
     def accept(
         self,

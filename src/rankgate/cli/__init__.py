@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader went away; keep the interpreter's own flush at exit from complaining about it.
         sys.stderr.close()
         return 2
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 -- the boundary: a user never sees a traceback
         from rankgate.compose import internal_error
 
         print(f"error: {internal_error(error)}", file=sys.stderr)

@@ -11,23 +11,25 @@ def parser() -> argparse.ArgumentParser:
     """The command's options, one sub-command."""
     made = make_parser(
         "baseline",
-        "Keep the accepted run. What is stored is the ranked ids, so that both runs are scored with today's gold and\n"
-        "metrics at every check.",
+        "Keep the accepted run. What is stored is the ranked ids, so that both runs are scored with today's gold\n"
+        "and metrics at every check.",
         ["rankgate baseline accept --run run.jsonl --to baseline/", "rankgate baseline accept   # paths from inputs:"],
     )
     actions = made.add_subparsers(dest="action", metavar="ACTION", required=True)
     accept = actions.add_parser(
         "accept",
         help="store a run as the accepted baseline",
-        description="Store a run's ranked ids, compressed, with a manifest. The old baseline stays whole until the new one "
-        "is complete.",
+        description="Store a run's ranked ids, compressed, with a manifest. The old baseline stays whole until the "
+        "new one is complete.",
         allow_abbrev=False,
     )
     add_run(accept)
     accept.add_argument("--to", metavar="DIR", help="the baseline directory (default: inputs.baseline of the criteria)")
     add_gold(accept)
     add_criteria(accept)
-    accept.add_argument("--depth", metavar="N", type=int, default=None, help="ranks to keep of each list (default: 100)")
+    accept.add_argument(
+        "--depth", metavar="N", type=int, default=None, help="ranks to keep of each list (default: 100)"
+    )
     add_date(accept)
     return made
 
@@ -56,7 +58,7 @@ def accept(arguments: argparse.Namespace) -> str:
     criteria = criteria_if_any(arguments)
     target = arguments.to or (criteria.baseline.path if criteria and criteria.baseline else None)
     if target is None:
-        raise bad_input("no place for the baseline; name a directory with --to DIR, or as inputs.baseline in the criteria")
+        raise bad_input("no place for the baseline; name a directory with --to, or as inputs.baseline in the criteria")
     store = store_for(target)
     if not isinstance(store, DirectoryStore):
         raise bad_input("is a file; a baseline is accepted into a directory", file=target)

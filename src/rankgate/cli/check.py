@@ -73,7 +73,7 @@ def judge(inputs: Inputs) -> Report:
         return check(inputs)
     except RankgateError as error:
         return not_judged(inputs, error.problems)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 -- an internal error too is a report, never a pass
         return not_judged(inputs, [internal_error(error)])
 
 

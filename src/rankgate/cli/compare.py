@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.cli.options import add_criteria, add_gold, make_parser
@@ -59,17 +60,19 @@ def run(arguments: argparse.Namespace) -> int:
         refuse_strangers(scores, opened.name, gold)
         sides.append(scores)
     before, after = sides
-    found = [(metric, compare(metric, baseline_column(metric, after), baseline_column(metric, before))) for metric in metrics]
+    found = [
+        (metric, compare(metric, baseline_column(metric, after), baseline_column(metric, before))) for metric in metrics
+    ]
     say(_json(found) if arguments.format == "json" else _table(found))
     return 0
 
 
-def _table(found: list[tuple[Metric, Comparison | None]]) -> str:
+def _table(found: Sequence[tuple[Metric, Comparison | None]]) -> str:
     from rankgate.renderers.phrases import NOTHING, interval_text
     from rankgate.renderers.terminal import table
     from rankgate.wording import delta_text, value_text
 
-    rows = [("metric", "A", "B", "change", "95% interval", "better", "worse", "same")]
+    rows: list[tuple[str, ...]] = [("metric", "A", "B", "change", "95% interval", "better", "worse", "same")]
     for metric, pairs in found:
         if pairs is None:
             rows.append((metric.name, *[NOTHING] * 7))
@@ -88,7 +91,7 @@ def _table(found: list[tuple[Metric, Comparison | None]]) -> str:
     return "\n".join(table(rows, right=(1, 2, 3, 5, 6, 7))) + "\n"
 
 
-def _json(found: list[tuple[Metric, Comparison | None]]) -> str:
+def _json(found: Sequence[tuple[Metric, Comparison | None]]) -> str:
     import msgspec
 
     value: dict[str, Any] = {

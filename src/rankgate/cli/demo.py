@@ -16,8 +16,8 @@ RUNS = ("runs/accepted.jsonl", "runs/harmless.jsonl", "runs/harmful.jsonl")
 STEPS = (
     ("1. The first check. Nothing has been accepted yet, so only floors are judged.", "accepted"),
     ("2. Accept that run. From now on gates compare with it.", None),
-    ("3. A harmless change: the title of each article counts twice.", "harmless"),
-    ("4. A harmful change: one language's text analysis is broken.", "harmful"),
+    ("3. A harmless change: the title of an article weighs more than before.", "harmless"),
+    ("4. A harmful change: questions from Brazil go through the Spanish text analysis.", "harmful"),
 )
 
 
@@ -25,8 +25,9 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     made = make_parser(
         "demo",
-        "Judge the embedded example, a help centre in three languages: a first check (warn), a harmless change (pass)\n"
-        "and a harmful one (fail). Leaves all files in a directory, with the commands to repeat each step. Exits 0.",
+        "Judge the embedded example, a help centre in three languages: a first check (warn), a harmless change\n"
+        "(pass) and a harmful one (fail). Leaves all files in a directory, with the commands to repeat each step.\n"
+        "Exits 0.",
         ["rankgate demo", "rankgate demo my-directory"],
     )
     made.add_argument("directory", nargs="?", default=DEFAULT_DIRECTORY, help=f"default: {DEFAULT_DIRECTORY}")
@@ -54,8 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         os.chdir(start)
     say(
-        f"All of it lies in {directory.as_posix()}/: criteria, gold set, articles, runs, baseline, and for each run the\n"
-        "report and the pull-request comment under out/. Try it yourself:\n\n"
+        f"All of it lies in {directory.as_posix()}/: criteria, gold set, articles, runs, baseline, and for each run\n"
+        "the report and the pull-request comment under out/. Try it yourself:\n\n"
         f"  $ cd {directory.as_posix()}\n"
         "  $ rankgate check --run runs/harmful.jsonl            # exits 1\n"
         "  $ rankgate validate --run runs/harmless.jsonl\n"
@@ -74,7 +75,9 @@ def _copy_example(directory: Path) -> None:
     criteria = directory / "ship-criteria.yaml"
     ours = criteria.is_file() and criteria.read_bytes().startswith(MARK.encode())
     if directory.is_file() or (directory.is_dir() and any(directory.iterdir()) and not ours):
-        raise bad_input("is not an empty directory, nor one of an earlier demo; name another", file=directory.as_posix())
+        raise bad_input(
+            "is not an empty directory, nor one of an earlier demo; name another", file=directory.as_posix()
+        )
     if ours:
         _forget_baseline(directory)
     source = files("rankgate") / "example"

@@ -40,7 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         import msgspec
 
-        text = msgspec.json.format(msgspec.json.encode([describe(family) for family in families]), indent=2).decode() + "\n"
+        described = msgspec.json.encode([describe(family) for family in families])
+        text = msgspec.json.format(described, indent=2).decode() + "\n"
     else:
         text = "\n".join(_paragraph(family, full=bool(arguments.name)) for family in families)
     say(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import datetime
+import datetime as dt
 from collections.abc import Sequence
 
 from rankgate.errors import bad_input
@@ -23,13 +23,13 @@ def make_parser(command: str, description: str, examples: Sequence[str]) -> argp
 def add_gold(parser: argparse.ArgumentParser) -> None:
     """`--gold` and `--gold-format`."""
     parser.add_argument("--gold", metavar="FILE", help="the gold set (YAML, JSON, JSONL, TREC qrels; .gz; - for stdin)")
-    parser.add_argument("--gold-format", metavar="NAME", help="yaml, json, jsonl or qrels; told from the content if absent")
+    parser.add_argument("--gold-format", metavar="NAME", help="yaml, json, jsonl or qrels; else told from the content")
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """`--run` and `--run-format`."""
     parser.add_argument("--run", metavar="FILE", help="the run (JSONL, JSON, TREC run; .gz; - for stdin)")
-    parser.add_argument("--run-format", metavar="NAME", help="jsonl, json or trec; told from the content if absent")
+    parser.add_argument("--run-format", metavar="NAME", help="jsonl, json or trec; else told from the content")
 
 
 def add_criteria(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +54,8 @@ def date_of(arguments: argparse.Namespace) -> str:
         RankgateError: it is not a date.
     """
     if arguments.date is None:
-        return datetime.datetime.now(datetime.UTC).date().isoformat()
+        return dt.datetime.now(dt.UTC).date().isoformat()
     try:
-        return datetime.date.fromisoformat(arguments.date).isoformat()
+        return dt.date.fromisoformat(arguments.date).isoformat()
     except ValueError as error:
         raise bad_input(f"--date {arguments.date!r} is not a date; write it as 2026-01-31") from error

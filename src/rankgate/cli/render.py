@@ -19,8 +19,10 @@ def parser() -> argparse.ArgumentParser:
         ],
     )
     made.add_argument("report", metavar="REPORT", help="the report (- for stdin)")
-    made.add_argument("--format", choices=["markdown", "terminal", "json", "github"], help="default: markdown, or -o's suffix")
-    made.add_argument("--template", metavar="FILE", help="a Jinja template of yours for the Markdown (docs/templates.md)")
+    made.add_argument(
+        "--format", choices=["markdown", "terminal", "json", "github"], help="default: markdown, or -o's suffix"
+    )
+    made.add_argument("--template", metavar="FILE", help="a Jinja template of yours (docs/templates.md)")
     made.add_argument("-o", "--output", metavar="FILE", help="write here instead of printing")
     return made
 

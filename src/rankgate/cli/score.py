@@ -82,7 +82,9 @@ def _json(estimates: dict[str, Estimate | None], scores: Scores) -> str:
     nothing = {"value": None, "ci": None, "n": 0, "undefined": total}
     value = {
         "metrics": {
-            name: {"value": found.value, "ci": found.ci, "n": found.n, "undefined": found.undefined} if found else nothing
+            name: {"value": found.value, "ci": found.ci, "n": found.n, "undefined": found.undefined}
+            if found
+            else nothing
             for name, found in estimates.items()
         },
         "queries": {

@@ -66,9 +66,11 @@ def run(arguments: argparse.Namespace) -> int:
     deepest = deepest_cutoff(criteria.metrics(), gold, criteria.default_k) if criteria and gold else 0
     accepted = _attempt(
         problems,
-        lambda: None
-        if (opened := baseline_of(baseline_file, criteria, needs, deepest=deepest)) is None
-        else list(opened.rankings),
+        lambda: (
+            None
+            if (opened := baseline_of(baseline_file, criteria, needs, deepest=deepest)) is None
+            else list(opened.rankings)
+        ),
     )
 
     odd: list[str] = []
@@ -86,7 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
         if criteria:
             odd += facts.gate_facts(criteria, gold, rankings or [])
     lines = [f"problem: {problem}" for problem in problems] + [f"look at: {fact}" for fact in odd]
-    read = [name for name, value in (("criteria", criteria), ("gold", gold), ("run", rankings), ("baseline", accepted)) if value]
+    inputs = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted}
+    read = [name for name, value in inputs.items() if value]
     lines.append(
         f"{count_text(len(problems), 'problem')}, {count_text(len(odd), 'thing')} to look at"
         + (f" in {', '.join(read)}" if read and not problems else "")

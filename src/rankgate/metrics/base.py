@@ -44,35 +44,53 @@ class Need(Enum):
 
 
 class Metric(Protocol):
-    """The contract of a metric, ours or a plug-in's.
-
-    `worst` is the value of a gold query that the run lacks, None where that is undefined. `low` and `high` bound the
-    range (None: unbounded). `aggregate` turns the defined per-query values, never empty, into the run's value: their
-    mean, or the quantile `at_quantile`.
-    """
+    """The contract of a metric, ours or a plug-in's."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The canonical spelling, such as `recall@5`."""
+
     @property
-    def cutoff(self) -> int | Cutoff: ...
+    def cutoff(self) -> int | Cutoff:
+        """The last rank that counts, or a named cut-off."""
+
     @property
-    def direction(self) -> Direction: ...
+    def direction(self) -> Direction:
+        """Which way is better."""
+
     @property
-    def unit(self) -> Unit: ...
+    def unit(self) -> Unit:
+        """How people read a value."""
+
     @property
-    def low(self) -> float: ...
+    def low(self) -> float:
+        """The lower end of the range."""
+
     @property
-    def high(self) -> float | None: ...
+    def high(self) -> float | None:
+        """The upper end of the range; None where there is none."""
+
     @property
-    def worst(self) -> float | None: ...
+    def worst(self) -> float | None:
+        """The value of a gold query that the run lacks; None where the metric is undefined for it."""
+
     @property
-    def needs(self) -> frozenset[Need]: ...
+    def needs(self) -> frozenset[Need]:
+        """What it reads beyond ids and gains."""
+
     @property
-    def at_quantile(self) -> float | None: ...
+    def at_quantile(self) -> float | None:
+        """The quantile that `aggregate` takes; None for a mean."""
+
     @property
-    def meaning(self) -> str: ...
-    def per_query(self, query: MatchedQuery) -> float | None: ...
-    def aggregate(self, values: Sequence[float]) -> float: ...
+    def meaning(self) -> str:
+        """One clause for a reader who does not know the metric."""
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """The value for one query, or None where the metric is undefined for it."""
+
+    def aggregate(self, values: Sequence[float]) -> float:
+        """The run's value from the defined per-query values, of which there is at least one."""
 
 
 def needs_of(metrics: Iterable[Metric]) -> frozenset[Need]:

@@ -82,7 +82,7 @@ class NDCG(DCG, frozen=True, kw_only=True):
     plain: ClassVar[str] = "how close {first} come to the best possible order (1 = perfect)"
 
     def per_query(self, query: MatchedQuery) -> float | None:
-        """dcg / ideal dcg; None where nothing is relevant."""
+        """DCG over the ideal DCG; None where nothing is relevant."""
         if not query.ideal:
             return None
         limit = self.limit(query)

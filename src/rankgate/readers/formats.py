@@ -38,7 +38,7 @@ GOLD_FORMATS: dict[str, tuple[GoldReader, str]] = {
 }
 RUN_FORMATS: dict[str, RunFormat] = {
     "jsonl": RunFormat(read_jsonl, provenance, '{"query_id": ..., "topk": [...]} on each line'),
-    "json": RunFormat(read_document, lambda _: {}, '{query id: [ids]} or a list of run lines'),
+    "json": RunFormat(read_document, lambda _: {}, "{query id: [ids]} or a list of run lines"),
     "trec": RunFormat(read_trec_run, trec_provenance, "TREC run: query Q0 document rank score tag"),
 }
 _LINE_KEYS = (b'"query_id"', b'"topk"', b'"retrieved"', b'"actual_output"', b'"actualOutput"')
@@ -57,7 +57,8 @@ def read_gold(path: str, format: str | None = None, *, most_problems: int | None
         log.raise_if_any()
         if not any(sample.relevant() for sample in samples.values()):
             count = f"{len(samples)} samples, none of which" if samples else "no sample, so none"
-            raise bad_input(f"the gold set has {count} names a relevant document; nothing could be scored", file=source.name)
+            message = f"the gold set has {count} names a relevant document; nothing could be scored"
+            raise bad_input(message, file=source.name)
         return Gold(samples=samples, name=source.name, format=name, fingerprint=fingerprint(samples))
 
 
@@ -121,7 +122,7 @@ def _guess_gold(source: Source) -> str:
     if head[:1] == b"[":
         return "json"
     if head[:1] == b"{":
-        if any(key in first for key in (b'"topk"', b'"retrieved"', b'"actual_output"')) and b'"expected_output"' not in first:
+        if any(key in first for key in _LINE_KEYS) and b'"expected_output"' not in first:
             raise _unknown(source, "a gold set", "that looks like a run", GOLD_FORMATS)
         whole = first.rstrip().endswith(b"}") or not newline
         return "jsonl" if rest.startswith(b"{") or (whole and b'"samples"' not in first) else "json"
@@ -138,4 +139,5 @@ def _guess_gold(source: Source) -> str:
 
 def _unknown(source: Source, what: str, why: str, table: Mapping[str, Any]) -> Exception:
     saw = shown(source.head.lstrip().partition(b"\n")[0][:80].decode("utf-8", "replace").rstrip())
-    return bad_input(f"cannot be read as {what}: it starts with {saw}; {why} (known formats: {', '.join(table)})", file=source.name)
+    known = f"known formats: {', '.join(table)}"
+    return bad_input(f"cannot be read as {what}: it starts with {saw}; {why} ({known})", file=source.name)

@@ -33,7 +33,8 @@ def strict_json(text: str | bytes) -> Any:
         if "\\ud" in (text if isinstance(text, str) else text.decode()).lower():
             json.dumps(value, ensure_ascii=False).encode()  # raises where half of a surrogate pair is left over
     except json.JSONDecodeError as error:
-        raise JsonError(f"broken JSON: {error.msg[0].lower()}{error.msg[1:]} (column {error.colno})", error.lineno) from error
+        what = f"{error.msg[0].lower()}{error.msg[1:]} (column {error.colno})"
+        raise JsonError(f"broken JSON: {what}", error.lineno) from error
     except RecursionError as error:
         raise JsonError("nested too deeply") from error
     except UnicodeDecodeError as error:
@@ -64,9 +65,21 @@ def spoken(error: Exception) -> str:
     match = re.fullmatch(r"(?P<what>.*?)(?: - at `(?:key in )?\$\.?(?P<path>[^`]*)`)?", str(error), re.DOTALL)
     if match is None or not isinstance(error, msgspec.ValidationError):
         return str(error)
-    what = match["what"].replace("`", "").replace("str | null", "str").replace("array", "list").replace("null", "nothing")
+    what = match["what"].replace("`", "")
+    for technical, plain in _PLAIN_WORDS.items():
+        what = what.replace(technical, plain)
     what = what[:1].lower() + what[1:]
     return f"{match['path']}: {what}" if match["path"] else what
+
+
+_PLAIN_WORDS = {
+    " | null": "",
+    "Item | ": "",
+    "int | str": "text",
+    "array": "list",
+    "null": "nothing",
+    "object": "a mapping",
+}
 
 
 def _not_finite(value: object) -> str | None:
@@ -104,5 +117,3 @@ def _integer(text: str) -> int:
     if len(text) > 100:  # noqa: PLR2004 -- far beyond any id or gain, and int() is quadratic in the length
         raise JsonError(f"an integer of {len(text)} digits")
     return int(text)
-
-

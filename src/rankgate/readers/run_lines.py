@@ -118,7 +118,7 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog) -> Itera
     decoders = [msgspec.json.Decoder(shape).decode for shape in shapes]
     seen: dict[str, int] = {}
     for number, line in source.lines():
-        problem: Exception | None = None
+        problem: Exception = ValueError()
         for position, decode in enumerate(decoders):
             try:
                 if not line.isascii():
@@ -178,7 +178,8 @@ def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, obje
             if isinstance(ids, list):
                 yield query_id, {"query_id": query_id, "topk": ids}
             else:
-                log.add(Problem(f"expected a list of ids for this query, found {shown(ids)}", source.name, None, query_id))
+                message = f"expected a list of ids for this query, found {shown(ids)}"
+                log.add(Problem(message, source.name, None, query_id))
     else:
         yield None, value
 
@@ -199,7 +200,7 @@ def checked(line: Line, seen: dict[str, int], number: int, place: Problem, log: 
         first = seen.setdefault(query_id, number)
         if first != number:
             what = "line" if place.line else "entry"
-            raise ValueError(f"query {shown(query_id)} stands twice (first on {what} {first}); keep one ranking a query")
+            raise ValueError(f"query {shown(query_id)} stands twice (first on {what} {first}); keep one ranking of it")
         if None in raw_ids:
             raise ValueError(f"query {shown(query_id)}: item {raw_ids.index(None) + 1} has neither chunk_id nor id")
         ids = cast("list[str]", raw_ids) if set(map(type, raw_ids)) <= {str} else [str(chunk) for chunk in raw_ids]
@@ -225,11 +226,12 @@ def _by_rank(query_id: str, ids: list[str], ranks: list[int | None]) -> list[str
     order: dict[int, str] = {}
     for chunk, rank in zip(ids, ranks, strict=True):
         if rank is None:
-            raise ValueError(f"query {shown(query_id)}: {shown(chunk)} has no rank while others do; give all or none")
+            raise ValueError(f"query {shown(query_id)}: {shown(chunk)} has no rank but others do; give all or none")
         if rank < 1:
             raise ValueError(f"query {shown(query_id)}: {shown(chunk)} has rank {rank}; ranks start at 1")
         if rank in order:
-            raise ValueError(f"query {shown(query_id)}: rank {rank} stands twice ({shown(order[rank])}, {shown(chunk)})")
+            both = f"{shown(order[rank])}, {shown(chunk)}"
+            raise ValueError(f"query {shown(query_id)}: rank {rank} stands twice ({both})")
         order[rank] = chunk
     if len(order) != max(order):
         missing = next(rank for rank in range(1, max(order)) if rank not in order)

@@ -42,50 +42,65 @@ class WrittenSample(msgspec.Struct):
     metadata: Metadata | None = None
 
 
+class _SampleError(ValueError):
+    """What is wrong with a sample, and under which of its keys."""
+
+    def __init__(self, message: str, key: str | None = None) -> None:
+        super().__init__(message)
+        self.key = key
+
+
 def to_sample(value: object, place: Problem, log: ProblemLog) -> Sample | None:
     """A checked sample from plain values, or None after noting what is wrong.
 
     Args:
         value: the decoded sample.
         place: file, line and key for messages.
-        log: takes the problems.
+        log: takes the problem.
     """
-
-    def refuse(message: str, *keys: str) -> None:
-        key = ".".join(filter(None, (place.key, *keys))) or None
-        log.add(msgspec.structs.replace(place, message=message, key=key))
-
-    if not isinstance(value, dict):
-        return refuse(f"expected a sample with id and expected_output, found {shown(value)}")
     try:
-        written = msgspec.convert(value, WrittenSample)
-    except msgspec.ValidationError as error:
-        if "id" not in value:
-            return refuse("the sample has no id")
-        return refuse(spoken(error))
-    metadata = written.metadata or Metadata()
-    query_id = str(written.id)
-    if "expected_output" not in value and not metadata.no_answer:
-        near = did_you_mean("expected_output", map(str, value))
-        return refuse(f"sample {shown(query_id)} has no expected_output{near or '; an unanswerable one says no_answer: true'}")
+        return _checked(value, place.line)
+    except _SampleError as error:
+        key = ".".join(filter(None, (place.key, error.key))) or None
+        log.add(msgspec.structs.replace(place, message=str(error), key=key))
+        return None
+
+
+def _checked(value: object, line: int | None) -> Sample:
+    written = _written(value)
+    query_id, metadata = str(written.id), written.metadata or Metadata()
+    name = f"sample {shown(query_id)}"
+    if isinstance(value, dict) and "expected_output" not in value and not metadata.no_answer:
+        near = did_you_mean("expected_output", map(str, value)) or "; an unanswerable one says no_answer: true"
+        raise _SampleError(f"{name} has no expected_output{near}")
     try:
         gains = judgments(written.expected_output)
     except ValueError as error:
-        return refuse(f"sample {shown(query_id)}: {error}", "expected_output")
+        raise _SampleError(f"{name}: {error}", "expected_output") from error
     if metadata.k is not None and metadata.k < 1:
-        return refuse(f"sample {shown(query_id)}: k must be at least 1, not {metadata.k}", "metadata", "k")
+        raise _SampleError(f"{name}: k must be at least 1, not {metadata.k}", "metadata.k")
     if metadata.no_answer and any(gain > 0 for gain in gains.values()):
-        return refuse(f"sample {shown(query_id)} says no_answer: true and names relevant documents", "metadata", "no_answer")
-    question = written.input.question if isinstance(written.input, Input) else written.input
+        raise _SampleError(f"{name} says no_answer: true and names relevant documents", "metadata.no_answer")
     return Sample(
         query_id=query_id,
         gains=gains,
-        question=question,
+        question=written.input.question if isinstance(written.input, Input) else written.input,
         tags=tuple(dict.fromkeys(metadata.tags)),
         k=metadata.k,
         no_answer=metadata.no_answer,
-        line=place.line,
+        line=line,
     )
+
+
+def _written(value: object) -> WrittenSample:
+    if not isinstance(value, dict):
+        raise _SampleError(f"expected a sample with id and expected_output, found {shown(value)}")
+    if value.get("id") is None:
+        raise _SampleError("the sample has no id")
+    try:
+        return msgspec.convert(value, WrittenSample)
+    except msgspec.ValidationError as error:
+        raise _SampleError(f"sample {shown(str(value['id']))}: {spoken(error)}") from error
 
 
 def judgments(value: object) -> dict[str, float]:
@@ -129,10 +144,13 @@ def add_sample(samples: dict[str, Sample], sample: Sample, place: Problem, log: 
     first = samples.setdefault(sample.query_id, sample)
     if first is not sample:
         where = f" (first on line {first.line})" if first.line else ""
-        log.add(msgspec.structs.replace(place, message=f"sample {shown(sample.query_id)} stands twice{where}; keep one"))
+        message = f"sample {shown(sample.query_id)} stands twice{where}; keep one"
+        log.add(msgspec.structs.replace(place, message=message))
 
 
-def gold_of(judged: Mapping[str, tuple[int, Mapping[str, float]]], place: Problem, log: ProblemLog) -> dict[str, Sample]:
+def gold_of(
+    judged: Mapping[str, tuple[int, Mapping[str, float]]], place: Problem, log: ProblemLog
+) -> dict[str, Sample]:
     """Samples from bare judgments, as qrels give them."""
     samples: dict[str, Sample] = {}
     for query_id, (line, gains) in judged.items():

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -23,7 +23,7 @@ class Source(msgspec.Struct, frozen=True):
     """An open input: the name for messages, the uncompressed bytes, and their beginning."""
 
     name: str
-    stream: io.BufferedReader
+    stream: BinaryIO
     head: bytes
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
@@ -61,11 +61,11 @@ def open_source(path: str) -> Iterator[Source]:
     name = "standard input" if path == STDIN else Path(path).as_posix()
     try:
         with _open_bytes(path) as raw:
-            stream = io.BufferedReader(cast(io.RawIOBase, raw), _HEAD)
+            stream: io.BufferedReader[Any] = io.BufferedReader(raw, _HEAD)
             if stream.peek(2)[:2] == b"\x1f\x8b":
                 import gzip  # noqa: PLC0415 -- paid only for gzipped input
 
-                stream = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=stream, mode="rb")), _HEAD)
+                stream = io.BufferedReader(gzip.GzipFile(fileobj=stream, mode="rb"), _HEAD)
             if stream.peek(3)[:3] == _BOM:
                 stream.read(3)
             head = stream.peek(_HEAD)
@@ -82,7 +82,5 @@ def open_source(path: str) -> Iterator[Source]:
         raise bad_input(f"cannot be read: {error.strerror or error}", file=name) from error
 
 
-def _open_bytes(path: str) -> BinaryIO:
-    if path != STDIN:
-        return Path(path).open("rb", buffering=0)  # type: ignore[return-value]
-    return io.FileIO(sys.stdin.fileno(), closefd=False)  # type: ignore[return-value]
+def _open_bytes(path: str) -> io.FileIO:
+    return io.FileIO(sys.stdin.fileno(), closefd=False) if path == STDIN else io.FileIO(path)

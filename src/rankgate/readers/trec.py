@@ -29,8 +29,8 @@ def read_trec_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> It
         query_id, _, doc, _, text, _ = columns
         score = _number(text)
         if score is None:
-            message = f"query {shown(query_id)}: the score of {shown(doc)} is {shown(text)}; scores must be finite numbers"
-            log.add(Problem(message, source.name, number))
+            what = f"the score of {shown(doc)} is {shown(text)}; scores must be finite numbers"
+            log.add(Problem(f"query {shown(query_id)}: {what}", source.name, number))
             continue
         scored.setdefault(query_id, []).append((score, doc))
     log.raise_if_any()

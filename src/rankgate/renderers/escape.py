@@ -14,7 +14,7 @@ _BACKTICKS = re.compile(r"`+")
 
 
 def visible(text: str) -> str:
-    """One line in which nothing is hidden: white space folded, control and bidi characters written as `\\u202e`."""
+    """One line in which nothing is hidden: white space folded, control and bidi characters as their code points."""
     folded = re.sub(r"\s+", " ", text)
     if folded.isprintable():
         return folded

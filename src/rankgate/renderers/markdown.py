@@ -54,7 +54,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 -- Markdown: untrusted text goes through `code`, which HTML escaping would break
+        autoescape=False,
     )
     made.filters.update(code=code, cell=cell, shorten=shorten, visible=visible)
     made.globals.update(

@@ -54,7 +54,8 @@ def gate_limit(gate: GateResult) -> str:
         parts.append(f"at {'least' if higher else 'most'} {_value(gate.threshold, gate)}")
     if gate.regression_max is not None:
         size = delta_text(gate.regression_max, gate.unit, _decimals(gate)).lstrip("+±")
-        parts.append(f"{'drop' if higher else 'rise'} at most {size}" if gate.regression_max else f"no {'drop' if higher else 'rise'}")
+        harm = "drop" if higher else "rise"
+        parts.append(f"{harm} at most {size}" if gate.regression_max else f"no {harm}")
     return ", ".join(parts)
 
 
@@ -87,8 +88,8 @@ def queries_line(report: Report) -> str:
         return ""
     text = f"{queries.scored:,} of {count_text(queries.total, 'question')} scored"
     if queries.no_relevant:
-        text += f"; {count_text(queries.no_relevant, 'has', 'have')} no right document in the gold set and are left out"
-    return text.replace("1 has no right document in the gold set and are", "1 has no right document in the gold set and is") + "."
+        text += f"; {queries.no_relevant:,} without a right document in the gold set left out"
+    return f"{text}."
 
 
 def _value(value: float | None, gate: GateResult) -> str:
@@ -104,4 +105,3 @@ def _decimals(gate: GateResult) -> int:
         drop = -gate.delta if gate.direction is Direction.HIGHER else gate.delta
         wanted.append(telling_decimals(drop, gate.regression_max, gate.unit))
     return max(wanted)
-

@@ -34,7 +34,7 @@ def render_terminal(report: Report) -> str:
             for gate in report.gates
         ]
         lines += ["", *table([HEADINGS, *rows], right=(1, 2, 3)), ""]
-        lines.append(" ".join(filter(None, [phrases.queries_line(report), *report.notes])))
+        lines += filter(None, [phrases.queries_line(report), *report.notes])
     lines += _moves(report)
     return "\n".join(lines) + "\n"
 
@@ -56,7 +56,8 @@ def _moves(report: Report) -> list[str]:
     worse = [move for move in report.misses if move.worse]
     if not worse or report.moved is None:
         return []
-    lines = [f"Questions whose right documents moved: {report.moved.worse} worse, {report.moved.better} better. Worst:"]
+    moved = f"{report.moved.worse} worse, {report.moved.better} better"
+    lines = ["", f"Questions whose right documents moved: {moved}. Worst:"]
     for move in worse[:MOST_MOVES]:
         question = visible(move.question or move.query_id)
         lines.append(f"  {shorten(visible(move.query_id), 40)}  {shorten(question, 70)}")

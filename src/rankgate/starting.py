@@ -1,0 +1,137 @@
+"""What `rankgate init` writes: ship criteria with floors from a run, and a workflow that records and checks. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from rankgate.metrics.base import Metric, Unit
+from rankgate.scoring import Estimate
+from rankgate.wording import value_text
+
+# The metrics of a first gate set, each with the drop that a first gate allows and whether it blocks.
+FIRST_GATES: tuple[tuple[str, float, bool], ...] = (
+    ("recall@5", 0.03, True),
+    ("mrr", 0.05, False),
+    ("ndcg@10", 0.03, False),
+)
+
+CHECKOUT = "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2"
+SETUP_PYTHON = "actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0"
+UPLOAD = "actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02 # v4.6.2"
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known when criteria are written for the first time; paths are relative to the criteria file."""
+
+    gold: str
+    run: str
+    baseline: str
+    queries: int
+    measured: Sequence[tuple[Metric, Estimate | None]]
+    measured_run: str | None
+
+
+def criteria_text(start: Start) -> str:
+    """A commented `ship-criteria.yaml`.
+
+    A floor is the lower end of the measured value's 95 % interval, rounded down to two decimals: below it, chance
+    alone no longer explains the difference. Without a run there is nothing to derive floors from, and none is written.
+    """
+    lines = [
+        "# What a change to the retriever must hold before it may be merged. `rankgate validate` checks this file,",
+        "# `rankgate check` judges by it, `rankgate metrics` lists what can be gated.",
+    ]
+    if start.measured_run:
+        lines.append(f"# Floors come from {json.dumps(start.measured_run)}; raise them as the retriever improves.")
+    else:
+        lines.append("# There are no floors yet: `rankgate init --run RUN --force` derives them from a run.")
+    lines.append("gates:")
+    for (name, drop, blocks), (metric, found) in zip(FIRST_GATES, start.measured, strict=True):
+        lines.append(f"  - name: {name}")
+        if found is not None and found.ci is not None and found.ci[0] is not None:
+            floor = max(0.0, math.floor(found.ci[0] * 100 + 1e-9) / 100)
+            low, high = (value_text(bound, metric.unit) for bound in found.ci if bound is not None)
+            lines += [
+                f"    # {value_text(found.value, metric.unit)} over {found.n} questions, 95% interval {low} to {high}:",
+                "    # the floor is its lower end, rounded down",
+                f"    threshold: {floor:.2f}",
+            ]
+        allowed = f"{100 * drop:g} percentage points" if metric.unit is Unit.SHARE else f"{drop:g}"
+        lines += [
+            f"    regression_max: {drop:g}  # at most {allowed} below the accepted baseline, on the same questions",
+            f"    severity: {'error' if blocks else 'warning'}  # {'blocks the merge' if blocks else 'only comments'}",
+        ]
+    lines += [
+        "",
+        "inputs:  # relative to this file; flags of the command line win",
+        f"  gold: {json.dumps(start.gold)}",
+        f"  run: {json.dumps(start.run)}",
+        f"  baseline: {json.dumps(start.baseline)}  # made by `rankgate baseline accept`",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def workflow_text(*, retriever: str | None, gold: str, run: str, requirements: Sequence[str], version: str) -> str:
+    """A GitHub workflow that records a run where there is a retriever, and checks it."""
+    install = " && ".join([f"python -m pip install 'rankgate=={version}'", *requirements])
+    record = f"rankgate record --retriever {_word(retriever or '')} --gold {_word(gold)} -o {_word(run)}"
+    lines = [
+        "name: rankgate",
+        "",
+        "on:",
+        "  pull_request:",
+        "  merge_group:",
+        "  workflow_dispatch:",
+        "",
+        "permissions: {}",
+        "",
+        "concurrency:",
+        "  group: rankgate-${{ github.ref }}",
+        "  cancel-in-progress: false",
+        "",
+        "jobs:",
+        "  gate:",
+        "    name: retrieval gate",
+        "    runs-on: ubuntu-latest",
+        "    timeout-minutes: 30",
+        "    permissions:",
+        "      contents: read # to check the repository out",
+        "    steps:",
+        f"      - uses: {CHECKOUT}",
+        "        with:",
+        "          persist-credentials: false",
+        f"      - uses: {SETUP_PYTHON}",
+        "        with:",
+        '          python-version: "3.12"',
+        "      - name: Install",
+        f"        run: {install}",
+        *(["      - name: Record a run", f"        run: {record}"] if retriever else []),
+        "      - name: Check",
+        "        run: rankgate check --format github -o rankgate/report.json -o rankgate/comment.md",
+        "      - name: Summary",
+        "        if: always()",
+        '        run: cat rankgate/comment.md >> "$GITHUB_STEP_SUMMARY"',
+        f"      - uses: {UPLOAD}",
+        "        if: always()",
+        "        with:",
+        "          name: rankgate",
+        "          path: rankgate/",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def requirements_commands(files: Mapping[str, bool]) -> list[str]:
+    """How to install the project itself, by the files that it has."""
+    if files.get("requirements.txt"):
+        return ["python -m pip install -r requirements.txt"]
+    return ["python -m pip install ."] if files.get("pyproject.toml") else []
+
+
+def _word(text: str) -> str:
+    """A word for the shell within a plain YAML scalar."""
+    return text if re.fullmatch(r"[\w./:@-]+", text) else "'" + text.replace("'", "'\\''") + "'"
