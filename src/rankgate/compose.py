@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
@@ -114,32 +114,38 @@ def internal_error(error: BaseException) -> Problem:
 def headline(verdict: Verdict, results: Sequence[GateResult], problems: Sequence[Problem]) -> str:
     """The verdict as one sentence for a reader who does not know the metrics. Holds no text from the inputs."""
     deciding = [result for result in results if result.verdict is verdict]
-    more = _more(len(deciding) - 1, "fails" if verdict is Verdict.FAIL else "warns")
     match verdict:
         case Verdict.PASS:
-            return f"Retrieval holds: {'the gate passes' if len(results) == 1 else f'all {len(results)} gates pass'}."
+            count = len(results)
+            return f"Retrieval holds: {'the gate passes' if count == 1 else f'all {count} gates pass'}."
         case Verdict.WARN if all(_only_lacks_baseline(result) for result in deciding):
-            floors = any(result.threshold is not None for result in results)
-            return (
-                f"Retrieval may be merged{': it holds its floors' if floors else ''}, but without a baseline "
-                "nobody can tell whether it got worse."
-            )
+            floors = ": it holds its floors" if any(result.threshold is not None for result in results) else ""
+            return f"May be merged{floors}, but without a baseline nobody can tell whether retrieval got worse."
         case Verdict.WARN:
-            return f"Retrieval may be merged, but look at {deciding[0].metric} first: {deciding[0].reasons[0]}{more}."
+            return f"May be merged, with a warning: {_first_reason(deciding)}{_more(len(deciding) - 1, 'warn')}."
         case Verdict.FAIL:
-            return f"Retrieval must not be merged: {deciding[0].reasons[0]}{more}."
-        case _:
+            return f"Do not merge: {_first_reason(deciding)}{_more(len(deciding) - 1, 'fail')}."
+        case Verdict.NOT_JUDGED:
             return f"Retrieval could not be judged: {count_text(len(problems), 'problem')} with the inputs."
+        case _:
+            assert_never(verdict)
 
 
-def _only_lacks_baseline(result: GateResult) -> bool:
-    return result.evidence_state == "no_baseline" and len(result.reasons) == 1
+def _first_reason(deciding: Sequence[GateResult]) -> str:
+    """The first reason, with what the metric means where the reason begins with its name."""
+    gate = deciding[0]
+    name, space, rest = gate.reasons[0].partition(" ")
+    return f"{name} ({gate.meaning}){space}{rest}" if name == gate.metric else gate.reasons[0]
 
 
 def _more(count: int, verb: str) -> str:
     if not count:
         return ""
-    return f", and 1 more gate {verb}" if count == 1 else f", and {count} more gates {verb.removesuffix('s')}"
+    return f", and 1 more gate {verb}s" if count == 1 else f", and {count} more gates {verb}"
+
+
+def _only_lacks_baseline(result: GateResult) -> bool:
+    return result.evidence_state == "no_baseline" and len(result.reasons) == 1
 
 
 def _metric_value(metric: Metric, values: Sequence[float | None]) -> MetricValue:

@@ -45,7 +45,8 @@ def strict_json(text: str | bytes) -> Any:
 
 
 def explain(line: bytes, error: Exception) -> str:
-    """Plain words for a line that the typed decoder refused with `error`."""
+    """Plain words for a line that the typed decoder refused with `error`; columns count from its first character."""
+    line = line.strip()
     try:
         value = json.loads(line, parse_constant=float)
     except (ValueError, RecursionError):
@@ -89,7 +90,8 @@ def _not_finite(value: object) -> str | None:
         score = item.get("score") if isinstance(item, dict) else None
         if isinstance(score, float) and not math.isfinite(score):
             name = item.get("chunk_id", item.get("id"))
-            return f"the score of {shown(name)} is {score}; scores must be finite numbers"
+            what = "NaN" if math.isnan(score) else "infinite"
+            return f"the score of {shown(name)} is {what}; scores must be finite numbers"
     return None
 
 

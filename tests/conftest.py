@@ -1,0 +1,22 @@
+"""Options of the whole suite."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--refresh", action="store_true", help="write the scenarios' expected files anew")
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the developer's own terminal asks for must not show in what tests compare."""
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "GITHUB_STEP_SUMMARY", "COLUMNS"):
+        if name in os.environ:
+            monkeypatch.delenv(name)

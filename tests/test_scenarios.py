@@ -1,0 +1,62 @@
+"""Every folder under scenarios/ is one call of the command line with golden output; see the README there."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rankgate.cli import main
+from rankgate.yaml_text import load_yaml
+
+SCENARIOS = Path(__file__).parent / "scenarios"
+DATE = "2026-01-31"
+FOLDERS = sorted(path.name for path in SCENARIOS.iterdir() if (path / "scenario.yaml").is_file())
+WRITTEN = ("report.json", "comment.md")
+
+
+class Scenario(msgspec.Struct, forbid_unknown_fields=True):
+    shows: str
+    arguments: list[str]
+    exit_code: int
+
+
+def test_every_kind_of_outcome_has_a_scenario() -> None:
+    assert set(FOLDERS) >= {
+        *("pass", "warn", "fail", "not_judged", "no_baseline", "lower_is_better"),
+        *("missing_queries", "user_template", "bad_data"),
+    }
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_scenario(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
+) -> None:
+    folder = SCENARIOS / name
+    scenario = msgspec.convert(load_yaml((folder / "scenario.yaml").read_text(), name).value, Scenario)
+    work = tmp_path / "work"
+    shutil.copytree(SCENARIOS / "_inputs", work)
+    shutil.copytree(folder, work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("expected", "scenario.yaml"))
+    monkeypatch.chdir(work)
+
+    date = ["--date", DATE] if scenario.arguments[0] == "check" else []
+    code = main([*scenario.arguments, *date])
+
+    printed = capsys.readouterr()
+    found = {"stdout.txt": printed.out}
+    found |= {written: (work / written).read_text() for written in WRITTEN if (work / written).exists()}
+    assert printed.err == ""
+    expected = folder / "expected"
+    if request.config.getoption("--refresh"):
+        shutil.rmtree(expected, ignore_errors=True)
+        expected.mkdir()
+        for file, text in found.items():
+            (expected / file).write_text(text)
+    assert code == scenario.exit_code
+    assert found == {path.name: path.read_text() for path in expected.iterdir()}
