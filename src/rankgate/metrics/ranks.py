@@ -20,7 +20,7 @@ class ReciprocalRank(RelevanceMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 / rank of the first relevant document; 0 when none"
     default_cutoff: ClassVar[Cutoff] = Cutoff.WHOLE
     unit: ClassVar[Unit] = Unit.SCORE
-    plain: ClassVar[str] = "how high the first right document stands in {first} (1 = always first)"
+    plain: ClassVar[str] = "how high the first right document stands in {first}, 1 = always first"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1 / first relevant rank; None where nothing is relevant."""
@@ -42,7 +42,7 @@ class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "(1/n) Σ_{i≤k} P@i · rel_i"
     default_cutoff: ClassVar[Cutoff] = Cutoff.WHOLE
     unit: ClassVar[Unit] = Unit.SCORE
-    plain: ClassVar[str] = "how high all right documents stand in {first} (1 = all at the top)"
+    plain: ClassVar[str] = "how high all right documents stand in {first}, 1 = all at the top"
 
     @property
     def stem(self) -> str:
