@@ -56,7 +56,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    made.filters.update(code=code, cell=cell, shorten=shorten, visible=visible)
+    made.filters.update(code=code, cell=cell, shorten=shorten, visible=visible, unbroken=unbroken)
     made.globals.update(
         icon=phrases.ICONS.__getitem__,
         word=VERDICT_WORDS.__getitem__,
@@ -76,6 +76,11 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         command_block=command_block,
     )
     return made
+
+
+def unbroken(text: str) -> str:
+    """Numbers kept together with their units where a narrow cell wraps."""
+    return text.replace(" pp", "&nbsp;pp").replace(" ms", "&nbsp;ms").replace("at most ", "at most&nbsp;")
 
 
 def segment_tag(segment: Segment) -> str:

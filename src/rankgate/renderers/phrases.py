@@ -65,11 +65,11 @@ def gate_status(gate: GateResult) -> str:
 
 
 def segment_text(value: SegmentValue) -> str:
-    """`81.2% (−5.8 pp)`."""
+    """`81.2% (−5.8 pp)`, or `81.2%` where nothing changed."""
     if value.value is None:
         return NOTHING
     now = value_text(value.value, value.unit)
-    return now if value.delta is None else f"{now} ({delta_text(value.delta, value.unit)})"
+    return now if not value.delta else f"{now} ({delta_text(value.delta, value.unit)})"
 
 
 def rank_move(doc: DocumentMove) -> str:
