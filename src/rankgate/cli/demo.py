@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from pathlib import Path
 
 from rankgate.cli.options import add_date, date_of, make_parser
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     say(
         f"All of it lies in {directory.as_posix()}/: criteria, gold set, articles, runs, baseline, and for each run\n"
         "the report and the pull-request comment under out/. Try it yourself:\n\n"
-        f"  $ cd {directory.as_posix()}\n"
+        f"  $ cd {shlex.quote(directory.as_posix())}\n"
         "  $ rankgate check --run runs/harmful.jsonl            # exits 1\n"
         "  $ rankgate validate --run runs/harmless.jsonl\n"
         "  $ rankgate compare runs/accepted.jsonl runs/harmful.jsonl --gold gold.yaml\n\n"

@@ -161,11 +161,11 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
 
     def parameters(self) -> dict[str, str]:
         """Parameters that differ from their defaults, as text, in declared order."""
-        fields = msgspec.structs.fields(self)
+        default = type(self)()
         return {
-            f.name: format(value, "g") if isinstance(value, float) else str(value)
-            for f in fields
-            if f.name != "cutoff" and (value := getattr(self, f.name)) != f.default
+            name: format(value, "g") if isinstance(value, float) else str(value)
+            for name in self.__struct_fields__
+            if name != "cutoff" and (value := getattr(self, name)) != getattr(default, name)
         }
 
     def limit(self, query: MatchedQuery) -> int:
