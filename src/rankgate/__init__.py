@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankgate.recording import Recorded, RecordingError, record
 
 __version__ = "0.1.0"
 
-__all__ = ["Recorded", "__version__", "record"]
+__all__ = ["Recorded", "RecordingError", "__version__", "record"]
 
-_HOMES = {"record": "rankgate.recording", "Recorded": "rankgate.recording"}
+_HOMES = dict.fromkeys(("record", "Recorded", "RecordingError"), "rankgate.recording")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,191 @@
+"""`rankgate record`: the user's own retriever over the gold questions, and the run that it makes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from rankgate.cli.options import add_criteria, add_gold, make_parser
+
+if TYPE_CHECKING:
+    from rankgate.model import Gold
+    from rankgate.recording import Recorded
+
+    Tell = Callable[[int, int], None]
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = make_parser(
+        "record",
+        "Call your own retrieve function once per gold question and write what it returns as a run.\n\n"
+        "The function gets the question and returns, best first, ids, (id, score) pairs or items like\n"
+        '{"chunk_id": "doc_1#p6", "score": 18.4, "doc_id": "doc_1"}; or a whole run line, a mapping with topk.\n'
+        "It may be async. Each call is timed into latency_ms. Answers are kept in FILE.partial until all questions\n"
+        "are asked: after an interruption the same command goes on from there.\n\n"
+        "exit codes: 0 recorded; 2 nothing could be recorded, or more questions failed than --allow-errors\n"
+        "(the run is then written without them); 130 interrupted",
+        [
+            "rankgate record --retriever my_app.search:retrieve --gold gold.yaml -o run.jsonl",
+            "rankgate record --retriever my_app.search:index.retrieve --workers 8 --gold gold.yaml -o run.jsonl.gz",
+            "rankgate record --retriever app:search --set index_version=v7 --gold gold.yaml -o run.jsonl",
+            "rankgate check --gold gold.yaml --run run.jsonl      # then judge it",
+        ],
+    )
+    made.add_argument(
+        "--retriever",
+        metavar="MODULE:FUNCTION",
+        required=True,
+        help="the function to call; looked up in the current directory first",
+    )
+    add_criteria(made)
+    add_gold(made)
+    made.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="the run to write (JSONL; gzipped where it ends in .gz)"
+    )
+    made.add_argument(
+        "--workers",
+        metavar="N",
+        type=int,
+        default=1,
+        help="how many calls at once: threads, or tasks for an async function (default: 1)",
+    )
+    made.add_argument(
+        "--allow-errors", metavar="N", type=int, default=0, help="how many questions may fail (default: 0)"
+    )
+    made.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        dest="settings",
+        help="stamp every line, as in index_version=v7; the value is JSON where it reads as JSON, else text; "
+        "system is the retriever unless set; repeats",
+    )
+    made.add_argument("--restart", action="store_true", help="begin again, also where FILE.partial could be resumed")
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Record, say what was done, and return 0 or 130; problems are raised."""
+    from rankgate.cli.output import say
+    from rankgate.recording import RecordingError, record
+    from rankgate.recording.recorded import first_failures
+    from rankgate.recording.retriever import load_retriever
+
+    provenance = {"system": arguments.retriever, **settings(arguments.settings)}
+    gold = _gold(arguments)
+    retrieve = load_retriever(arguments.retriever)
+    try:
+        with _terminated_as_interrupted(), _shown() as progress:
+            recorded = record(
+                gold,
+                retrieve,
+                arguments.output,
+                workers=arguments.workers,
+                allow_errors=arguments.allow_errors,
+                provenance=provenance,
+                retriever=arguments.retriever,
+                restart=arguments.restart,
+                progress=progress,
+            )
+    except KeyboardInterrupt as stop:
+        notes = getattr(stop, "__notes__", [])
+        sys.stderr.write(": ".join(["interrupted", *notes]) + "\n")
+        return 130
+    except RecordingError as error:
+        if error.recorded.recorded:
+            say(summary(error.recorded))
+        raise
+    for problem in first_failures(recorded):
+        sys.stderr.write(f"warning: {problem}\n")
+    say(summary(recorded))
+    return 0
+
+
+def settings(written: Sequence[str]) -> dict[str, Any]:
+    """Provenance from `KEY=VALUE` words.
+
+    A value that is JSON is taken as JSON, anything else as text; so is a number that JSON would write in another way,
+    because `1.10` is a version and `12e4567` a commit.
+
+    Raises:
+        RankgateError: a word without `=` or without a key, or a key that stands twice.
+    """
+    from rankgate.errors import bad_input
+    from rankgate.readers.json_text import JsonError, strict_json
+
+    found: dict[str, Any] = {}
+    for word in written:
+        key, equals, text = word.partition("=")
+        if not equals or not key:
+            raise bad_input(f"{word!r} is not KEY=VALUE, as in index_version=v7", key="--set")
+        if key in found:
+            raise bad_input(f"{key} is set twice", key="--set")
+        found[key] = text
+        with suppress(JsonError):
+            value = strict_json(text)
+            if not isinstance(value, float) or json.dumps(value) == text:
+                found[key] = value
+    return found
+
+
+def summary(recorded: Recorded) -> str:
+    """`recorded 160 of 160 questions in run.jsonl (median 12 ms)`."""
+    median = recorded.median_ms or 0.0
+    time = f"{median:.0f}" if median >= 10 else f"{median:.2g}"  # noqa: PLR2004 -- two digits tell enough
+    return f"recorded {recorded.recorded} of {recorded.total} questions in {recorded.path} (median {time} ms)\n"
+
+
+def _gold(arguments: argparse.Namespace) -> Gold:
+    from rankgate.cli.inputs import criteria_if_any, file_of
+    from rankgate.inputs import gold_of
+
+    named = file_of(arguments, "gold")
+    return gold_of(named, None if named else criteria_if_any(arguments))
+
+
+@contextmanager
+def _shown() -> Iterator[Tell | None]:
+    """A progress bar where someone looks at it: standard error is a terminal and not that of a CI job."""
+    if not sys.stderr.isatty() or os.environ.get("CI"):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("recording"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    shown = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=sys.stdout.isatty())
+    task = shown.add_task("recording", total=None)
+    with ExitStack() as started:
+
+        def tell(done: int, total: int) -> None:
+            if not shown.live.is_started:  # only now, so that a notice before it stands on a line of its own
+                started.enter_context(shown)
+            shown.update(task, completed=done, total=total)
+
+        yield tell
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Lets SIGTERM do what SIGINT would do at that moment."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        handler = signal.getsignal(signal.SIGINT)
+        if not callable(handler):
+            raise KeyboardInterrupt
+        handler(number, frame)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,133 @@
+"""The partial file: what an interrupted recording has so far, and what it belongs to.
+
+Its first line names the gold set, the questions, the retriever and the provenance; then follow run lines in the order
+in which the answers came. Each is appended whole, so that a killed process leaves at most one torn line, the last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import msgspec
+
+from rankgate.errors import RankgateError, bad_input
+from rankgate.files import write_atomic
+from rankgate.recording.lines import Line, encoded, read_back
+
+SUFFIX = ".partial"
+_MARK = "rankgate_partial"
+_VERSION = 1
+
+
+class _QueryId(msgspec.Struct):
+    query_id: str
+
+
+class PartialRun:
+    """Lines by query id, each on disk as soon as it is added. Used as a context manager, which keeps the file open.
+
+    Attributes:
+        path: the partial file, beside the run.
+        lines: what is recorded.
+        notice: one sentence for the user where an earlier recording is resumed, or cannot be; else None.
+    """
+
+    def __init__(self, run: Path, binding: Mapping[str, Any], asked: Collection[str], *, restart: bool = False) -> None:
+        """Take over what an earlier recording left, unless it belongs to something else or `restart` is asked.
+
+        Args:
+            run: the run to be written.
+            binding: what a recording belongs to, each under the words for it, as `gold set`.
+            asked: the ids of the questions.
+            restart: leave nothing of an earlier recording.
+
+        Raises:
+            RankgateError: the partial file cannot be read or written.
+        """
+        self.path = run.with_name(run.name + SUFFIX)
+        self.lines: dict[str, Line] = {}
+        self.notice: str | None = None
+        header = encoded({_MARK: _VERSION, **binding})
+        if not restart:
+            self._take_over(json.loads(header), asked)
+        write_atomic(self.path, header + b"".join(line.data for line in self.lines.values()))
+
+    def add(self, query_id: str, line: Line) -> None:
+        """Keep a line.
+
+        Raises:
+            RankgateError: it cannot be written; what was kept before stays.
+        """
+        try:
+            self._file.write(line.data)
+            self._file.flush()
+        except OSError as error:
+            raise self._refused("written", error) from error
+        self.lines[query_id] = line
+
+    def remove(self) -> None:
+        """Delete the file, when the run is written or there is nothing to keep."""
+        self._file.close()
+        self.path.unlink(missing_ok=True)
+
+    def _take_over(self, wanted: Mapping[str, Any], asked: Collection[str]) -> None:
+        try:
+            # What follows the last newline is a torn line, or nothing.
+            first, *rest = self.path.read_bytes().split(b"\n")[:-1] or [b""]
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise self._refused("read", error) from error
+        other = _differences(first, wanted)
+        if other:
+            self.notice = f"{self.path.as_posix()} is {other}; starting over"
+            return
+        for data in rest:
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                query_id = msgspec.json.decode(data, type=_QueryId).query_id
+                if query_id in asked:
+                    self.lines[query_id] = read_back(data + b"\n")
+        if self.lines:
+            count = f"{len(self.lines)} of {len(asked)} questions"
+            self.notice = (
+                f"resuming {self.path.as_posix()}: {count} are recorded already and not asked again; "
+                "if the retriever has changed since, begin again with --restart (restart=True in Python)"
+            )
+
+    def _refused(self, what: str, error: OSError) -> RankgateError:
+        return bad_input(f"cannot be {what}: {error.strerror or error}", file=self.path.as_posix())
+
+    def __enter__(self) -> Self:
+        try:
+            self._file: BinaryIO = self.path.open("ab")
+        except OSError as error:
+            raise self._refused("written", error) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):  # every line was flushed, and its failure raised, when it was added
+            self._file.close()
+
+
+def _differences(first: bytes, wanted: Mapping[str, Any]) -> str:
+    """What a header line belongs to instead of what is wanted; nothing where it fits."""
+    try:
+        found = json.loads(first)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or found.get(_MARK) != _VERSION:
+        return "damaged or of another version of rankgate"
+    other = [key for key, value in wanted.items() if _canonical(found.get(key)) != _canonical(value)]
+    return f"of another {' and another '.join(other)}" if other else ""
+
+
+def _canonical(value: object) -> str:
+    """One text a value, whatever the order of keys; `1`, `1.0` and `true` differ."""
+    return json.dumps(value, sort_keys=True)

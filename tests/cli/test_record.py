@@ -1,0 +1,216 @@
+"""`rankgate record` as it is typed: files, exit codes, and what is printed where."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankgate
+from rankgate.cli import main
+from rankgate.cli.record import settings, summary
+from rankgate.errors import RankgateError
+from rankgate.recording import Recorded
+
+SEARCH = """\
+import asyncio
+
+def retrieve(question):
+    return [(question, 2.5), ("d", 1)]
+
+async def aretrieve(question):
+    await asyncio.sleep(0)
+    return retrieve(question)
+
+def fail(question):
+    if question == "question 2":
+        raise LookupError("no index for it")
+    return retrieve(question)
+
+def nothing(question):
+    return None
+"""
+COMMAND = ["record", "--gold", "gold.jsonl", "-o", "run.jsonl", "--retriever"]
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A directory with a package `my_app` and a gold set of three questions."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("my_app").mkdir()
+    Path("my_app", "__init__.py").touch()
+    Path("my_app", "search.py").write_text(SEARCH)
+    samples = [{"id": f"q{n}", "input": f"question {n}", "expected_output": ["d"]} for n in (1, 2, 3)]
+    Path("gold.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] == "my_app"]:
+        del sys.modules[name]
+
+
+def lines() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["my_app.search:retrieve"], id="sync"),
+        pytest.param(["my_app.search:retrieve", "--workers", "3"], id="threads"),
+        pytest.param(["my_app.search:aretrieve", "--workers", "2"], id="async"),
+    ],
+)
+def test_a_run_is_written_and_counted(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, *words]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("recorded 3 of 3 questions in run.jsonl (median ")
+    assert printed.out.endswith(" ms)\n")
+    assert printed.err == ""
+    assert [line["query_id"] for line in lines()] == ["q1", "q2", "q3"]
+    assert lines()[0]["topk"] == [
+        {"rank": 1, "chunk_id": "question 1", "score": 2.5},
+        {"rank": 2, "chunk_id": "d", "score": 1},
+    ]
+
+
+def test_every_line_says_what_made_it() -> None:
+    assert main([*COMMAND, "my_app.search:retrieve", "--set", "index_version=v7", "--set", "k_raw=50"]) == 0
+    assert list(lines()[2].items())[:4] == [
+        ("query_id", "q3"),
+        ("system", "my_app.search:retrieve"),
+        ("index_version", "v7"),
+        ("k_raw", 50),
+    ]
+
+
+def test_the_system_may_be_named() -> None:
+    assert main([*COMMAND, "my_app.search:retrieve", "--set", "system=hybrid"]) == 0
+    assert {line["system"] for line in lines()} == {"hybrid"}
+
+
+def test_too_many_failures_exit_2_and_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, "my_app.search:fail"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out.startswith("recorded 2 of 3 questions in run.jsonl (median ")
+    assert printed.err == (
+        "error: my_app/search.py:12: q2: LookupError: no index for it\n"
+        "error: 1 of 3 questions failed, more than --allow-errors 0; run.jsonl is written without them\n"
+    )
+    assert [line["query_id"] for line in lines()] == ["q1", "q3"]
+
+
+def test_allowed_failures_exit_0_and_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, "my_app.search:fail", "--allow-errors", "1"]) == 0
+    assert capsys.readouterr().err == "warning: my_app/search.py:12: q2: LookupError: no index for it\n"
+
+
+def test_when_nothing_is_recorded_nothing_is_claimed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, "my_app.search:nothing", "--allow-errors", "3"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.endswith("error: every question failed; run.jsonl is not written\n")
+    assert not Path("run.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        pytest.param(["my_app.search:retreive"], "did you mean 'retrieve'?", id="no such function"),
+        pytest.param(["my_app.search:retrieve", "-o", "-"], "cannot be recorded to standard output", id="no file"),
+        pytest.param(["my_app.search:retrieve", "--set", "topk=1"], "'topk' cannot be set", id="the contract's key"),
+        pytest.param(["my_app.search:retrieve", "--set", "v7"], "--set: 'v7' is not KEY=VALUE", id="no value"),
+        pytest.param(["my_app.search:retrieve", "--gold", "none.jsonl"], "none.jsonl: no such file", id="no gold"),
+        pytest.param(["my_app.search:retrieve", "--workers", "0"], "workers must be at least 1", id="no worker"),
+    ],
+)
+def test_a_wrong_word_is_one_error(words: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, *words]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: ")
+    assert error in printed
+    assert printed.count("\n") == 1
+    assert not Path("run.jsonl").exists()
+
+
+def test_the_gold_set_may_stand_in_the_criteria() -> None:
+    gates = "gates:\n  - {name: recall@5, threshold: 0.5}\n"
+    Path("ship-criteria.yaml").write_text(f"inputs:\n  gold: gold.jsonl\n{gates}")
+    assert main(["record", "-o", "run.jsonl", "--retriever", "my_app.search:retrieve"]) == 0
+    assert len(lines()) == 3
+
+
+def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["record", "--help"])
+    assert "rankgate record --retriever my_app.search:retrieve --gold gold.yaml -o run.jsonl" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        pytest.param("v=v7", "v7", id="text"),
+        pytest.param("v=", "", id="empty"),
+        pytest.param("v=a=b", "a=b", id="an equals sign"),
+        pytest.param("v=50", 50, id="integer"),
+        pytest.param("v=0.5", 0.5, id="number"),
+        pytest.param("v=true", True, id="truth value"),
+        pytest.param('v={"algo": "x"}', {"algo": "x"}, id="mapping"),
+        pytest.param('v="50"', "50", id="quoted"),
+        pytest.param("v=1.10", "1.10", id="a version is no number"),
+        pytest.param("v=12e4567", "12e4567", id="a commit is no number"),
+        pytest.param("v=123e4", "123e4", id="a shorter commit neither"),
+        pytest.param("v=NaN", "NaN", id="not JSON"),
+        pytest.param("v={broken", "{broken", id="broken JSON"),
+    ],
+)
+def test_settings_are_json_where_they_read_as_json(word: str, value: object) -> None:
+    assert settings([word]) == {"v": value}
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        pytest.param(["v"], "--set: 'v' is not KEY=VALUE, as in index_version=v7", id="no value"),
+        pytest.param(["=v"], "--set: '=v' is not KEY=VALUE, as in index_version=v7", id="no key"),
+        pytest.param(["v=1", "v=2"], "--set: v is set twice", id="twice"),
+    ],
+)
+def test_settings_that_say_nothing_clear(words: list[str], error: str) -> None:
+    with pytest.raises(RankgateError, match=error):
+        settings(words)
+
+
+@pytest.mark.parametrize(
+    ("median", "written"),
+    [(0.00123, "0.0012"), (0.34, "0.34"), (3.0, "3"), (9.96, "10"), (12.4, "12"), (1234.5, "1234")],
+)
+def test_the_median_has_two_digits_or_no_fraction(median: float, written: str) -> None:
+    recorded = Recorded(path="run.jsonl", total=160, recorded=159, resumed=0, median_ms=median, failures=())
+    assert summary(recorded) == f"recorded 159 of 160 questions in run.jsonl (median {written} ms)\n"
+
+
+@pytest.mark.parametrize(
+    ("ci", "bar"), [pytest.param("", True, id="someone looks"), pytest.param("true", False, id="CI")]
+)
+def test_a_progress_bar_only_where_someone_looks(ci: str, bar: bool) -> None:  # noqa: FBT001
+    terminal, end = pty.openpty()
+    here = str(Path(rankgate.__file__).parents[1])
+    environment = {**os.environ, "CI": ci, "TERM": "xterm", "COLUMNS": "80", "PYTHONPATH": here}
+    command = [sys.executable, "-W", "error", "-m", "rankgate", *COMMAND, "my_app.search:retrieve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, env=environment) as process:
+        os.close(end)
+        out, _ = process.communicate(timeout=20)
+    try:
+        shown = os.read(terminal, 1 << 16)
+    except OSError:  # nothing was written and the other end is closed
+        shown = b""
+    finally:
+        os.close(terminal)
+    assert process.returncode == 0
+    assert out.startswith(b"recorded 3 of 3 questions in run.jsonl")
+    assert (b"recording" in shown, b"/3" in shown) == (bar, bar)
