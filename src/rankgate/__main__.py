@@ -2,6 +2,6 @@
 
 import sys
 
-from rankgate.cli import main
+from rankgate.cli import console
 
-sys.exit(main())
+sys.exit(console())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 import msgspec
@@ -32,16 +33,18 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         return self.value - self.baseline
 
 
-def compare(metric: Metric, candidate: Sequence[float | None], baseline: Sequence[float | None]) -> Comparison | None:
+def compare(
+    metric: Metric,
+    candidate: Sequence[float | None],
+    baseline: Sequence[float | None],
+    *,
+    with_interval: bool = True,
+) -> Comparison | None:
     """Compare two columns query by query; None where no query has a value on both sides."""
     pairs = [(new, old) for new, old in zip(candidate, baseline, strict=True) if new is not None and old is not None]
     if not pairs:
         return None
     new_values, old_values = [new for new, _ in pairs], [old for _, old in pairs]
-    if metric.at_quantile is None:
-        ci: Interval | None = difference_interval([new - old for new, old in pairs], confidence=CONFIDENCE)
-    else:
-        ci = difference_of_quantiles_interval(new_values, old_values, metric.at_quantile, confidence=CONFIDENCE)
     risen, fallen = sum(new > old for new, old in pairs), sum(new < old for new, old in pairs)
     better, worse = (risen, fallen) if metric.direction is Direction.HIGHER else (fallen, risen)
     return Comparison(
@@ -50,8 +53,14 @@ def compare(metric: Metric, candidate: Sequence[float | None], baseline: Sequenc
         n_pairs=len(pairs),
         better=better,
         worse=worse,
-        ci=ci,
+        ci=_interval(metric, new_values, old_values) if with_interval else None,
     )
+
+
+def _interval(metric: Metric, new: Sequence[float], old: Sequence[float]) -> Interval | None:
+    if metric.at_quantile is not None:
+        return difference_of_quantiles_interval(new, old, metric.at_quantile, confidence=CONFIDENCE)
+    return difference_interval(map(operator.sub, new, old), confidence=CONFIDENCE)
 
 
 def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:

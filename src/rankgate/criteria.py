@@ -7,69 +7,73 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
+from msgspec import Meta
 
-from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, shown
+from rankgate.errors import Problem, RankgateError, bad_input, shown
 from rankgate.matching import DEFAULT_K
 from rankgate.metrics.base import Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.readers.source import open_source
+from rankgate.shapes import shaped
 from rankgate.yaml_text import YamlDocument, dotted, load_yaml
 
 DEFAULT_PATHS = ("config/ship-criteria.yaml", "ship-criteria.yaml", ".github/ship-criteria.yaml")
 _LONGEST_RANGE = 1.0
 
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Count = Annotated[int, Field(strict=True, ge=1)]
+
+class _Written(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A mapping of the file, as it is written."""
 
 
-class _Written(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class WrittenInput(_Written):
+class WrittenInput(_Written, frozen=True, kw_only=True):
     """A file and, where the guess from its content is not wanted, its format."""
 
-    path: StrictStr = Field(description="Path of the file, relative to this criteria file.")
-    format: StrictStr | None = Field(None, description="Name of the format; told from the content where absent.")
+    path: Annotated[str, Meta(description="Path of the file, relative to this criteria file.")]
+    format: Annotated[str | None, Meta(description="Name of the format; told from the content where absent.")] = None
 
 
-class WrittenInputs(_Written):
+class WrittenInputs(_Written, frozen=True, kw_only=True):
     """Where the gold set, the candidate's run and the baseline lie; flags of the command line win."""
 
-    gold: StrictStr | WrittenInput | None = Field(None, description="The gold set.")
-    run: StrictStr | WrittenInput | None = Field(None, description="The candidate's run.")
-    baseline: StrictStr | WrittenInput | None = Field(
-        None, description="The accepted baseline: a directory written by `rankgate baseline accept`, or any run file."
-    )
+    gold: Annotated[str | WrittenInput | None, Meta(description="The gold set.")] = None
+    run: Annotated[str | WrittenInput | None, Meta(description="The candidate's run.")] = None
+    baseline: Annotated[
+        str | WrittenInput | None,
+        Meta(description="A directory written by `rankgate baseline accept`, or any run file."),
+    ] = None
 
 
-class WrittenGate(_Written):
+class WrittenGate(_Written, frozen=True, kw_only=True):
     """One gate: a metric with a floor, an allowed drop, or both."""
 
-    name: StrictStr = Field(
-        min_length=1, description="The gate's name; the metric is read from it unless `metric` is given."
-    )
-    metric: StrictStr | None = Field(None, description="The metric, such as recall@5 or ndcg(gain=exponential)@10.")
-    threshold: Number | None = Field(
-        None, description="Absolute floor (for metrics where lower is better: ceiling). Equality passes."
-    )
-    regression_max: Number | None = Field(
-        None, ge=0, description="How far the metric may fall (or rise, where lower is better) below the baseline."
-    )
-    severity: Literal["error", "warning"] = Field("error", description="error blocks the merge; warning only comments.")
+    name: Annotated[
+        str, Meta(min_length=1, description="The gate's name; the metric is read from it unless `metric` is given.")
+    ]
+    metric: Annotated[str | None, Meta(description="The metric, such as recall@5 or ndcg(gain=exponential)@10.")] = None
+    threshold: Annotated[
+        float | None,
+        Meta(description="Absolute floor (for metrics where lower is better: ceiling). Equality passes."),
+    ] = None
+    regression_max: (
+        Annotated[
+            float,
+            Meta(ge=0, description="How far the metric may fall (or rise, where lower is better) below the baseline."),
+        ]
+        | None
+    ) = None
+    severity: Annotated[
+        Literal["error", "warning"], Meta(description="error blocks the merge; warning only comments.")
+    ] = "error"
 
 
-class WrittenCriteria(_Written):
+class WrittenCriteria(_Written, frozen=True, kw_only=True):
     """Ship criteria of rankgate: what a retriever must hold to be merged."""
 
-    gates: list[WrittenGate] = Field(min_length=1, description="The gates; the worst of them is the verdict.")
-    inputs: WrittenInputs = Field(
-        WrittenInputs.model_construct(), description="Paths of the inputs, relative to this file."
-    )
-    default_k: Count = Field(
-        DEFAULT_K, description="Cut-off for metrics without a number, where the sample states no k."
-    )
+    gates: Annotated[list[WrittenGate], Meta(min_length=1, description="The gates; the worst of them is the verdict.")]
+    inputs: Annotated[WrittenInputs, Meta(description="Paths of the inputs, relative to this file.")] = WrittenInputs()
+    default_k: Annotated[
+        int, Meta(ge=1, description="Cut-off for metrics without a number, where the sample states no k.")
+    ] = DEFAULT_K
 
 
 class InputFile(msgspec.Struct, frozen=True):
@@ -131,12 +135,8 @@ def load_criteria(path: str) -> Criteria:
         document = load_yaml(source.text(), name)
     if not isinstance(document.value, dict):
         raise bad_input(f"expected `gates:` with a list of gates, found {shown(document.value)}", file=name, line=1)
-    try:
-        written = WrittenCriteria.model_validate(document.value)
-    except ValidationError as error:
-        problems = [_problem(dict(detail), document, name) for detail in error.errors(include_url=False)]
-        raise RankgateError(problems) from error
-    problems = []
+    written = shaped(document, WrittenCriteria, name)
+    problems: list[Problem] = []
     gates = [_gate(index, gate, document, name, problems) for index, gate in enumerate(written.gates)]
     if problems:
         raise RankgateError(problems)
@@ -152,11 +152,8 @@ def load_criteria(path: str) -> Criteria:
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of the criteria file, for editors."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "rankgate ship criteria",
-        **WrittenCriteria.model_json_schema(),
-    }
+    schema = msgspec.json.schema(WrittenCriteria)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "rankgate ship criteria", **schema}
 
 
 def _gate(index: int, written: WrittenGate, document: YamlDocument, name: str, problems: list[Problem]) -> Gate | None:
@@ -213,66 +210,3 @@ def _resolve(written: str | WrittenInput | None, criteria_path: str) -> InputFil
     path, forced = (written, None) if isinstance(written, str) else (written.path, written.format)
     base = "" if criteria_path == "-" else os.path.dirname(criteria_path)  # noqa: PTH120 -- keeps `./a/../b` readable
     return InputFile(os.path.normpath(os.path.join(base, path)), forced)  # noqa: PTH118
-
-
-_KINDS = {
-    "float_type": "expected a number",
-    "int_type": "expected a whole number",
-    "string_type": "expected text",
-    "list_type": "expected a list",
-    "model_type": "expected a mapping",
-    "missing": "is missing",
-    "finite_number": "expected a finite number",
-}
-
-
-def _problem(detail: dict[str, Any], document: YamlDocument, name: str) -> Problem:
-    """One of pydantic's errors in our words, with line and key path."""
-    # A union adds the name of the tried branch to the path: keep only what the file has, and the key that it lacks.
-    path: tuple[str | int, ...] = ()
-    for part in detail["loc"]:
-        if (*path, part) in document.lines or detail["type"] == "missing":
-            path = (*path, part)
-    found = detail["input"]
-    kind = detail["type"]
-    if kind == "extra_forbidden":
-        near = did_you_mean(str(path[-1]), _keys_beside(path))
-        message = f"unknown key{near or f' (known: {_known(path)})'}"
-    elif kind == "missing":
-        message = "is missing"
-    elif kind in _KINDS:
-        message = f"{_KINDS[kind]}, found {_kind_of(found)}"
-    elif kind == "literal_error":
-        message = f"expected {detail['ctx']['expected']}, found {shown(found)}"
-    else:
-        message = f"{detail['msg'][0].lower()}{detail['msg'][1:]}, found {shown(found)}"
-    return Problem(message, name, document.line(path), dotted(path) or None)
-
-
-def _kind_of(value: object) -> str:
-    if isinstance(value, str):
-        quotes = "; remove the quotes" if _is_number(value) else ""
-        return f"the text {shown(value)}{quotes}"
-    return "nothing" if value is None else shown(value)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _keys_beside(path: tuple[str | int, ...]) -> list[str]:
-    models: dict[int, type[BaseModel]] = {1: WrittenCriteria}
-    if path[0] == "gates":
-        models = {3: WrittenGate}
-    elif path[0] == "inputs":
-        models = {2: WrittenInputs, 3: WrittenInput}
-    model = models.get(len(path), WrittenCriteria)
-    return list(model.model_fields)
-
-
-def _known(path: tuple[str | int, ...]) -> str:
-    return ", ".join(_keys_beside(path))

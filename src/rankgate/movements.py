@@ -41,6 +41,8 @@ def movements(gold: Gold, metric: Metric, candidate: Scores, baseline: Scores) -
             continue
         old = baseline.matched[sample.query_id]
         new = candidate.matched.get(sample.query_id)
+        if new is not None and (old.hits, old.found) == (new.hits, new.found) and after == before:
+            continue
         k = metric.cutoff if isinstance(metric.cutoff, int) else old.k or DEFAULT_K
         moves = _documents(sample, old, new)
         lost = sum(_within(move.before, k) and not _within(move.after, k) for move in moves)

@@ -43,7 +43,7 @@ def _value(
 ) -> SegmentValue:
     values = [new[index] for index in indices]
     defined = [value for value in values if value is not None]
-    pairs = compare(metric, values, [old[index] for index in indices]) if old else None
+    pairs = compare(metric, values, [old[index] for index in indices], with_interval=False) if old else None
     return SegmentValue(
         value=metric.aggregate(defined) if defined else None,
         n=len(defined),

@@ -1,11 +1,12 @@
 """YAML without surprises: one document, no aliases, no duplicate keys, no guessed types, and a line for every value.
 
 YAML 1.1 reads `no` as false, `1:30` as 90 and `2025-06-01` as a date. Here a plain scalar is null, true, false, an
-integer or a decimal number exactly when JSON would say so (with `~` and an empty value as null); all else is text.
+integer or a decimal number when JSON would say so (with `~` and an empty value as null, and `.5`); all else is text.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
@@ -19,7 +20,7 @@ Path = tuple[str | int, ...]
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
-_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
+_NUMBER = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "true": True, "false": False}
 _DEEPEST = 50
 
@@ -140,9 +141,12 @@ def _scalar(event: yaml.ScalarEvent) -> str | int | float | bool | None:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
         return int(text)
-    if _NUMBER.fullmatch(text):
-        return float(text)
-    return text
+    return float(text) if reads_as_number(text) else text
+
+
+def reads_as_number(text: str) -> bool:
+    """Whether a plain scalar is a number."""
+    return _NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
 
 
 def dotted(path: Path) -> str:

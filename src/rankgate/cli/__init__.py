@@ -28,14 +28,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    from rankgate.errors import RankgateError
-
     try:
         return _dispatch(words)
-    except RankgateError as error:
-        for problem in error.problems:
-            print(f"error: {problem}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
@@ -45,9 +39,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except Exception as error:  # noqa: BLE001 -- the boundary: a user never sees a traceback
         from rankgate.compose import internal_error
+        from rankgate.errors import RankgateError
 
-        print(f"error: {internal_error(error)}", file=sys.stderr)
+        problems = error.problems if isinstance(error, RankgateError) else [internal_error(error)]
+        for problem in problems:
+            print(f"error: {problem}", file=sys.stderr)
         return 2
+
+
+def console() -> int:
+    """The installed command: `main` in a process of its own.
+
+    Such a process ends before cyclic garbage could matter, so nothing looks for it; except while the user's own
+    retriever runs.
+    """
+    if sys.argv[1:2] != ["record"]:
+        import gc
+
+        gc.disable()
+    return main()
 
 
 def _dispatch(words: list[str]) -> int:
