@@ -17,10 +17,10 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     key: str | None = None
 
     def __str__(self) -> str:
-        place = self.file or ""
+        place = on_one_line(self.file or "")
         if place and self.line is not None:
             place += f":{self.line}"
-        return ": ".join(part for part in (place, self.key, self.message) if part)
+        return ": ".join(part for part in (place, on_one_line(self.key or ""), self.message) if part)
 
 
 class RankgateError(Exception):
@@ -44,7 +44,15 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
+def on_one_line(text: str) -> str:
+    """Text as it is, or with its control characters escaped."""
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
 def shown(value: object, limit: int = 60) -> str:
     """A found value for an error message: on one line, cut, and with control characters visible."""
-    text = ascii(value) if not isinstance(value, str) else repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        text = f"a deeply nested {type(value).__name__}"
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -19,8 +19,8 @@ from rankgate.errors import Problem, RankgateError, bad_input, shown
 Path = tuple[str | int, ...]
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
-_NUMBER = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,99})")
+_NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "true": True, "false": False}
 _DEEPEST = 50
 
@@ -52,6 +52,10 @@ def load_yaml(text: str, name: str) -> YamlDocument:
         line = mark.line + 1 if mark else None
         what = " ".join(filter(None, (error.context, error.problem)))
         raise bad_input(f"not valid YAML: {what}", file=name, line=line) from error
+    except yaml.reader.ReaderError as error:
+        place = text.find(error.character if isinstance(error.character, str) else chr(error.character))
+        line = text.count("\n", 0, place) + 1 if place >= 0 else None
+        raise bad_input(f"not valid YAML: {str(error).splitlines()[0]}", file=name, line=line) from error
     except yaml.YAMLError as error:
         raise bad_input(f"not valid YAML: {str(error).splitlines()[0]}", file=name) from error
 

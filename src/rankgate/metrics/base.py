@@ -163,7 +163,7 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
         """Parameters that differ from their defaults, as text, in declared order."""
         default = type(self)()
         return {
-            name: format(value, "g") if isinstance(value, float) else str(value)
+            name: repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
             for name in self.__struct_fields__
             if name != "cutoff" and (value := getattr(self, name)) != getattr(default, name)
         }

@@ -34,7 +34,7 @@ def discounted(hits: Iterable[tuple[int, float]], gain: Gain, limit: int) -> flo
         if gain is Gain.LINEAR:
             value = grade
         elif gain is Gain.EXPONENTIAL:
-            value = 2.0**grade - 1.0
+            value = math.expm1(grade * math.log(2))  # 2^grade − 1, also where the grade is tiny
         else:
             value = 1.0
         total += value / math.log2(rank + 1)

@@ -45,8 +45,9 @@ def parse_metric(text: str) -> BaseMetric:
     parameters: dict[str, object] = {}
     for key, value in {**implied, **_pairs(text, match["parameters"] or "")}.items():
         parameters[key] = _parameter(text, family, key, value)
+    cutoff = _cutoff(text, family, match["cutoff"])
     try:
-        return family(cutoff=_cutoff(text, family, match["cutoff"]), **parameters)
+        return family(cutoff=cutoff, **parameters)
     except (ValueError, TypeError) as error:
         raise UnknownMetricError(f"{text!r}: {error}") from error
 
@@ -61,9 +62,9 @@ def parse_metrics(text: str) -> list[BaseMetric]:
     stem = ""
     for part in re.split(r",(?![^()]*\))", text):
         word = part.strip()
-        if re.fullmatch(r"\d+|all", word) and stem:
+        if re.fullmatch(r"\d+|all|k", word) and stem:
             word = f"{stem}@{word}"
-        stem = re.split(r"@|_at_|-at-", word)[0]
+        stem = re.split(r"@|_at_|-at-", word, flags=re.IGNORECASE)[0]
         metric = parse_metric(word)
         metrics.setdefault(metric.name, metric)
     return list(metrics.values())

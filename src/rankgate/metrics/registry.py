@@ -27,6 +27,7 @@ FAMILIES: tuple[type[BaseMetric], ...] = (
 PRESETS: dict[str, tuple[type[BaseMetric], dict[str, str]]] = {"ndcg_any": (NDCG, {"gain": "binary"})}
 
 ENTRY_POINT_GROUP = "rankgate.metrics"
+REQUIRED = ("key", "formula", "plain")  # what a family must say of itself
 
 
 def find(word: str) -> tuple[type[BaseMetric], dict[str, str]] | None:
@@ -67,9 +68,12 @@ def plugins() -> tuple[type[BaseMetric], ...]:
             raise bad_input(f"{place}: {point.value} cannot be imported: {error}") from error
         if not (isinstance(family, type) and issubclass(family, BaseMetric)):
             raise bad_input(f"{place}: {point.value} is not a subclass of rankgate.metrics.base.BaseMetric")
-        clash = taken & {family.key, *family.aliases}
+        lacking = [name for name in REQUIRED if not hasattr(family, name)]
+        clash = taken & {getattr(family, "key", ""), *family.aliases}
         if clash:
             raise bad_input(f"{place}: the name {min(clash)!r} is already taken")
+        if lacking:
+            raise bad_input(f"{place}: {point.value} has no {lacking[0]}")
         taken |= {family.key, *family.aliases}
         found.append(family)
     return tuple(found)

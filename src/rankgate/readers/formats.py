@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -17,7 +18,8 @@ from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.gold_text import read_gold_json, read_gold_jsonl, read_gold_qrels, read_gold_yaml
 from rankgate.readers.run_lines import provenance, read_document, read_jsonl
 from rankgate.readers.source import Source, open_source
-from rankgate.readers.trec import QRELS_COLUMNS, RUN_COLUMNS, read_trec_run, trec_provenance
+from rankgate.readers.trec import QRELS_COLUMNS, RUN_COLUMNS, finite_number, read_trec_run, trec_provenance
+from rankgate.wording import count_text
 
 GoldReader = Callable[[Source, ProblemLog], dict[str, Sample]]
 
@@ -56,7 +58,7 @@ def read_gold(path: str, format: str | None = None, *, most_problems: int | None
         samples = GOLD_FORMATS[name][0](source, log)
         log.raise_if_any()
         if not any(sample.relevant() for sample in samples.values()):
-            count = f"{len(samples)} samples, none of which" if samples else "no sample, so none"
+            count = f"{count_text(len(samples), 'sample')}, none of which" if samples else "no sample, so none"
             message = f"the gold set has {count} names a relevant document; nothing could be scored"
             raise bad_input(message, file=source.name)
         return Gold(samples=samples, name=source.name, format=name, fingerprint=fingerprint(samples))
@@ -105,9 +107,7 @@ def _guess_run(source: Source) -> str:
     if head[:1] == b"[":
         return "json"
     if head[:1] == b"{":
-        first, newline, rest = head.partition(b"\n")
-        whole = first.rstrip().endswith(b"}") or not newline
-        return "jsonl" if rest.startswith(b"{") or (whole and any(key in first for key in _LINE_KEYS)) else "json"
+        return "jsonl" if _is_jsonl(head, _LINE_KEYS) else "json"
     columns = head.partition(b"\n")[0].split()
     if len(columns) == RUN_COLUMNS:
         return "trec"
@@ -118,23 +118,33 @@ def _guess_run(source: Source) -> str:
 
 def _guess_gold(source: Source) -> str:
     head = source.head.lstrip()
-    first, newline, rest = head.partition(b"\n")
+    first = head.partition(b"\n")[0]
     if head[:1] == b"[":
         return "json"
     if head[:1] == b"{":
         if any(key in first for key in _LINE_KEYS) and b'"expected_output"' not in first:
             raise _unknown(source, "a gold set", "that looks like a run", GOLD_FORMATS)
-        whole = first.rstrip().endswith(b"}") or not newline
-        return "jsonl" if rest.startswith(b"{") or (whole and b'"samples"' not in first) else "json"
+        return "jsonl" if _is_jsonl(head, (b'"expected_output"', b'"id"')) and b'"samples"' not in first else "json"
     columns = first.split()
-    if len(columns) == QRELS_COLUMNS and not first.startswith((b"#", b"-")) and b":" not in columns[0]:
+    if len(columns) == QRELS_COLUMNS and (
+        finite_number(columns[-1].decode("utf-8", "replace")) is not None
+        or (b":" not in first and not first.startswith((b"#", b"-")))
+    ):
         return "qrels"
     if len(columns) == RUN_COLUMNS and columns[1].upper() == b"Q0":
         raise _unknown(source, "a gold set", "that looks like a TREC run", GOLD_FORMATS)
-    lines = [line for line in head.splitlines() if line.strip() and not line.startswith((b"#", b"---", b"%"))]
-    if lines and (lines[0].startswith(b"-") or lines[0].split(b":")[0].isalnum()) and b":" in head:
+    if re.search(rb"^(?:- |-$|[\w\"'][^:\n]*:(?:\s|$))", head, re.MULTILINE):
         return "yaml"
     raise _unknown(source, "a gold set", "no gold format starts like that", GOLD_FORMATS)
+
+
+def _is_jsonl(head: bytes, keys: tuple[bytes, ...]) -> bool:
+    """Whether the first line is an object of its own: closed, with a key that such lines have, or followed by one."""
+    first, _, rest = head.partition(b"\n")
+    first = first.rstrip()
+    if first.endswith((b"[", b"{", b",", b":")):
+        return False
+    return rest.startswith(b"{") or (first.endswith(b"}") and any(key in first for key in keys))
 
 
 def _unknown(source: Source, what: str, why: str, table: Mapping[str, Any]) -> Exception:

@@ -10,7 +10,7 @@ from rankgate.errors import Problem, shown
 from rankgate.model import Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import JsonError, explain, strict_json
-from rankgate.readers.samples import add_sample, gold_of, to_sample
+from rankgate.readers.samples import add_sample, to_sample
 from rankgate.readers.source import Source
 from rankgate.readers.trec import read_qrels
 
@@ -34,7 +34,9 @@ def read_gold_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
                 raw = bytes(decode_raw(line).expected_output)
                 # One colon a key, unless ids contain colons or a key stands twice: only then parse slowly.
                 if raw.count(b":") != len(value["expected_output"]):
-                    value["expected_output"] = strict_json(raw)
+                    strict_json(raw)
+            if line.count(b'"expected_output"') > 1:
+                strict_json(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             log.add(msgspec.structs.replace(place, message=explain(line, error)))
             continue
@@ -53,7 +55,7 @@ def read_gold_json(source: Source, log: ProblemLog) -> dict[str, Sample]:
     except JsonError as error:
         log.add(Problem(str(error), source.name, error.line))
         return samples
-    for key, entry in _entries(value, source, log):
+    for key, entry in _entries(value, source, log, 1):
         _add(entry, samples, Problem("", source.name, None, key), log)
     return samples
 
@@ -65,7 +67,7 @@ def read_gold_yaml(source: Source, log: ProblemLog) -> dict[str, Sample]:
     document = load_yaml(source.text(), source.name)
     samples: dict[str, Sample] = {}
     nested = isinstance(document.value, dict)
-    for index, (key, entry) in enumerate(_entries(document.value, source, log)):
+    for index, (key, entry) in enumerate(_entries(document.value, source, log, document.line(("samples",)) or 1)):
         line = document.line(("samples", index) if nested else (index,))
         _add(entry, samples, Problem("", source.name, line, key), log)
     return samples
@@ -73,17 +75,20 @@ def read_gold_yaml(source: Source, log: ProblemLog) -> dict[str, Sample]:
 
 def read_gold_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from TREC qrels: judgments without questions or tags."""
-    return gold_of(read_qrels(source, log), Problem("", source.name), log)
+    return {
+        query_id: Sample(query_id=query_id, gains=gains, line=line)
+        for query_id, (line, gains) in read_qrels(source, log).items()
+    }
 
 
-def _entries(value: object, source: Source, log: ProblemLog) -> Iterator[tuple[str, object]]:
+def _entries(value: object, source: Source, log: ProblemLog, line: int) -> Iterator[tuple[str, object]]:
     nested = isinstance(value, dict) and "samples" in value
     entries = value["samples"] if isinstance(value, dict) and nested else value
     if isinstance(entries, list):
         yield from ((f"samples[{index}]" if nested else f"[{index}]", entry) for index, entry in enumerate(entries))
     else:
         message = f"expected `samples:` with a list of samples, found {shown(entries)}"
-        log.add(Problem(message, source.name, 1, "samples" if nested else None))
+        log.add(Problem(message, source.name, line, "samples" if nested else None))
 
 
 def _add(value: object, samples: dict[str, Sample], place: Problem, log: ProblemLog) -> None:

@@ -13,9 +13,9 @@ from rankgate.errors import shown
 
 
 class JsonError(ValueError):
-    """What is wrong with a JSON text, in plain words; `line` counts from 1 within the text."""
+    """What is wrong with a JSON text, in plain words; `line` counts from 1 within the text, None where unknown."""
 
-    def __init__(self, message: str, line: int = 1) -> None:
+    def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
         self.line = line
 
@@ -36,7 +36,7 @@ def strict_json(text: str | bytes) -> Any:
         what = f"{error.msg[0].lower()}{error.msg[1:]} (column {error.colno})"
         raise JsonError(f"broken JSON: {what}", error.lineno) from error
     except RecursionError as error:
-        raise JsonError("nested too deeply") from error
+        raise JsonError("nested too deeply", 1) from error
     except UnicodeDecodeError as error:
         raise JsonError(f"not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8") from error
     except UnicodeEncodeError as error:
@@ -47,11 +47,7 @@ def strict_json(text: str | bytes) -> Any:
 def explain(line: bytes, error: Exception) -> str:
     """Plain words for a line that the typed decoder refused with `error`; columns count from its first character."""
     line = line.strip()
-    try:
-        value = json.loads(line, parse_constant=float)
-    except (ValueError, RecursionError):
-        value = None
-    culprit = _not_finite(value)
+    culprit = infinite_score(line)
     if culprit:
         return culprit
     try:
@@ -83,16 +79,29 @@ _PLAIN_WORDS = {
 }
 
 
-def _not_finite(value: object) -> str | None:
-    """Names the first item whose score is not finite."""
-    items = value.get("topk") or value.get("retrieved") if isinstance(value, dict) else None
-    for item in items if isinstance(items, list) else []:
+def infinite_score(text: str | bytes) -> str | None:
+    """Names the first item of a run whose score is not finite; None where there is none or the text is no JSON."""
+    try:
+        value = json.loads(text, parse_constant=float)
+    except (ValueError, RecursionError):
+        return None
+    entries = value if isinstance(value, list) else [value, *(value.values() if isinstance(value, dict) else ())]
+    for item in (item for entry in entries for item in _items(entry)):
         score = item.get("score") if isinstance(item, dict) else None
         if isinstance(score, float) and not math.isfinite(score):
             name = item.get("chunk_id", item.get("id"))
             what = "NaN" if math.isnan(score) else "infinite"
             return f"the score of {shown(name)} is {what}; scores must be finite numbers"
     return None
+
+
+def _items(entry: object) -> list[Any]:
+    """The retrieved items of a run line of any shape, or of a bare list."""
+    if isinstance(entry, dict):
+        lists = (entry.get(key) for key in ("topk", "retrieved", "actual_output", "actualOutput"))
+        entry = next((found for found in lists if found), None)
+        entry = entry.get("retrieved") if isinstance(entry, dict) else entry
+    return entry if isinstance(entry, list) else []
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

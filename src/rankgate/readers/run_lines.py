@@ -16,10 +16,14 @@ from rankgate.errors import Problem, shown
 from rankgate.metrics.base import Need
 from rankgate.model import Ranking
 from rankgate.readers.base import ProblemLog, once
-from rankgate.readers.json_text import JsonError, explain, spoken, strict_json
+from rankgate.readers.json_text import JsonError, explain, infinite_score, spoken, strict_json
 from rankgate.readers.source import Source
 
 Id = str | int
+
+
+CAMEL = {"camel": "actualOutput"}
+TWO_LISTS = "more than one list of results; write one of topk, retrieved, actual_output"
 
 
 class Item(msgspec.Struct, gc=False):
@@ -31,39 +35,50 @@ class Item(msgspec.Struct, gc=False):
     score: float | None = None
 
 
-class ContractLine(msgspec.Struct, gc=False):
-    """The contract's own shape: the hot path."""
+class ContractLine(msgspec.Struct, gc=False, rename=CAMEL):
+    """The contract's own shape: the hot path. Another list beside `topk` would be a second answer."""
 
     query_id: Id
     topk: list[Item]
-    latency_ms = None
+    retrieved: Any = None
+    actual_output: Any = None
+    camel: Any = None
 
     def parts(self) -> Parts:
-        """Query id, item ids, and the ranks as written."""
+        """Query id, item ids, and the ranks as written.
+
+        Raises:
+            ValueError: two lists compete.
+        """
+        if not self.retrieved is self.actual_output is self.camel is None:
+            raise ValueError(TWO_LISTS)
         return self.query_id, _ids(self.topk), [item.rank for item in self.topk]
 
 
-class TimedLine(msgspec.Struct, gc=False):
+class TimedLine(ContractLine, gc=False):
     """The same, for metrics that need latencies."""
 
-    query_id: Id
-    topk: list[Item]
     latency_ms: dict[str, float] | None = None
 
-    def parts(self) -> Parts:
-        """Query id, item ids, and the ranks as written."""
-        return self.query_id, _ids(self.topk), [item.rank for item in self.topk]
 
-
-class PlainLine(msgspec.Struct, gc=False):
+class PlainLine(msgspec.Struct, gc=False, rename=CAMEL):
     """Bare ids in order: the shape in which a baseline is stored."""
 
     query_id: Id
     retrieved: list[Id]
+    topk: Any = None
+    actual_output: Any = None
+    camel: Any = None
     latency_ms: dict[str, float] | None = None
 
     def parts(self) -> Parts:
-        """Query id and item ids; the order is the list's."""
+        """Query id and item ids; the order is the list's.
+
+        Raises:
+            ValueError: two lists compete.
+        """
+        if not self.topk is self.actual_output is self.camel is None:
+            raise ValueError(TWO_LISTS)
         return self.query_id, list(self.retrieved), []
 
 
@@ -73,7 +88,7 @@ class Nested(msgspec.Struct, gc=False):
     retrieved: list[Item | Id]
 
 
-class LooseLine(msgspec.Struct, gc=False, rename={"camel": "actualOutput"}):
+class LooseLine(msgspec.Struct, gc=False, rename=CAMEL):
     """Every accepted shape."""
 
     query_id: Id | None = None
@@ -95,8 +110,7 @@ class LooseLine(msgspec.Struct, gc=False, rename={"camel": "actualOutput"}):
             raise ValueError("no query id; write it as query_id (or id)")
         lists = [value for value in (self.topk, self.retrieved, self.actual_output, self.camel) if value is not None]
         if len(lists) != 1:
-            count = "no list" if not lists else "more than one list"
-            raise ValueError(f"{count} of results; write one of topk, retrieved, actual_output")
+            raise ValueError(TWO_LISTS if lists else TWO_LISTS.replace("more than one list", "no list"))
         listed = lists[0].retrieved if isinstance(lists[0], Nested) else lists[0]
         items = [item if isinstance(item, Item) else Item(chunk_id=item) for item in listed]
         return query_id, _ids(items), [item.rank for item in items]
@@ -134,8 +148,19 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog) -> Itera
                 yield ranking
             break
         else:
-            log.add(Problem(explain(line, problem), source.name, number))
+            log.add(Problem(explain(line, _loose_error(line) or problem), source.name, number))
     log.raise_if_any()
+
+
+def _loose_error(line: bytes) -> msgspec.MsgspecError | None:
+    """What the most tolerant shape has against a line: the same words, whatever shape stood above."""
+    try:
+        msgspec.json.decode(line, type=LooseLine)
+    except msgspec.MsgspecError as error:
+        return error
+    except (UnicodeDecodeError, RecursionError):
+        pass
+    return None
 
 
 def read_document(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
@@ -166,10 +191,12 @@ def provenance(source: Source) -> Mapping[str, Any]:
 
 
 def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, object]]:
+    text = source.text()
     try:
-        value = strict_json(source.text())
+        value = strict_json(text)
     except JsonError as error:
-        log.add(Problem(str(error), source.name, error.line))
+        culprit = infinite_score(text)
+        log.add(Problem(culprit or str(error), source.name, None if culprit else error.line))
         return
     if isinstance(value, list):
         yield from ((f"[{index}]", entry) for index, entry in enumerate(value))
@@ -210,7 +237,7 @@ def checked(line: Line, seen: dict[str, int], number: int, place: Problem, log: 
         log.add(msgspec.structs.replace(place, message=str(error)))
         return None
     ids, duplicates = once(ids)
-    return Ranking(query_id, ids, duplicates, line.latency_ms)
+    return Ranking(query_id, ids, duplicates, getattr(line, "latency_ms", None))
 
 
 _SEQUENCE: list[int | None] = list(range(1, 1_001))

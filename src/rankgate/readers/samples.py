@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from rankgate.errors import Problem, did_you_mean, shown
+from rankgate.errors import Problem, shown
 from rankgate.model import Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import spoken
@@ -71,8 +71,9 @@ def _checked(value: object, line: int | None) -> Sample:
     query_id, metadata = str(written.id), written.metadata or Metadata()
     name = f"sample {shown(query_id)}"
     if isinstance(value, dict) and "expected_output" not in value and not metadata.no_answer:
-        near = did_you_mean("expected_output", map(str, value)) or "; an unanswerable one says no_answer: true"
-        raise _SampleError(f"{name} has no expected_output{near}")
+        near = difflib.get_close_matches("expected_output", map(str, value), n=1, cutoff=0.8)
+        hint = f"is {near[0]!r} meant as that?" if near else "an unanswerable one says no_answer: true"
+        raise _SampleError(f"{name} has no expected_output; {hint}")
     try:
         gains = judgments(written.expected_output)
     except ValueError as error:
@@ -100,7 +101,8 @@ def _written(value: object) -> WrittenSample:
     try:
         return msgspec.convert(value, WrittenSample)
     except msgspec.ValidationError as error:
-        raise _SampleError(f"sample {shown(str(value['id']))}: {spoken(error)}") from error
+        name = f"sample {shown(str(value['id']))}: " if isinstance(value["id"], str | int | float) else ""
+        raise _SampleError(f"{name}{spoken(error)}") from error
 
 
 def judgments(value: object) -> dict[str, float]:
@@ -129,7 +131,7 @@ def check_gain(doc: object, gain: object) -> float:
     if isinstance(gain, bool) or not isinstance(gain, int | float):
         raise ValueError(f"the gain of {shown(doc)} is {shown(gain)}, not a number")
     if not math.isfinite(gain) or abs(gain) > LARGEST_GAIN:
-        raise ValueError(f"the gain of {shown(doc)} is {gain}; gains lie between -{LARGEST_GAIN} and {LARGEST_GAIN}")
+        raise ValueError(f"the gain of {shown(doc)} is {gain:g}; gains lie between -{LARGEST_GAIN} and {LARGEST_GAIN}")
     return float(gain)
 
 
@@ -146,18 +148,3 @@ def add_sample(samples: dict[str, Sample], sample: Sample, place: Problem, log: 
         where = f" (first on line {first.line})" if first.line else ""
         message = f"sample {shown(sample.query_id)} stands twice{where}; keep one"
         log.add(msgspec.structs.replace(place, message=message))
-
-
-def gold_of(
-    judged: Mapping[str, tuple[int, Mapping[str, float]]], place: Problem, log: ProblemLog
-) -> dict[str, Sample]:
-    """Samples from bare judgments, as qrels give them."""
-    samples: dict[str, Sample] = {}
-    for query_id, (line, gains) in judged.items():
-        try:
-            checked = {doc: check_gain(doc, gain) for doc, gain in gains.items()}
-        except ValueError as error:
-            log.add(msgspec.structs.replace(place, message=str(error), line=line, key=query_id))
-            continue
-        samples[query_id] = Sample(query_id=query_id, gains=checked, line=line)
-    return samples

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,6 +17,7 @@ from rankgate.errors import bad_input
 STDIN = "-"
 _HEAD = 1 << 18
 _BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -42,13 +43,32 @@ class Source(msgspec.Struct, frozen=True):
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise not_utf8(error, self.name, line=data.count(b"\n", 0, error.start) + 1) from error
+            line = data.count(b"\n", 0, error.start) + 1
+            raise bad_input(utf8_message(error), file=self.name, line=line) from error
 
 
-def not_utf8(error: UnicodeDecodeError, name: str, line: int) -> Exception:
-    """The error for bytes that are not UTF-8."""
-    byte = error.object[error.start]
-    return bad_input(f"not UTF-8 (byte 0x{byte:02x}); save the file as UTF-8", file=name, line=line)
+def utf8_message(error: UnicodeDecodeError) -> str:
+    """What is wrong with bytes that are not UTF-8."""
+    return f"not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
+
+
+class _Joined(io.RawIOBase):
+    """Bytes that were read already, then the rest of the stream."""
+
+    def __init__(self, begun: bytes, rest: io.RawIOBase | io.BufferedIOBase) -> None:
+        super().__init__()
+        self.begun = memoryview(begun)
+        self.rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if self.begun:
+            count = min(len(self.begun), len(buffer))
+            buffer[:count], self.begun = self.begun[:count], self.begun[count:]
+            return count
+        return self.rest.readinto(buffer)
 
 
 @contextmanager
@@ -61,26 +81,52 @@ def open_source(path: str) -> Iterator[Source]:
     name = "standard input" if path == STDIN else Path(path).as_posix()
     try:
         with _open_bytes(path) as raw:
-            stream: io.BufferedReader[Any] = io.BufferedReader(raw, _HEAD)
-            if stream.peek(2)[:2] == b"\x1f\x8b":
+            start = b""
+            while len(start) < len(_GZIP) and (chunk := raw.read(_HEAD)):
+                start += chunk
+            content: io.BufferedIOBase = io.BufferedReader(_Joined(start, raw), _HEAD)
+            read = content.read1
+            if start.startswith(_GZIP):
                 import gzip  # noqa: PLC0415 -- paid only for gzipped input
 
-                stream = io.BufferedReader(gzip.GzipFile(fileobj=stream, mode="rb"), _HEAD)
-            if stream.peek(3)[:3] == _BOM:
-                stream.read(3)
-            head = stream.peek(_HEAD)
-            if not head.strip():
+                content = gzip.GzipFile(fileobj=content, mode="rb")
+                read = content.read  # a small file whole, so that damage at its end shows before anything else
+            begun = _beginning(read)
+            if not begun.strip():
                 raise bad_input("the file is empty", file=name)
-            yield Source(name, stream, head)
+            yield Source(name, io.BufferedReader(_Joined(begun, content), _HEAD), begun)
     except FileNotFoundError as error:
         raise bad_input("no such file", file=name) from error
     except IsADirectoryError as error:
         raise bad_input("is a directory, not a file", file=name) from error
     except (EOFError, zlib.error) as error:
         raise bad_input(f"damaged gzip data: {error}", file=name) from error
-    except OSError as error:  # gzip.BadGzipFile is one
+    except OSError as error:
+        if error.errno is None:  # gzip's own, for a wrong checksum and the like
+            raise bad_input(f"damaged gzip data: {error}", file=name) from error
         raise bad_input(f"cannot be read: {error.strerror or error}", file=name) from error
 
 
+def _beginning(read: Callable[[int], bytes]) -> bytes:
+    """Two lines with content, or all there is; without a byte order mark.
+
+    A pipe may give a byte at a time, so one look is not enough to tell the format.
+    """
+    chunks: list[bytes] = []
+    while chunk := read(_HEAD):
+        chunks.append(chunk)
+        if b"\n" not in chunk:
+            continue
+        begun = b"".join(chunks)
+        lines = [line for line in begun[: begun.rindex(b"\n")].split(b"\n") if line.strip() and line[:1] != b"#"]
+        if len(lines) > 1 or (lines and len(begun) > _HEAD):
+            break
+    return b"".join(chunks).removeprefix(_BOM)
+
+
 def _open_bytes(path: str) -> io.FileIO:
-    return io.FileIO(sys.stdin.fileno(), closefd=False) if path == STDIN else io.FileIO(path)
+    if path != STDIN:
+        return io.FileIO(path)
+    if sys.stdin is None or sys.stdin.closed:
+        raise bad_input("is closed; there is nothing to read", file="standard input")
+    return io.FileIO(sys.stdin.fileno(), closefd=False)

@@ -10,7 +10,8 @@ from rankgate.errors import Problem, shown
 from rankgate.metrics.base import Need
 from rankgate.model import Ranking
 from rankgate.readers.base import ProblemLog, once
-from rankgate.readers.source import Source, not_utf8
+from rankgate.readers.samples import check_gain
+from rankgate.readers.source import Source, utf8_message
 
 RUN_COLUMNS = 6
 QRELS_COLUMNS = 4
@@ -27,7 +28,7 @@ def read_trec_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> It
     scored: dict[str, list[tuple[float, str]]] = {}
     for number, columns in _rows(source, RUN_COLUMNS, "query Q0 document rank score tag", log):
         query_id, _, doc, _, text, _ = columns
-        score = _number(text)
+        score = finite_number(text)
         if score is None:
             what = f"the score of {shown(doc)} is {shown(text)}; scores must be finite numbers"
             log.add(Problem(f"query {shown(query_id)}: {what}", source.name, number))
@@ -49,9 +50,14 @@ def read_qrels(source: Source, log: ProblemLog) -> dict[str, tuple[int, dict[str
     """Judgments by query, each with the line on which the query first stands."""
     judged: dict[str, tuple[int, dict[str, float]]] = {}
     for number, (query_id, _, doc, text) in _rows(source, QRELS_COLUMNS, "query iteration document gain", log):
-        gain = _number(text)
+        gain = finite_number(text)
         if gain is None:
             log.add(Problem(f"the gain {shown(text)} is not a finite number", source.name, number, query_id))
+            continue
+        try:
+            check_gain(doc, gain)
+        except ValueError as error:
+            log.add(Problem(str(error), source.name, number, query_id))
             continue
         gains = judged.setdefault(query_id, (number, {}))[1]
         if gains.setdefault(doc, gain) != gain:
@@ -63,9 +69,11 @@ def read_qrels(source: Source, log: ProblemLog) -> dict[str, tuple[int, dict[str
 def _rows(source: Source, count: int, layout: str, log: ProblemLog) -> Iterator[tuple[int, list[str]]]:
     for number, line in source.lines():
         try:
-            columns = line.decode("utf-8").split()
+            # Bytes are split at ASCII white space alone: a no-break space is part of an id.
+            columns = [column.decode("utf-8") for column in line.split()]
         except UnicodeDecodeError as error:
-            raise not_utf8(error, source.name, number) from error
+            log.add(Problem(utf8_message(error), source.name, number))
+            continue
         if len(columns) == count:
             yield number, columns
         else:
@@ -73,10 +81,10 @@ def _rows(source: Source, count: int, layout: str, log: ProblemLog) -> Iterator[
             log.add(Problem(f"expected {count} columns ({layout}), found {len(columns)}: {text}", source.name, number))
 
 
-def _number(text: str) -> float | None:
-    """A finite number, or None; Python's `1_000` is not one."""
+def finite_number(text: str) -> float | None:
+    """A finite number, or None; `1_000` and foreign digits, which Python takes, are none."""
     try:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) and "_" not in text else None
+    return value if math.isfinite(value) and text.isascii() and "_" not in text else None
