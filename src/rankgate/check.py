@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rankgate.compose import Side, compose
-from rankgate.criteria import load_criteria
+from rankgate.criteria import find_criteria, load_criteria
 from rankgate.gates import decide
-from rankgate.inputs import Inputs, baseline_of, deepest_cutoff, gold_of, run_of
+from rankgate.inputs import Inputs, baseline_of, deepest_cutoff, gold_of, refuse_nothing, run_of
 from rankgate.metrics.base import needs_of
 from rankgate.movements import leading_metric, movements
 from rankgate.report import Report
@@ -21,7 +21,8 @@ def check(inputs: Inputs) -> Report:
     Raises:
         RankgateError: it cannot be judged; carries every problem of the input at fault.
     """
-    criteria = load_criteria(inputs.criteria)
+    criteria = load_criteria(inputs.criteria or find_criteria())
+    refuse_nothing(inputs, criteria)
     metrics = criteria.metrics()
     needs = needs_of(metrics)
     gold = gold_of(inputs.gold, criteria)
@@ -41,7 +42,6 @@ def check(inputs: Inputs) -> Report:
 
     results = [decide(gate, candidate.scores, baseline.scores if baseline else None) for gate in criteria.gates]
     segments = by_tag(gold, metrics, candidate.scores, baseline.scores if baseline else None)
-    moved = (
-        movements(gold, leading_metric(criteria.gates, results), candidate.scores, baseline.scores) if baseline else []
-    )
+    leading = leading_metric(criteria.gates, results)
+    moved = movements(gold, leading, candidate.scores, baseline.scores) if baseline and leading else []
     return compose(inputs, criteria, gold, candidate, baseline, results, segments, moved)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 
@@ -58,6 +59,8 @@ def compare(
 
 
 def _interval(metric: Metric, new: Sequence[float], old: Sequence[float]) -> Interval | None:
+    if not all(map(math.isfinite, [*new, *old])):
+        return None
     if metric.at_quantile is not None:
         return difference_of_quantiles_interval(new, old, metric.at_quantile, confidence=CONFIDENCE)
     return difference_interval(map(operator.sub, new, old), confidence=CONFIDENCE)

@@ -12,11 +12,13 @@ from rankgate import __version__
 from rankgate.comparison import baseline_column
 from rankgate.criteria import Criteria
 from rankgate.errors import Problem
+from rankgate.gates import NO_BASELINE
 from rankgate.inputs import Inputs
 from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
 from rankgate.readers.base import Run
+from rankgate.readers.source import STDIN
 from rankgate.report import GateResult, MetricValue, Moved, Movement, Provenance, Queries, Report, Segment, Source
 from rankgate.scoring import estimate
 from rankgate.wording import count_text
@@ -76,7 +78,7 @@ def compose(
             run=_source(candidate.run),
             baseline=_source(baseline.run) if baseline else None,
             depth=baseline.run.depth if baseline else None,
-            command=_command(criteria.name, gold.name, candidate.run.name, baseline.run.name if baseline else None),
+            command=_command(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
         ),
     )
 
@@ -105,7 +107,8 @@ def internal_error(error: BaseException) -> Problem:
         if name.startswith("rankgate"):
             place = f" in {name}:{frame.tb_lineno}"
         frame = frame.tb_next
-    what = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    text = " ".join(str(error).split())[:200]
+    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
     version = ".".join(map(str, sys.version_info[:3]))
     versions = f"rankgate {__version__}, Python {version}"
     return Problem(f"internal error: {what}{place} ({versions}); this is our bug, please report this line at {ISSUES}")
@@ -122,6 +125,7 @@ def headline(verdict: Verdict, results: Sequence[GateResult], problems: Sequence
             floors = ": it holds its floors" if any(result.threshold is not None for result in results) else ""
             return f"May be merged{floors}, but without a baseline nobody can tell whether retrieval got worse."
         case Verdict.WARN:
+            deciding.sort(key=_only_lacks_baseline)  # what was found says more than what could not be
             return f"May be merged, with a warning: {_first_reason(deciding)}{_more(len(deciding) - 1, 'warn')}."
         case Verdict.FAIL:
             return f"Do not merge: {_first_reason(deciding)}{_more(len(deciding) - 1, 'fail')}."
@@ -145,7 +149,7 @@ def _more(count: int, verb: str) -> str:
 
 
 def _only_lacks_baseline(result: GateResult) -> bool:
-    return result.evidence_state == "no_baseline" and len(result.reasons) == 1
+    return len(result.reasons) == 1 and result.reasons[0].startswith(NO_BASELINE)
 
 
 def _metric_value(metric: Metric, values: Sequence[float | None]) -> MetricValue:
@@ -184,8 +188,8 @@ def _notes(criteria: Criteria, candidate: Side, baseline: Side | None) -> list[s
         gone = count_text(len(scores.missing), "query is", "queries are")
         notes.append(f"{gone} absent from the run and scored as worst.")
     if scores.strangers:
-        count = count_text(len(scores.strangers), "query", "queries")
-        notes.append(f"{count} of the run have no judgment and were ignored.")
+        count = count_text(len(scores.strangers), "query of the run has", "queries of the run have")
+        notes.append(f"{count} no judgment and {'was' if len(scores.strangers) == 1 else 'were'} ignored.")
     if scores.duplicates:
         count = count_text(scores.duplicates, "repeated id was", "repeated ids were")
         notes.append(f"{count} removed from the rankings.")
@@ -196,7 +200,7 @@ def _notes(criteria: Criteria, candidate: Side, baseline: Side | None) -> list[s
     if baseline.scores.missing:
         count = count_text(len(baseline.scores.missing), "query is", "queries are")
         notes.append(f"{count} new since the baseline or absent from it, and not compared.")
-    if scores.cut or baseline.scores.cut:
+    if scores.cut or baseline.scores.cut or baseline.run.cut:
         notes.append(f"Lists were cut at rank {baseline.run.depth}, the depth of the baseline, on both sides.")
     return notes
 
@@ -214,6 +218,11 @@ def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
     return {key: about[key] for key in sorted(about)}
 
 
-def _command(criteria: str, gold: str, run: str, baseline: str | None) -> list[str]:
-    command = ["rankgate", "check", "--criteria", criteria, "--gold", gold, "--run", run]
-    return [*command, "--baseline", baseline] if baseline else command
+def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:
+    """The call that repeats this check, as one would type it."""
+    command = ["rankgate", "check", "--criteria", criteria.name]
+    for flag, named, name in (("gold", inputs.gold, gold.name), ("run", inputs.run, run.name)):
+        command += [f"--{flag}", named.path if named and named.path == STDIN else name]
+        if named and named.format:
+            command += [f"--{flag}-format", named.format]
+    return [*command, "--baseline", baseline.name] if baseline else command

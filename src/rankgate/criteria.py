@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from rankgate.errors import Problem, RankgateError, bad_input, shown
+from rankgate.errors import bad_input, shown
 from rankgate.matching import DEFAULT_K
 from rankgate.metrics.base import Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.readers.source import open_source
 from rankgate.shapes import shaped
-from rankgate.yaml_text import YamlDocument, dotted, load_yaml
+from rankgate.yaml_text import KeyPath, YamlDocument, load_yaml
 
 DEFAULT_PATHS = ("config/ship-criteria.yaml", "ship-criteria.yaml", ".github/ship-criteria.yaml")
 _LONGEST_RANGE = 1.0
@@ -54,13 +55,10 @@ class WrittenGate(_Written, frozen=True, kw_only=True):
         float | None,
         Meta(description="Absolute floor (for metrics where lower is better: ceiling). Equality passes."),
     ] = None
-    regression_max: (
-        Annotated[
-            float,
-            Meta(ge=0, description="How far the metric may fall (or rise, where lower is better) below the baseline."),
-        ]
-        | None
-    ) = None
+    regression_max: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="How far the metric may fall (or rise, where lower is better) below the baseline."),
+    ] = None
     severity: Annotated[
         Literal["error", "warning"], Meta(description="error blocks the merge; warning only comments.")
     ] = "error"
@@ -135,14 +133,10 @@ def load_criteria(path: str) -> Criteria:
         document = load_yaml(source.text(), name)
     if not isinstance(document.value, dict):
         raise bad_input(f"expected `gates:` with a list of gates, found {shown(document.value)}", file=name, line=1)
-    written = shaped(document, WrittenCriteria, name)
-    problems: list[Problem] = []
-    gates = [_gate(index, gate, document, name, problems) for index, gate in enumerate(written.gates)]
-    if problems:
-        raise RankgateError(problems)
+    written = shaped(document, WrittenCriteria, name, _check_of(document))
     return Criteria(
         name=name,
-        gates=tuple(gate for gate in gates if gate),
+        gates=tuple(_gate(gate, document.line(("gates", index))) for index, gate in enumerate(written.gates)),
         default_k=written.default_k,
         gold=_resolve(written.inputs.gold, path),
         run=_resolve(written.inputs.run, path),
@@ -156,43 +150,53 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "rankgate ship criteria", **schema}
 
 
-def _gate(index: int, written: WrittenGate, document: YamlDocument, name: str, problems: list[Problem]) -> Gate | None:
-    at = ("gates", index)
-    before = len(problems)
-
-    def refuse(message: str, key: str) -> None:
-        path = (*at, key)
-        problems.append(Problem(message, name, document.line(path), dotted(path)))
-
-    others = [gate.get("name") for gate in document.value["gates"][:index]]
-    if written.name in others:
-        refuse(f"the gate {shown(written.name)} stands twice; give each its own name", "name")
-    if written.threshold is None and written.regression_max is None:
-        refuse("the gate limits nothing; give it a threshold, a regression_max, or both", "name")
-    try:
-        metric: Metric = parse_metric(written.metric or written.name)
-    except UnknownMetricError as error:
-        hint = "" if written.metric else "; or name the metric with `metric:`"
-        refuse(f"{error}{hint}", "metric" if written.metric else "name")
-        return None
-    limits = f"[{metric.low:g}, {metric.high:g}]" if metric.high is not None else f"[{metric.low:g}, ∞)"
-    if written.threshold is not None and not _within(written.threshold, metric):
-        hint = _percent(written.threshold, metric)
-        refuse(f"{written.threshold:g} lies outside {limits}, the range of {metric.name}{hint}", "threshold")
-    widest = None if metric.high is None else metric.high - metric.low
-    if widest is not None and written.regression_max is not None and written.regression_max > widest:
-        hint = _percent(written.regression_max, metric)
-        refuse(f"{written.regression_max:g} is more than {metric.name} can move ({widest:g}){hint}", "regression_max")
-    if len(problems) > before:
-        return None
+def _gate(written: WrittenGate, line: int | None) -> Gate:
     return Gate(
         name=written.name,
-        metric=metric,
+        metric=_metric(written),
         threshold=written.threshold,
         regression_max=written.regression_max,
         blocks=written.severity == "error",
-        line=document.line(at),
+        line=line,
     )
+
+
+def _metric(written: WrittenGate) -> Metric:
+    return parse_metric(written.name if written.metric is None else written.metric)
+
+
+def _check_of(document: YamlDocument) -> Callable[[msgspec.Struct, KeyPath], Iterator[tuple[str, str]]]:
+    """What is wrong with the meaning of a part, as (key, message) pairs."""
+
+    def check(written: msgspec.Struct, path: KeyPath) -> Iterator[tuple[str, str]]:
+        if not isinstance(written, WrittenGate):
+            return
+        index = path[-1]
+        others = [gate.get("name") for gate in document.value["gates"][:index] if isinstance(gate, dict)]
+        if written.name in others:
+            yield "name", f"the gate {shown(written.name)} stands twice; give each its own name"
+        yield from _limits(written)
+
+    return check
+
+
+def _limits(written: WrittenGate) -> Iterator[tuple[str, str]]:
+    if written.threshold is None and written.regression_max is None:
+        yield "name", "the gate limits nothing; give it a threshold, a regression_max, or both"
+    try:
+        metric = _metric(written)
+    except UnknownMetricError as error:
+        hint = "; or name the metric with `metric:`" if written.metric is None else ""
+        yield "name" if written.metric is None else "metric", f"{error}{hint}"
+        return
+    limits = f"[{metric.low:g}, {metric.high:g}]" if metric.high is not None else f"[{metric.low:g}, ∞)"
+    if written.threshold is not None and not _within(written.threshold, metric):
+        hint = _percent(written.threshold, metric)
+        yield "threshold", f"{written.threshold:g} lies outside {limits}, the range of {metric.name}{hint}"
+    widest = None if metric.high is None else metric.high - metric.low
+    if widest is not None and written.regression_max is not None and written.regression_max > widest:
+        hint = _percent(written.regression_max, metric)
+        yield "regression_max", f"{written.regression_max:g} is more than {metric.name} can move ({widest:g}){hint}"
 
 
 def _within(value: float, metric: Metric) -> bool:

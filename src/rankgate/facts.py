@@ -11,8 +11,8 @@ from rankgate.criteria import Criteria, Gate
 from rankgate.errors import shown
 from rankgate.matching import match
 from rankgate.metrics.base import Cutoff, Direction
-from rankgate.model import Gold, Ranking, Sample
-from rankgate.wording import count_text, value_text
+from rankgate.model import TOLERANCE, Gold, Ranking, Sample
+from rankgate.wording import count_text, telling_decimals, value_text
 
 MOST_NAMED = 3
 
@@ -111,10 +111,12 @@ def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[
             f"{count_text(len(short), 'query has', 'queries have')} more relevant documents than {metric.name} sees, "
             f"so that it can reach {value_text(reachable, metric.unit)} at best; {_named(short)}"
         )
-    if gate.threshold is not None and reachable < gate.threshold:
+    if gate.threshold is not None and reachable < gate.threshold - TOLERANCE:
+        decimals = telling_decimals(reachable, gate.threshold, metric.unit)
+        floor, best_value = (value_text(value, metric.unit, decimals) for value in (gate.threshold, reachable))
         facts.append(
-            f"gate {shown(gate.name)} can never pass: its floor is {value_text(gate.threshold, metric.unit)}, the best "
-            f"possible {metric.name} on this gold set is {value_text(reachable, metric.unit)}"
+            f"gate {shown(gate.name)} can never pass: its floor is {floor}, the best possible {metric.name} on this "
+            f"gold set is {best_value}"
         )
     return facts
 

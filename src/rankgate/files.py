@@ -12,15 +12,19 @@ from rankgate.errors import bad_input
 def write_atomic(path: str | Path, data: str | bytes) -> None:
     """Write a whole file or nothing: a temporary file beside it, flushed to disk, then renamed over it.
 
-    Missing parent directories are made. An existing file keeps its permissions.
+    Missing parent directories are made. An existing file keeps its permissions, a link stays a link, and a pipe or a
+    device is written to, not replaced.
 
     Raises:
         RankgateError: the place cannot be written.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     content = data.encode() if isinstance(data, str) else data
     temporary = ""
     try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_bytes(content)
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
@@ -31,7 +35,7 @@ def write_atomic(path: str | Path, data: str | bytes) -> None:
         Path(temporary).chmod(mode)
         Path(temporary).replace(target)
     except OSError as error:
-        raise bad_input(f"cannot be written: {error.strerror or error}", file=target.as_posix()) from error
+        raise bad_input(f"cannot be written: {error.strerror or error}", file=Path(path).as_posix()) from error
     finally:
         Path(temporary).unlink(missing_ok=True) if temporary else None
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rankgate.comparison import Comparison, baseline_column, compare
 from rankgate.criteria import Gate
 from rankgate.metrics.base import Direction, Metric
-from rankgate.model import Scores, Verdict
+from rankgate.model import TOLERANCE, Scores, Verdict
 from rankgate.report import GateResult
 from rankgate.scoring import estimate
 from rankgate.wording import count_text, delta_text, telling_decimals, value_text
 
-TOLERANCE = 1e-9
 ONE_SIDED_SHARE = 0.01
+NO_BASELINE = "no baseline"
 
 
 def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult:
@@ -31,13 +32,16 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     warnings: list[str] = []
     held: list[str] = []
     unjudged: list[str] = []
-    if own is None:
+    numbers = ([own.value] if own else []) + ([pairs.delta] if pairs else [])
+    if not all(map(math.isfinite, numbers)):
+        unjudged.append(f"{metric.name} is not a finite number")
+    elif own is None:
         unjudged.append(f"{metric.name} is defined for none of the {count_text(len(values), 'query', 'queries')}")
     else:
         # A drop says more than a floor, so it is named first.
         if gate.regression_max is not None:
             if baseline is None:
-                warnings.append(f"no baseline: whether {metric.name} got worse could not be checked")
+                warnings.append(f"{NO_BASELINE}: whether {metric.name} got worse could not be checked")
             elif pairs is None:
                 target = warnings if metric.worst is None else unjudged
                 target.append(f"the baseline has {metric.name} for none of the queries that are scored now")
@@ -67,6 +71,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         delta=pairs.delta if pairs else None,
         delta_ci=pairs.ci if pairs else None,
         regression_max=gate.regression_max,
+        evidence="estimate",
         evidence_state="no_baseline" if gate.regression_max is not None and pairs is None else "clear",
         verdict=verdict,
         reasons=unjudged + violations + warnings or held,
@@ -90,7 +95,8 @@ def _drop_holds(pairs: Comparison, regression_max: float, metric: Metric) -> boo
 def _floor_reason(value: float, threshold: float, metric: Metric) -> str:
     decimals = telling_decimals(value, threshold, metric.unit)
     limit = "floor" if metric.direction is Direction.HIGHER else "ceiling"
-    side = "above" if value > threshold else "below" if value < threshold else "exactly at"
+    equal = abs(value - threshold) <= TOLERANCE
+    side = "exactly at" if equal else "above" if value > threshold else "below"
     now, bound = value_text(value, metric.unit, decimals), value_text(threshold, metric.unit, decimals)
     return f"{metric.name} is {now}, {side} the {limit} of {bound}"
 
@@ -101,7 +107,8 @@ def _drop_reason(pairs: Comparison, regression_max: float, metric: Metric, score
     decimals = max(telling_decimals(delta, allowed, unit), telling_decimals(pairs.value, pairs.baseline, unit))
     before, now = (value_text(value, unit, decimals) for value in (pairs.baseline, pairs.value))
     verb = "dropped" if delta < 0 else "rose"
-    moved = f"{metric.name} {verb} from {before} to {now}" if delta else f"{metric.name} stayed at {now}"
+    still = abs(delta) <= TOLERANCE
+    moved = f"{metric.name} stayed at {now}" if still else f"{metric.name} {verb} from {before} to {now}"
     both = count_text(pairs.n_pairs, "query", "queries")
     on_pairs = "" if pairs.n_pairs == scored else f" on the {both} of both runs"
     change, bound = (delta_text(value, unit, decimals) for value in (delta, allowed))

@@ -16,13 +16,28 @@ from rankgate.readers.formats import read_gold, read_run
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
-    """What the caller names; what is None comes from `inputs:` in the criteria. `date` is the only clock."""
+    """What the caller names; `date` is the only clock.
 
-    criteria: str
+    Criteria that are None are looked for in the usual places; any other file that is None comes from `inputs:` in them.
+    """
+
     date: str
+    criteria: str | None = None
     gold: InputFile | None = None
     run: InputFile | None = None
     baseline: InputFile | None = None
+
+
+def refuse_nothing(inputs: Inputs, criteria: Criteria) -> None:
+    """A check needs a gold set and a run.
+
+    Raises:
+        RankgateError: one or both are named nowhere; says which lines to add.
+    """
+    needed = {"gold": inputs.gold or criteria.gold, "run": inputs.run or criteria.run}
+    missing = [flag for flag, found in needed.items() if found is None]
+    if missing:
+        raise _not_named(missing, criteria)
 
 
 def gold_of(named: InputFile | None, criteria: Criteria | None) -> Gold:
@@ -33,7 +48,7 @@ def gold_of(named: InputFile | None, criteria: Criteria | None) -> Gold:
     """
     found = named or (criteria.gold if criteria else None)
     if found is None:
-        raise _not_named("gold", "the gold set", "gold.yaml", criteria)
+        raise _not_named(["gold"], criteria)
     return read_gold(found.path, found.format)
 
 
@@ -45,7 +60,7 @@ def run_of(named: InputFile | None, criteria: Criteria | None, needs: frozenset[
     """
     found = named or (criteria.run if criteria else None)
     if found is None:
-        raise _not_named("run", "the run of your retriever (see `rankgate record`)", "run.jsonl", criteria)
+        raise _not_named(["run"], criteria)
     return read_run(found.path, found.format, needs=needs)
 
 
@@ -85,7 +100,15 @@ def deepest_cutoff(metrics: Sequence[Metric], gold: Gold, default_k: int) -> int
     return max(numbers, default=0)
 
 
-def _not_named(flag: str, what: str, example: str, criteria: Criteria | None) -> Exception:
+# What each input is, and an example of its name.
+_WANTED = {
+    "gold": ("the gold set", "gold.yaml"),
+    "run": ("the run of your retriever (`rankgate record` makes one)", "run.jsonl"),
+}
+
+
+def _not_named(flags: Sequence[str], criteria: Criteria | None) -> Exception:
     name = criteria.name if criteria else "ship-criteria.yaml"
-    lines = f"add to {name}:\ninputs:\n  {flag}: {example}"
-    return bad_input(f"no {flag} named; give {what} with --{flag} FILE, or {lines}")
+    wanted = " and ".join(f"{_WANTED[flag][0]} with --{flag} FILE" for flag in flags)
+    lines = "".join(f"\n  {flag}: {_WANTED[flag][1]}" for flag in flags)
+    return bad_input(f"no {' and no '.join(flags)} named; give {wanted}, or add to {name}:\ninputs:{lines}")

@@ -7,6 +7,9 @@ from enum import Enum
 
 import msgspec
 
+# Differences smaller than this come from rounding in binary fractions and mean nothing.
+TOLERANCE = 1e-9
+
 # Lower and upper bound; None where the data do not support that bound.
 Interval = tuple[float | None, float | None]
 

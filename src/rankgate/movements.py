@@ -14,18 +14,17 @@ from rankgate.report import DocumentMove, GateResult, Movement
 MOST_LISTED = 50
 
 
-def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metric:
+def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metric | None:
     """The metric whose changes are listed: the first failed gate's, else the first warned, else the first gate's.
 
-    Only metrics of ranked documents count, since a change in latency moves no document.
+    Only metrics of ranked documents count, since a change in latency moves no document; None where no gate has one.
     """
-    pairs = [(gate.metric, result) for gate, result in zip(gates, results, strict=True)]
-    ranked = [(metric, result) for metric, result in pairs if not metric.needs] or pairs
+    ranked = [(gate.metric, result) for gate, result in zip(gates, results, strict=True) if not gate.metric.needs]
     for wanted in (Verdict.FAIL, Verdict.WARN):
         for metric, result in ranked:
             if result.verdict is wanted and result.delta:
                 return metric
-    return ranked[0][0]
+    return ranked[0][0] if ranked else None
 
 
 def movements(gold: Gold, metric: Metric, candidate: Scores, baseline: Scores) -> list[Movement]:
@@ -47,7 +46,7 @@ def movements(gold: Gold, metric: Metric, candidate: Scores, baseline: Scores) -
         moves = _documents(sample, old, new)
         lost = sum(_within(move.before, k) and not _within(move.after, k) for move in moves)
         gained = sum(_within(move.after, k) and not _within(move.before, k) for move in moves)
-        if after == before and not lost and not gained:
+        if after == before and lost == gained:
             continue
         change = sign * (after - before)
         movement = Movement(

@@ -12,6 +12,7 @@ from rankgate.metrics.base import Direction, Unit
 from rankgate.model import Interval, Verdict
 
 SCHEMA_VERSION = 1
+BARE_TAG = "tag"  # the dimension of tags without a key
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,8 +24,8 @@ class GateResult(_Part, frozen=True, kw_only=True):
 
     `value` is over all `n` scored queries. `baseline`, `delta` and `delta_ci` are over the `n_pairs` queries for which
     both runs have a value, and `paired_value` is the candidate's on those, so that paired_value − baseline = delta.
-    `line` is where the gate stands in the criteria. `evidence_state` is `no_baseline` where a regression check had
-    nothing to compare with.
+    `line` is where the gate stands in the criteria. `evidence` says what decides: the estimate. `evidence_state` is
+    `no_baseline` where a regression check had nothing to compare with.
     """
 
     name: str
@@ -42,6 +43,7 @@ class GateResult(_Part, frozen=True, kw_only=True):
     delta: float | None
     delta_ci: Interval | None
     regression_max: float | None
+    evidence: Literal["estimate"] = "estimate"
     evidence_state: Literal["clear", "no_baseline"]
     verdict: Verdict
     reasons: list[str]

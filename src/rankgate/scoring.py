@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -119,7 +120,12 @@ def estimate(values: Sequence[float | None], metric: Metric) -> Estimate | None:
 
 
 def interval(defined: Sequence[float], metric: Metric) -> Interval | None:
-    """The 95 % interval of a metric's value: of the mean, or of the quantile that it takes."""
+    """The 95 % interval of a metric's value: of the mean, or of the quantile that it takes.
+
+    None where a value is not finite, as a faulty metric of a package could make it.
+    """
+    if not all(map(math.isfinite, defined)):
+        return None
     if metric.at_quantile is not None:
         return quantile_interval(defined, metric.at_quantile, confidence=CONFIDENCE)
     return mean_interval(defined, low=metric.low, high=metric.high, confidence=CONFIDENCE)

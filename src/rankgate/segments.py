@@ -7,18 +7,14 @@ from collections.abc import Sequence
 from rankgate.comparison import baseline_column, compare
 from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores
-from rankgate.report import Segment, SegmentValue
-
-BARE_TAG = "tag"
+from rankgate.report import BARE_TAG, Segment, SegmentValue
 
 
 def by_tag(gold: Gold, metrics: Sequence[Metric], candidate: Scores, baseline: Scores | None) -> list[Segment]:
     """One segment a tag, by dimension in the order of the gold and by value within it."""
     members: dict[tuple[str, str], list[int]] = {}
     for index, sample in enumerate(gold.samples.values()):
-        for tag in sample.tags:
-            dimension, colon, value = tag.partition(":")
-            key = (dimension, value) if colon else (BARE_TAG, tag)
+        for key in dict.fromkeys(map(_split, sample.tags)):
             members.setdefault(key, []).append(index)
     dimensions = list(dict.fromkeys(dimension for dimension, _ in members))
     columns = [
@@ -36,6 +32,11 @@ def by_tag(gold: Gold, metrics: Sequence[Metric], candidate: Scores, baseline: S
             members.items(), key=lambda entry: (dimensions.index(entry[0][0]), entry[0][1])
         )
     ]
+
+
+def _split(tag: str) -> tuple[str, str]:
+    dimension, colon, value = tag.partition(":")
+    return (dimension, value) if colon else (BARE_TAG, tag)
 
 
 def _value(

@@ -6,26 +6,36 @@ is declared once; the JSON Schema for editors comes from the same declaration.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeGuard, TypeVar, get_args, get_origin
 
 import msgspec
 
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
-from rankgate.yaml_text import Path, YamlDocument, dotted, reads_as_number
+from rankgate.yaml_text import KeyPath, YamlDocument, dotted, reads_as_number
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 _KINDS: dict[type, str] = {float: "a number", int: "a whole number", str: "text", bool: "true or false", list: "a list"}
 
 
-def shaped(document: YamlDocument, kind: type[T], name: str) -> T:
+Check = Callable[[msgspec.Struct, KeyPath], Iterable[tuple[str, str]]]
+
+
+def shaped(document: YamlDocument, kind: type[T], name: str, check: Check) -> T:
     """The document as a struct.
+
+    Args:
+        document: what was loaded.
+        kind: the declared shape.
+        name: of the file, for messages.
+        check: what is wrong with a struct whose values are all of the declared kinds, as (key, message) pairs; called
+            for each struct inside, also where others are wrong.
 
     Raises:
         RankgateError: unknown or missing keys, and values of another kind, each with line and key path.
     """
-    shaper = _Shaper(document, name)
+    shaper = _Shaper(document, name, check)
     found = shaper.struct(document.value, kind, ())
     if shaper.problems or found is None:
         raise RankgateError(sorted(shaper.problems, key=lambda problem: problem.line or 0))
@@ -33,15 +43,16 @@ def shaped(document: YamlDocument, kind: type[T], name: str) -> T:
 
 
 class _Shaper:
-    def __init__(self, document: YamlDocument, name: str) -> None:
+    def __init__(self, document: YamlDocument, name: str, check: Check) -> None:
         self.document = document
         self.name = name
+        self.check = check
         self.problems: list[Problem] = []
 
-    def refuse(self, message: str, path: Path) -> None:
+    def refuse(self, message: str, path: KeyPath) -> None:
         self.problems.append(Problem(message, self.name, self.document.line(path), dotted(path) or None))
 
-    def struct(self, value: object, kind: type[T], path: Path) -> T | None:
+    def struct(self, value: object, kind: type[T], path: KeyPath) -> T | None:
         """A mapping as a struct, or None after noting what is wrong."""
         if not isinstance(value, dict):
             self.refuse(f"expected a mapping with {_words(kind.__struct_fields__)}, found {_found(value)}", path)
@@ -60,9 +71,14 @@ class _Shaper:
                 converted[field.name] = self.value(value[field.encode_name], field.type, here)
             elif field.required:
                 self.refuse("is missing", here)
-        return kind(**converted) if len(self.problems) == before else None
+        if len(self.problems) > before:
+            return None
+        made = kind(**converted)
+        for key, message in self.check(made, path):
+            self.refuse(message, (*path, key))
+        return made
 
-    def value(self, value: object, kind: Any, path: Path) -> Any:
+    def value(self, value: object, kind: Any, path: KeyPath) -> Any:
         """A value of a declared type; structs inside it are looked into, so that their problems all show."""
         kinds = _alternatives(kind)
         nested = next(filter(_is_struct, kinds), None)

@@ -77,10 +77,24 @@ def criteria_text(start: Start) -> str:
     return "\n".join(lines) + "\n"
 
 
-def workflow_text(*, retriever: str | None, gold: str, run: str, requirements: Sequence[str], version: str) -> str:
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """What the workflow's job needs to know; paths are relative to the repository's root."""
+
+    retriever: str | None
+    gold: str
+    run: str
+    criteria: str | None
+    requirements: Sequence[str]
+    version: str
+
+
+def workflow_text(job: Job) -> str:
     """A GitHub workflow that records a run where there is a retriever, and checks it."""
-    install = " && ".join([f"python -m pip install 'rankgate=={version}'", *requirements])
-    record = f"rankgate record --retriever {_word(retriever or '')} --gold {_word(gold)} -o {_word(run)}"
+    install = " && ".join([f"python -m pip install 'rankgate=={job.version}'", *job.requirements])
+    record = f"rankgate record --retriever {_word(job.retriever or '')} --gold {_word(job.gold)} -o {_word(job.run)}"
+    check = "rankgate check --format github -o rankgate/report.json -o rankgate/comment.md"
+    if job.criteria:
+        check += f" --criteria {_word(job.criteria)}"
     lines = [
         "name: rankgate",
         "",
@@ -110,10 +124,10 @@ def workflow_text(*, retriever: str | None, gold: str, run: str, requirements: S
         "        with:",
         '          python-version: "3.12"',
         "      - name: Install",
-        f"        run: {install}",
-        *(["      - name: Record a run", f"        run: {record}"] if retriever else []),
+        f"        run: {_scalar(install)}",
+        *(["      - name: Record a run", f"        run: {_scalar(record)}"] if job.retriever else []),
         "      - name: Check",
-        "        run: rankgate check --format github -o rankgate/report.json -o rankgate/comment.md",
+        f"        run: {_scalar(check)}",
         "      - name: Summary",
         "        if: always()",
         '        run: cat rankgate/comment.md >> "$GITHUB_STEP_SUMMARY"',
@@ -134,5 +148,10 @@ def requirements_commands(files: Mapping[str, bool]) -> list[str]:
 
 
 def _word(text: str) -> str:
-    """A word for the shell within a plain YAML scalar."""
+    """A word for the shell."""
     return text if re.fullmatch(r"[\w./:@-]+", text) else "'" + text.replace("'", "'\\''") + "'"
+
+
+def _scalar(text: str) -> str:
+    """A YAML scalar, quoted where plain text would end or change its meaning."""
+    return json.dumps(text, ensure_ascii=False) if re.search(r": | #|:$", text) else text

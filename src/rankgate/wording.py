@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from rankgate.metrics.base import Unit
-from rankgate.model import Verdict
+from rankgate.model import TOLERANCE, Verdict
 
 MINUS = "−"
 _MOST_DECIMALS = 9
@@ -41,9 +41,24 @@ def delta_text(delta: float, unit: Unit, decimals: int | None = None) -> str:
 
 
 def telling_decimals(value: float, limit: float, unit: Unit) -> int:
-    """The fewest decimals with which two different numbers also look different."""
+    """The fewest decimals that write the limit in full and with which a different value also looks different.
+
+    Numbers that differ by rounding in binary fractions alone count as equal.
+    """
+    fewest = exact_decimals(limit, unit)
+    if abs(value - limit) <= TOLERANCE:
+        return fewest
+    for decimals in range(fewest, _MOST_DECIMALS):
+        if value_text(value, unit, decimals) != value_text(limit, unit, decimals):
+            return decimals
+    return _MOST_DECIMALS
+
+
+def exact_decimals(limit: float, unit: Unit) -> int:
+    """The fewest decimals, from the unit's usual number on, that write a limit as it was given."""
+    shown = limit * (100 if unit is Unit.SHARE else 1)
     for decimals in range(_decimals(unit, None), _MOST_DECIMALS):
-        if value == limit or value_text(value, unit, decimals) != value_text(limit, unit, decimals):
+        if abs(round(shown, decimals) - shown) <= TOLERANCE * max(1.0, abs(shown)):
             return decimals
     return _MOST_DECIMALS
 

@@ -16,7 +16,7 @@ import yaml
 
 from rankgate.errors import Problem, RankgateError, bad_input, shown
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,99})")
@@ -29,9 +29,9 @@ class YamlDocument(msgspec.Struct, frozen=True):
     """A loaded document: plain values, and the line on which each path stands (for a mapping entry, its key's)."""
 
     value: Any
-    lines: Mapping[Path, int]
+    lines: Mapping[KeyPath, int]
 
-    def line(self, path: Path) -> int | None:
+    def line(self, path: KeyPath) -> int | None:
         """The line of a path, or of its nearest parent that has one."""
         while path and path not in self.lines:
             path = path[:-1]
@@ -63,12 +63,12 @@ def load_yaml(text: str, name: str) -> YamlDocument:
 class _Open:
     """A mapping or sequence that is being filled."""
 
-    def __init__(self, container: dict[Hashable, Any] | list[Any], path: Path) -> None:
+    def __init__(self, container: dict[Hashable, Any] | list[Any], path: KeyPath) -> None:
         self.container = container
         self.path = path
         self.key: str | None = None
 
-    def next_path(self) -> Path:
+    def next_path(self) -> KeyPath:
         return (*self.path, len(self.container) if isinstance(self.container, list) else str(self.key))
 
     def add(self, value: object) -> None:
@@ -80,7 +80,7 @@ class _Open:
 
 
 def _load(events: Iterator[yaml.Event], name: str) -> YamlDocument:
-    lines: dict[Path, int] = {}
+    lines: dict[KeyPath, int] = {}
     problems: list[Problem] = []
     stack: list[_Open] = []
     documents: list[Any] = []
@@ -127,7 +127,7 @@ def _refuse_decoration(event: yaml.NodeEvent, name: str, line: int) -> None:
     if event.anchor is not None:
         raise bad_input(f"anchor &{event.anchor} is not allowed; write the value out", file=name, line=line)
     tag = getattr(event, "tag", None)
-    if tag is not None and tag != "!":
+    if tag is not None:
         raise bad_input(f"tag {shown(tag)} is not allowed; write a plain value", file=name, line=line)
 
 
@@ -153,7 +153,7 @@ def reads_as_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
 
 
-def dotted(path: Path) -> str:
+def dotted(path: KeyPath) -> str:
     """A path as people write it: `gates[2].metric`."""
     text = ""
     for part in path:

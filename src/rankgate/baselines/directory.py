@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     depth: int
     queries: int
+    cut: int = 0
     kept: list[str]
     accepted: str
     source: str
@@ -69,9 +71,9 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         """
         file = Path(self.path) / MANIFEST
         if not file.exists():
-            if Path(self.path).exists() and any(Path(self.path).iterdir()):
+            if any(not _OURS.fullmatch(name) for name in self._names()):
                 raise bad_input(f"is no baseline: it has no {MANIFEST}", file=self.path)
-            return None
+            return None  # nothing, or what a first acceptance left when it was killed
         try:
             data = file.read_bytes()
             version = msgspec.json.decode(data, type=_Version).schema_version
@@ -107,8 +109,14 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         if hashlib.sha256(file.read_bytes()).hexdigest() != manifest.sha256:
             raise bad_input(f"damaged baseline: its digest is not the manifest's; {RESTORE}", file=file.as_posix())
         run = read_run(file.as_posix(), "jsonl", needs=needs)
-        about = {"accepted": manifest.accepted, **manifest.provenance}
-        return Run(name=self.path, format="baseline", rankings=run.rankings, provenance=about, depth=manifest.depth)
+        return Run(
+            name=self.path,
+            format="baseline",
+            rankings=run.rankings,
+            provenance={**manifest.provenance, "accepted": manifest.accepted},
+            depth=manifest.depth,
+            cut=manifest.cut,
+        )
 
     def accept(
         self,
@@ -127,25 +135,29 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         Raises:
             RankgateError: the run is malformed, or the directory cannot be written or holds something else.
         """
-        before = self.manifest()
+        if not (Path(self.path) / MANIFEST).exists():
+            self.manifest()  # refuses a directory of something else; a damaged manifest is what this call mends
         encode = msgspec.json.Encoder().encode
         lines: list[bytes] = []
         kept: set[str] = set()
+        cut = 0
         for ranking in rankings:
             entry: dict[str, Any] = {"query_id": ranking.query_id, "retrieved": ranking.ids[:depth]}
             if ranking.latency_ms:
                 entry["latency_ms"] = ranking.latency_ms
                 kept.add("latency_ms")
             lines.append(encode(entry) + b"\n")
+            cut += len(ranking.ids) > depth
         if not lines:
             raise bad_input("the run has no query; nothing to accept", file=source)
-        data = gzip.compress(b"".join(lines), mtime=0)
+        data = _packed(b"".join(lines))
         digest = hashlib.sha256(data).hexdigest()
         manifest = Manifest(
             run=f"run-{digest[:12]}.jsonl.gz",
             sha256=digest,
             depth=depth,
             queries=len(lines),
+            cut=cut,
             kept=sorted(kept),
             accepted=date,
             source=source,
@@ -155,12 +167,26 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         write_atomic(Path(self.path) / manifest.run, data)
         text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
         write_atomic(Path(self.path) / MANIFEST, text + b"\n")
-        if before is not None and before.run != manifest.run:
-            (Path(self.path) / before.run).unlink(missing_ok=True)
+        for name in self._names():
+            if _OURS.fullmatch(name) and name != manifest.run:
+                (Path(self.path) / name).unlink(missing_ok=True)
         return manifest
 
+    def _names(self) -> list[str]:
+        return [file.name for file in Path(self.path).iterdir()] if Path(self.path).is_dir() else []
+
+
+# A stored run, or a temporary file that a killed acceptance left; never anything that somebody else put there.
+_OURS = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz|\.(?:run-[0-9a-f]{12}\.jsonl\.gz|manifest\.json)\.\w+\.tmp")
 
 RESTORE = "restore it from version control or accept a run again"
+
+
+def _packed(data: bytes) -> bytes:
+    """Gzip with the same header on every Python and system: no time, no name, no operating system."""
+    packed = bytearray(gzip.compress(data, mtime=0))
+    packed[9] = 255
+    return bytes(packed)
 
 
 class _Version(msgspec.Struct):

@@ -5,6 +5,7 @@ Exit codes: 0 done (check: pass or warn), 1 the gate failed (check only), 2 prob
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -53,6 +54,9 @@ def console() -> int:
     Such a process ends before cyclic garbage could matter, so nothing looks for it; except while the user's own
     retriever runs.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a log that cannot show a minus sign of ours changes no verdict
     if sys.argv[1:2] != ["record"]:
         import gc
 

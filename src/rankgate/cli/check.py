@@ -87,13 +87,12 @@ def exit_code(report: Report, fail_on: str) -> int:
 
 def _inputs(arguments: argparse.Namespace) -> Inputs:
     from rankgate.cli.inputs import file_of, refuse_two_stdins
-    from rankgate.criteria import find_criteria
     from rankgate.inputs import Inputs
 
-    gold, run, baseline = (file_of(arguments, flag) for flag in ("gold", "run", "baseline"))
-    refuse_two_stdins(gold, run, baseline)
+    criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
+    refuse_two_stdins(criteria, gold, run, baseline)
     return Inputs(
-        criteria=arguments.criteria or find_criteria(),
+        criteria=criteria.path if criteria else None,
         date=date_of(arguments),
         gold=gold,
         run=run,

@@ -63,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     found = [
         (metric, compare(metric, baseline_column(metric, after), baseline_column(metric, before))) for metric in metrics
     ]
-    say(_json(found) if arguments.format == "json" else _table(found))
+    absent = [(run.name, len(scores.missing)) for run, scores in zip(filter(None, runs), sides, strict=True)]
+    say(_json(found) if arguments.format == "json" else _table(found) + _absent(absent))
     return 0
 
 
@@ -89,6 +90,19 @@ def _table(found: Sequence[tuple[Metric, Comparison | None]]) -> str:
             )
         )
     return "\n".join(table(rows, right=(1, 2, 3, 5, 6, 7))) + "\n"
+
+
+def _absent(absent: Sequence[tuple[str, int]]) -> str:
+    """Which questions could not be compared: leaving out the hard ones is no improvement."""
+    from rankgate.errors import on_one_line
+    from rankgate.wording import count_text
+
+    found = [(name, count) for name, count in absent if count]
+    lines = [
+        f"{count_text(count, 'query is', 'queries are')} absent from {on_one_line(name)}, and not compared."
+        for name, count in found
+    ]
+    return "".join(f"{line}\n" for line in ["", *lines]) if lines else ""
 
 
 def _json(found: Sequence[tuple[Metric, Comparison | None]]) -> str:

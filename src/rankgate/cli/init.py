@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from pathlib import Path
 
 from rankgate.cli.options import add_gold, add_run, make_parser
@@ -35,13 +36,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files and print the next steps."""
     from rankgate import __version__
     from rankgate.cli.inputs import file_of, refuse_two_stdins
+    from rankgate.criteria import DEFAULT_PATHS
     from rankgate.errors import bad_input
     from rankgate.files import write_atomic
     from rankgate.inputs import gold_of, run_of
     from rankgate.metrics.names import parse_metric
     from rankgate.readers.source import STDIN
     from rankgate.scoring import estimate, refuse_strangers, score
-    from rankgate.starting import FIRST_GATES, Start, criteria_text, requirements_commands, workflow_text
+    from rankgate.starting import FIRST_GATES, Job, Start, criteria_text, requirements_commands, workflow_text
 
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold_file, run_file)
@@ -73,28 +75,33 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"wrote {arguments.to}: {len(FIRST_GATES)} gates over {len(gold.samples)} questions")
     if wants_workflow:
         present = {name: Path(name).is_file() for name in ("requirements.txt", "pyproject.toml")}
-        text = workflow_text(
+        job = Job(
             retriever=arguments.retriever,
             gold=arguments.gold,
             run=run_path,
+            criteria=None if arguments.to in DEFAULT_PATHS else arguments.to,
             requirements=requirements_commands(present),
             version=__version__,
         )
-        write_atomic(WORKFLOW, text)
+        write_atomic(WORKFLOW, workflow_text(job))
         print(f"wrote {WORKFLOW}")
     print(_next_steps(arguments, run_path, wants_workflow=wants_workflow), end="")
     return 0
 
 
 def _next_steps(arguments: argparse.Namespace, run_path: str, *, wants_workflow: bool) -> str:
-    criteria = f" --criteria {arguments.to}" if arguments.to != CRITERIA else ""
+    from rankgate.criteria import DEFAULT_PATHS
+
+    gold, run_file, to = map(shlex.quote, (arguments.gold, run_path, arguments.to))
+    criteria = "" if arguments.to in DEFAULT_PATHS else f" --criteria {to}"
     steps: list[str] = []
     if not arguments.run:
         function = arguments.retriever or "MODULE:FUNCTION"
-        steps.append(f"rankgate record --retriever {function} --gold {arguments.gold} -o {run_path}")
+        steps.append(f"rankgate record --retriever {shlex.quote(function)} --gold {gold} -o {run_file}")
     steps += [f"rankgate validate{criteria}", f"rankgate check{criteria}", f"rankgate baseline accept{criteria}"]
     if not wants_workflow:
-        steps.append(f"rankgate init --gold {arguments.gold} --retriever MODULE:FUNCTION --force   # adds a workflow")
+        place = "" if arguments.to == CRITERIA else f" --to {to}"
+        steps.append(f"rankgate init --gold {gold}{place} --retriever MODULE:FUNCTION --force   # adds a workflow")
     return "next:\n" + "".join(f"  $ {step}\n" for step in steps)
 
 

@@ -12,9 +12,15 @@ from rankgate.readers.source import STDIN
 
 
 def file_of(arguments: argparse.Namespace, flag: str) -> InputFile | None:
-    """The file that a flag names, with its forced format."""
+    """The file that a flag names, with its forced format.
+
+    Raises:
+        RankgateError: the flag is there and names nothing, as with an unset variable in a script.
+    """
     path = getattr(arguments, flag, None)
-    return InputFile(path, getattr(arguments, f"{flag}_format", None)) if path else None
+    if path == "":
+        raise bad_input(f"--{flag} is empty; name a file")
+    return None if path is None else InputFile(path, getattr(arguments, f"{flag}_format", None))
 
 
 def refuse_two_stdins(*files: InputFile | None) -> None:
@@ -27,19 +33,23 @@ def refuse_two_stdins(*files: InputFile | None) -> None:
         raise bad_input("only one input can be read from standard input (-)")
 
 
+def found_criteria() -> str | None:
+    """The criteria file in one of the usual places, or None."""
+    try:
+        return find_criteria()
+    except RankgateError:
+        return None
+
+
 def criteria_if_any(arguments: argparse.Namespace) -> Criteria | None:
     """The criteria named or found, or None where there are none.
 
     Raises:
         RankgateError: the criteria are there and wrong.
     """
-    if arguments.criteria:
-        return load_criteria(arguments.criteria)
-    try:
-        path = find_criteria()
-    except RankgateError:
-        return None
-    return load_criteria(path)
+    named = file_of(arguments, "criteria")
+    path = named.path if named else found_criteria()
+    return load_criteria(path) if path else None
 
 
 def metrics_of(arguments: argparse.Namespace) -> list[BaseMetric]:

@@ -28,15 +28,16 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Print one metric or all."""
     from rankgate.cli.output import say
-    from rankgate.errors import bad_input, did_you_mean
-    from rankgate.metrics.registry import FAMILIES, find, plugins, words
+    from rankgate.errors import bad_input
+    from rankgate.metrics.names import UnknownMetricError, parse_metric
+    from rankgate.metrics.registry import FAMILIES, plugins
 
     families = [*FAMILIES, *plugins()]
     if arguments.name:
-        found = find(arguments.name.lower().replace("-", "_").split("@")[0])
-        if found is None:
-            raise bad_input(f"no metric {arguments.name!r}{did_you_mean(arguments.name, words())}")
-        families = [found[0]]
+        try:
+            families = [type(parse_metric(arguments.name))]
+        except UnknownMetricError as error:
+            raise bad_input(str(error)) from error
     if arguments.format == "json":
         import msgspec
 

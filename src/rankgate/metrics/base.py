@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -176,7 +177,7 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
 
     def aggregate(self, values: Sequence[float]) -> float:
         """The mean over the queries where the metric is defined."""
-        return sum(values) / len(values)
+        return math.fsum(values) / len(values)  # exact, so that the order of the queries does not matter
 
 
 class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):

@@ -16,7 +16,8 @@ MOST_PROBLEMS = 20
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """An opened run: its rankings, to be read once, and what it says about its origin.
 
-    `depth` is the rank at which the lists were cut when they were stored as a baseline; None when they are whole.
+    `depth` is the rank at which the lists were cut when they were stored as a baseline, `cut` how many were longer;
+    None and 0 when they are whole.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     rankings: Iterator[Ranking]
     provenance: Mapping[str, Any] = {}
     depth: int | None = None
+    cut: int = 0
 
 
 class ProblemLog:

@@ -19,7 +19,6 @@ from rankgate.readers.gold_text import read_gold_json, read_gold_jsonl, read_gol
 from rankgate.readers.run_lines import provenance, read_document, read_jsonl
 from rankgate.readers.source import Source, open_source
 from rankgate.readers.trec import QRELS_COLUMNS, RUN_COLUMNS, finite_number, read_trec_run, trec_provenance
-from rankgate.wording import count_text
 
 GoldReader = Callable[[Source, ProblemLog], dict[str, Sample]]
 
@@ -58,7 +57,8 @@ def read_gold(path: str, format: str | None = None, *, most_problems: int | None
         samples = GOLD_FORMATS[name][0](source, log)
         log.raise_if_any()
         if not any(sample.relevant() for sample in samples.values()):
-            count = f"{count_text(len(samples), 'sample')}, none of which" if samples else "no sample, so none"
+            plural = "s" if len(samples) > 1 else ""
+            count = f"{len(samples)} sample{plural}, none of which" if samples else "no sample, so none"
             message = f"the gold set has {count} names a relevant document; nothing could be scored"
             raise bad_input(message, file=source.name)
         return Gold(samples=samples, name=source.name, format=name, fingerprint=fingerprint(samples))

@@ -22,6 +22,7 @@ from rankgate.readers.source import Source
 Id = str | int
 
 
+LONGEST = 1e12  # milliseconds: thirty years
 CAMEL = {"camel": "actualOutput"}
 TWO_LISTS = "more than one list of results; write one of topk, retrieved, actual_output"
 
@@ -230,6 +231,9 @@ def checked(line: Line, seen: dict[str, int], number: int, place: Problem, log: 
             raise ValueError(f"query {shown(query_id)} stands twice (first on {what} {first}); keep one ranking of it")
         if None in raw_ids:
             raise ValueError(f"query {shown(query_id)}: item {raw_ids.index(None) + 1} has neither chunk_id nor id")
+        times = getattr(line, "latency_ms", None)
+        if times and not all(0 <= time <= LONGEST for time in times.values()):
+            raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
         ids = cast("list[str]", raw_ids) if set(map(type, raw_ids)) <= {str} else [str(chunk) for chunk in raw_ids]
         if ranks and ranks != _SEQUENCE[: len(ranks)] and ranks.count(None) < len(ranks):
             ids = _by_rank(query_id, ids, ranks)
@@ -237,7 +241,7 @@ def checked(line: Line, seen: dict[str, int], number: int, place: Problem, log: 
         log.add(msgspec.structs.replace(place, message=str(error)))
         return None
     ids, duplicates = once(ids)
-    return Ranking(query_id, ids, duplicates, getattr(line, "latency_ms", None))
+    return Ranking(query_id, ids, duplicates, times)
 
 
 _SEQUENCE: list[int | None] = list(range(1, 1_001))

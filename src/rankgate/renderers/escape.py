@@ -10,15 +10,27 @@ import re
 from collections.abc import Iterable
 
 _JOINERS = "\u200c\u200d"  # needed by scripts and emoji, harmless alone
+# Printable to Python and yet invisible: fillers, and the selectors in which a message can hide.
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u3164\uffa0") | frozenset(map(chr, range(0xE0100, 0xE01F0)))
 _BACKTICKS = re.compile(r"`+")
 
 
 def visible(text: str) -> str:
     """One line in which nothing is hidden: white space folded, control and bidi characters as their code points."""
     folded = re.sub(r"\s+", " ", text)
-    if folded.isprintable():
+    if folded.isascii() and folded.isprintable():
         return folded
-    return "".join(char if char.isprintable() or char in _JOINERS else f"\\u{ord(char):04x}" for char in folded)
+    return "".join(char if _shows(char) else f"\\u{ord(char):04x}" for char in folded)
+
+
+def _shows(char: str) -> bool:
+    return char in _JOINERS or (char.isprintable() and char not in _INVISIBLE)
+
+
+def inert(line: str) -> str:
+    """A line of a log in which GitHub's runner finds no workflow command, neither `::` at its start nor `##[`."""
+    harmless = line.replace("##[", "## [")
+    return harmless.replace("::", ": :", 1) if harmless.lstrip().startswith("::") else harmless
 
 
 def shorten(text: str, limit: int) -> str:

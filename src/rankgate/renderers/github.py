@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rankgate.model import Verdict
+from rankgate.renderers.escape import visible
 from rankgate.report import Report
 from rankgate.wording import VERDICT_WORDS
 
@@ -38,8 +39,8 @@ def _command(level: str, file: str, line: int | None, message: str) -> str:
 
 
 def _data(text: str) -> str:
-    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return escaped.replace("##[", "## [")
+    lines = [visible(line) for line in text.splitlines()]
+    return "%0A".join(line.replace("%", "%25").replace("##[", "## [") for line in lines)
 
 
 def _property(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from functools import cache
@@ -13,8 +14,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from rankgate.errors import bad_input
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import block, cell, code, shorten, visible
-from rankgate.report import Report, Segment
-from rankgate.segments import BARE_TAG
+from rankgate.report import BARE_TAG, Report, Segment
 from rankgate.wording import VERDICT_WORDS, count_text, delta_text, value_text
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -40,7 +40,7 @@ def render_markdown(report: Report, template: str | None = None) -> str:
         raise bad_input(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=name) from error
     except jinja2.TemplateSyntaxError as error:
         raise bad_input(f"template error: {error.message}", file=name, line=error.lineno) from error
-    except (jinja2.TemplateError, TypeError, ValueError, KeyError, ArithmeticError, RecursionError) as error:
+    except Exception as error:  # a template can call anything with anything
         raise bad_input(f"template error: {error}", file=name, line=_line_in_template(error)) from error
     return text.strip() + "\n"
 
@@ -56,7 +56,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    made.filters.update(code=code, cell=cell, shorten=shorten, visible=visible, unbroken=unbroken)
+    made.filters.update(code=code, cell=cell, shorten=shorten, visible=visible, unbroken=unbroken, named=named)
     made.globals.update(
         icon=phrases.ICONS.__getitem__,
         word=VERDICT_WORDS.__getitem__,
@@ -76,6 +76,12 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         command_block=command_block,
     )
     return made
+
+
+def named(text: str, report: Report) -> str:
+    """Text of ours with the metrics that have parameters as code; GitHub takes the end of `recall(rel=2)@5` for a user."""
+    names = sorted((name for name in report.metrics if "(" in name), key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, names)), lambda match: f"`{match[0]}`", text) if names else text
 
 
 def unbroken(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rankgate.metrics.base import Direction, Unit
 from rankgate.model import Interval, Verdict
 from rankgate.report import DocumentMove, GateResult, Report, SegmentValue
-from rankgate.wording import count_text, delta_text, telling_decimals, value_text
+from rankgate.wording import count_text, delta_text, exact_decimals, telling_decimals, value_text
 
 ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
 NOTHING = "–"
@@ -98,10 +98,12 @@ def _value(value: float | None, gate: GateResult) -> str:
 
 def _decimals(gate: GateResult) -> int:
     """Decimals for the whole row, enough that no rounding hides a violation."""
-    wanted = [telling_decimals(0.0, 0.0, gate.unit)]
-    if gate.value is not None and gate.threshold is not None:
-        wanted.append(telling_decimals(gate.value, gate.threshold, gate.unit))
-    if gate.delta is not None and gate.regression_max is not None:
-        drop = -gate.delta if gate.direction is Direction.HIGHER else gate.delta
+    wanted = [exact_decimals(0.0, gate.unit)]
+    if gate.threshold is not None:
+        value = gate.threshold if gate.value is None else gate.value
+        wanted.append(telling_decimals(value, gate.threshold, gate.unit))
+    if gate.regression_max is not None:
+        change = 0.0 if gate.delta is None else gate.delta
+        drop = -change if gate.direction is Direction.HIGHER else change
         wanted.append(telling_decimals(drop, gate.regression_max, gate.unit))
     return max(wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankgate.renderers import phrases
-from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.escape import inert, shorten, visible
 from rankgate.report import Report
 from rankgate.wording import VERDICT_WORDS
 
@@ -18,7 +18,9 @@ def render_terminal(report: Report) -> str:
     """Plain text; colours are the printer's business."""
     lines = [f"{VERDICT_WORDS[report.verdict]}  {report.summary}"]
     if report.problems:
-        lines += ["", *(f"  {_multiline(str(problem))}" for problem in report.problems[:MOST_PROBLEMS])]
+        lines.append("")
+        for problem in report.problems[:MOST_PROBLEMS]:
+            lines += _indented(str(problem))
         if len(report.problems) > MOST_PROBLEMS:
             lines.append(f"  and {len(report.problems) - MOST_PROBLEMS} more")
     if report.gates:
@@ -36,7 +38,7 @@ def render_terminal(report: Report) -> str:
         lines += ["", *table([HEADINGS, *rows], right=(1, 2, 3)), ""]
         lines += filter(None, [phrases.queries_line(report), *report.notes])
     lines += _moves(report)
-    return "\n".join(lines) + "\n"
+    return "\n".join(inert(line).rstrip() for line in lines) + "\n"
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
@@ -65,5 +67,10 @@ def _moves(report: Report) -> list[str]:
     return lines
 
 
-def _multiline(text: str) -> str:
-    return "\n    ".join(visible(line) if line.strip() else "" for line in text.splitlines())
+def _indented(text: str) -> list[str]:
+    """A message by lines, each as far in as it was and two columns more, the following ones four."""
+    found = text.splitlines()
+    return [
+        f"{'  ' if index == 0 else '    '}{' ' * (len(line) - len(line.lstrip(' ')))}{visible(line.strip())}"
+        for index, line in enumerate(found)
+    ]

@@ -1,0 +1,95 @@
+"""Criteria, gold, run and baseline looked at together: every problem, and every suspicious fact, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from rankgate import facts
+from rankgate.criteria import Criteria, load_criteria
+from rankgate.errors import Problem, RankgateError
+from rankgate.gates import decide
+from rankgate.inputs import Inputs, baseline_of, deepest_cutoff
+from rankgate.metrics.base import needs_of
+from rankgate.model import Gold, Ranking, Verdict
+from rankgate.readers.formats import read_gold, read_run
+from rankgate.scoring import refuse_strangers, score
+
+T = TypeVar("T")
+MOST_PROBLEMS = 1000
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """Problems, which keep `check` from judging; facts, which are worth a look; and the inputs that could be read."""
+
+    problems: list[Problem]
+    facts: list[str]
+    read: list[str]
+
+
+def validate(inputs: Inputs) -> Findings:
+    """Read all that is named, going on after a problem, and look at it together."""
+    problems: list[Problem] = []
+    criteria = _attempt(problems, load_criteria, inputs.criteria) if inputs.criteria else None
+    gold_file = inputs.gold or (criteria.gold if criteria else None)
+    run_file = inputs.run or (criteria.run if criteria else None)
+    needs = needs_of(criteria.metrics()) if criteria else frozenset()
+
+    gold = rankings = None
+    if gold_file:
+        gold = _attempt(problems, read_gold, gold_file.path, gold_file.format, most_problems=MOST_PROBLEMS)
+    if run_file:
+        rankings = _attempt(
+            problems,
+            lambda: list(read_run(run_file.path, run_file.format, needs=needs, most_problems=MOST_PROBLEMS).rankings),
+        )
+    deepest = deepest_cutoff(criteria.metrics(), gold, criteria.default_k) if criteria and gold else 0
+    opened = _attempt(problems, baseline_of, inputs.baseline, criteria, needs, deepest=deepest)
+    accepted = _attempt(problems, lambda: list(opened.rankings)) if opened else None
+
+    found: list[str] = []
+    if gold:
+        found += facts.gold_facts(gold)
+        found += facts.run_facts(gold, rankings, name="the run") if rankings is not None else []
+        found += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
+        found += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
+    if gold and rankings is not None and run_file:
+        name, lists, depth = run_file.path, rankings, opened.depth if opened else None
+        problems += _attempt(problems, _unjudged, criteria, gold, name, lists, accepted, depth) or []
+    read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted}
+    return Findings(problems, found, [name for name, value in read.items() if value is not None])
+
+
+def _unjudged(
+    criteria: Criteria | None,
+    gold: Gold,
+    name: str,
+    rankings: list[Ranking],
+    accepted: list[Ranking] | None,
+    depth: int | None,
+) -> list[Problem]:
+    """What `check` would not judge, by judging."""
+    metrics = criteria.metrics() if criteria else []
+    candidate = score(gold, rankings, metrics, depth=depth)
+    refuse_strangers(candidate, name, gold)
+    if criteria is None:
+        return []
+    baseline = None if accepted is None else score(gold, accepted, metrics, depth=depth)
+    results = [decide(gate, candidate, baseline) for gate in criteria.gates]
+    return [
+        Problem(reason, criteria.name, result.line, f"gate {result.name}")
+        for result in results
+        if result.verdict is Verdict.NOT_JUDGED
+        for reason in result.reasons
+    ]
+
+
+def _attempt(problems: list[Problem], read: Callable[..., T], *arguments: object, **options: object) -> T | None:
+    """The value, or None after noting the problems of reading it."""
+    try:
+        return read(*arguments, **options)
+    except RankgateError as error:
+        problems += error.problems
+        return None
