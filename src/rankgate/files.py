@@ -12,13 +12,13 @@ from rankgate.errors import bad_input
 def write_atomic(path: str | Path, data: str | bytes) -> None:
     """Write a whole file or nothing: a temporary file beside it, flushed to disk, then renamed over it.
 
-    Missing parent directories are made. An existing file keeps its permissions, a link stays a link, and a pipe or a
-    device is written to, not replaced.
+    Missing parent directories are made. An existing file keeps its permissions. A link to a file is replaced, not
+    followed, since a pull request may bring one that points anywhere. A pipe or a device is written to.
 
     Raises:
         RankgateError: the place cannot be written.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(path)
     content = data.encode() if isinstance(data, str) else data
     temporary = ""
     try:
@@ -35,7 +35,7 @@ def write_atomic(path: str | Path, data: str | bytes) -> None:
         Path(temporary).chmod(mode)
         Path(temporary).replace(target)
     except OSError as error:
-        raise bad_input(f"cannot be written: {error.strerror or error}", file=Path(path).as_posix()) from error
+        raise bad_input(f"cannot be written: {error.strerror or error}", file=target.as_posix()) from error
     finally:
         Path(temporary).unlink(missing_ok=True) if temporary else None
 

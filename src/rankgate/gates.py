@@ -11,7 +11,7 @@ from rankgate.metrics.base import Direction, Metric
 from rankgate.model import TOLERANCE, Scores, Verdict
 from rankgate.report import GateResult
 from rankgate.scoring import estimate
-from rankgate.wording import count_text, delta_text, telling_decimals, value_text
+from rankgate.wording import count_text, delta_text, exact_decimals, telling_decimals, value_text
 
 ONE_SIDED_SHARE = 0.01
 NO_BASELINE = "no baseline"
@@ -93,7 +93,7 @@ def _drop_holds(pairs: Comparison, regression_max: float, metric: Metric) -> boo
 
 
 def _floor_reason(value: float, threshold: float, metric: Metric) -> str:
-    decimals = telling_decimals(value, threshold, metric.unit)
+    decimals = max(telling_decimals(value, threshold, metric.unit), exact_decimals(threshold, metric.unit))
     limit = "floor" if metric.direction is Direction.HIGHER else "ceiling"
     equal = abs(value - threshold) <= TOLERANCE
     side = "exactly at" if equal else "above" if value > threshold else "below"
@@ -104,7 +104,11 @@ def _floor_reason(value: float, threshold: float, metric: Metric) -> str:
 def _drop_reason(pairs: Comparison, regression_max: float, metric: Metric, scored: int) -> str:
     unit, delta = metric.unit, pairs.delta
     allowed = -regression_max if metric.direction is Direction.HIGHER else regression_max
-    decimals = max(telling_decimals(delta, allowed, unit), telling_decimals(pairs.value, pairs.baseline, unit))
+    decimals = max(
+        exact_decimals(allowed, unit),
+        telling_decimals(delta, allowed, unit),
+        telling_decimals(pairs.value, pairs.baseline, unit),
+    )
     before, now = (value_text(value, unit, decimals) for value in (pairs.baseline, pairs.value))
     verb = "dropped" if delta < 0 else "rose"
     still = abs(delta) <= TOLERANCE

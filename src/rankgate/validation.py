@@ -12,6 +12,7 @@ from rankgate.criteria import Criteria, load_criteria
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates import decide
 from rankgate.inputs import Inputs, baseline_of, deepest_cutoff
+from rankgate.matching import DEFAULT_K
 from rankgate.metrics.base import needs_of
 from rankgate.model import Gold, Ranking, Verdict
 from rankgate.readers.formats import read_gold, read_run
@@ -72,11 +73,12 @@ def _unjudged(
 ) -> list[Problem]:
     """What `check` would not judge, by judging."""
     metrics = criteria.metrics() if criteria else []
-    candidate = score(gold, rankings, metrics, depth=depth)
+    default_k = criteria.default_k if criteria else DEFAULT_K
+    candidate = score(gold, rankings, metrics, depth=depth, default_k=default_k)
     refuse_strangers(candidate, name, gold)
     if criteria is None:
         return []
-    baseline = None if accepted is None else score(gold, accepted, metrics, depth=depth)
+    baseline = None if accepted is None else score(gold, accepted, metrics, depth=depth, default_k=default_k)
     results = [decide(gate, candidate, baseline) for gate in criteria.gates]
     return [
         Problem(reason, criteria.name, result.line, f"gate {result.name}")

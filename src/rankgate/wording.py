@@ -41,15 +41,13 @@ def delta_text(delta: float, unit: Unit, decimals: int | None = None) -> str:
 
 
 def telling_decimals(value: float, limit: float, unit: Unit) -> int:
-    """The fewest decimals that write the limit in full and with which a different value also looks different.
+    """The fewest decimals with which two different numbers also look different.
 
     Numbers that differ by rounding in binary fractions alone count as equal.
     """
-    fewest = exact_decimals(limit, unit)
-    if abs(value - limit) <= TOLERANCE:
-        return fewest
-    for decimals in range(fewest, _MOST_DECIMALS):
-        if value_text(value, unit, decimals) != value_text(limit, unit, decimals):
+    for decimals in range(_decimals(unit, None), _MOST_DECIMALS):
+        same = value_text(value, unit, decimals) == value_text(limit, unit, decimals)
+        if abs(value - limit) <= TOLERANCE or not same:
             return decimals
     return _MOST_DECIMALS
 

@@ -304,7 +304,7 @@ def test_a_run_needs_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pat
 
 
 @pytest.mark.parametrize("limits", [{"workers": 0}, {"allow_errors": -1}], ids=str)
-def test_limits_have_ranges(tmp_path: Path, limits: dict[str, int]) -> None:
+def test_limits_have_ranges(tmp_path: Path, limits: dict[str, Any]) -> None:
     with pytest.raises(RankgateError, match="workers must be at least 1 and allow_errors at least 0"):
         rankgate.record(gold_of(), pytest.fail, tmp_path / "run.jsonl", **limits)
 

@@ -10,13 +10,14 @@ import gzip
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from rankgate import __version__
-from rankgate.errors import bad_input
+from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files import write_atomic
 from rankgate.metrics.base import Need
 from rankgate.model import Ranking
@@ -26,6 +27,10 @@ from rankgate.readers.formats import read_run
 SCHEMA_VERSION = 1
 DEFAULT_DEPTH = 100
 MANIFEST = "manifest.json"
+
+
+class DamagedBaselineError(RankgateError):
+    """A manifest that cannot be read; accepting a run again mends it."""
 
 
 class GoldMark(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +91,8 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         except OSError as error:
             raise bad_input(f"cannot be read: {error.strerror}", file=file.as_posix()) from error
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise bad_input(f"damaged baseline manifest: {error}; {RESTORE}", file=file.as_posix()) from error
+            message = f"damaged baseline manifest: {error}; {RESTORE}"
+            raise DamagedBaselineError([Problem(message, file.as_posix())]) from error
 
     def open(self, needs: frozenset[Need], *, deepest: int = 0) -> Run | None:
         """The accepted run, its digest checked.
@@ -135,8 +141,9 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         Raises:
             RankgateError: the run is malformed, or the directory cannot be written or holds something else.
         """
-        if not (Path(self.path) / MANIFEST).exists():
-            self.manifest()  # refuses a directory of something else; a damaged manifest is what this call mends
+        # A directory of something else and a newer schema are refused; a damaged manifest is what this call mends.
+        with suppress(DamagedBaselineError):
+            self.manifest()
         encode = msgspec.json.Encoder().encode
         lines: list[bytes] = []
         kept: set[str] = set()

@@ -49,14 +49,16 @@ def run(arguments: argparse.Namespace) -> int:
     metrics = metrics_of(arguments)
     gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
     refuse_two_stdins(gold_file, a, b)
-    gold = gold_of(gold_file, None if gold_file else criteria_if_any(arguments))
-    deepest = deepest_cutoff(metrics, gold, DEFAULT_K)
+    criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
+    gold = gold_of(gold_file, criteria)
+    default_k = criteria.default_k if criteria else DEFAULT_K
+    deepest = deepest_cutoff(metrics, gold, default_k)
     runs = [baseline_of(file, None, needs_of(metrics), deepest=deepest) for file in (a, b)]
     # Both lists end where the shorter store cut them, so that no run is compared on ranks that the other lost.
     depth = min((run.depth for run in runs if run and run.depth), default=None)
     sides = []
     for opened in filter(None, runs):
-        scores = score(gold, opened.rankings, metrics, depth=depth)
+        scores = score(gold, opened.rankings, metrics, depth=depth, default_k=default_k)
         refuse_strangers(scores, opened.name, gold)
         sides.append(scores)
     before, after = sides

@@ -45,16 +45,17 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.output import say
     from rankgate.files import write_atomic
     from rankgate.inputs import gold_of, run_of
+    from rankgate.matching import DEFAULT_K
     from rankgate.metrics.base import needs_of
     from rankgate.scoring import estimate, refuse_strangers, score
 
     metrics = metrics_of(arguments)
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold_file, run_file)
-    criteria = None if gold_file and run_file else criteria_if_any(arguments)
+    criteria = None if gold_file and run_file and not arguments.criteria else criteria_if_any(arguments)
     gold = gold_of(gold_file, criteria)
     opened = run_of(run_file, criteria, needs_of(metrics))
-    scores = score(gold, opened.rankings, metrics)
+    scores = score(gold, opened.rankings, metrics, default_k=criteria.default_k if criteria else DEFAULT_K)
     refuse_strangers(scores, opened.name, gold)
     estimates = {metric.name: estimate(scores.values[metric.name], metric) for metric in metrics}
     if arguments.per_query:

@@ -125,6 +125,8 @@ def _beginning(read: Callable[[int], bytes]) -> bytes:
 
 
 def _open_bytes(path: str) -> io.FileIO:
+    if "\0" in path:
+        raise bad_input("no file can have this name", file=path)
     if path != STDIN:
         return io.FileIO(path)
     if sys.stdin is None or sys.stdin.closed:

@@ -14,7 +14,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from rankgate.errors import bad_input
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import block, cell, code, shorten, visible
-from rankgate.report import BARE_TAG, Report, Segment
+from rankgate.report import BARE_TAG, Report, Segment, Source
 from rankgate.wording import VERDICT_WORDS, count_text, delta_text, value_text
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -73,13 +73,14 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         rank_move=phrases.rank_move,
         segment_text=phrases.segment_text,
         segment_tag=segment_tag,
+        facts_of=facts_of,
         command_block=command_block,
     )
     return made
 
 
 def named(text: str, report: Report) -> str:
-    """Text of ours with the metrics that have parameters as code; GitHub takes the end of `recall(rel=2)@5` for a user."""
+    """Text of ours with metrics that have parameters as code; to GitHub the end of `recall(rel=2)@5` names a user."""
     names = sorted((name for name in report.metrics if "(" in name), key=len, reverse=True)
     return re.sub("|".join(map(re.escape, names)), lambda match: f"`{match[0]}`", text) if names else text
 
@@ -92,6 +93,11 @@ def unbroken(text: str) -> str:
 def segment_tag(segment: Segment) -> str:
     """The tag as the gold has it."""
     return segment.value if segment.dimension == BARE_TAG else f"{segment.dimension}:{segment.value}"
+
+
+def facts_of(source: Source) -> list[str]:
+    """What a run says of itself in a word or a number, as `key=value`."""
+    return [f"{key}={value}" for key, value in source.about.items() if isinstance(value, str | int | float)]
 
 
 def command_block(command: Sequence[str]) -> str:

@@ -100,10 +100,12 @@ def _decimals(gate: GateResult) -> int:
     """Decimals for the whole row, enough that no rounding hides a violation."""
     wanted = [exact_decimals(0.0, gate.unit)]
     if gate.threshold is not None:
-        value = gate.threshold if gate.value is None else gate.value
-        wanted.append(telling_decimals(value, gate.threshold, gate.unit))
+        wanted.append(exact_decimals(gate.threshold, gate.unit))
+        if gate.value is not None:
+            wanted.append(telling_decimals(gate.value, gate.threshold, gate.unit))
     if gate.regression_max is not None:
-        change = 0.0 if gate.delta is None else gate.delta
-        drop = -change if gate.direction is Direction.HIGHER else change
-        wanted.append(telling_decimals(drop, gate.regression_max, gate.unit))
+        wanted.append(exact_decimals(gate.regression_max, gate.unit))
+        if gate.delta is not None:
+            drop = -gate.delta if gate.direction is Direction.HIGHER else gate.delta
+            wanted.append(telling_decimals(drop, gate.regression_max, gate.unit))
     return max(wanted)

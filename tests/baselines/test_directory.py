@@ -1,0 +1,601 @@
+"""A baseline in a directory: what is kept, what is refused and in which words, and that nothing can tear it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankgate
+from rankgate.baselines.directory import DEFAULT_DEPTH, MANIFEST, SCHEMA_VERSION, DirectoryStore, GoldMark, Manifest
+from rankgate.check import check
+from rankgate.criteria import InputFile
+from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.inputs import Inputs
+from rankgate.metrics.base import Need
+from rankgate.model import Ranking, Verdict
+from rankgate.readers.base import Run
+from rankgate.readers.formats import read_run
+from rankgate.report import Report
+
+RESTORE = "restore it from version control or accept a run again"
+LATENCY = frozenset({Need.LATENCY})
+Lists = Mapping[str, str]
+OLD: Lists = {"q1": "old a b", "q2": "old c", "q3": ""}
+NEW: Lists = {"q1": "new a", "q2": "new b c d"}
+
+
+def rankings(lists: Lists, latency: Mapping[str, float] | None = None) -> list[Ranking]:
+    return [Ranking(query_id, ids.split(), 0, latency) for query_id, ids in lists.items()]
+
+
+def accept(
+    folder: Path,
+    lists: Lists,
+    *,
+    depth: int = DEFAULT_DEPTH,
+    latency: Mapping[str, float] | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    gold: GoldMark | None = None,
+) -> Manifest:
+    return DirectoryStore(folder.as_posix()).accept(
+        rankings(lists, latency),
+        source="results/run.jsonl",
+        provenance=provenance or {},
+        gold=gold,
+        date="2026-01-31",
+        depth=depth,
+    )
+
+
+def stored(folder: Path, *, deepest: int = 0) -> dict[str, str] | None:
+    """What the directory holds, in the words in which it was given."""
+    found = DirectoryStore(folder.as_posix()).open(frozenset(), deepest=deepest)
+    return None if found is None else {ranking.query_id: " ".join(ranking.ids) for ranking in found.rankings}
+
+
+def opened(folder: Path) -> Run:
+    """The opened run, read to its end."""
+    found = DirectoryStore(folder.as_posix()).open(frozenset())
+    assert found is not None
+    list(found.rankings)
+    return found
+
+
+def refusal(folder: Path, *, deepest: int = 0) -> Problem:
+    with pytest.raises(RankgateError) as caught:
+        stored(folder, deepest=deepest)
+    (problem,) = caught.value.problems
+    return problem
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "eval" / "baseline"
+
+
+# What is kept
+
+
+def test_what_was_accepted_is_what_is_opened(folder: Path) -> None:
+    accept(folder, OLD)
+    assert stored(folder) == OLD
+
+
+queries = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+lists_of_ids = st.dictionaries(queries, st.lists(queries, unique=True, max_size=6), min_size=1, max_size=5)
+
+
+@settings(max_examples=50, deadline=None)  # each writes through to the disk
+@given(lists_of_ids, st.integers(1, 7))
+def test_any_ids_come_back_cut_at_the_depth(lists: dict[str, list[str]], depth: int) -> None:
+    """Quotes, line ends, spaces, other scripts: an id is an id."""
+    with tempfile.TemporaryDirectory() as place:
+        store = DirectoryStore(f"{place}/baseline")
+        run = [Ranking(query_id, ids) for query_id, ids in lists.items()]
+        store.accept(run, source="run", provenance={}, gold=None, date="2026-01-31", depth=depth)
+        found = store.open(frozenset())
+        assert found is not None
+        assert {ranking.query_id: ranking.ids for ranking in found.rankings} == {
+            query_id: ids[:depth] for query_id, ids in lists.items()
+        }
+
+
+@pytest.mark.parametrize(
+    ("depth", "kept"),
+    [
+        pytest.param(1, {"q1": "old", "q2": "old", "q3": ""}, id="the first id"),
+        pytest.param(2, {"q1": "old a", "q2": "old c", "q3": ""}, id="the longer list is cut"),
+        pytest.param(100, OLD, id="deeper than every list"),
+    ],
+)
+def test_lists_are_kept_to_the_depth(folder: Path, depth: int, kept: Lists) -> None:
+    accept(folder, OLD, depth=depth)
+    assert stored(folder) == kept
+
+
+def test_the_depth_is_100_unless_another_is_asked(folder: Path) -> None:
+    accept(folder, {"q1": " ".join(map(str, range(250)))})
+    assert stored(folder) == {"q1": " ".join(map(str, range(100)))}
+
+
+def test_integer_ids_and_their_decimal_strings_are_one(folder: Path, tmp_path: Path) -> None:
+    written = tmp_path / "run.jsonl"
+    written.write_text(
+        '{"query_id": 7, "topk": [{"chunk_id": 12}, {"chunk_id": "013"}]}\n{"id": "8", "retrieved": [12]}\n'
+    )
+    store = DirectoryStore(folder.as_posix())
+    store.accept(read_run(str(written)).rankings, source="run", provenance={}, gold=None, date="2026-01-31")
+    assert stored(folder) == {"7": "12 013", "8": "12"}
+
+
+@pytest.mark.parametrize(
+    ("latency", "kept"),
+    [
+        pytest.param({"retrieve": 35.0, "rerank": 22.5}, ["latency_ms"], id="by stage"),
+        pytest.param(None, [], id="none stated"),
+        pytest.param({}, [], id="none in a mapping"),
+    ],
+)
+def test_latencies_are_kept_where_the_run_has_them(
+    folder: Path, latency: Mapping[str, float] | None, kept: list[str]
+) -> None:
+    assert accept(folder, OLD, latency=latency).kept == kept
+    found = DirectoryStore(folder.as_posix()).open(LATENCY)
+    assert found is not None
+    assert {ranking.query_id: ranking.latency_ms for ranking in found.rankings} == dict.fromkeys(OLD, latency or None)
+
+
+def test_the_opened_run_says_where_it_comes_from(folder: Path) -> None:
+    accept(folder, OLD, provenance={"system": "bm25", "index_version": "v3"}, depth=7)
+    found = opened(folder)
+    assert (found.name, found.format, found.depth) == (folder.as_posix(), "baseline", 7)
+    assert found.provenance == {"accepted": "2026-01-31", "system": "bm25", "index_version": "v3"}
+
+
+def test_what_a_run_says_of_itself_does_not_hide_the_day_of_acceptance(folder: Path) -> None:
+    accept(folder, OLD, provenance={"accepted": "long ago", "system": "bm25"})
+    assert opened(folder).provenance["accepted"] == "2026-01-31"
+
+
+def test_the_manifest_says_what_is_stored(folder: Path) -> None:
+    mark = GoldMark(path="gold.yaml", queries=3, fingerprint="f00d")
+    made = accept(folder, OLD, provenance={"system": "bm25"}, gold=mark, latency={"total": 1.0}, depth=2)
+    data = (folder / made.run).read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    written = json.loads((folder / MANIFEST).read_text())
+    promised = {
+        "schema_version": 1,
+        "run": f"run-{digest[:12]}.jsonl.gz",
+        "sha256": digest,
+        "depth": 2,
+        "queries": 3,
+        "kept": ["latency_ms"],
+        "accepted": "2026-01-31",
+        "source": "results/run.jsonl",
+        "provenance": {"system": "bm25"},
+        "gold": {"path": "gold.yaml", "queries": 3, "fingerprint": "f00d"},
+        "rankgate": rankgate.__version__,
+    }
+    assert {key: written[key] for key in promised} == promised
+    assert DirectoryStore(folder.as_posix()).manifest() == made
+    assert gzip.decompress(data).splitlines()[0] == (
+        b'{"query_id":"q1","retrieved":["old","a"],"latency_ms":{"total":1.0}}'
+    ), "itself an ordinary run file"
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        accept(tmp_path / name, OLD, provenance={"system": "bm25"}, latency={"total": 1.5})
+    assert contents(tmp_path / "here") == contents(tmp_path / "there")
+
+
+def test_the_same_run_gives_the_same_bytes_on_every_python(folder: Path) -> None:
+    """The header holds no time, no file name, and no operating system: Python 3.13 writes 255 there, 3.11 wrote 3."""
+    data = (folder / accept(folder, OLD).run).read_bytes()
+    assert data[:10].hex(" ") == "1f 8b 08 00 00 00 00 00 02 ff"
+
+
+# Accepting over an older one
+
+
+def test_accepting_another_run_replaces_the_old_one_and_its_file(folder: Path) -> None:
+    before = accept(folder, OLD)
+    after = accept(folder, NEW)
+    assert stored(folder) == NEW
+    assert before.run != after.run
+    assert list(contents(folder)) == sorted([MANIFEST, after.run])
+
+
+def test_accepting_the_same_run_again_keeps_it(folder: Path) -> None:
+    accept(folder, OLD)
+    before = contents(folder)
+    accept(folder, OLD)
+    assert contents(folder) == before
+
+
+def test_accepting_a_run_again_mends_a_damaged_one(folder: Path) -> None:
+    made = accept(folder, OLD)
+    (folder / made.run).write_bytes(b"damaged")
+    accept(folder, OLD)
+    assert stored(folder) == OLD
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("{", id="cut short"),
+        pytest.param("<<<<<<< HEAD\n{}\n=======\n", id="a merge conflict"),
+        pytest.param('{"schema_version": 1}', id="without its parts"),
+    ],
+)
+def test_accepting_a_run_again_mends_a_damaged_manifest_as_the_message_says(folder: Path, text: str) -> None:
+    accept(folder, OLD)
+    (folder / MANIFEST).write_text(text)
+    accept(folder, NEW)
+    assert stored(folder) == NEW
+
+
+@pytest.mark.parametrize("named", ["../precious.txt", "ABSOLUTE", "manifest.json", "sub/precious.txt", "", "."])
+def test_accepting_removes_nothing_but_the_old_run(folder: Path, tmp_path: Path, named: str) -> None:
+    """A manifest is data that a pull request may bring: what it names as its run may be any file."""
+    accept(folder, OLD)
+    precious = [folder.parent / "precious.txt", tmp_path / "precious.txt", folder / "sub" / "precious.txt"]
+    for path in precious:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("precious")
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest["run"] = named.replace("ABSOLUTE", str(tmp_path / "precious.txt"))
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    try:
+        accept(folder, NEW)
+        assert stored(folder) == NEW
+    except RankgateError:
+        assert (folder / MANIFEST).exists()
+    assert [path.read_text() for path in precious if path.exists()] == ["precious"] * 3
+
+
+def test_a_baseline_of_a_newer_rankgate_is_not_replaced(folder: Path) -> None:
+    accept(folder, OLD)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "schema_version": 2}))
+    before = contents(folder)
+    with pytest.raises(RankgateError, match="newer than this rankgate reads"):
+        accept(folder, NEW)
+    assert contents(folder) == before
+
+
+def test_a_directory_that_holds_something_else_is_neither_opened_nor_written(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "thesis.tex").write_text("...")
+    expected = Problem("is no baseline: it has no manifest.json", folder.as_posix())
+    assert refusal(folder) == expected
+    with pytest.raises(RankgateError) as caught:
+        accept(folder, NEW)
+    assert caught.value.problems == (expected,)
+    assert list(contents(folder)) == ["thesis.tex"]
+
+
+def test_a_run_without_a_query_is_not_accepted(folder: Path) -> None:
+    accept(folder, OLD)
+    before = contents(folder)
+    with pytest.raises(RankgateError) as caught:
+        accept(folder, {})
+    assert caught.value.problems == (Problem("the run has no query; nothing to accept", "results/run.jsonl"),)
+    assert contents(folder) == before
+
+
+def test_a_run_that_turns_out_malformed_is_not_accepted(folder: Path) -> None:
+    accept(folder, OLD)
+    before = contents(folder)
+
+    def breaks_off() -> Iterator[Ranking]:
+        yield Ranking("q1", ["a"])
+        raise bad_input("broken JSON", file="run.jsonl", line=2)
+
+    with pytest.raises(RankgateError, match=r"run\.jsonl:2: broken JSON"):
+        DirectoryStore(folder.as_posix()).accept(
+            breaks_off(), source="run.jsonl", provenance={}, gold=None, date="2026-01-31"
+        )
+    assert contents(folder) == before
+
+
+# Opening what is not right
+
+
+def test_nothing_accepted_yet_is_none(folder: Path) -> None:
+    assert stored(folder) is None
+    folder.mkdir(parents=True)
+    assert stored(folder) is None
+
+
+def test_a_damaged_run_is_refused(folder: Path) -> None:
+    made = accept(folder, OLD)
+    file = folder / made.run
+    whole = file.read_bytes()
+    expected = Problem(f"damaged baseline: its digest is not the manifest's; {RESTORE}", file.as_posix())
+    for damaged in (whole[:-1], whole + b"\0", whole[:20] + bytes([whole[20] ^ 1]) + whole[21:], b""):
+        file.write_bytes(damaged)
+        assert refusal(folder) == expected
+
+
+def test_a_missing_run_is_refused(folder: Path) -> None:
+    made = accept(folder, OLD)
+    (folder / made.run).unlink()
+    assert refusal(folder) == Problem(
+        f"damaged baseline: the run '{made.run}' is not there; {RESTORE}", folder.as_posix()
+    )
+
+
+@pytest.mark.parametrize("named", ["../x", "ABSOLUTE", "sub/x", "..", ".", ""])
+def test_a_manifest_may_only_name_a_run_beside_it(folder: Path, tmp_path: Path, named: str) -> None:
+    """Even where the file is there and its digest is right."""
+    made = accept(folder, OLD)
+    (folder / "sub").mkdir()
+    for place in (folder.parent / "x", folder / "sub" / "x", tmp_path / "x"):
+        shutil.copy(folder / made.run, place)
+    name = named.replace("ABSOLUTE", str(tmp_path / "x"))
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "run": name}))
+    problem = refusal(folder)
+    assert problem.message.startswith("damaged baseline")
+    if named == "../x":
+        assert problem == Problem(f"damaged baseline: the run '../x' is not there; {RESTORE}", folder.as_posix())
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        pytest.param(b"", "Input data was truncated", id="empty"),
+        pytest.param(b'{"schema_version": 1', "Input data was truncated", id="cut short"),
+        pytest.param(b"[]", "Expected `object`, got `array`", id="no object"),
+        pytest.param(b"{}", "Object missing required field `schema_version`", id="without a version"),
+        pytest.param(b'{"schema_version": 1}', "Object missing required field `run`", id="without its parts"),
+    ],
+)
+def test_a_damaged_manifest_is_refused(folder: Path, text: bytes, what: str) -> None:
+    accept(folder, OLD)
+    (folder / MANIFEST).write_bytes(text)
+    assert refusal(folder) == Problem(f"damaged baseline manifest: {what}; {RESTORE}", (folder / MANIFEST).as_posix())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(b'{"schema_version": 1, "run": "\xff"}', id="not UTF-8"),
+        pytest.param(b'{"schema_version": ' + b"[" * 100_000, id="endless nesting"),
+        pytest.param(b'{"schema_version": 1, "depth": "deep"}', id="a wrong type"),
+    ],
+)
+def test_a_hostile_manifest_is_refused_too(folder: Path, text: bytes) -> None:
+    accept(folder, OLD)
+    (folder / MANIFEST).write_bytes(text)
+    problem = refusal(folder)
+    assert problem.message.startswith("damaged baseline manifest: ")
+    assert problem.message.endswith(RESTORE)
+
+
+def test_a_newer_schema_is_refused_by_its_number_alone(folder: Path) -> None:
+    accept(folder, OLD)
+    (folder / MANIFEST).write_text('{"schema_version": 2, "whatever": []}')
+    assert refusal(folder) == Problem(
+        "baseline schema 2 is newer than this rankgate reads (1); upgrade rankgate", (folder / MANIFEST).as_posix()
+    )
+    assert SCHEMA_VERSION == 1
+
+
+def test_keys_that_a_later_release_of_this_schema_adds_are_ignored(folder: Path) -> None:
+    accept(folder, OLD)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "signed_by": "ana"}))
+    assert stored(folder) == OLD
+
+
+def test_a_manifest_that_is_a_directory_cannot_be_read(folder: Path) -> None:
+    (folder / MANIFEST).mkdir(parents=True)
+    assert refusal(folder) == Problem("cannot be read: Is a directory", (folder / MANIFEST).as_posix())
+
+
+# The depth
+
+
+@pytest.mark.parametrize("deepest", [pytest.param(3, id="as deep as stored"), pytest.param(0, id="whole lists only")])
+def test_a_gate_may_look_as_deep_as_was_stored(folder: Path, deepest: int) -> None:
+    accept(folder, OLD, depth=3)
+    assert stored(folder, deepest=deepest) == OLD
+
+
+@pytest.mark.parametrize("deepest", [4, 10])
+def test_a_gate_may_not_look_deeper_than_was_stored(folder: Path, deepest: int) -> None:
+    accept(folder, OLD, depth=3)
+    assert refusal(folder, deepest=deepest) == Problem(
+        f"the gates read ranks down to {deepest}, this baseline was stored to 3; accept its run again with --depth "
+        f"{deepest}",
+        folder.as_posix(),
+    )
+
+
+def judged(place: Path, metric: str, candidate: str, *, baseline: str, depth: int) -> Report:
+    """A check of one query whose relevant document is `hit`, against a baseline stored to a depth."""
+    (place / "c.yaml").write_text(f"gates:\n  - {{name: {metric}, regression_max: 0.03}}\n")
+    (place / "gold.yaml").write_text("samples:\n  - {id: q1, expected_output: [hit]}\n")
+    (place / "run.json").write_text(json.dumps({"q1": candidate.split()}))
+    accept(place / "baseline", {"q1": baseline}, depth=depth)
+    return check(
+        Inputs(
+            criteria=str(place / "c.yaml"),
+            date="2026-01-31",
+            gold=InputFile(str(place / "gold.yaml")),
+            run=InputFile(str(place / "run.json")),
+            baseline=InputFile(str(place / "baseline")),
+        )
+    )
+
+
+CUT = "Lists were cut at rank 3, the depth of the baseline, on both sides."
+
+
+@pytest.mark.parametrize(
+    ("candidate", "baseline", "values", "notes"),
+    [
+        pytest.param("x y hit", "hit y z", (1 / 3, 1.0), [], id="short lists: nothing is cut"),
+        pytest.param("x y z hit", "x y z hit", (0.0, 0.0), [CUT], id="a hit below the depth counts on neither side"),
+        pytest.param("hit y z w v", "hit y", (1.0, 1.0), [CUT], id="the candidate's list is cut"),
+        pytest.param("x hit", "x y z hit", (0.5, 0.0), [CUT], id="the baseline's list was cut when it was stored"),
+    ],
+)
+def test_metrics_over_the_whole_list_cut_both_sides_at_the_depth_and_say_so(
+    tmp_path: Path, candidate: str, baseline: str, values: tuple[float, float], notes: list[str]
+) -> None:
+    found = judged(tmp_path, "mrr", candidate, baseline=baseline, depth=3)
+    assert (found.metrics["mrr"].value, found.baseline_metrics["mrr"].value) == values
+    assert found.notes == notes
+
+
+def test_a_cut_off_beyond_the_depth_cannot_be_judged(tmp_path: Path) -> None:
+    with pytest.raises(RankgateError, match="accept its run again with --depth 10"):
+        judged(tmp_path, "recall@10", "hit", baseline="hit", depth=3)
+
+
+def test_a_cut_off_within_the_depth_is_judged_with_the_rest_of_the_list_untouched(tmp_path: Path) -> None:
+    assert judged(tmp_path, "recall@3", "x y hit", baseline="hit", depth=3).verdict is Verdict.PASS
+
+
+# Killed at any moment. A real process accepts NEW over OLD and dies of a real signal.
+
+DRIVER = """
+import os, resource, signal, sys
+
+how, moment, place = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
+from rankgate.baselines.directory import DirectoryStore
+from rankgate.errors import RankgateError
+from rankgate.model import Ranking
+
+step = 0
+
+def reached():
+    global step
+    step += 1
+    if step == moment:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def audit(event, arguments):
+    if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.truncate", "os.link"):
+        if any(isinstance(each, (str, bytes)) and os.fsdecode(each).startswith(place) for each in arguments):
+            reached()
+
+if how == "operation":
+    sync = os.fsync
+    os.fsync = lambda descriptor: (reached(), sync(descriptor))
+    sys.addaudithook(audit)
+else:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (moment, moment))
+    if how == "byte":
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+
+run = [Ranking("q1", ["new", "a"]), Ranking("q2", ["new", "b", "c", "d"])]
+try:
+    DirectoryStore(place).accept(run, source="run", provenance={}, gold=None, date="2026-02-01")
+except RankgateError as error:
+    sys.exit(str(error))
+"""
+posix_only = pytest.mark.skipif(os.name == "nt", reason="signals and limits as POSIX has them")
+
+
+def accept_in_a_process(how: str, moment: int, folder: Path, driver: Path) -> subprocess.CompletedProcess[str]:
+    driver.write_text(DRIVER)
+    source = str(Path(rankgate.__file__).parent.parent)
+    return subprocess.run(
+        [sys.executable, "-B", driver, how, str(moment), folder],
+        env={**os.environ, "PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def torn(how: str, moments: Sequence[int], accepted: Lists | None, place: Path) -> tuple[int, list[str]]:
+    """Kill an acceptance at each moment until one completes: how many were killed, and what was wrong after any."""
+    killed = 0
+    wrong: list[str] = []
+    for moment in moments:
+        folder = place / str(moment) / "baseline"
+        if accepted:
+            accept(folder, accepted)
+        found = accept_in_a_process(how, moment, folder, place / "driver.py")
+        if found.returncode == 0:
+            assert stored(folder) == NEW
+            return killed, wrong
+        assert found.returncode in (-signal.SIGKILL, -signal.SIGXFSZ), found.stderr
+        killed += 1
+        try:
+            if stored(folder) not in (accepted, NEW):
+                wrong.append(f"{how} {moment}: opened as {stored(folder)}")
+            accept(folder, NEW)
+            if stored(folder) != NEW:
+                wrong.append(f"{how} {moment}: the next acceptance stored {stored(folder)}")
+        except RankgateError as error:
+            wrong.append(f"{how} {moment}: {str(error).removeprefix(str(folder))}")
+    return killed, wrong
+
+
+@posix_only
+@pytest.mark.parametrize("accepted", [pytest.param(OLD, id="over an old one"), pytest.param(None, id="the first one")])
+@pytest.mark.parametrize(
+    ("how", "moments", "at_least"),
+    [
+        pytest.param("operation", range(1, 60), 10, id="before each file operation"),
+        pytest.param("byte", range(0, 2000, 25), 10, id="after some bytes of a file"),
+    ],
+)
+def test_killed_at_any_moment_it_holds_the_old_baseline_or_the_new_one(
+    tmp_path: Path, how: str, moments: Sequence[int], at_least: int, accepted: Lists | None
+) -> None:
+    killed, wrong = torn(how, moments, accepted, tmp_path)
+    assert wrong == []
+    assert killed >= at_least, "the process was hardly ever killed: what is it that this test tests?"
+
+
+@posix_only
+def test_what_a_killed_process_left_behind_is_gone_after_the_next_acceptance(tmp_path: Path) -> None:
+    left: dict[int, list[str]] = {}
+    for moment in range(1, 60):
+        folder = tmp_path / str(moment)
+        accept(folder, OLD)
+        if accept_in_a_process("operation", moment, folder, tmp_path / "driver.py").returncode == 0:
+            break
+        made = accept(folder, {"q1": "the next one"})
+        strays = set(contents(folder)) - {MANIFEST, made.run}
+        if strays:
+            left[moment] = sorted(strays)
+    assert left == {}
+
+
+@posix_only
+@pytest.mark.parametrize("room", [pytest.param(10, id="for the run"), pytest.param(200, id="for the manifest")])
+def test_a_full_disk_is_said_and_leaves_the_old_baseline(tmp_path: Path, room: int) -> None:
+    folder = tmp_path / "baseline"
+    accept(folder, OLD)
+    found = accept_in_a_process("room", room, folder, tmp_path / "driver.py")
+    assert found.returncode == 1
+    assert found.stderr.endswith("cannot be written: File too large\n")
+    assert stored(folder) == OLD
+    assert not [name for name in contents(folder) if name.endswith(".tmp")]

@@ -1,0 +1,113 @@
+"""Which store a `--baseline` value names, and any run file as the other side of a comparison."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from rankgate.baselines.base import BaselineStore
+from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.runfile import RunFileStore
+from rankgate.baselines.stores import store_for
+from rankgate.errors import Problem, RankgateError
+from rankgate.metrics.base import Need
+
+RUN = '{"query_id": 7, "system": "bm25", "topk": [{"rank": 1, "chunk_id": "a"}], "latency_ms": {"retrieve": 5}}\n'
+
+
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "accepted").mkdir()
+    (tmp_path / "v1.2").mkdir()
+    (tmp_path / "run.jsonl").write_text(RUN)
+    (tmp_path / "run").write_text(RUN)
+    (tmp_path / "run.trec").write_text("7 Q0 a 1 0.5 bm25\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("spec", "store"),
+    [
+        pytest.param("accepted", DirectoryStore("accepted"), id="a directory"),
+        pytest.param("accepted/", DirectoryStore("accepted"), id="a directory with a slash"),
+        pytest.param("./accepted", DirectoryStore("accepted"), id="a directory with a dot before it"),
+        pytest.param("v1.2", DirectoryStore("v1.2"), id="a directory whose name looks like a suffix"),
+        pytest.param("baseline", DirectoryStore("baseline"), id="a place to be, without a suffix"),
+        pytest.param("eval/baseline", DirectoryStore("eval/baseline"), id="a place to be, in a place to be"),
+        pytest.param("v1.3/", DirectoryStore("v1.3"), id="a place to be: the slash says it"),
+        pytest.param(".rankgate", DirectoryStore(".rankgate"), id="a hidden place to be"),
+        pytest.param("run.jsonl", RunFileStore("run.jsonl"), id="a run file"),
+        pytest.param("run", RunFileStore("run"), id="a run file without a suffix"),
+        pytest.param("no-run.jsonl", RunFileStore("no-run.jsonl"), id="a run file that is missing"),
+        pytest.param("-", RunFileStore("-"), id="standard input"),
+    ],
+)
+def test_which_store_a_value_names(spec: str, store: BaselineStore) -> None:
+    assert store_for(spec) == store
+
+
+def test_a_store_tells_its_name() -> None:
+    assert [store_for(spec).spec for spec in ("accepted/", "run.jsonl")] == ["accepted", "run.jsonl"]
+
+
+def test_nothing_accepted_yet_is_a_state_and_no_error() -> None:
+    assert store_for("baseline").open(frozenset()) is None
+    assert store_for("accepted").open(frozenset()) is None, "nor is an empty directory"
+
+
+@pytest.mark.parametrize(
+    ("spec", "format_name"),
+    [pytest.param("run.jsonl", "jsonl", id="JSONL"), pytest.param("run.trec", "trec", id="TREC")],
+)
+def test_any_run_file_is_a_baseline(spec: str, format_name: str) -> None:
+    found = store_for(spec).open(frozenset())
+    assert found is not None
+    assert [(ranking.query_id, ranking.ids) for ranking in found.rankings] == [("7", ["a"])]
+    assert (found.name, found.format, found.provenance, found.depth) == (spec, format_name, {"system": "bm25"}, None)
+
+
+def test_a_run_files_lists_are_whole_however_deep_a_gate_looks() -> None:
+    found = store_for("run.jsonl").open(frozenset(), deepest=1_000_000)
+    assert found is not None
+    assert [ranking.ids for ranking in found.rankings] == [["a"]]
+    assert found.depth is None
+
+
+def test_latencies_are_read_where_a_gate_needs_them() -> None:
+    found = store_for("run.jsonl").open(frozenset({Need.LATENCY}))
+    assert found is not None
+    assert [ranking.latency_ms for ranking in found.rankings] == [{"retrieve": 5.0}]
+
+
+def test_a_gzipped_run_file_is_one_too(repository: Path) -> None:
+    (repository / "run.jsonl.gz").write_bytes(gzip.compress(RUN.encode()))
+    found = store_for("run.jsonl.gz").open(frozenset())
+    assert found is not None
+    assert [ranking.ids for ranking in found.rankings] == [["a"]]
+
+
+def test_a_forced_format_is_obeyed() -> None:
+    found = store_for("run.jsonl", "trec").open(frozenset())
+    assert found is not None
+    with pytest.raises(RankgateError, match="expected 6 columns"):
+        list(found.rankings)
+
+
+@pytest.mark.parametrize(
+    ("spec", "forced", "problem"),
+    [
+        pytest.param("no-run.jsonl", None, Problem("no such file", "no-run.jsonl"), id="missing"),
+        pytest.param(
+            *("run.jsonl", "json-lines"),
+            Problem("unknown run format 'json-lines'; did you mean 'jsonl'? (known: jsonl, json, trec)"),
+            id="of no known format",
+        ),
+    ],
+)
+def test_a_run_file_that_cannot_be_opened(spec: str, forced: str | None, problem: Problem) -> None:
+    with pytest.raises(RankgateError) as caught:
+        store_for(spec, forced).open(frozenset())
+    assert caught.value.problems == (problem,)

@@ -1,0 +1,212 @@
+"""`rankgate baseline accept`: a run becomes what gates compare with, whole or not at all."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankgate
+from rankgate.cli import main
+
+GOLD = '{"id": "q1", "expected_output": ["a"]}\n{"id": "q2", "expected_output": ["b"]}\n'
+RUN = """\
+{"query_id": "q1", "topk": [{"rank": 1, "chunk_id": "a"}, {"rank": 2, "chunk_id": "x"}], "system": "bm25"}
+{"query_id": "q2", "topk": [{"rank": 1, "chunk_id": "y"}], "latency_ms": {"retrieve": 35}}
+"""
+BETTER = '{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n'
+CRITERIA = """\
+gates:
+  - {name: recall@1, regression_max: 0.1}
+inputs: {gold: gold.jsonl, run: run.jsonl, baseline: baseline}
+"""
+DATE = ["--date", "2026-01-31"]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("gold.jsonl", GOLD), ("run.jsonl", RUN), ("better.jsonl", BETTER)):
+        Path(name).write_text(text, encoding="utf-8")
+    Path("ship-criteria.yaml").write_text(CRITERIA, encoding="utf-8")
+    return tmp_path
+
+
+def manifest() -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(Path("baseline/manifest.json").read_text(encoding="utf-8"))
+    return value
+
+
+def content_of(directory: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(directory).iterdir()}
+
+
+def accept(*words: str) -> int:
+    return main(["baseline", "accept", *words])
+
+
+def test_what_is_stored_is_ranked_ids_with_a_manifest() -> None:
+    assert accept(*DATE) == 0
+    stored = manifest()
+    lines = gzip.decompress(Path("baseline", stored["run"]).read_bytes()).decode().splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {"query_id": "q1", "retrieved": ["a", "x"]},
+        {"query_id": "q2", "retrieved": ["y"], "latency_ms": {"retrieve": 35}},
+    ]
+    assert {key: stored[key] for key in ("depth", "queries", "kept", "accepted", "source", "provenance")} == {
+        "depth": 100,
+        "queries": 2,
+        "kept": ["latency_ms"],
+        "accepted": "2026-01-31",
+        "source": "run.jsonl",
+        "provenance": {"system": "bm25"},
+    }
+    assert stored["gold"].keys() == {"path", "queries", "fingerprint"}
+    assert (stored["gold"]["path"], stored["gold"]["queries"]) == ("gold.jsonl", 2)
+    assert set(content_of("baseline")) == {"manifest.json", stored["run"]}
+
+
+def test_it_says_what_was_stored(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accept() == 0
+    assert capsys.readouterr().out == ("accepted run.jsonl as the baseline in baseline: 2 queries, ranks to 100\n")
+
+
+def test_from_then_on_gates_compare_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--run", "better.jsonl"]) == 0
+    assert capsys.readouterr().out.startswith("WARN  ")
+    assert accept("--run", "better.jsonl") == 0
+    capsys.readouterr()
+    assert main(["check", "--run", "better.jsonl"]) == 0
+    assert capsys.readouterr().out.startswith("PASS  ")
+    assert main(["check", "--run", "run.jsonl"]) == 1
+
+
+def test_flags_win_over_the_criteria(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accept("--run", "better.jsonl", "--to", "kept/here/") == 0
+    assert capsys.readouterr().out.startswith("accepted better.jsonl as the baseline in kept/here: 2 queries")
+    assert not Path("baseline").exists()
+
+
+def test_without_criteria_flags_are_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ship-criteria.yaml").unlink()
+    assert accept("--run", "run.jsonl", "--to", "baseline") == 0
+    assert capsys.readouterr().out == (
+        "accepted run.jsonl as the baseline in baseline: 2 queries, ranks to 100\n"
+        "no gold set was named, so the manifest does not say which one was current\n"
+    )
+    assert manifest()["gold"] is None
+
+
+def test_lists_are_cut_at_the_depth(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accept("--depth", "1") == 0
+    assert "ranks to 1 (1 list was longer and cut)" in capsys.readouterr().out
+    lines = gzip.decompress(Path("baseline", manifest()["run"]).read_bytes()).decode().splitlines()
+    assert [len(json.loads(line)["retrieved"]) for line in lines] == [1, 1]
+
+
+def test_the_same_run_gives_the_same_bytes() -> None:
+    assert accept("--to", "first", *DATE) == 0
+    assert accept("--to", "second", *DATE) == 0
+    assert content_of("first") == content_of("second")
+
+
+def test_accepting_again_replaces_the_run() -> None:
+    assert accept(*DATE) == 0
+    before = manifest()["run"]
+    assert accept("--run", "better.jsonl", *DATE) == 0
+    assert manifest()["run"] != before
+    assert set(content_of("baseline")) == {"manifest.json", manifest()["run"]}
+
+
+def test_accepting_the_same_run_again_keeps_it() -> None:
+    assert accept(*DATE) == 0
+    before = content_of("baseline")
+    assert accept(*DATE) == 0
+    assert content_of("baseline") == before
+
+
+def test_a_run_from_standard_input() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "rankgate", "baseline", "accept", "--run", "-"],
+        env={**os.environ, "PYTHONPATH": str(Path(rankgate.__file__).parents[1])},
+        input=RUN.encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert ended.stdout.startswith(b"accepted standard input as the baseline in baseline")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(["--run", "absent.jsonl"], "absent.jsonl: no such file", id="no such run"),
+        pytest.param(["--run", "broken.jsonl"], "broken.jsonl:2: ", id="a broken run"),
+        pytest.param(
+            ["--run", "others.jsonl"],
+            "others.jsonl: the run has none of the 2 queries of gold.jsonl",
+            id="a run of other queries",
+        ),
+        pytest.param(["--gold", "absent.yaml"], "absent.yaml: no such file", id="no such gold"),
+        pytest.param(["--depth", "0"], "--depth must be at least 1, not 0", id="depth"),
+        pytest.param(["--date", "yesterday"], "--date 'yesterday' is not a date; write it as 2026-01-31", id="date"),
+        pytest.param(
+            ["--to", "gold.jsonl"], "gold.jsonl: is a file; a baseline is accepted into a directory", id="file"
+        ),
+        pytest.param(["--to", "."], ".: is no baseline: it has no manifest.json", id="a directory of something else"),
+        pytest.param(
+            ["--gold", "-", "--run", "-"], "only one input can be read from standard input (-)", id="stdin twice"
+        ),
+        pytest.param(["--criteria", "absent.yaml"], "absent.yaml: no such file", id="no such criteria"),
+    ],
+)
+def test_what_cannot_be_accepted_leaves_the_old_baseline_whole(
+    capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    Path("broken.jsonl").write_text('{"query_id": "q1", "retrieved": ["a"]}\nnot json\n', encoding="utf-8")
+    Path("others.jsonl").write_text('{"query_id": "z", "retrieved": ["a"]}\n', encoding="utf-8")
+    assert accept(*DATE) == 0
+    before = content_of("baseline")
+    capsys.readouterr()
+    assert accept(*words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {message}")
+    assert content_of("baseline") == before
+
+
+def test_without_a_place_it_says_how_to_name_one(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ship-criteria.yaml").unlink()
+    assert accept("--run", "run.jsonl") == 2
+    message = "no place for the baseline; name a directory with --to, or as inputs.baseline in the criteria"
+    assert capsys.readouterr().err == f"error: {message}\n"
+
+
+def test_a_damaged_manifest_says_to_accept_again_and_that_works(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accept(*DATE) == 0
+    whole = content_of("baseline")
+    Path("baseline/manifest.json").write_text('{"schema', encoding="utf-8")
+    capsys.readouterr()
+    assert main(["check"]) == 2
+    assert "restore it from version control or accept a run again" in capsys.readouterr().out
+    assert accept(*DATE) == 0
+    assert content_of("baseline") == whole
+
+
+def test_a_manifest_of_a_newer_rankgate_is_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accept() == 0
+    Path("baseline/manifest.json").write_text('{"schema_version": 2}', encoding="utf-8")
+    capsys.readouterr()
+    assert accept() == 2
+    assert "baseline schema 2 is newer than this rankgate reads (1); upgrade rankgate" in capsys.readouterr().err
+
+
+def test_a_manifest_cannot_have_files_elsewhere_removed() -> None:
+    assert accept() == 0
+    Path("baseline/manifest.json").write_text(json.dumps({**manifest(), "run": "../gold.jsonl"}), encoding="utf-8")
+    accept("--run", "better.jsonl")
+    assert Path("gold.jsonl").exists()

@@ -1,0 +1,365 @@
+"""`rankgate check`: where inputs come from, what is printed and written, and what the exit code says."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+import rankgate
+from rankgate.cli import main
+
+PYTHONPATH = str(Path(rankgate.__file__).parents[1])
+
+GOLD = '{"id": "q1", "expected_output": ["a"]}\n{"id": "q2", "expected_output": ["b"]}\n'
+GATES = """\
+gates:
+  - {name: recall@2, threshold: 0.9}
+  - {name: mrr, threshold: 0.9, severity: warning}
+"""
+INPUTS = "inputs: {gold: gold.jsonl, run: pass.jsonl}\n"
+RUNS = {
+    "pass.jsonl": '{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n',
+    "warn.jsonl": '{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["x", "b"]}\n',
+    "fail.jsonl": '{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["x"]}\n',
+    "broken.jsonl": '{"query_id": "q1"}\n',
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    files = {"gold.jsonl": GOLD, "ship-criteria.yaml": GATES + INPUTS, **RUNS}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def written(path: str = "report.json") -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    return report
+
+
+def rankgate_process(*words: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "rankgate", *words],
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
+        input=stdin,
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("run", "options", "verdict", "code"),
+    [
+        pytest.param("pass.jsonl", [], "pass", 0, id="pass"),
+        pytest.param("warn.jsonl", [], "warn", 0, id="warn"),
+        pytest.param("fail.jsonl", [], "fail", 1, id="fail"),
+        pytest.param("broken.jsonl", [], "not_judged", 2, id="not judged"),
+        pytest.param("pass.jsonl", ["--fail-on", "warn"], "pass", 0, id="pass where a warning fails"),
+        pytest.param("warn.jsonl", ["--fail-on", "warn"], "warn", 1, id="warn where a warning fails"),
+        pytest.param("warn.jsonl", ["--fail-on", "fail"], "warn", 0, id="warn where only a failure fails"),
+        pytest.param("broken.jsonl", ["--fail-on", "warn"], "not_judged", 2, id="not judged where a warning fails"),
+    ],
+)
+def test_the_exit_code_is_the_verdict(project: Path, run: str, options: list[str], verdict: str, code: int) -> None:
+    assert main(["check", "--run", run, "-o", "report.json", *options]) == code
+    assert written()["verdict"] == verdict
+
+
+def test_inputs_named_by_flags_and_in_the_criteria_give_the_same_report(project: Path) -> None:
+    (project / "bare.yaml").write_text(GATES, encoding="utf-8")
+    flags = ["--criteria", "bare.yaml", "--gold", "gold.jsonl", "--run", "pass.jsonl"]
+    assert main(["check", "--date", "2026-01-31", "-o", "named.json"]) == 0
+    assert main(["check", "--date", "2026-01-31", "-o", "flags.json", *flags]) == 0
+    named, by_flags = written("named.json"), written("flags.json")
+    assert named["provenance"]["criteria"] == "ship-criteria.yaml"
+    for report in (named, by_flags):
+        del report["provenance"]["criteria"], report["provenance"]["command"]
+    assert named == by_flags
+
+
+def test_a_flag_wins_over_the_criteria(project: Path) -> None:
+    assert main(["check", "--run", "fail.jsonl"]) == 1
+
+
+@pytest.mark.parametrize("flag", ["--gold", "--run", "--baseline"])
+def test_an_empty_flag_is_not_taken_for_none(project: Path, flag: str) -> None:
+    """`--run "$RUN"` with a variable that is not set must not judge some other run."""
+    assert main(["check", flag, ""]) == 2
+
+
+def test_paths_in_the_criteria_are_relative_to_the_criteria_file(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "config").mkdir()
+    inputs = "inputs: {gold: ../gold.jsonl, run: {path: ../pass.jsonl, format: jsonl}, baseline: ../warn.jsonl}\n"
+    (project / "config" / "gates.yaml").write_text(GATES + inputs, encoding="utf-8")
+    (project / "elsewhere").mkdir()
+    monkeypatch.chdir(project / "elsewhere")
+    assert main(["check", "--criteria", "../config/gates.yaml", "-o", "report.json"]) == 0
+    provenance = written()["provenance"]
+    assert [provenance[name]["path"] for name in ("gold", "run", "baseline")] == [
+        "../gold.jsonl",
+        "../pass.jsonl",
+        "../warn.jsonl",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("present", "taken"),
+    [
+        pytest.param([".github/ship-criteria.yaml"], ".github/ship-criteria.yaml", id="last resort"),
+        pytest.param(["ship-criteria.yaml", ".github/ship-criteria.yaml"], "ship-criteria.yaml", id="root first"),
+        pytest.param(
+            ["config/ship-criteria.yaml", "ship-criteria.yaml"], "config/ship-criteria.yaml", id="config first"
+        ),
+    ],
+)
+def test_criteria_are_found_at_the_default_paths(project: Path, present: list[str], taken: str) -> None:
+    (project / "ship-criteria.yaml").unlink()
+    for path in present:
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).write_text(GATES, encoding="utf-8")
+    assert main(["check", "--gold", "gold.jsonl", "--run", "pass.jsonl", "-o", "report.json"]) == 0
+    assert written()["provenance"]["criteria"] == taken
+
+
+@pytest.mark.parametrize(
+    ("format_name", "beginning"),
+    [
+        pytest.param("terminal", "FAIL  Do not merge: recall@2 ", id="terminal"),
+        pytest.param("markdown", "**❌ FAIL. Do not merge: recall@2 ", id="markdown"),
+        pytest.param("json", '{\n  "schema_version": 1,\n  "verdict": "fail",\n', id="json"),
+        pytest.param("github", "::error file=ship-criteria.yaml,line=2,title=rankgate::recall@2 ", id="github"),
+    ],
+)
+def test_what_is_printed(project: Path, capsys: pytest.CaptureFixture[str], format_name: str, beginning: str) -> None:
+    assert main(["check", "--run", "fail.jsonl", "--format", format_name]) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith(beginning)
+    assert out.endswith("\n")
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "format_name"),
+    [
+        pytest.param("out/report.json", "json", id="report"),
+        pytest.param("out/comment.md", "markdown", id="comment"),
+        pytest.param("out/COMMENT.MD", "markdown", id="capitals"),
+    ],
+)
+def test_the_suffix_of_a_file_says_what_is_written(
+    project: Path, capsys: pytest.CaptureFixture[str], file: str, format_name: str
+) -> None:
+    assert main(["check", "--run", "warn.jsonl", "-o", file, "--format", format_name]) == 0
+    assert Path(file).read_text(encoding="utf-8") == capsys.readouterr().out
+
+
+def test_output_repeats(project: Path) -> None:
+    assert main(["check", "-o", "a.json", "-o", "b.md", "-o", "c.json"]) == 0
+    assert Path("a.json").read_bytes() == Path("c.json").read_bytes()
+    assert Path("b.md").read_text(encoding="utf-8").startswith("**✅ PASS. ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(["-o", "a.txt"], "a.txt: the suffix '.txt' names no output; use .json or .md", id="suffix"),
+        pytest.param(["-o", "a"], "a: the suffix '' names no output; use .json or .md", id="no suffix"),
+        pytest.param(["--date", "31.1.2026"], "--date '31.1.2026' is not a date; write it as 2026-01-31", id="date"),
+        pytest.param(["--date", "2026-02-30"], "--date '2026-02-30' is not a date; write it as 2026-01-31", id="day"),
+        pytest.param(
+            ["--gold", "-", "--run", "-"], "only one input can be read from standard input (-)", id="gold and run"
+        ),
+        pytest.param(
+            ["--run", "-", "--baseline", "-"], "only one input can be read from standard input (-)", id="two runs"
+        ),
+        pytest.param(
+            ["--criteria", "-", "--run", "-"], "only one input can be read from standard input (-)", id="criteria too"
+        ),
+    ],
+)
+def test_a_wrong_option_is_said_before_anything_is_written(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert main(["check", "-o", "report.json", *words]) == 2
+    assert capsys.readouterr() == ("", f"error: {message}\n")
+    assert not Path("report.json").exists()
+
+
+def test_a_file_that_cannot_be_written_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "-o", "gold.jsonl/report.json"]) == 2
+    assert capsys.readouterr().err.startswith("error: gold.jsonl/report.json: cannot be written: ")
+
+
+def test_the_date_is_recorded(project: Path) -> None:
+    assert main(["check", "--date", "2026-01-31", "-o", "report.json", "-o", "comment.md"]) == 0
+    assert written()["provenance"]["date"] == "2026-01-31"
+    assert "judged on `2026-01-31`" in Path("comment.md").read_text(encoding="utf-8")
+
+
+def test_without_a_date_today_is_recorded(project: Path) -> None:
+    assert main(["check", "-o", "report.json"]) == 0
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", written()["provenance"]["date"])
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "code"),
+    [
+        pytest.param(["--run", "-"], RUNS["pass.jsonl"], 0, id="run that passes"),
+        pytest.param(["--run", "-"], RUNS["fail.jsonl"], 1, id="run that fails"),
+        pytest.param(["--run", "-"], "", 2, id="nothing"),
+        pytest.param(["--gold", "-"], GOLD, 0, id="gold"),
+        pytest.param(["--baseline", "-"], RUNS["fail.jsonl"], 0, id="baseline"),
+        pytest.param(["--criteria", "-"], GATES + INPUTS, 0, id="criteria"),
+    ],
+)
+def test_one_input_can_come_from_standard_input(project: Path, words: list[str], stdin: str, code: int) -> None:
+    ended = rankgate_process("check", *words, "-o", "report.json", stdin=stdin.encode())
+    assert (ended.returncode, ended.stderr) == (code, b"")
+    assert "standard input" in Path("report.json").read_text(encoding="utf-8")
+
+
+def test_a_closed_standard_input_is_no_internal_error(project: Path) -> None:
+    command = [sys.executable, "-m", "rankgate", "check", "--run", "-"]
+    ended = subprocess.run(
+        ["bash", "-c", 'exec "$@" <&-', "bash", *command],
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert "standard input" in ended.stdout
+    assert "internal error" not in ended.stdout
+
+
+TREC = "q1 Q0 a 1 2.0 bm25\nq2 Q0 b 1 2.0 bm25\n"
+QRELS = "q1 0 a 1\nq2 0 b 1\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        pytest.param(["--run", "run.trec"], 0, id="run told from its content"),
+        pytest.param(["--run", "run.trec", "--run-format", "trec"], 0, id="run as it is"),
+        pytest.param(["--run", "run.trec", "--run-format", "jsonl"], 2, id="run as what it is not"),
+        pytest.param(["--run", "run.trec", "--run-format", "nope"], 2, id="run as nothing known"),
+        pytest.param(["--gold", "qrels.txt"], 0, id="gold told from its content"),
+        pytest.param(["--gold", "qrels.txt", "--gold-format", "qrels"], 0, id="gold as it is"),
+        pytest.param(["--gold", "qrels.txt", "--gold-format", "yaml"], 2, id="gold as what it is not"),
+    ],
+)
+def test_a_format_can_be_forced(project: Path, words: list[str], code: int) -> None:
+    (project / "run.trec").write_text(TREC, encoding="utf-8")
+    (project / "qrels.txt").write_text(QRELS, encoding="utf-8")
+    assert main(["check", *words]) == code
+
+
+def test_a_forced_format_that_is_none_names_the_nearest(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--run", "pass.jsonl", "--run-format", "json1"]) == 2
+    assert "unknown run format 'json1'; did you mean 'json'? (known: jsonl, json, trec)" in capsys.readouterr().out
+
+
+def test_without_any_inputs_it_says_which_lines_to_add(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "ship-criteria.yaml").write_text(GATES, encoding="utf-8")
+    assert main(["check", "-o", "report.json"]) == 2
+    out = capsys.readouterr().out
+    lines = [line.strip() for line in out.splitlines()]
+    assert lines.count("inputs:") == 1
+    assert [line for line in lines if re.fullmatch(r"(gold|run): \S+", line)] == ["gold: gold.yaml", "run: run.jsonl"]
+    assert written()["verdict"] == "not_judged"
+
+
+def test_the_lines_to_add_are_enough(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "ship-criteria.yaml").write_text(GATES + "inputs:\n  gold: gold.jsonl\n", encoding="utf-8")
+    assert main(["check"]) == 2
+    assert "no run named; give the run of your retriever" in capsys.readouterr().out
+    assert main(["check", "--run", "pass.jsonl"]) == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["--run", "broken.jsonl"], id="a broken run"),
+        pytest.param(["--run", "absent.jsonl"], id="no such run"),
+        pytest.param(["--gold", "absent.yaml"], id="no such gold"),
+        pytest.param(["--criteria", "absent.yaml"], id="no such criteria"),
+        pytest.param(["--criteria", "gold.jsonl"], id="something else for criteria"),
+        pytest.param(["--baseline", "absent"], id="no such baseline"),
+        pytest.param(["--baseline", "broken.jsonl"], id="a broken baseline"),
+    ],
+)
+def test_what_could_not_be_judged_is_a_report_and_a_comment_too(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main(["check", "-o", "report.json", "-o", "comment.md", *words]) == 2
+    report, comment = written(), Path("comment.md").read_text(encoding="utf-8")
+    assert report["verdict"] == "not_judged"
+    assert len(report["problems"]) >= 1
+    assert comment.startswith("**❔ NOT JUDGED. Retrieval could not be judged: ")
+    out, err = capsys.readouterr()
+    assert out.startswith("NOT JUDGED  ")
+    assert err == ""
+
+
+def test_without_criteria_an_old_comment_does_not_stay_green(project: Path) -> None:
+    assert main(["check", "-o", "report.json", "-o", "comment.md"]) == 0
+    (project / "ship-criteria.yaml").unlink()
+    assert main(["check", "-o", "report.json", "-o", "comment.md"]) == 2
+    assert written()["verdict"] == "not_judged"
+    assert "no ship criteria found" in Path("comment.md").read_text(encoding="utf-8")
+
+
+def test_an_internal_error_is_a_report_that_does_not_pass(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> NoReturn:
+        raise ZeroDivisionError("over zero")
+
+    monkeypatch.setattr("rankgate.check.decide", broken)
+    assert main(["check", "-o", "report.json", "-o", "comment.md"]) == 2
+    report = written()
+    assert report["verdict"] == "not_judged"
+    assert report["problems"][0]["message"].startswith(
+        "internal error: ZeroDivisionError: over zero in rankgate.check:"
+    )
+    assert "internal error" in Path("comment.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("run", sorted(RUNS))
+def test_the_same_inputs_give_the_same_bytes(project: Path, run: str) -> None:
+    words = ["check", "--run", run, "--baseline", "warn.jsonl", "--date", "2026-01-31"]
+    codes = {main([*words, "-o", f"{name}.json", "-o", f"{name}.md"]) for name in ("first", "second")}
+    assert len(codes) == 1
+    assert Path("first.json").read_bytes() == Path("second.json").read_bytes()
+    assert Path("first.md").read_bytes() == Path("second.md").read_bytes()
+
+
+def test_the_command_in_the_report_gives_the_report_again(project: Path) -> None:
+    date = ["--date", "2026-01-31"]
+    assert main(["check", "--run", "fail.jsonl", "--baseline", "pass.jsonl", *date, "-o", "first.json"]) == 1
+    command = written("first.json")["provenance"]["command"]
+    assert command[:2] == ["rankgate", "check"]
+    assert main([*command[1:], *date, "-o", "second.json"]) == 1
+    assert written("first.json") == written("second.json")
+
+
+def test_a_report_holds_what_design_promises(project: Path) -> None:
+    assert main(["check", "--baseline", "warn.jsonl", "-o", "report.json"]) == 0
+    report = written()
+    assert set(report) >= {
+        *("schema_version", "verdict", "problems", "summary", "gates", "metrics", "baseline_metrics", "queries"),
+        *("segments", "misses", "provenance"),
+    }
+    assert set(report["gates"][0]) >= {
+        *("name", "metric", "segment", "severity", "value", "ci", "threshold", "baseline", "delta", "delta_ci"),
+        *("regression_max", "evidence_state", "verdict", "reasons", "n", "n_pairs"),
+    }
+    assert set(report["metrics"]["recall@2"]) >= {"value", "ci", "n", "undefined"}
+    assert set(report["queries"]) >= {"total", "scored", "missing"}

@@ -1,0 +1,156 @@
+"""`rankgate compare`: two runs on the same questions, A before and B after."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankgate.cli import main
+
+GOLD = "".join(f'{{"id": "q{number}", "expected_output": ["a"]}}\n' for number in (1, 2, 3, 4))
+
+
+def run_of(**found_at: int) -> str:
+    """A run whose queries hold the right document at the given rank."""
+    return "".join(
+        json.dumps({"query_id": query, "retrieved": [*(f"x{n}" for n in range(rank - 1)), "a"]}) + "\n"
+        for query, rank in found_at.items()
+    )
+
+
+BEFORE = run_of(q1=1, q2=1, q3=2, q4=1)
+AFTER = run_of(q1=1, q2=2, q3=1, q4=2)
+GOLD_FLAG = ["--gold", "gold.jsonl"]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in (("gold.jsonl", GOLD), ("before.jsonl", BEFORE), ("after.jsonl", AFTER)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def compared(capsys: pytest.CaptureFixture[str], a: str, b: str, *words: str) -> dict[str, Any]:
+    assert main(["compare", a, b, *GOLD_FLAG, *words, "--format", "json"]) == 0
+    value: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return value
+
+
+def test_the_shape_of_the_json(capsys: pytest.CaptureFixture[str]) -> None:
+    value = compared(capsys, "before.jsonl", "after.jsonl", "--metrics", "recall@1,recall@5,latency")
+    low, high = value["metrics"]["recall@1"].pop("ci")
+    assert -1 <= low < -0.25 < high <= 1
+    assert value["metrics"] == {
+        "recall@1": {"a": 0.75, "b": 0.5, "delta": -0.25, "n_pairs": 4, "better": 1, "worse": 2},
+        "recall@5": {"a": 1.0, "b": 1.0, "delta": 0.0, "ci": [0.0, 0.0], "n_pairs": 4, "better": 0, "worse": 0},
+        "latency": None,
+    }
+
+
+def test_the_table_reads_from_a_to_b(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "before.jsonl", "after.jsonl", *GOLD_FLAG, "--metrics", "recall@1,latency"]) == 0
+    heading, recall, latency = capsys.readouterr().out.splitlines()[:3]
+    assert heading.split() == ["metric", "A", "B", "change", "95%", "interval", "better", "worse", "same"]
+    assert recall.split()[:5] == ["recall@1", "75.0%", "50.0%", "−25.0", "pp"]
+    assert recall.split()[-3:] == ["1", "2", "1"]
+    assert latency.split() == ["latency", *["–"] * 7]
+
+
+def test_the_other_way_round_has_the_opposite_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    there = compared(capsys, "before.jsonl", "after.jsonl", "--metrics", "mrr")["metrics"]["mrr"]
+    back = compared(capsys, "after.jsonl", "before.jsonl", "--metrics", "mrr")["metrics"]["mrr"]
+    assert back["delta"] == -there["delta"]
+    assert (back["better"], back["worse"]) == (there["worse"], there["better"])
+    assert back["ci"] == pytest.approx([-bound for bound in reversed(there["ci"])])
+
+
+def test_a_run_compared_with_itself_has_not_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    for entry in compared(capsys, "before.jsonl", "before.jsonl", "--metrics", "recall@1,mrr,map")["metrics"].values():
+        assert (entry["delta"], entry["ci"], entry["better"], entry["worse"]) == (0.0, [0.0, 0.0], 0, 0)
+
+
+def test_lower_is_better_for_latency(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = '{"query_id": "q1", "topk": [{"chunk_id": "a"}], "latency_ms": {"retrieve": %d}}\n'
+    (project / "slow.jsonl").write_text(line % 50, encoding="utf-8")
+    (project / "fast.jsonl").write_text(line % 30, encoding="utf-8")
+    found = compared(capsys, "slow.jsonl", "fast.jsonl", "--metrics", "latency")["metrics"]["latency"]
+    assert (found["a"], found["b"], found["delta"], found["better"], found["worse"]) == (50.0, 30.0, -20.0, 1, 0)
+
+
+def test_either_side_may_be_a_baseline_directory(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["baseline", "accept", "--run", "before.jsonl", "--to", "baseline"]) == 0
+    capsys.readouterr()
+    from_files = compared(capsys, "before.jsonl", "after.jsonl")
+    assert compared(capsys, "baseline", "after.jsonl") == from_files
+    assert compared(capsys, "baseline/", "after.jsonl") == from_files
+
+
+def test_both_lists_end_where_the_baseline_was_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["baseline", "accept", "--run", "before.jsonl", "--to", "baseline", "--depth", "1"]) == 0
+    capsys.readouterr()
+    found = compared(capsys, "baseline", "after.jsonl", "--metrics", "mrr")["metrics"]["mrr"]
+    assert (found["a"], found["b"]) == (0.75, 0.5)
+
+
+def test_a_cut_off_below_the_depth_of_the_baseline_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["baseline", "accept", "--run", "before.jsonl", "--to", "baseline", "--depth", "3"]) == 0
+    capsys.readouterr()
+    assert main(["compare", "baseline", "after.jsonl", *GOLD_FLAG, "--metrics", "recall@5"]) == 2
+    assert "read ranks down to 5, this baseline was stored to 3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        pytest.param("before.jsonl", "short.jsonl", id="from the run after"),
+        pytest.param("short.jsonl", "after.jsonl", id="from the run before"),
+    ],
+)
+def test_queries_that_are_absent_from_a_run_are_told(
+    project: Path, capsys: pytest.CaptureFixture[str], a: str, b: str
+) -> None:
+    """Leaving out the hard questions must not look like an improvement."""
+    (project / "short.jsonl").write_text(run_of(q1=1, q2=1), encoding="utf-8")
+    assert main(["compare", a, b, *GOLD_FLAG, "--metrics", "recall@1"]) == 0
+    assert "2 queries are absent from short.jsonl" in capsys.readouterr().out
+
+
+def test_the_gold_set_can_come_from_the_criteria(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    criteria = "gates: [{name: mrr, threshold: 0.5}]\ninputs: {gold: gold.jsonl}\n"
+    (project / "ship-criteria.yaml").write_text(criteria, encoding="utf-8")
+    assert main(["compare", "before.jsonl", "after.jsonl"]) == 0
+    assert capsys.readouterr().out.startswith("  metric")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(
+            ["before.jsonl", "after.jsonl"], "no gold named; give the gold set with --gold FILE", id="no gold"
+        ),
+        pytest.param(["before.jsonl", "absent.jsonl", *GOLD_FLAG], "absent.jsonl: no such file", id="absent"),
+        pytest.param(["absent", "after.jsonl", *GOLD_FLAG], "absent: no baseline here", id="absent directory"),
+        pytest.param(["-", "-", *GOLD_FLAG], "only one input can be read from standard input (-)", id="stdin twice"),
+        pytest.param(["-", "after.jsonl", "--gold", "-"], "only one input can be read from standard", id="stdin, gold"),
+        pytest.param(
+            ["before.jsonl", "after.jsonl", *GOLD_FLAG, "--metrics", "recal"],
+            "--metrics: unknown metric 'recal'; did you mean 'recall'?",
+            id="metric",
+        ),
+        pytest.param(
+            ["before.jsonl", "others.jsonl", *GOLD_FLAG],
+            "others.jsonl: the run has none of the 4 gold queries",
+            id="other queries",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_an_error(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    (project / "others.jsonl").write_text(run_of(z=1), encoding="utf-8")
+    assert main(["compare", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {message}")

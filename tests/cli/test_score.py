@@ -1,0 +1,191 @@
+"""`rankgate score`: metrics of one run, without a gate."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankgate.cli import main
+
+# q1 finds its document first, q2 one of two at rank 2, q3 has none to find; q4 is absent from the run.
+GOLD = """\
+samples:
+  - {id: q1, expected_output: [a]}
+  - {id: q2, expected_output: {b: 2, c: 1}, metadata: {k: 1}}
+  - {id: q3, expected_output: [], metadata: {no_answer: true}}
+  - {id: q4, expected_output: [d]}
+"""
+RUN = """\
+{"query_id": "q1", "retrieved": ["a", "x", "x"]}
+{"query_id": "q2", "retrieved": ["x", "b"]}
+{"query_id": "q3", "retrieved": ["x"]}
+{"query_id": "stranger", "retrieved": ["x"]}
+"""
+INPUTS = ["--gold", "gold.yaml", "--run", "run.jsonl"]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "gold.yaml").write_text(GOLD, encoding="utf-8")
+    (tmp_path / "run.jsonl").write_text(RUN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def scored(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert main(["score", *words, "--format", "json"]) == 0
+    value: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return value
+
+
+def test_the_shape_of_the_json(capsys: pytest.CaptureFixture[str]) -> None:
+    value = scored(capsys, *INPUTS, "--metrics", "recall@5,latency")
+    low, high = value["metrics"]["recall@5"].pop("ci")
+    assert 0 <= low < 0.5 < high <= 1
+    assert value == {
+        "metrics": {
+            "recall@5": {"value": 0.5, "n": 3, "undefined": 1},
+            "latency": {"value": None, "ci": None, "n": 0, "undefined": 4},
+        },
+        "queries": {"total": 4, "missing": 1, "unjudged": 1, "duplicates": 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("metrics", "values"),
+    [
+        pytest.param("recall@1,2", {"recall@1": 1 / 3, "recall@2": 0.5}, id="a list of cut-offs"),
+        pytest.param("retrieval_recall_at_2", {"recall@2": 0.5}, id="as the criteria write it"),
+        pytest.param("R@2, recall@2", {"recall@2": 0.5}, id="one metric twice"),
+        pytest.param("recall", {"recall@k": 1 / 3}, id="the sample's own k, else 5"),
+        pytest.param("hit@2,mrr", {"hit@2": 2 / 3, "mrr": 0.5}, id="several"),
+        pytest.param("recall(rel=2)@5", {"recall(rel=2)@5": 1.0}, id="a parameter"),
+    ],
+)
+def test_metrics(capsys: pytest.CaptureFixture[str], metrics: str, values: dict[str, float]) -> None:
+    found = scored(capsys, *INPUTS, "--metrics", metrics)["metrics"]
+    assert {name: entry["value"] for name, entry in found.items()} == pytest.approx(values)
+
+
+def test_without_metrics_the_usual_ones_are_computed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(scored(capsys, *INPUTS)["metrics"]) == [
+        *("hit@5", "recall@5", "recall@10", "precision@5", "mrr", "map", "ndcg@10"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        pytest.param("recal@5", "unknown metric 'recal@5'; did you mean 'recall@5'?", id="near"),
+        pytest.param("recall@5,xyzzy", "unknown metric 'xyzzy'; `rankgate metrics` lists them", id="one of two"),
+        pytest.param("recall@0", "'recall@0': the cut-off k must be at least 1", id="cut-off"),
+        pytest.param("latency@5", "'latency@5': latency takes no cut-off", id="no cut-off"),
+        pytest.param(
+            "ndcg(gain=cubic)@5",
+            "'ndcg(gain=cubic)@5': parameter gain: Invalid enum value 'cubic'",
+            id="parameter",
+        ),
+        pytest.param("", "'' is not a metric name; write it like recall@5 or ndcg(gain=exponential)@10", id="nothing"),
+    ],
+)
+def test_a_metric_that_is_none_is_named(capsys: pytest.CaptureFixture[str], metrics: str, message: str) -> None:
+    assert main(["score", *INPUTS, "--metrics", metrics]) == 2
+    assert capsys.readouterr() == ("", f"error: --metrics: {message}\n")
+
+
+def test_per_query_is_a_line_a_gold_query_with_null_where_undefined() -> None:
+    assert main(["score", *INPUTS, "--metrics", "recall@5,mrr,latency", "--per-query", "out/scores.jsonl"]) == 0
+    lines = Path("out/scores.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {"query_id": "q1", "scores": {"recall@5": 1.0, "mrr": 1.0, "latency": None}},
+        {"query_id": "q2", "scores": {"recall@5": 0.5, "mrr": 0.5, "latency": None}},
+        {"query_id": "q3", "scores": {"recall@5": None, "mrr": None, "latency": None}},
+        {"query_id": "q4", "scores": {"recall@5": 0.0, "mrr": 0.0, "latency": None}},
+    ]
+
+
+def test_the_table_says_on_what_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", *INPUTS, "--metrics", "mrr,latency"]) == 0
+    heading, mrr, latency, blank, notes = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["metric", "value", "95%", "interval", "queries"]
+    assert mrr.split()[:2] == ["mrr", "0.500"]
+    assert mrr.split()[-1] == "3"
+    assert latency.split() == ["latency", "–", "–", "0"]
+    assert blank == ""
+    assert notes == (
+        "4 queries in the gold set; 1 absent from the run, scored as worst; "
+        "1 of the run without judgment, ignored; 1 repeated id removed."
+    )
+
+
+def test_latencies_are_read_where_a_metric_wants_them(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = '{"query_id": "q1", "topk": [{"rank": 1, "chunk_id": "a"}], "latency_ms": {"retrieve": 30, "rerank": 12}}\n'
+    (project / "timed.jsonl").write_text(line, encoding="utf-8")
+    metrics = "latency,latency(stage=rerank),latency(quantile=0.5)"
+    found = scored(capsys, "--gold", "gold.yaml", "--run", "timed.jsonl", "--metrics", metrics)["metrics"]
+    assert {name: entry["value"] for name, entry in found.items()} == {
+        "latency": 42.0,
+        "latency(stage=rerank)": 12.0,
+        "latency(quantile=0.5)": 42.0,
+    }
+
+
+GATES = "gates:\n  - {name: mrr, threshold: 0.5}\n"
+CRITERIA_INPUTS = "inputs: {gold: gold.yaml, run: run.jsonl}\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param([], id="both from the criteria"),
+        pytest.param(["--gold", "gold.yaml"], id="the run from the criteria"),
+        pytest.param(["--run", "run.jsonl"], id="the gold from the criteria"),
+        pytest.param(["--criteria", "ship-criteria.yaml"], id="the criteria named"),
+    ],
+)
+def test_inputs_of_the_criteria_serve_where_a_flag_is_missing(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    (project / "ship-criteria.yaml").write_text(GATES + CRITERIA_INPUTS, encoding="utf-8")
+    assert scored(capsys, *words)["queries"]["total"] == 4
+
+
+def test_criteria_that_are_named_must_be_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", *INPUTS, "--criteria", "absent.yaml"]) == 2
+    assert capsys.readouterr() == ("", "error: absent.yaml: no such file\n")
+
+
+def test_the_k_of_the_criteria_counts_as_it_does_in_check(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold, run = '{"id": "q1", "expected_output": ["a"]}\n', '{"query_id": "q1", "retrieved": ["x", "a"]}\n'
+    (project / "gold.jsonl").write_text(gold, encoding="utf-8")
+    (project / "second.jsonl").write_text(run, encoding="utf-8")
+    inputs = "default_k: 1\ninputs: {gold: gold.jsonl, run: second.jsonl}\n"
+    (project / "ship-criteria.yaml").write_text("gates: [{name: recall, threshold: 0.5}]\n" + inputs, encoding="utf-8")
+    assert main(["check"]) == 1
+    capsys.readouterr()
+    assert scored(capsys, "--metrics", "recall")["metrics"]["recall@k"]["value"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param([], "no gold named; give the gold set with --gold FILE", id="no gold"),
+        pytest.param(["--gold", "gold.yaml"], "no run named; give the run of your retriever", id="no run"),
+        pytest.param(["--gold", "absent.yaml", "--run", "run.jsonl"], "absent.yaml: no such file", id="absent"),
+        pytest.param(["--gold", "-", "--run", "-"], "only one input can be read from standard input (-)", id="stdin"),
+        pytest.param(
+            ["--gold", "gold.yaml", "--run", "others.jsonl"],
+            "others.jsonl: the run has none of the 4 gold queries: gold.yaml has 'q1', 'q2', 'q3', the run has 'z'",
+            id="other queries",
+        ),
+    ],
+)
+def test_what_cannot_be_scored_is_an_error(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    (project / "others.jsonl").write_text('{"query_id": "z", "retrieved": ["a"]}\n', encoding="utf-8")
+    assert main(["score", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {message}")

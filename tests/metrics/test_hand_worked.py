@@ -1,0 +1,338 @@
+"""Metrics on cases small enough to work out by hand: the worked case and the traps of other tools."""
+
+from collections.abc import Mapping, Sequence
+from math import log2
+
+import pytest
+
+from rankgate.matching import match
+from rankgate.metrics.names import parse_metric
+from rankgate.model import Gold, Ranking, Sample
+from rankgate.readers.base import once
+from rankgate.scoring import estimate, score
+
+Gains = Mapping[str, float]
+
+RANKING_METRICS = (
+    *("hit@5", "recall@5", "recall_all@5", "precision@5", "precision@all", "mrr", "mrr@5", "map", "ap@5"),
+    *("dcg", "dcg@5", "ndcg", "ndcg@5"),
+)
+
+
+def binary(ids: str) -> Gains:
+    """Ids separated by spaces, each with gain 1."""
+    return dict.fromkeys(ids.split(), 1.0)
+
+
+def per_query(metric: str, gold: Gains, ranked: str, k: int | None = None) -> float | None:
+    sample = Sample(query_id="q", gains=gold, k=k)
+    return parse_metric(metric).per_query(match(sample, Ranking("q", *once(ranked.split()))))
+
+
+# Ranks of the relevant ones: 2 and 4.
+WORKED_GOLD = binary("doc-3 doc-9")
+WORKED_LIST = "doc-7 doc-3 doc-1 doc-9 doc-2"
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        pytest.param("hit@5", 1, id="hit@5"),
+        pytest.param("hit@1", 0, id="hit@1: the first is not relevant"),
+        pytest.param("recall@5", 1, id="recall@5"),
+        pytest.param("recall@3", 1 / 2, id="recall@3: one of two"),
+        pytest.param("recall@1", 0, id="recall@1: none"),
+        pytest.param("recall_all@5", 1, id="recall_all@5: both"),
+        pytest.param("recall_all@3", 0, id="recall_all@3: one is not all"),
+        pytest.param("precision@5", 2 / 5, id="precision@5"),
+        pytest.param("precision@3", 1 / 3, id="precision@3"),
+        pytest.param("mrr", 1 / 2, id="mrr"),
+        pytest.param("mrr@2", 1 / 2, id="mrr@2: just within"),
+        pytest.param("mrr@1", 0, id="mrr@1: beyond"),
+        pytest.param("map", (1 / 2 + 2 / 4) / 2, id="map"),
+        pytest.param("ap@3", (1 / 2) / 2, id="ap@3: the one not found counts 0"),
+        pytest.param("ap@1", 0, id="ap@1"),
+        pytest.param("dcg", 1 / log2(3) + 1 / log2(5), id="dcg"),
+        pytest.param("dcg@3", 1 / log2(3), id="dcg@3"),
+        pytest.param("dcg@1", 0, id="dcg@1"),
+        pytest.param("ndcg@5", (1 / log2(3) + 1 / log2(5)) / (1 + 1 / log2(3)), id="ndcg@5"),
+        pytest.param("ndcg@2", (1 / log2(3)) / (1 + 1 / log2(3)), id="ndcg@2"),
+        pytest.param("ndcg@1", 0, id="ndcg@1"),
+    ],
+)
+def test_worked_case(metric: str, expected: float) -> None:
+    assert per_query(metric, WORKED_GOLD, WORKED_LIST) == pytest.approx(expected, abs=1e-12)
+
+
+def test_worked_case_in_four_decimals() -> None:
+    names = ("hit@5", "recall@5", "mrr", "ndcg@5")
+    values = [per_query(metric, WORKED_GOLD, WORKED_LIST) for metric in names]
+    assert values == pytest.approx([1, 1, 0.5, 0.6509], abs=5e-5)
+
+
+# The better document stands second.
+GRADED_GOLD = {"good": 1.0, "perfect": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected", "four_decimals"),
+    [
+        pytest.param("dcg", 1 + 3 / log2(3), 2.8928, id="dcg"),
+        pytest.param("dcg(gain=exponential)", 1 + 7 / log2(3), 5.4165, id="dcg, exponential: 2^3 - 1 = 7"),
+        pytest.param("dcg(gain=binary)", 1 + 1 / log2(3), 1.6309, id="dcg, binary"),
+        pytest.param("ndcg", (1 + 3 / log2(3)) / (3 + 1 / log2(3)), 0.7967, id="ndcg, linear"),
+        pytest.param("ndcg(gain=linear)", (1 + 3 / log2(3)) / (3 + 1 / log2(3)), 0.7967, id="ndcg, linear by name"),
+        pytest.param("ndcg(gain=exponential)", (1 + 7 / log2(3)) / (7 + 1 / log2(3)), 0.7098, id="ndcg, exponential"),
+        pytest.param("ndcg(gain=binary)", 1, 1, id="ndcg, binary: the grades are alike"),
+        pytest.param("NDCG_any@5", 1, 1, id="NDCG_any is binary"),
+        pytest.param("ndcg@1", 1 / 3, 0.3333, id="ndcg@1, linear"),
+        pytest.param("ndcg(gain=exponential)@1", 1 / 7, 0.1429, id="ndcg@1, exponential"),
+    ],
+)
+def test_grades_one_and_three_at_ranks_one_and_two(metric: str, expected: float, four_decimals: float) -> None:
+    value = per_query(metric, GRADED_GOLD, "good perfect")
+    assert value == pytest.approx(expected, abs=1e-12)
+    assert value == pytest.approx(four_decimals, abs=5e-5)
+
+
+EIGHT = binary("a b c d e f g h")
+FIVE = binary("a b c d e")
+
+
+@pytest.mark.parametrize(
+    ("metric", "gold", "ranked", "expected"),
+    [
+        # More relevant documents than places.
+        pytest.param("recall@5", EIGHT, "a b c d e f g h", 0.625, id="eight relevant, k = 5: recall tops out at 5/8"),
+        pytest.param("precision@5", EIGHT, "a b c d e f g h", 1, id="eight relevant, k = 5: precision is 1"),
+        pytest.param("ndcg@5", EIGHT, "a b c d e f g h", 1, id="eight relevant, k = 5: the ideal list is cut at 5 too"),
+        pytest.param("ap@5", EIGHT, "a b c d e f g h", 5 / 8, id="eight relevant, k = 5: ap still divides by 8"),
+        pytest.param("recall_all@5", EIGHT, "a b c d e f g h", 0, id="eight relevant, k = 5: not all of them"),
+        pytest.param("recall@8", EIGHT, "a b c d e f g h", 1, id="eight relevant, k = 8"),
+        # Fewer results than k.
+        pytest.param("precision@5", binary("a"), "a x", 1 / 5, id="short list: precision divides by k"),
+        pytest.param("precision@all", binary("a"), "a x", 1 / 2, id="precision@all divides by the list's length"),
+        pytest.param("recall@5", binary("a"), "a x", 1, id="short list: recall"),
+        pytest.param("ndcg@5", binary("a b"), "a", 1 / (1 + 1 / log2(3)), id="short list: the ideal is not shortened"),
+        # Nothing retrieved is not the same as nothing to retrieve.
+        *(pytest.param(metric, binary("a"), "", 0, id=f"empty list: {metric} is 0") for metric in RANKING_METRICS),
+        # A document listed twice.
+        pytest.param("recall@3", binary("a b"), "a a b", 1, id="duplicates: recall does not exceed 1"),
+        pytest.param("recall@2", binary("a b"), "a a b", 1, id="duplicates: later items move up"),
+        pytest.param("precision@2", binary("a"), "a a", 1 / 2, id="duplicates: the repeat is not a second hit"),
+        pytest.param("mrr", binary("a"), "x x a", 1 / 2, id="duplicates: ranks are counted without them"),
+        pytest.param("map", binary("a b"), "a a b b", 1, id="duplicates: map does not exceed 1"),
+        pytest.param("ndcg@5", binary("a"), "a a a", 1, id="duplicates: ndcg does not exceed 1"),
+        # The ideal comes from the gold, not from what was found.
+        pytest.param(
+            "ndcg",
+            FIVE,
+            "a",
+            1 / (1 + 1 / log2(3) + 1 / log2(4) + 1 / log2(5) + 1 / log2(6)),
+            id="one of five found, at the top: ndcg is not 1",
+        ),
+        pytest.param("ndcg@10", {"a": 1, "b": 3}, "a", 1 / (3 + 1 / log2(3)), id="the best document was not found"),
+        # Gains below and at zero are judged and not relevant.
+        pytest.param("mrr", {"bad": -1, "good": 2}, "bad good", 1 / 2, id="negative gain: not relevant"),
+        pytest.param("recall@5", {"bad": -1, "good": 2}, "bad good", 1, id="negative gain: not to be found"),
+        pytest.param("recall@1", {"bad": -1, "good": 2}, "bad good", 0, id="negative gain: not a hit"),
+        pytest.param("dcg", {"bad": -1, "good": 2}, "bad good", 2 / log2(3), id="negative gain: dcg is not lowered"),
+        pytest.param("ndcg", {"bad": -1, "good": 2}, "bad good", 1 / log2(3), id="negative gain: ideal without it"),
+        pytest.param("precision@2", {"known": 0, "good": 2}, "known good", 1 / 2, id="gain 0: judged, not relevant"),
+        pytest.param("hit@1", {"known": 0, "good": 2}, "known good", 0, id="gain 0: not a hit"),
+        pytest.param("recall@1", {"good": 0.5}, "good", 1, id="a gain between 0 and 1 is relevant"),
+        # Average precision by hand.
+        pytest.param("map", binary("a b c"), "a x b y c", (1 / 1 + 2 / 3 + 3 / 5) / 3, id="map: hits at 1, 3, 5"),
+        pytest.param("ap@3", binary("a b c"), "a x b y c", (1 / 1 + 2 / 3) / 3, id="ap@3: hits at 1, 3"),
+        pytest.param("map", binary("a b c"), "x y", 0, id="map: nothing found"),
+        pytest.param("map", {"a": 3, "b": 1}, "b a", 1, id="map: grades do not matter"),
+    ],
+)
+def test_trap(metric: str, gold: Gains, ranked: str, expected: float) -> None:
+    assert per_query(metric, gold, ranked) == pytest.approx(expected, abs=1e-12)
+
+
+THREE_GRADES = {"fair": 1.0, "good": 2.0, "perfect": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        pytest.param("recall@2", 2 / 3, id="every positive gain without rel"),
+        pytest.param("recall(rel=1)@2", 2 / 3, id="rel=1"),
+        pytest.param("recall(rel=2)@2", 1 / 2, id="rel=2: good of good and perfect"),
+        pytest.param("recall(rel=3)@2", 0, id="rel=3: perfect stands third"),
+        pytest.param("recall(rel=1.5)@2", 1 / 2, id="a level between two grades"),
+        pytest.param("recall_all(rel=3)@3", 1, id="recall_all"),
+        pytest.param("recall_all(rel=2)@2", 0, id="recall_all, one missing"),
+        pytest.param("hit(rel=2)@1", 0, id="hit: the first is only fair"),
+        pytest.param("hit(rel=2)@2", 1, id="hit"),
+        pytest.param("precision(rel=2)@3", 2 / 3, id="precision"),
+        pytest.param("mrr(rel=2)", 1 / 2, id="mrr"),
+        pytest.param("mrr(rel=3)@2", 0, id="mrr with a cut-off"),
+        pytest.param("map(rel=2)", (1 / 2 + 2 / 3) / 2, id="map"),
+        pytest.param("ap(rel=2)@2", (1 / 2) / 2, id="ap with a cut-off"),
+        pytest.param("recall(rel=4)@3", None, id="no document is that relevant: undefined"),
+    ],
+)
+def test_relevance_level(metric: str, expected: float | None) -> None:
+    assert per_query(metric, THREE_GRADES, "fair good perfect") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "gold",
+    [
+        pytest.param({}, id="no judgment"),
+        pytest.param({"a": 0.0}, id="only gain 0"),
+        pytest.param({"a": -1.0, "b": 0.0}, id="only gains below and at 0"),
+    ],
+)
+@pytest.mark.parametrize("metric", RANKING_METRICS)
+def test_undefined_where_nothing_is_relevant(metric: str, gold: Gains) -> None:
+    assert per_query(metric, gold, "a b") is None
+    assert per_query(metric, gold, "") is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "k", "expected"),
+    [
+        pytest.param("recall@k", 2, 1 / 4, id="@k is the sample's"),
+        pytest.param("recall", 2, 1 / 4, id="no number is @k"),
+        pytest.param("recall", None, 2 / 4, id="without metadata.k the default of 5"),
+        pytest.param("recall@7", 2, 3 / 4, id="an explicit number beats metadata.k"),
+        pytest.param("precision", 2, 1 / 2, id="precision divides by the sample's k"),
+        pytest.param("precision@k", None, 2 / 5, id="precision divides by the default k"),
+        pytest.param("hit", 1, 0, id="hit"),
+        pytest.param("recall_all", 8, 1, id="recall_all"),
+        pytest.param("mrr", 1, 1 / 2, id="mrr without a number is the whole list, whatever metadata.k"),
+        pytest.param("mrr@k", 1, 0, id="mrr@k is the sample's"),
+        pytest.param("map", 2, (1 / 2 + 2 / 4 + 3 / 6 + 4 / 8) / 4, id="map without a number is the whole list"),
+        pytest.param("ap@k", 2, (1 / 2) / 4, id="ap@k is the sample's"),
+        pytest.param("dcg@k", 2, 1 / log2(3), id="dcg@k"),
+        pytest.param("ndcg@k", 2, (1 / log2(3)) / (1 + 1 / log2(3)), id="ndcg@k cuts the ideal list too"),
+        pytest.param("recall@all", 2, 1, id="@all is the whole list"),
+        pytest.param("precision@all", 2, 4 / 8, id="precision@all"),
+        pytest.param("hit@all", 1, 1, id="hit@all"),
+        pytest.param("recall@1000000", 2, 1, id="a cut-off beyond the list"),
+    ],
+)
+def test_cut_off(metric: str, k: int | None, expected: float) -> None:
+    every_second = per_query(metric, binary("b d f h"), "a b c d e f g h", k)
+    assert every_second == pytest.approx(expected, abs=1e-12)
+
+
+def test_default_k_can_be_set() -> None:
+    sample = Sample(query_id="q", gains=binary("a b"))
+    query = match(sample, Ranking("q", ["a", "b"]), default_k=1)
+    assert parse_metric("recall").per_query(query) == 1 / 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        pytest.param("recall@all", 1 / 2, id="the whole list ends at the depth"),
+        pytest.param("precision@all", 1 / 2, id="and is no longer than the depth"),
+        pytest.param("mrr", 1 / 2, id="a hit above stays"),
+        pytest.param("recall@1", 0, id="a smaller cut-off still cuts"),
+    ],
+)
+def test_lists_are_cut_at_the_depth_of_the_baseline(metric: str, expected: float) -> None:
+    query = match(Sample(query_id="q", gains=binary("b d")), Ranking("q", ["a", "b", "c", "d"]), depth=2)
+    assert parse_metric(metric).per_query(query) == expected
+
+
+def test_exponential_gain_of_a_tiny_grade_is_not_lost_in_rounding() -> None:
+    assert per_query("ndcg(gain=exponential)", {"a": 1e-17}, "a") == 1
+
+
+# Latency.
+
+
+@pytest.mark.parametrize(
+    ("metric", "latency_ms", "expected"),
+    [
+        pytest.param("latency", {"retrieve": 35, "rerank": 22}, 57, id="total is the sum of the stages"),
+        pytest.param("latency(stage=total)", {"retrieve": 35, "rerank": 22}, 57, id="total by name"),
+        pytest.param("latency(stage=retrieve)", {"retrieve": 35, "rerank": 22}, 35, id="retrieve"),
+        pytest.param("latency(stage=rerank)", {"retrieve": 35, "rerank": 22}, 22, id="rerank"),
+        pytest.param("latency(quantile=0.9)", {"retrieve": 35, "rerank": 22}, 57, id="a quantile is of the total too"),
+        pytest.param("latency", {"retrieve": 35}, 35, id="total of one stage"),
+        pytest.param("latency(stage=rerank)", {"retrieve": 35}, None, id="a stage that is not stated"),
+        pytest.param("latency", {"retrieve": 0}, 0, id="0 ms is a time"),
+        pytest.param("latency", {}, None, id="no stage stated"),
+        pytest.param("latency", None, None, id="no latency stated"),
+    ],
+)
+def test_latency_of_a_query(metric: str, latency_ms: Mapping[str, float] | None, expected: float | None) -> None:
+    sample = Sample(query_id="q", gains={})  # latency does not ask for relevance
+    query = match(sample, Ranking("q", [], 0, latency_ms))
+    assert parse_metric(metric).per_query(query) == expected
+
+
+ONE_TO_HUNDRED = [float(x) for x in range(1, 101)]
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "expected"),
+    [
+        pytest.param("latency", [10, 20, 60], 30, id="mean"),
+        pytest.param("latency(quantile=0.5)", [10, 20, 60], 20, id="median of three"),
+        pytest.param("latency(quantile=0.5)", [1, 2, 3, 4], 2, id="median of four: a value that was observed"),
+        pytest.param("latency(quantile=0.9)", [60, 10, 20], 60, id="p90 of three is the largest"),
+        pytest.param("latency(quantile=0.5)", ONE_TO_HUNDRED, 50, id="p50"),
+        pytest.param("latency(quantile=0.9)", ONE_TO_HUNDRED, 90, id="p90"),
+        pytest.param("latency(quantile=0.95)", ONE_TO_HUNDRED, 95, id="p95"),
+        pytest.param("latency(quantile=0.99)", ONE_TO_HUNDRED, 99, id="p99"),
+        pytest.param("latency(stage=rerank,quantile=0.9)", [7], 7, id="p90 of one value"),
+        pytest.param("recall@5", [0, 1, 0.5], 0.5, id="ranking metrics take the mean"),
+    ],
+)
+def test_aggregate(metric: str, values: Sequence[float], expected: float) -> None:
+    assert parse_metric(metric).aggregate(values) == pytest.approx(expected)
+
+
+# A run: absent, empty and undefined queries.
+
+FOUR_QUERIES = Gold(
+    samples={
+        "found": Sample(query_id="found", gains=binary("a")),
+        "empty": Sample(query_id="empty", gains=binary("a")),
+        "absent": Sample(query_id="absent", gains=binary("a")),
+        "nothing relevant": Sample(query_id="nothing relevant", gains={}),
+    },
+    name="gold.yaml",
+    format="yaml",
+    fingerprint="",
+)
+THREE_RANKINGS = [
+    Ranking("found", ["a", "b"], 1, {"retrieve": 10.0}),
+    Ranking("empty", [], 0, {"retrieve": 30.0}),
+    Ranking("nothing relevant", ["c"], 0, {"retrieve": 5.0}),
+    Ranking("stranger", ["a"], 7),
+]
+
+
+@pytest.mark.parametrize(
+    ("metric", "column", "value_and_undefined"),
+    [
+        pytest.param("recall@5", [1, 0, 0, None], (1 / 3, 1), id="recall: absent is worst, no relevant is undefined"),
+        pytest.param("mrr", [1, 0, 0, None], (1 / 3, 1), id="mrr"),
+        pytest.param("ndcg@10", [1, 0, 0, None], (1 / 3, 1), id="ndcg"),
+        pytest.param("latency", [10, 30, None, 5], (15, 1), id="latency: absent is undefined, not 0 ms"),
+        pytest.param("latency(quantile=0.5)", [10, 30, None, 5], (10, 1), id="a quantile likewise"),
+        pytest.param("latency(stage=rerank)", [None] * 4, None, id="defined nowhere: no value at all"),
+    ],
+)
+def test_run(metric: str, column: list[float | None], value_and_undefined: tuple[float, int] | None) -> None:
+    parsed = parse_metric(metric)
+    scores = score(FOUR_QUERIES, THREE_RANKINGS, [parsed])
+    assert scores.values[metric] == column
+    found = estimate(scores.values[metric], parsed)
+    assert (found and pytest.approx((found.value, found.undefined))) == value_and_undefined
+
+
+def test_run_counts_what_was_absent_foreign_and_removed() -> None:
+    scores = score(FOUR_QUERIES, THREE_RANKINGS, [parse_metric("mrr")])
+    assert scores.missing == {"absent"}  # an empty list is not absent
+    assert scores.strangers == ("stranger",)
+    assert scores.duplicates == 1  # the stranger's do not count

@@ -1,0 +1,1168 @@
+"""Bad gold sets and runs: what the user sees, word for word, as `file:line: key: message`."""
+
+import gzip
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from rankgate.errors import Problem, RankgateError
+from rankgate.metrics.base import Need
+from rankgate.readers.formats import read_gold, read_run
+
+TIMES = frozenset({Need.LATENCY})
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages name files as they were given: here without a directory."""
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name: str, content: str | bytes) -> str:
+    Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return name
+
+
+def problems(read: Callable[[], object]) -> tuple[Problem, ...]:
+    with pytest.raises(RankgateError) as caught:
+        read()
+    assert str(caught.value) == "\n".join(map(str, caught.value.problems))
+    return caught.value.problems
+
+
+def gold_problems(name: str, form: str | None = None) -> tuple[Problem, ...]:
+    return problems(lambda: read_gold(name, form))
+
+
+def run_problems(name: str, form: str | None = None, needs: frozenset[Need] = frozenset()) -> tuple[Problem, ...]:
+    return problems(lambda: list(read_run(name, form, needs=needs).rankings))
+
+
+def seen(found: tuple[Problem, ...]) -> list[str]:
+    return [str(problem) for problem in found]
+
+
+EITHER = pytest.mark.parametrize("problems_of", [gold_problems, run_problems])
+ProblemsOf = Callable[[str], tuple[Problem, ...]]
+
+
+# Files.
+
+
+@EITHER
+@pytest.mark.parametrize("name", ["missing.jsonl", "missing/gold.yaml", "./../missing.jsonl.gz", "a b/ç.yaml"])
+def test_missing_file(problems_of: ProblemsOf, name: str) -> None:
+    assert seen(problems_of(name)) == [f"{Path(name).as_posix()}: no such file"]
+
+
+@EITHER
+@pytest.mark.parametrize(
+    ("name", "shown"), [("a\nb.yaml", "a\\nb.yaml"), ("\x1b[2J", "\\x1b[2J"), ("\udcff.yaml", "\\udcff.yaml")]
+)
+def test_names_are_shown_on_one_line(problems_of: ProblemsOf, name: str, shown: str) -> None:
+    assert seen(problems_of(name)) == [f"{shown}: no such file"]
+
+
+@EITHER
+def test_name_that_no_file_can_have(problems_of: ProblemsOf) -> None:
+    (problem,) = problems_of("a\0b")
+    assert str(problem).startswith("a\\x00b: ")
+
+
+@EITHER
+def test_directory(problems_of: ProblemsOf) -> None:
+    Path("folder").mkdir()
+    assert seen(problems_of("folder")) == ["folder: is a directory, not a file"]
+    assert seen(problems_of("folder/")) == ["folder: is a directory, not a file"]
+    assert seen(problems_of(".")) == [".: is a directory, not a file"]
+
+
+@EITHER
+def test_file_inside_a_file(problems_of: ProblemsOf) -> None:
+    write("file", "x")
+    assert seen(problems_of("file/gold.yaml")) == ["file/gold.yaml: cannot be read: Not a directory"]
+
+
+@EITHER
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_file_of_somebody_else(problems_of: ProblemsOf) -> None:
+    Path(write("secret", "x")).chmod(0)
+    assert seen(problems_of("secret")) == ["secret: cannot be read: Permission denied"]
+
+
+@EITHER
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="no byte"),
+        pytest.param(b"\n \t\r\n", id="only space"),
+        pytest.param(b"\xef\xbb\xbf", id="only a byte order mark"),
+        pytest.param(gzip.compress(b""), id="gzip of nothing"),
+        pytest.param(gzip.compress(b"\n\n"), id="gzip of space"),
+    ],
+)
+def test_empty_file(problems_of: ProblemsOf, content: bytes) -> None:
+    assert seen(problems_of(write("input", content))) == ["input: the file is empty"]
+
+
+TEXT_THAT_PACKS = b'{"query_id": "q", "topk": []}\n' * 50
+
+
+@EITHER
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(gzip.compress(TEXT_THAT_PACKS)[:-5], id="without its last bytes"),
+        pytest.param(gzip.compress(TEXT_THAT_PACKS)[:20], id="cut in the data"),
+        pytest.param(gzip.compress(TEXT_THAT_PACKS)[:5], id="cut in the header"),
+        pytest.param(b"\x1f\x8b", id="only the first two bytes"),
+    ],
+)
+def test_truncated_gzip(problems_of: ProblemsOf, content: bytes) -> None:
+    assert seen(problems_of(write("input.gz", content))) == [
+        "input.gz: damaged gzip data: Compressed file ended before the end-of-stream marker was reached"
+    ]
+
+
+def changed(data: bytes, place: int) -> bytes:
+    return data[:place] + bytes([data[place] ^ 0xFF]) + data[place:][1:]
+
+
+@EITHER
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(changed(gzip.compress(TEXT_THAT_PACKS), -6), id="wrong checksum"),
+        pytest.param(changed(gzip.compress(TEXT_THAT_PACKS), -1), id="wrong length"),
+        pytest.param(changed(gzip.compress(TEXT_THAT_PACKS), 12), id="a byte of the data changed"),
+        pytest.param(changed(gzip.compress(TEXT_THAT_PACKS), 2), id="unknown compression"),
+        pytest.param(gzip.compress(TEXT_THAT_PACKS) + b"garbage", id="something behind it"),
+    ],
+)
+def test_damaged_gzip(problems_of: ProblemsOf, content: bytes) -> None:
+    (problem,) = problems_of(write("input.gz", content))
+    assert str(problem).startswith("input.gz: damaged gzip data: ")
+
+
+# Gold sets.
+
+SAMPLE = '{"id": "q1", "expected_output": ["a"]}\n'
+
+NOT_YAML = "not valid YAML"
+NO_IDS = "expected a list of ids or a mapping of ids to gains"
+GAINS = "gains lie between -1000 and 1000"
+CONFLICT = "conflicting judgment"
+BOTH = "says no_answer: true and names relevant documents"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        # Not UTF-8.
+        pytest.param(
+            "gold.yaml",
+            b"samples:\n  - id: caf\xe9\n    expected_output: [a]\n",
+            ["gold.yaml:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+            id="YAML that is not UTF-8",
+        ),
+        pytest.param(
+            "gold.json",
+            b'{"samples": [\n  {"id": "q1",\n   "expected_output": ["caf\xe9"]}]}',
+            ["gold.json:3: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+            id="JSON that is not UTF-8",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            SAMPLE.encode()
+            + b'{"id": "caf\xe9", "expected_output": ["a"]}\n{"id": "caf\xff", "expected_output": []}\n',
+            [
+                "gold.jsonl:2: not UTF-8 (byte 0xe9); save the file as UTF-8",
+                "gold.jsonl:3: not UTF-8 (byte 0xff); save the file as UTF-8",
+            ],
+            id="JSONL that is not UTF-8",
+        ),
+        pytest.param(
+            "qrels.txt",
+            b"q1 0 a 1\nq1 0 caf\xe9 1\n",
+            ["qrels.txt:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+            id="qrels that are not UTF-8",
+        ),
+        # Broken JSON.
+        pytest.param(
+            "gold.jsonl",
+            SAMPLE + '{"id": "q2", "expected_output": ["a"}\n{"id": "q3" "expected_output": ["a"]}\n',
+            [
+                "gold.jsonl:2: broken JSON: expecting ',' delimiter (column 37)",
+                "gold.jsonl:3: broken JSON: expecting ',' delimiter (column 13)",
+            ],
+            id="broken JSONL",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            SAMPLE + '{"id": "q2", "expected_output": [\n',
+            ["gold.jsonl:2: broken JSON: expecting value (column 34)"],
+            id="a JSONL line that ends too early",
+        ),
+        pytest.param(
+            "gold.json",
+            '{"samples": [\n  {"id": "q1", "expected_output": ["a"]},\n  {"id": "q2", "expected_output": ["a"]\n]}\n',
+            ["gold.json:4: broken JSON: expecting ',' delimiter (column 1)"],
+            id="broken JSON",
+        ),
+        pytest.param(
+            "gold.json",
+            "[\n  {'id': 'q1'}\n]\n",
+            ["gold.json:2: broken JSON: expecting property name enclosed in double quotes (column 4)"],
+            id="Python instead of JSON",
+        ),
+        # YAML that guesses or hides.
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n    expected_output: {a: 1, b: 1, a: 2}\n    id: q2\n",
+            [
+                "gold.yaml:3: samples[0].expected_output.a: duplicate key, first on line 3",
+                "gold.yaml:4: samples[0].id: duplicate key, first on line 2",
+            ],
+            id="YAML, duplicate keys",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - &first\n    id: q1\n    expected_output: [a]\n",
+            ["gold.yaml:2: anchor &first is not allowed; write the value out"],
+            id="YAML, anchor",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n    expected_output: *docs\n",
+            ["gold.yaml:3: alias *docs is not allowed; write the value out"],
+            id="YAML, alias",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n    <<: *defaults\n",
+            ["gold.yaml:3: alias *defaults is not allowed; write the value out"],
+            id="YAML, merge",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: !!str q1\n    expected_output: [a]\n",
+            ["gold.yaml:2: tag 'tag:yaml.org,2002:str' is not allowed; write a plain value"],
+            id="YAML, tag",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples: !!python/object/apply:os.system ['true']\n",
+            ["gold.yaml:1: tag 'tag:yaml.org,2002:python/object/apply:os.system' is not allowed; write a plain value"],
+            id="YAML, a tag that would run something",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n    expected_output: [a]\n---\nsamples: []\n",
+            ["gold.yaml:4: a second YAML document starts here; keep one"],
+            id="YAML, second document",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n    expected_output: [a\n  - id: q2\n",
+            ["gold.yaml:4: not valid YAML: while parsing a flow sequence did not find expected ',' or ']'"],
+            id="YAML, an open bracket",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n\t- id: q1\n",
+            [f"gold.yaml:2: {NOT_YAML}: while scanning for the next token found character that cannot start any token"],
+            id="YAML, a tab",
+        ),
+        pytest.param(
+            "gold.yaml",
+            'samples:\n  - id: "q\\ud800"\n    expected_output: [a]\n',
+            ["gold.yaml:2: not valid YAML: while parsing a quoted scalar found invalid Unicode character escape code"],
+            id="YAML, half of a surrogate pair",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n    expected_output: " + "[" * 60 + "]" * 60,
+            ["gold.yaml:3: nested deeper than 50 levels"],
+            id="YAML, nested deeply",
+        ),
+        # Shape.
+        pytest.param(
+            "gold.yaml",
+            "queries:\n  - id: q1\n",
+            ["gold.yaml:1: expected `samples:` with a list of samples, found {'queries': [{'id': 'q1'}]}"],
+            id="no samples",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n",
+            ["gold.yaml:1: samples: expected `samples:` with a list of samples, found None"],
+            id="samples without a value",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "owner: us\nsamples: q1\n",
+            ["gold.yaml:2: samples: expected `samples:` with a list of samples, found 'q1'"],
+            id="samples that are text",
+        ),
+        pytest.param(
+            "gold.json",
+            '{"samples": {"q1": ["a"]}}',
+            ["gold.json:1: samples: expected `samples:` with a list of samples, found {'q1': ['a']}"],
+            id="samples that are a mapping",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - q1\n  -\n  - 5\n",
+            [
+                "gold.yaml:2: samples[0]: expected a sample with id and expected_output, found 'q1'",
+                "gold.yaml:3: samples[1]: expected a sample with id and expected_output, found None",
+                "gold.yaml:4: samples[2]: expected a sample with id and expected_output, found 5",
+            ],
+            id="samples that are not mappings",
+        ),
+        pytest.param(
+            "gold.json",
+            '[["q1"], {"id": "q2", "expected_output": ["a"]}]',
+            ["gold.json: [0]: expected a sample with id and expected_output, found ['q1']"],
+            id="a list of lists",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            '{"id": "q1", "expected_output": ["a"]}\n5\n',
+            ["gold.jsonl:2: expected a sample with id and expected_output, found 5"],
+            id="a line that is a number",
+        ),
+        # Ids.
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - expected_output: [a]\n  - id:\n    expected_output: [a]\n",
+            ["gold.yaml:2: samples[0]: the sample has no id", "gold.yaml:3: samples[1]: the sample has no id"],
+            id="no id",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: 1.5\n    expected_output: [a]\n  - id: true\n    expected_output: [a]\n",
+            [
+                "gold.yaml:2: samples[0]: sample '1.5': id: expected text, got float",
+                "gold.yaml:4: samples[1]: sample 'True': id: expected text, got bool",
+            ],
+            id="ids that are no ids",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n    expected_output: [a]\n  - id: q2\n    expected_output: [a]\n"
+            "  - id: q1\n    expected_output: [b]\n",
+            ["gold.yaml:6: samples[2]: sample 'q1' stands twice (first on line 2); keep one"],
+            id="YAML, a sample id twice",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            '{"id": 7, "expected_output": ["a"]}\n\n{"id": "7", "expected_output": ["a"]}\n',
+            ["gold.jsonl:3: sample '7' stands twice (first on line 1); keep one"],
+            id="JSONL, an id as a number and as text",
+        ),
+        pytest.param(
+            "gold.json",
+            f"[{SAMPLE}, {SAMPLE}]",
+            ["gold.json: [1]: sample 'q1' stands twice; keep one"],
+            id="JSON, a sample id twice",
+        ),
+        # Judgments.
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n  - id: q2\n    expected_output: [a]\n",
+            ["gold.yaml:2: samples[0]: sample 'q1' has no expected_output; an unanswerable one says no_answer: true"],
+            id="no expected_output",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n    expected_output: a, b\n",
+            [f"gold.yaml:2: samples[0].expected_output: sample 'q1': {NO_IDS}, found 'a, b'"],
+            id="ids as one text",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n    expected_output: [a, [b], 1.5, null, true]\n",
+            ["gold.yaml:2: samples[0].expected_output: sample 'q1': expected a document id, found ['b']"],
+            id="a list in the list of ids",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            '{"id": "q1", "expected_output": [null]}\n{"id": "q2", "expected_output": [true]}\n'
+            '{"id": "q3", "expected_output": [1.5]}\n{"id": "q4", "expected_output": [{"id": "a"}]}\n',
+            [
+                "gold.jsonl:1: expected_output: sample 'q1': expected a document id, found None",
+                "gold.jsonl:2: expected_output: sample 'q2': expected a document id, found True",
+                "gold.jsonl:3: expected_output: sample 'q3': expected a document id, found 1.5",
+                "gold.jsonl:4: expected_output: sample 'q4': expected a document id, found {'id': 'a'}",
+            ],
+            id="what is no document id",
+        ),
+        pytest.param(
+            "gold.yaml",
+            'samples:\n  - id: q1\n    expected_output: {a: "1"}\n  - id: q2\n    expected_output: {a: yes}\n',
+            [
+                "gold.yaml:2: samples[0].expected_output: sample 'q1': the gain of 'a' is '1', not a number",
+                "gold.yaml:4: samples[1].expected_output: sample 'q2': the gain of 'a' is 'yes', not a number",
+            ],
+            id="YAML, text where a gain belongs",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            '{"id": "q1", "expected_output": {"a": "1"}}\n{"id": "q2", "expected_output": {"a": true}}\n'
+            '{"id": "q3", "expected_output": {"a": null}}\n{"id": "q4", "expected_output": {"a": [1]}}\n',
+            [
+                "gold.jsonl:1: expected_output: sample 'q1': the gain of 'a' is '1', not a number",
+                "gold.jsonl:2: expected_output: sample 'q2': the gain of 'a' is True, not a number",
+                "gold.jsonl:3: expected_output: sample 'q3': the gain of 'a' is None, not a number",
+                "gold.jsonl:4: expected_output: sample 'q4': the gain of 'a' is [1], not a number",
+            ],
+            id="JSONL, what is no gain",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            '{"id": "q1", "expected_output": {"a": NaN}}\n{"id": "q2", "expected_output": {"a": -Infinity}}\n'
+            '{"id": "q3", "expected_output": {"a": 1e999}}\n',
+            [
+                "gold.jsonl:1: NaN is not a number that JSON allows; use a finite number or leave the key out",
+                "gold.jsonl:2: -Infinity is not a number that JSON allows; use a finite number or leave the key out",
+                "gold.jsonl:3: the number 1e999 is too large",
+            ],
+            id="JSONL, gains that are not finite",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n    expected_output: {a: .nan}\n  - id: q2\n    expected_output: {a: .inf}\n",
+            [
+                "gold.yaml:2: samples[0].expected_output: sample 'q1': the gain of 'a' is '.nan', not a number",
+                "gold.yaml:4: samples[1].expected_output: sample 'q2': the gain of 'a' is '.inf', not a number",
+            ],
+            id="YAML, gains that are not finite",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            '{"id": "q1", "expected_output": {"a": 1001}}\n{"id": "q2", "expected_output": {"a": -1e300}}\n',
+            [
+                f"gold.jsonl:1: expected_output: sample 'q1': the gain of 'a' is 1001; {GAINS}",
+                f"gold.jsonl:2: expected_output: sample 'q2': the gain of 'a' is -1e+300; {GAINS}",
+            ],
+            id="gains that are too large",
+        ),
+        pytest.param(
+            "qrels.txt",
+            "q1 0 a x\nq1 0 b nan\nq1 0 c inf\nq1 0 d 1e999\nq1 0 e 1_0\n",
+            [
+                "qrels.txt:1: q1: the gain 'x' is not a finite number",
+                "qrels.txt:2: q1: the gain 'nan' is not a finite number",
+                "qrels.txt:3: q1: the gain 'inf' is not a finite number",
+                "qrels.txt:4: q1: the gain '1e999' is not a finite number",
+                "qrels.txt:5: q1: the gain '1_0' is not a finite number",
+            ],
+            id="qrels, gains that are no numbers",
+        ),
+        pytest.param(
+            "qrels.txt",
+            "q1 0 a \u0663\n",
+            ["qrels.txt:1: q1: the gain '\u0663' is not a finite number"],
+            id="qrels, a digit of another script",
+        ),
+        pytest.param(
+            "qrels.txt",
+            "q1 0 a 1\nq2 0 a 1\nq1 0 a 2\nq1 0 a 1\nq1 0 a -1\n",
+            [
+                "qrels.txt:3: q1: conflicting judgment: 'a' has gain 1 above and 2 here",
+                "qrels.txt:5: q1: conflicting judgment: 'a' has gain 1 above and -1 here",
+            ],
+            id="qrels, conflicting judgments",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            SAMPLE + '{"id": "q2", "expected_output": {"a": 1, "b": 1, "a": 2}}\n',
+            ["gold.jsonl:2: expected_output: conflicting judgment: the key 'a' stands twice in one object"],
+            id="JSONL, conflicting judgments",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            SAMPLE + '{"id": "q2", "expected_output": {"ids": {"a": 1, "a": 2}}}\n',
+            ["gold.jsonl:2: expected_output: conflicting judgment: the key 'a' stands twice in one object"],
+            id="JSONL, conflicting judgments under ids",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            SAMPLE + '{"id": "q2", "expected_output": {"a": 1}, "expected_output": {"a": 2}}\n',
+            [f"gold.jsonl:2: expected_output: {CONFLICT}: the key 'expected_output' stands twice in one object"],
+            id="JSONL, expected_output twice",
+        ),
+        # Metadata.
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n    expected_output: [a]\n    metadata: {k: 0}\n"
+            "  - id: q2\n    expected_output: [a]\n    metadata: {k: -3}\n",
+            [
+                "gold.yaml:2: samples[0].metadata.k: sample 'q1': k must be at least 1, not 0",
+                "gold.yaml:5: samples[1].metadata.k: sample 'q2': k must be at least 1, not -3",
+            ],
+            id="k below 1",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            '{"id": "q1", "expected_output": ["a"], "metadata": {"k": "5"}}\n'
+            '{"id": "q2", "expected_output": ["a"], "metadata": {"k": 2.5}}\n'
+            '{"id": "q3", "expected_output": ["a"], "metadata": {"tags": "hard"}}\n'
+            '{"id": "q4", "expected_output": ["a"], "metadata": {"tags": ["hard", 5]}}\n'
+            '{"id": "q5", "expected_output": ["a"], "metadata": {"no_answer": "no"}}\n'
+            '{"id": "q6", "expected_output": ["a"], "metadata": []}\n'
+            '{"id": "q7", "expected_output": ["a"], "input": 5}\n'
+            '{"id": "q8", "expected_output": ["a"], "input": {"question": 5}}\n',
+            [
+                "gold.jsonl:1: sample 'q1': metadata.k: expected int, got str",
+                "gold.jsonl:2: sample 'q2': metadata.k: expected int, got float",
+                "gold.jsonl:3: sample 'q3': metadata.tags: expected list, got str",
+                "gold.jsonl:4: sample 'q4': metadata.tags[1]: expected str, got int",
+                "gold.jsonl:5: sample 'q5': metadata.no_answer: expected bool, got str",
+                "gold.jsonl:6: sample 'q6': metadata: expected a mapping, got list",
+                "gold.jsonl:7: sample 'q7': input: expected str | a mapping, got int",
+                "gold.jsonl:8: sample 'q8': input.question: expected str, got int",
+            ],
+            id="metadata of the wrong type",
+        ),
+        pytest.param(
+            "gold.yaml",
+            "samples:\n  - id: q1\n    expected_output: [a]\n    metadata: {no_answer: true}\n",
+            [f"gold.yaml:2: samples[0].metadata.no_answer: sample 'q1' {BOTH}"],
+            id="no answer, but relevant documents",
+        ),
+        # Columns.
+        pytest.param(
+            "qrels.txt",
+            "q1 0 a 1\nq1 0 a\nq1 0 a b 1\nq1,0,a,1\n",
+            [
+                "qrels.txt:2: expected 4 columns (query iteration document gain), found 3: 'q1 0 a'",
+                "qrels.txt:3: expected 4 columns (query iteration document gain), found 5: 'q1 0 a b 1'",
+                "qrels.txt:4: expected 4 columns (query iteration document gain), found 1: 'q1,0,a,1'",
+            ],
+            id="qrels, wrong column counts",
+        ),
+        # JSON that decoders disagree about.
+        pytest.param(
+            "gold.jsonl",
+            SAMPLE + '{"id": "q2", "expected_output": ["\\ud83d"]}\n{"id": "\\udca9\\ud83d", "expected_output": []}\n',
+            [
+                "gold.jsonl:2: text with half of a surrogate pair (\\ud800 and the like); write valid Unicode",
+                "gold.jsonl:3: text with half of a surrogate pair (\\ud800 and the like); write valid Unicode",
+            ],
+            id="JSONL, half of a surrogate pair",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            SAMPLE
+            + f'{{"id": {"1" * 5000}, "expected_output": []}}\n{{"id": "q", "expected_output": [{"1" * 5000}]}}\n',
+            ["gold.jsonl:2: an integer of 5000 digits", "gold.jsonl:3: an integer of 5000 digits"],
+            id="JSONL, an integer of 5,000 digits",
+        ),
+        pytest.param(
+            "gold.jsonl",
+            SAMPLE + f'{{"id": "q2", "expected_output": {"[" * 100_000}{"]" * 100_000}}}\n',
+            ["gold.jsonl:2: nested too deeply"],
+            id="JSONL, nested deeply",
+        ),
+        pytest.param("gold.json", "[" * 100_000, ["gold.json:1: nested too deeply"], id="JSON, nested deeply"),
+    ],
+)
+def test_gold(name: str, content: str | bytes, expected: list[str]) -> None:
+    assert seen(gold_problems(write(name, content))) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "line"),
+    [
+        pytest.param(
+            '{"samples": [\n{"id": "q1",\n "expected_output": {"a": 1,\n  "b": 1, "a": 2}}]}',
+            "the key 'a' stands twice in one object",
+            4,
+            id="conflicting judgments",
+        ),
+        pytest.param(
+            '[\n{"id": "q1", "expected_output": ["a"]},\n{"id": "q1",\n "id": "q2", "expected_output": ["a"]}]',
+            "the key 'id' stands twice in one object",
+            4,
+            id="a key twice",
+        ),
+        pytest.param(
+            '[\n{"id": "NaN", "expected_output": ["a"]},\n{"id": "q2", "expected_output": {"a": NaN}}]',
+            "NaN is not a number that JSON allows; use a finite number or leave the key out",
+            3,
+            id="NaN",
+        ),
+        pytest.param(
+            '[\n{"id": "q1",\n "expected_output": {"a": 1e999}}]',
+            "the number 1e999 is too large",
+            3,
+            id="a number too large",
+        ),
+        pytest.param(
+            f'[\n{{"id": "q1",\n "expected_output": [{"1" * 5000}]}}]',
+            "an integer of 5000 digits",
+            3,
+            id="5,000 digits",
+        ),
+        pytest.param(
+            '[\n{"id": "q1",\n "expected_output": ["\\ud800"]}]',
+            "text with half of a surrogate pair (\\ud800 and the like); write valid Unicode",
+            3,
+            id="half of a surrogate pair",
+        ),
+    ],
+)
+def test_strict_json_documents_name_the_right_line_or_none(content: str, message: str, line: int) -> None:
+    (problem,) = gold_problems(write("gold.json", content), "json")
+    assert (problem.message, problem.file) == (message, "gold.json")
+    assert problem.line in (line, None)
+    (problem,) = run_problems("gold.json", "json")
+    assert (problem.message, problem.file) == (message, "gold.json")
+    assert problem.line in (line, None)
+
+
+def test_yaml_with_a_control_character_names_its_line() -> None:
+    (problem,) = gold_problems(write("gold.yaml", 'samples:\n  - id: "é"\n  - id: "q\x07"\n'))
+    assert problem.message == "not valid YAML: unacceptable character #x0007: control characters are not allowed"
+    assert problem.line == 3
+
+
+def test_qrels_with_a_gain_that_is_too_large_name_its_line() -> None:
+    (problem,) = gold_problems(write("qrels.txt", "q1 0 a 1\nq1 0 b 5000\n"))
+    assert problem.line == 2
+    assert "the gain of 'b' is 5000" in problem.message
+
+
+def test_a_misspelt_expected_output_is_not_recommended() -> None:
+    (problem,) = gold_problems(write("gold.yaml", "samples:\n  - id: q1\n    expected_ouput: [a]\n"))
+    assert "'expected_ouput'" in problem.message
+    assert "did you mean 'expected_ouput'" not in problem.message
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(
+            "samples: []\n",
+            "gold: the gold set has no sample, so none names a relevant document; nothing could be scored",
+            id="no sample",
+        ),
+        pytest.param(
+            "q1 0 a 0\nq2 0 b -1\n",
+            "gold: the gold set has 2 samples, none of which names a relevant document; nothing could be scored",
+            id="only judged as not relevant",
+        ),
+        pytest.param(
+            '{"id": "q1", "expected_output": []}\n{"id": "q2", "metadata": {"no_answer": true}}\n'
+            '{"id": "q3", "expected_output": {"a": 0}}\n',
+            "gold: the gold set has 3 samples, none of which names a relevant document; nothing could be scored",
+            id="nothing, no answer, gain 0",
+        ),
+    ],
+)
+def test_gold_without_any_relevant_document(content: str, message: str) -> None:
+    assert seen(gold_problems(write("gold", content))) == [message]
+
+
+def test_gold_of_one_sample_without_a_relevant_document() -> None:
+    (problem,) = gold_problems(write("gold.jsonl", '{"id": "q1", "expected_output": []}'))
+    assert "1 samples" not in problem.message
+
+
+# Runs.
+
+
+def ranked(*ranks: object) -> str:
+    """A JSONL line whose items a, b, c … have these ranks."""
+    items = [
+        {"chunk_id": doc} if rank is None else {"chunk_id": doc, "rank": rank}
+        for doc, rank in zip("abcdef", ranks, strict=False)
+    ]
+    return json.dumps({"query_id": "q1", "topk": items}) + "\n"
+
+
+TWO_LISTS = "more than one list of results; write one of topk, retrieved, actual_output"
+LINE = '{"query_id": "q0", "topk": [{"chunk_id": "a"}]}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        # Not UTF-8.
+        pytest.param(
+            "run.jsonl",
+            LINE.encode() + b'{"query_id": "caf\xe9", "topk": []}\n',
+            ["run.jsonl:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+            id="JSONL that is not UTF-8",
+        ),
+        pytest.param(
+            "run.jsonl",
+            LINE.encode() + b'{"query_id": "q1", "topk": [{"chunk_id": "a", "text": "caf\xe9"}]}\n',
+            ["run.jsonl:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+            id="JSONL that is not UTF-8 where nobody reads",
+        ),
+        pytest.param(
+            "run.json",
+            b'{"q1": ["a"],\n "q2": ["caf\xe9"]}',
+            ["run.json:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+            id="JSON that is not UTF-8",
+        ),
+        pytest.param(
+            "run.trec",
+            b"q1 Q0 a 1 0.5 t\nq1 Q0 b\nq1 Q0 caf\xe9 1 0.5 t\nq1 Q0 c 1 x t\n",
+            [
+                "run.trec:2: expected 6 columns (query Q0 document rank score tag), found 3: 'q1 Q0 b'",
+                "run.trec:3: not UTF-8 (byte 0xe9); save the file as UTF-8",
+                "run.trec:4: query 'q1': the score of 'c' is 'x'; scores must be finite numbers",
+            ],
+            id="a TREC run that is not UTF-8, among other problems",
+        ),
+        # Broken JSON.
+        pytest.param(
+            "run.jsonl",
+            LINE + '{"query_id": "q1", "topk": [}\nnonsense\n{"query_id": "q2", "topk": []} {}\n',
+            [
+                "run.jsonl:2: broken JSON: expecting value (column 29)",
+                "run.jsonl:3: broken JSON: expecting value (column 1)",
+                "run.jsonl:4: broken JSON: extra data (column 32)",
+            ],
+            id="broken JSONL",
+        ),
+        pytest.param(
+            "run.jsonl",
+            LINE + '{"query_id": "q1", "topk": [\n',
+            ["run.jsonl:2: broken JSON: expecting value (column 29)"],
+            id="a JSONL line that ends too early",
+        ),
+        pytest.param(
+            "run.jsonl",
+            LINE + '{"query_id": "q1", "topk": [{"chunk_id": "a',
+            ["run.jsonl:2: broken JSON: unterminated string starting at (column 42)"],
+            id="JSONL, the writer was stopped",
+        ),
+        pytest.param(
+            "run.json",
+            '{"q1": ["a"],\n "q2": ["b"]\n "q3": ["c"]}',
+            ["run.json:3: broken JSON: expecting ',' delimiter (column 2)"],
+            id="broken JSON",
+        ),
+        # Ids.
+        pytest.param(
+            "run.jsonl",
+            '{"topk": []}\n{"query_id": null, "topk": []}\n{"queryid": "q1", "topk": []}\n',
+            [f"run.jsonl:{line}: no query id; write it as query_id (or id)" for line in (1, 2, 3)],
+            id="no query id",
+        ),
+        pytest.param(
+            "run.jsonl",
+            LINE + '{"query_id": 1.5, "topk": []}\n{"query_id": ["q1"], "topk": []}\n{"query_id": true, "topk": []}\n',
+            [
+                "run.jsonl:2: query_id: expected text, got float",
+                "run.jsonl:3: query_id: expected text, got list",
+                "run.jsonl:4: query_id: expected text, got bool",
+            ],
+            id="query ids that are no ids",
+        ),
+        pytest.param(
+            "run.jsonl",
+            LINE + '{"query_id": 7, "topk": []}\n\n{"id": "7", "retrieved": []}\n{"query_id": "q0", "topk": []}\n',
+            [
+                "run.jsonl:4: query '7' stands twice (first on line 2); keep one ranking of it",
+                "run.jsonl:5: query 'q0' stands twice (first on line 1); keep one ranking of it",
+            ],
+            id="JSONL, query ids twice",
+        ),
+        pytest.param(
+            "run.json",
+            '[{"query_id": "q1", "topk": []}, {"query_id": "q2", "topk": []}, {"id": "q1", "topk": []}]',
+            ["run.json: [2]: query 'q1' stands twice (first on entry 1); keep one ranking of it"],
+            id="JSON, query ids twice",
+        ),
+        pytest.param(
+            "run.jsonl",
+            '{"query_id": "q1", "topk": [{"chunk_id": "a"}, {"doc_id": "b"}]}\n{"query_id": "q2", "topk": [{}]}\n',
+            [
+                "run.jsonl:1: query 'q1': item 2 has neither chunk_id nor id",
+                "run.jsonl:2: query 'q2': item 1 has neither chunk_id nor id",
+            ],
+            id="items without an id",
+        ),
+        pytest.param(
+            "run.jsonl",
+            LINE + '{"query_id": "q1", "topk": [{"chunk_id": 1.5}]}\n{"query_id": "q2", "topk": ["a", null]}\n'
+            '{"query_id": "q3", "topk": [["a"]]}\n{"query_id": "q4", "topk": [{"chunk_id": true}]}\n',
+            [
+                "run.jsonl:2: topk[0].chunk_id: expected text, got float",
+                "run.jsonl:3: topk[1]: expected text | a mapping, got nothing",
+                "run.jsonl:4: topk[0]: expected text | a mapping, got list",
+                "run.jsonl:5: topk[0].chunk_id: expected text, got bool",
+            ],
+            id="items that are no items",
+        ),
+        # Lists.
+        pytest.param(
+            "run.jsonl",
+            LINE + '{"query_id": "q1"}\n{"query_id": "q2", "results": ["a"]}\n{"query_id": "q3", "topk": null}\n',
+            [f"run.jsonl:{n}: no list of results; write one of topk, retrieved, actual_output" for n in (2, 3, 4)],
+            id="no list",
+        ),
+        pytest.param(
+            "run.jsonl",
+            '{"id": "q1", "topk": ["a"], "retrieved": ["b"]}\n'
+            '{"id": "q2", "actual_output": ["a"], "actualOutput": ["b"]}\n',
+            [f"run.jsonl:{n}: {TWO_LISTS}" for n in (1, 2)],
+            id="two lists",
+        ),
+        pytest.param(
+            "run.jsonl",
+            '{"query_id": "q1", "topk": [{"chunk_id": "a"}], "retrieved": ["b"]}\n'
+            '{"query_id": "q2", "topk": [{"chunk_id": "a"}], "actual_output": ["b"]}\n'
+            '{"query_id": "q3", "topk": [{"chunk_id": "a"}], "actualOutput": ["b"]}\n'
+            '{"query_id": "q4", "retrieved": ["a"], "actual_output": ["b"]}\n',
+            [f"run.jsonl:{n}: {TWO_LISTS}" for n in (1, 2, 3, 4)],
+            id="two lists, one of them the contract's",
+        ),
+        pytest.param(
+            "run.jsonl",
+            '{"query_id": "q0", "retrieved": ["z"]}\n{"query_id": "q1", "topk": [{"id": "a"}], "retrieved": ["b"]}\n',
+            [f"run.jsonl:2: {TWO_LISTS}"],
+            id="two lists, whatever stood above",
+        ),
+        pytest.param(
+            "run.jsonl",
+            LINE + '{"query_id": "q1", "topk": "a"}\n{"query_id": "q2", "topk": {"a": 0.5}}\n'
+            '{"query_id": "q3", "retrieved": 5}\n[]\n"q4"\nnull\n',
+            [
+                "run.jsonl:2: topk: expected list, got str",
+                "run.jsonl:3: topk: expected list, got a mapping",
+                "run.jsonl:4: retrieved: expected list, got int",
+                "run.jsonl:5: expected a mapping, got list",
+                "run.jsonl:6: expected a mapping, got str",
+                "run.jsonl:7: expected a mapping, got nothing",
+            ],
+            id="lists and lines of the wrong type",
+        ),
+        pytest.param(
+            "run.json",
+            '{"q1": ["a"], "q2": {"a": 0.5}, "q3": null, "q4": "a"}',
+            [
+                "run.json: q2: expected a list of ids for this query, found {'a': 0.5}",
+                "run.json: q3: expected a list of ids for this query, found None",
+                "run.json: q4: expected a list of ids for this query, found 'a'",
+            ],
+            id="{query: something else}",
+        ),
+        pytest.param(
+            "run.json",
+            '[{"query_id": "q1", "topk": ["a"]}, "q2", ["a"], {"query_id": "q3"}]',
+            [
+                "run.json: [1]: expected a mapping, got str",
+                "run.json: [2]: expected a mapping, got list",
+                "run.json: [3]: no list of results; write one of topk, retrieved, actual_output",
+            ],
+            id="a list of other things",
+        ),
+        # Text where a number belongs.
+        pytest.param(
+            "run.jsonl",
+            LINE + '{"query_id": "q1", "topk": [{"chunk_id": "a", "score": 1}, {"chunk_id": "b", "score": "0.5"}]}\n'
+            '{"query_id": "q2", "topk": [{"chunk_id": "a", "rank": "1"}]}\n'
+            '{"query_id": "q3", "topk": [{"chunk_id": "a", "rank": 1.5}]}\n'
+            '{"query_id": "q4", "topk": [{"chunk_id": "a", "score": true}]}\n',
+            [
+                "run.jsonl:2: topk[1].score: expected float, got str",
+                "run.jsonl:3: topk[0].rank: expected int, got str",
+                "run.jsonl:4: topk[0].rank: expected int, got float",
+                "run.jsonl:5: topk[0].score: expected float, got bool",
+            ],
+            id="text where a number belongs",
+        ),
+        pytest.param(
+            "run.jsonl",
+            '{"id": "q0", "actual_output": ["z"]}\n{"query_id": "q1", "topk": [{"chunk_id": "a", "score": "0.5"}]}\n'
+            '{"query_id": "q2", "retrieved": ["a", 1.5]}\n',
+            [
+                "run.jsonl:2: topk[0].score: expected float, got str",
+                "run.jsonl:3: retrieved[1]: expected text | a mapping, got float",
+            ],
+            id="the same words, whatever stood above",
+        ),
+        # Ranks.
+        pytest.param(
+            "run.jsonl", ranked(1, 1, 3), ["run.jsonl:1: query 'q1': rank 1 stands twice ('a', 'b')"], id="1, 1, 3"
+        ),
+        pytest.param(
+            "run.jsonl", ranked(0, 1, 2), ["run.jsonl:1: query 'q1': 'a' has rank 0; ranks start at 1"], id="rank 0"
+        ),
+        pytest.param(
+            "run.jsonl", ranked(0, 0), ["run.jsonl:1: query 'q1': 'a' has rank 0; ranks start at 1"], id="all 0"
+        ),
+        pytest.param(
+            "run.jsonl", ranked(1, -2), ["run.jsonl:1: query 'q1': 'b' has rank -2; ranks start at 1"], id="negative"
+        ),
+        pytest.param(
+            "run.jsonl",
+            ranked(1, 2, 4),
+            ["run.jsonl:1: query 'q1': rank 3 is missing; ranks run from 1 without gaps"],
+            id="a gap",
+        ),
+        pytest.param(
+            "run.jsonl",
+            ranked(2, 3),
+            ["run.jsonl:1: query 'q1': rank 1 is missing; ranks run from 1 without gaps"],
+            id="a gap at the top",
+        ),
+        pytest.param(
+            "run.jsonl",
+            ranked(1, 10**12),
+            ["run.jsonl:1: query 'q1': rank 2 is missing; ranks run from 1 without gaps"],
+            id="a very large gap",
+        ),
+        pytest.param(
+            "run.jsonl",
+            ranked(1, None, 3),
+            ["run.jsonl:1: query 'q1': 'b' has no rank but others do; give all or none"],
+            id="ranks partly missing",
+        ),
+        pytest.param(
+            "run.jsonl",
+            ranked(None, 1),
+            ["run.jsonl:1: query 'q1': 'a' has no rank but others do; give all or none"],
+            id="the first has no rank",
+        ),
+        pytest.param(
+            "run.jsonl",
+            '{"id": "q1", "retrieved": [{"id": "a", "rank": 1}, "b"]}\n',
+            ["run.jsonl:1: query 'q1': 'b' has no rank but others do; give all or none"],
+            id="a bare id among ranked items",
+        ),
+        pytest.param(
+            "run.json",
+            '{"q1": [{"id": "a", "rank": 1}, {"id": "b", "rank": 1}]}',
+            ["run.json: q1: query 'q1': rank 1 stands twice ('a', 'b')"],
+            id="ranks in a document",
+        ),
+        # TREC runs.
+        pytest.param(
+            "run.trec",
+            "q1 Q0 a 1 0.5 t\nq1 Q0 a 1 0.5\nq1 Q0 a b 1 0.5 t\n",
+            [
+                "run.trec:2: expected 6 columns (query Q0 document rank score tag), found 5: 'q1 Q0 a 1 0.5'",
+                "run.trec:3: expected 6 columns (query Q0 document rank score tag), found 7: 'q1 Q0 a b 1 0.5 t'",
+            ],
+            id="TREC, wrong column counts",
+        ),
+        pytest.param(
+            "run.trec",
+            "".join(
+                f"q1 Q0 d{n} 1 {score} t\n" for n, score in enumerate(["nan", "NaN", "inf", "-Infinity", "1e999", "x"])
+            ),
+            [
+                f"run.trec:{n}: query 'q1': the score of 'd{n - 1}' is '{score}'; scores must be finite numbers"
+                for n, score in enumerate(["nan", "NaN", "inf", "-Infinity", "1e999", "x"], start=1)
+            ],
+            id="TREC, scores that are not finite numbers",
+        ),
+        pytest.param(
+            "run.trec",
+            "q1 Q0 a 1 1_0 t\nq1 Q0 b 1 \u0663 t\nq1 Q0 c 1 0x1 t\n",
+            [
+                "run.trec:1: query 'q1': the score of 'a' is '1_0'; scores must be finite numbers",
+                "run.trec:2: query 'q1': the score of 'b' is '\u0663'; scores must be finite numbers",
+                "run.trec:3: query 'q1': the score of 'c' is '0x1'; scores must be finite numbers",
+            ],
+            id="TREC, what only Python takes for a number",
+        ),
+        # JSON that decoders disagree about.
+        pytest.param(
+            "run.jsonl",
+            LINE + '{"query_id": "q1", "topk": [{"chunk_id": "\\ud83d"}]}\n',
+            ["run.jsonl:2: text with half of a surrogate pair (\\ud800 and the like); write valid Unicode"],
+            id="JSONL, half of a surrogate pair",
+        ),
+        pytest.param(
+            "run.jsonl",
+            LINE + f'{{"query_id": {"1" * 5000}, "topk": []}}\n{{"query_id": "q", "topk": [{"1" * 5000}]}}\n',
+            ["run.jsonl:2: an integer of 5000 digits", "run.jsonl:3: an integer of 5000 digits"],
+            id="JSONL, an integer of 5,000 digits",
+        ),
+        pytest.param(
+            "run.jsonl",
+            LINE + f'{{"query_id": "q1", "topk": {"[" * 100_000}{"]" * 100_000}}}\n'
+            f'{{"query_id": "q2", "topk": [], "x": {"[" * 100_000}{"]" * 100_000}}}\n',
+            ["run.jsonl:2: nested too deeply", "run.jsonl:3: nested too deeply"],
+            id="JSONL, nested deeply",
+        ),
+        pytest.param("run.json", "[" * 100_000, ["run.json:1: nested too deeply"], id="JSON, nested deeply"),
+    ],
+)
+def test_run(name: str, content: str | bytes, expected: list[str]) -> None:
+    assert seen(run_problems(write(name, content))) == expected
+
+
+LITERALS = {"NaN": "NaN", **dict.fromkeys(("Infinity", "-Infinity", "1e999", "-1e999"), "infinite")}
+each_literal = pytest.mark.parametrize(("literal", "said"), LITERALS.items(), ids=LITERALS)
+
+
+@each_literal
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param('{"query_id": "q1", "topk": [%s]}', id="topk"),
+        pytest.param('{"id": "q1", "retrieved": [%s]}', id="retrieved"),
+        pytest.param('{"id": "q1", "actual_output": [%s]}', id="actual_output"),
+        pytest.param('{"id": "q1", "actualOutput": [%s]}', id="actualOutput"),
+        pytest.param('{"id": "q1", "actual_output": {"retrieved": [%s]}}', id="nested"),
+    ],
+)
+@pytest.mark.parametrize("key", ["chunk_id", "id"])
+def test_score_that_is_not_finite(shape: str, key: str, literal: str, said: str) -> None:
+    items = (
+        f'{{"{key}": "a", "score": 0.5}}, {{"{key}": "b", "score": {literal}}}, {{"{key}": "c", "score": {literal}}}'
+    )
+    content = LINE + shape % items + "\n"
+    message = f"run.jsonl:2: the score of 'b' is {said}; scores must be finite numbers"
+    assert seen(run_problems(write("run.jsonl", content))) == [message]
+
+
+@each_literal
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        pytest.param(
+            '[\n{"query_id": "q1", "topk": []},\n{"id": "q2", "topk": [{"id": "b", "score": %s}]}\n]', 3, id="list"
+        ),
+        pytest.param('{"q1": [],\n"q2": [\n{"chunk_id": "b", "score": %s}]}', 3, id="{query: items}"),
+        pytest.param('{"query_id": "q1",\n"topk": [{"id": "b", "score": %s}]}', 2, id="one line object"),
+    ],
+)
+def test_score_that_is_not_finite_in_a_document(content: str, line: int, literal: str, said: str) -> None:
+    """A document has no lines of its own, so the line may be left out; a wrong one may not be given."""
+    (problem,) = run_problems(write("run.json", content % literal), "json")
+    assert (problem.file, problem.message) == ("run.json", f"the score of 'b' is {said}; scores must be finite numbers")
+    assert problem.line in (line, None)
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        pytest.param('{"retrieve": "35"}', "run.jsonl:2: latency_ms[...]: expected float, got str", id="text"),
+        pytest.param('{"retrieve": true}', "run.jsonl:2: latency_ms[...]: expected float, got bool", id="true"),
+        pytest.param("35", "run.jsonl:2: latency_ms: expected a mapping, got int", id="one number"),
+        pytest.param("[35]", "run.jsonl:2: latency_ms: expected a mapping, got list", id="a list"),
+        pytest.param('{"retrieve": 1e999}', "run.jsonl:2: the number 1e999 is too large", id="not finite"),
+        pytest.param(
+            '{"retrieve": 35, "rerank": -1}',
+            "run.jsonl:2: query 'q1': latency_ms must lie between 0 and 1e+12",
+            id="negative",
+        ),
+        pytest.param(
+            '{"retrieve": 1e300}',
+            "run.jsonl:2: query 'q1': latency_ms must lie between 0 and 1e+12",
+            id="longer than a life",
+        ),
+        pytest.param(
+            '{"retrieve": NaN}',
+            "run.jsonl:2: NaN is not a number that JSON allows; use a finite number or leave the key out",
+            id="NaN",
+        ),
+    ],
+)
+def test_latency_that_is_needed(written: str, message: str) -> None:
+    content = f'{LINE}{{"query_id": "q1", "topk": [], "latency_ms": {written}}}\n'
+    assert seen(run_problems(write("run.jsonl", content), needs=TIMES)) == [message]
+
+
+# Many problems, and very deep ones.
+
+
+def test_problems_of_several_kinds_are_reported_at_once() -> None:
+    lines = [
+        LINE,
+        "{broken\n",
+        ranked(1, 1, 3),
+        '{"query_id": "q0", "topk": []}\n',
+        '{"query_id": "q2", "topk": [{"chunk_id": "a", "score": NaN}]}\n',
+        '{"query_id": "q3"}\n',
+        '{"query_id": "q4", "topk": []}\n',
+    ]
+    assert seen(run_problems(write("run.jsonl", "".join(lines)))) == [
+        "run.jsonl:2: broken JSON: expecting property name enclosed in double quotes (column 2)",
+        "run.jsonl:3: query 'q1': rank 1 stands twice ('a', 'b')",
+        "run.jsonl:4: query 'q0' stands twice (first on line 1); keep one ranking of it",
+        "run.jsonl:5: the score of 'a' is NaN; scores must be finite numbers",
+        "run.jsonl:6: no list of results; write one of topk, retrieved, actual_output",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "message"),
+    [
+        pytest.param("gold.jsonl", '{"id": "q%d"}\n', "sample 'q%d' has no expected_output", id="gold, JSONL"),
+        pytest.param("qrels.txt", "q%d 0 a x\n", "q%d: the gain 'x' is not a finite number", id="gold, qrels"),
+        pytest.param(
+            "run.jsonl", '{"query_id": "q%d", "topk": [{}]}\n', "query 'q%d': item 1 has neither", id="run, JSONL"
+        ),
+        pytest.param("run.trec", "q%d Q0 a 1 x t\n", "query 'q%d': the score of 'a' is 'x'", id="run, TREC"),
+    ],
+)
+def test_reading_stops_after_twenty_problems(name: str, line: str, message: str) -> None:
+    def found(count: int) -> list[str]:
+        write(name, "".join(line % number for number in range(1, count + 1)))
+        return seen(run_problems(name) if name.startswith("run") else gold_problems(name))
+
+    assert len(found(19)) == 19
+    for count in (20, 1000):
+        *first, last = found(count)
+        assert len(first) == 20
+        assert all(text.startswith(f"{name}:{n}: {message % n}") for n, text in enumerate(first, start=1))
+        assert last == f"{name}: stopped after 20 problems; there may be more"
+
+
+def test_the_number_of_problems_can_be_chosen() -> None:
+    write("gold.jsonl", "".join(f'{{"id": "q{number}"}}\n' for number in range(100)))
+    with pytest.raises(RankgateError) as caught:
+        read_gold("gold.jsonl", most_problems=3)
+    assert len(caught.value.problems) == 4
+    assert caught.value.problems[-1].message == "stopped after 3 problems; there may be more"
+    write("run.jsonl", "".join(f'{{"query_id": "q{number}"}}\n' for number in range(100)))
+    with pytest.raises(RankgateError) as caught:
+        list(read_run("run.jsonl", most_problems=1000).rankings)
+    assert len(caught.value.problems) == 100
+
+
+NESTED: dict[str, tuple[str, Callable[[str], object]]] = {
+    "a sample": ("%s\n", lambda name: read_gold(name, "jsonl")),
+    "expected_output": ('{"id": "q", "expected_output": %s}\n', lambda name: read_gold(name, "jsonl")),
+    "a sample id": ('{"id": %s, "expected_output": ["a"]}\n', lambda name: read_gold(name, "jsonl")),
+    "metadata": (
+        '{"id": "q", "expected_output": ["a"], "metadata": {"x": %s}}\n',
+        lambda name: read_gold(name, "jsonl"),
+    ),
+    "a gold document": ("%s", lambda name: read_gold(name, "json")),
+    "samples of a document": ('{"samples": [%s]}', lambda name: read_gold(name, "json")),
+    "topk": ('{"query_id": "q", "topk": %s}\n', lambda name: list(read_run(name, "jsonl").rankings)),
+    "a key of the user's own": (
+        '{"query_id": "q", "topk": [], "x": %s}\n',
+        lambda name: list(read_run(name, "jsonl").rankings),
+    ),
+    "a run document": ("%s", lambda name: list(read_run(name, "json").rankings)),
+    "a query of a document": ('{"q": %s}', lambda name: list(read_run(name, "json").rankings)),
+}
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+@pytest.mark.parametrize("where", NESTED)
+def test_no_depth_of_nesting_ends_in_a_crash(where: str, opening: str) -> None:
+    """Somewhere the interpreter's limit is reached while reading, or only later while telling what was found."""
+    content, read = NESTED[where]
+    for depth in (*range(850, 1005), 3_000, 30_000):
+        name = write("input", content % (opening * depth + "1" + {"[": "]", '{"a":': "}"}[opening] * depth))
+        with suppress(RankgateError):
+            read(name)

@@ -1,0 +1,382 @@
+"""Which format a file has: told from its content or forced by name, plain or gzipped, from a file or from a pipe."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from fcntl import ioctl
+from pathlib import Path
+
+import pytest
+
+import rankgate
+from rankgate.errors import RankgateError
+from rankgate.readers.formats import read_gold, read_run
+
+PACKAGE = Path(rankgate.__file__).resolve().parents[1]
+
+YAML = "samples:\n  - id: q\n    expected_output: [a]\n"
+SAMPLE = '{"id": "q", "expected_output": ["a"]}'
+OTHER_SAMPLE = '{"id": "q2", "expected_output": []}'
+LINE = '{"query_id": "q", "topk": [{"chunk_id": "a"}]}'
+
+GOLDS = {
+    "yaml": YAML,
+    "json": f'{{"samples": [{SAMPLE}]}}',
+    "jsonl": f"{SAMPLE}\n",
+    "qrels": "q 0 a 1\n",
+}
+RUNS = {
+    "jsonl": f"{LINE}\n",
+    "json": '{"q": ["a"]}',
+    "trec": "q Q0 a 1 0.5 tag\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def gold(content: str | bytes, form: str | None = None) -> tuple[str, dict[str, list[str]]]:
+    """The format that was found, and the relevant ids by query."""
+    Path("gold").write_bytes(content.encode() if isinstance(content, str) else content)
+    read = read_gold("gold", form)
+    return read.format, {query_id: sample.relevant() for query_id, sample in read.samples.items()}
+
+
+def run(content: str | bytes, form: str | None = None) -> tuple[str, dict[str, list[str]]]:
+    """The format that was found, and the ranked ids by query."""
+    Path("run").write_bytes(content.encode() if isinstance(content, str) else content)
+    read = read_run("run", form)
+    return read.format, {ranking.query_id: ranking.ids for ranking in read.rankings}
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        *(pytest.param(content, form, id=form) for form, content in GOLDS.items()),
+        pytest.param(f"\n\n{YAML}", "yaml", id="yaml after blank lines"),
+        pytest.param(f"# judged by hand: see the wiki\n\n{YAML}", "yaml", id="yaml after a comment"),
+        pytest.param(f"# four words of comment\n{YAML}", "yaml", id="yaml after a comment of four columns"),
+        pytest.param(f"---\n{YAML}", "yaml", id="yaml after a document start"),
+        pytest.param(f"%YAML 1.2\n---\n{YAML}", "yaml", id="yaml after a directive"),
+        pytest.param(YAML.replace("\n", "\r\n"), "yaml", id="yaml with CRLF"),
+        pytest.param("- id: q\n  expected_output: [a]\n", "yaml", id="yaml, bare list"),
+        pytest.param("- {id: q, expected_output: [a]}\n", "yaml", id="yaml, list of braces"),
+        pytest.param("-\n  id: q\n  expected_output: [a]\n", "yaml", id="yaml, list with the dash alone"),
+        pytest.param("samples: [{id: q, expected_output: [a]}]\n", "yaml", id="yaml on one line"),
+        pytest.param(f"owner: search team\n{YAML}", "yaml", id="yaml, another key first"),
+        pytest.param(f"schema_version: 1\n{YAML}", "yaml", id="yaml, another key first, with an underscore"),
+        pytest.param(f"made-by: us\n{YAML}", "yaml", id="yaml, another key first, with a hyphen"),
+        pytest.param(YAML.replace("samples", '"samples"'), "yaml", id="yaml, quoted key"),
+        pytest.param(
+            YAML.replace("samples:", "samples: # all, of them"), "yaml", id="yaml, a comment on the first line"
+        ),
+        pytest.param(json.dumps({"samples": [json.loads(SAMPLE)]}, indent=2), "json", id="json, indented"),
+        pytest.param(f'{{"samples": [\n{SAMPLE}\n]}}\n', "json", id="json, a sample a line"),
+        pytest.param(f'{{"samples": [\r\n{SAMPLE}\r\n]}}\r\n', "json", id="json, a sample a line, CRLF"),
+        pytest.param(f'{{"version": 3,\n"samples": [{SAMPLE}]}}', "json", id="json, another key first"),
+        pytest.param(f"[{SAMPLE}]", "json", id="json, bare list"),
+        pytest.param(f"[\n{SAMPLE}\n]", "json", id="json, bare list, a sample a line"),
+        pytest.param(SAMPLE, "jsonl", id="jsonl, one line without its end"),
+        pytest.param(f"\n{SAMPLE}\n\n{OTHER_SAMPLE}\n", "jsonl", id="jsonl, blank lines"),
+        pytest.param(
+            '{"id": "q", "input": "two samples: [a, b]", "expected_output": ["a"]}\n', "jsonl", id="jsonl, YAML inside"
+        ),
+        pytest.param(
+            '{"id": "q", "expected_output": ["a"], "actual_output": ["b"]}\n', "jsonl", id="jsonl, a run beside it"
+        ),
+        pytest.param("q\t0\ta\t1\n", "qrels", id="qrels with tabs"),
+        pytest.param("q 0 a 1\r\n", "qrels", id="qrels with CRLF"),
+        pytest.param("\nq 0 a 1\n", "qrels", id="qrels after a blank line"),
+        pytest.param("q 0 http://example.org/a 1\n", "qrels", id="qrels, a document with a colon"),
+        pytest.param("conv:17 0 a 1\n", "qrels", id="qrels, a query with a colon"),
+    ],
+)
+def test_gold_is_recognised(content: str, form: str) -> None:
+    found, samples = gold(content)
+    assert found == form
+    assert len(samples) >= 1
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        *(pytest.param(content, form, id=form) for form, content in RUNS.items()),
+        pytest.param(LINE, "jsonl", id="jsonl, one line without its end"),
+        pytest.param(f"\n{LINE}\n\n", "jsonl", id="jsonl, blank lines"),
+        pytest.param(f'{LINE}\n{{"query_id": "q2", "topk": []}}\n', "jsonl", id="jsonl, two lines"),
+        pytest.param(f'{LINE}\r\n{{"query_id": "q2", "topk": []}}\r\n', "jsonl", id="jsonl, CRLF"),
+        pytest.param('{"id": "q", "retrieved": ["a"]}', "jsonl", id="jsonl, retrieved"),
+        pytest.param('{"id": "q", "actual_output": ["a"]}', "jsonl", id="jsonl, actual_output"),
+        pytest.param('{"id": "q", "actualOutput": ["a"]}', "jsonl", id="jsonl, actualOutput"),
+        pytest.param(json.dumps(json.loads(LINE), indent=2), "json", id="json, one query, indented"),
+        pytest.param(
+            '{"query_id": "q", "topk": [\n{"chunk_id": "a"}\n]}\n', "json", id="json, one query, an item a line"
+        ),
+        pytest.param('{"q": ["a"],\n"q2": []}\n', "json", id="json, a query a line"),
+        pytest.param('{"q": [\n{"id": "a"}\n]}\n', "json", id="json, an item a line"),
+        pytest.param(f"[{LINE}]", "json", id="json, list"),
+        pytest.param(f"[\n{LINE}\n]", "json", id="json, list, a line each"),
+        pytest.param("q\tQ0\ta\t1\t0.5\ttag\n", "trec", id="trec with tabs"),
+        pytest.param("q:1 0 a 1 0.5 tag\n", "trec", id="trec with a colon"),
+        pytest.param("\nq Q0 a 1 0.5 tag\n", "trec", id="trec after a blank line"),
+    ],
+)
+def test_run_is_recognised(content: str, form: str) -> None:
+    found, rankings = run(content)
+    assert found == form
+    assert next(iter(rankings.values())) == ["a"]
+
+
+each_wrapping = pytest.mark.parametrize(
+    "wrap",
+    [
+        pytest.param(lambda data: b"\xef\xbb\xbf" + data, id="byte order mark"),
+        pytest.param(gzip.compress, id="gzip"),
+        pytest.param(lambda data: gzip.compress(b"\xef\xbb\xbf" + data), id="gzip around a byte order mark"),
+        pytest.param(lambda data: gzip.compress(data[:9]) + gzip.compress(data[9:]), id="gzip in two members"),
+    ],
+)
+
+
+@pytest.mark.parametrize("form", GOLDS)
+@each_wrapping
+def test_gold_is_recognised_inside(wrap: Callable[[bytes], bytes], form: str) -> None:
+    assert gold(wrap(GOLDS[form].encode())) == (form, {"q": ["a"]})
+
+
+@pytest.mark.parametrize("form", RUNS)
+@each_wrapping
+def test_run_is_recognised_inside(wrap: Callable[[bytes], bytes], form: str) -> None:
+    assert run(wrap(RUNS[form].encode())) == (form, {"q": ["a"]})
+
+
+def test_the_name_does_not_matter() -> None:
+    Path("run.trec").write_text(RUNS["jsonl"])
+    Path("gold.txt.bak").write_bytes(gzip.compress(YAML.encode()))
+    assert read_run("run.trec").format == "jsonl"
+    assert read_gold("gold.txt.bak").format == "yaml"
+
+
+def test_large_input_is_read_whole() -> None:
+    queries = {f"q{number}": [f"d{rank}" for rank in range(100)] for number in range(3000)}
+    lines = "".join(json.dumps({"query_id": query, "retrieved": ids}) + "\n" for query, ids in queries.items())
+    assert run(gzip.compress(lines.encode())) == ("jsonl", queries)
+    assert run(json.dumps(queries)) == ("json", queries)
+
+
+LONG = "x" * 600_000  # a text that is longer than what is looked at to tell the format
+
+
+def test_long_lines_are_recognised() -> None:
+    sample = {"id": "q", "input": LONG, "expected_output": ["a"]}
+    line = {"query_id": "q", "topk": [{"chunk_id": "a", "text": LONG}]}
+    for content, form in (
+        (json.dumps(sample) + f"\n{OTHER_SAMPLE}\n", "jsonl"),
+        (json.dumps({"samples": [sample, json.loads(OTHER_SAMPLE)]}), "json"),
+        (json.dumps([sample, json.loads(OTHER_SAMPLE)]), "json"),
+    ):
+        assert gold(content) == (form, {"q": ["a"], "q2": []})
+    for content, form in (
+        (json.dumps(line) + '\n{"query_id": "q2", "topk": []}\n', "jsonl"),
+        (json.dumps({"q": line["topk"], "q2": []}), "json"),
+        (json.dumps([line, {"query_id": "q2", "topk": []}]), "json"),
+    ):
+        assert run(content) == (form, {"q": ["a"], "q2": []})
+
+
+@pytest.mark.parametrize(
+    ("content", "form", "expected"),
+    [
+        pytest.param(GOLDS["json"], "yaml", {"q": ["a"]}, id="JSON is YAML too"),
+        pytest.param(SAMPLE, "yaml", None, id="one sample is not a list of them"),
+        pytest.param("# 0 a 1\n", "qrels", {"#": ["a"]}, id="a query that looks like a comment"),
+        pytest.param("- 0 a 1\n", "qrels", {"-": ["a"]}, id="a query that looks like a list"),
+        pytest.param(
+            '{"id": "q", "expected_output": ["a"], "samples": 5}', "jsonl", {"q": ["a"]}, id="a line with samples"
+        ),
+    ],
+)
+def test_gold_in_a_forced_format(content: str, form: str, expected: dict[str, list[str]] | None) -> None:
+    if expected is None:
+        with pytest.raises(RankgateError):
+            gold(content, form)
+    else:
+        assert gold(content, form) == (form, expected)
+
+
+@pytest.mark.parametrize(
+    ("content", "form", "expected"),
+    [
+        pytest.param(LINE, "json", {"q": ["a"]}, id="one line is a document"),
+        pytest.param(
+            '{"q": ["a"], "note": ["\\"topk\\""]}', "json", {"q": ["a"], "note": ['"topk"']}, id="a query about topk"
+        ),
+        pytest.param(
+            '{"x": 1, "query_id": "q", "retrieved": ["a"]}', "jsonl", {"q": ["a"]}, id="a line, keys in any order"
+        ),
+        pytest.param("{} [] a 1 0.5 tag\n", "trec", {"{}": ["a"]}, id="a query that looks like JSON"),
+    ],
+)
+def test_run_in_a_forced_format(content: str, form: str, expected: dict[str, list[str]]) -> None:
+    assert run(content, form) == (form, expected)
+
+
+NOTHING_LIKE_IT = "no gold format starts like that"
+
+
+@pytest.mark.parametrize(
+    ("content", "saw", "why"),
+    [
+        pytest.param("hello world\n", "'hello world'", NOTHING_LIKE_IT, id="prose"),
+        pytest.param("question,answer\nWhy?,So.\n", "'question,answer'", NOTHING_LIKE_IT, id="CSV"),
+        pytest.param(RUNS["trec"], "'q Q0 a 1 0.5 tag'", "that looks like a TREC run", id="a TREC run"),
+        pytest.param(RUNS["jsonl"], f"'{LINE}'", "that looks like a run", id="a JSONL run"),
+        pytest.param(
+            '{"id": "q", "actualOutput": []}',
+            """'{"id": "q", "actualOutput": []}'""",
+            "that looks like a run",
+            id="actualOutput",
+        ),
+        pytest.param(b"\x00\x01\x02\xff\n", "'\\x00\\x01\\x02\ufffd'", NOTHING_LIKE_IT, id="bytes"),
+        pytest.param(b"PK\x03\x04\x14\x00", "'PK\\x03\\x04\\x14\\x00'", NOTHING_LIKE_IT, id="an archive"),
+        pytest.param("x" * 200, f"'{'x' * 58}…", NOTHING_LIKE_IT, id="a long line is cut"),
+    ],
+)
+def test_what_is_no_gold_set(content: str | bytes, saw: str, why: str) -> None:
+    with pytest.raises(RankgateError) as caught:
+        gold(content)
+    known = "known formats: yaml, json, jsonl, qrels"
+    assert str(caught.value) == f"gold: cannot be read as a gold set: it starts with {saw}; {why} ({known})"
+
+
+@pytest.mark.parametrize(
+    ("content", "saw", "why"),
+    [
+        pytest.param("hello world\n", "'hello world'", "no run format starts like that", id="prose"),
+        pytest.param(GOLDS["qrels"], "'q 0 a 1'", "that looks like TREC qrels, which is a gold set", id="qrels"),
+        pytest.param(GOLDS["yaml"], "'samples:'", "no run format starts like that", id="a YAML gold set"),
+        pytest.param(
+            b"\xff\xfe{\x00}\x00", "'\ufffd\ufffd{\\x00}\\x00'", "no run format starts like that", id="UTF-16"
+        ),
+    ],
+)
+def test_what_is_no_run(content: str | bytes, saw: str, why: str) -> None:
+    with pytest.raises(RankgateError) as caught:
+        run(content)
+    known = "known formats: jsonl, json, trec"
+    assert str(caught.value) == f"run: cannot be read as a run: it starts with {saw}; {why} ({known})"
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        pytest.param(
+            "yml", "unknown gold format 'yml'; did you mean 'yaml'? (known: yaml, json, jsonl, qrels)", id="near"
+        ),
+        pytest.param("trec", "unknown gold format 'trec' (known: yaml, json, jsonl, qrels)", id="a format of runs"),
+        pytest.param("", "unknown gold format '' (known: yaml, json, jsonl, qrels)", id="empty"),
+    ],
+)
+def test_unknown_gold_format(form: str, message: str) -> None:
+    with pytest.raises(RankgateError) as caught:
+        gold(YAML, form)
+    assert str(caught.value) == message
+
+
+def test_unknown_run_format() -> None:
+    with pytest.raises(RankgateError) as caught:
+        run(LINE, "jsnol")
+    assert str(caught.value) == "unknown run format 'jsnol'; did you mean 'jsonl'? (known: jsonl, json, trec)"
+
+
+# Standard input, in a process of its own.
+
+READ = """
+import json, sys
+from rankgate.errors import RankgateError
+from rankgate.readers.formats import read_gold, read_run
+try:
+    if sys.argv[1] == "gold":
+        read = read_gold("-")
+        ids = {key: list(sample.gains) for key, sample in read.samples.items()}
+    else:
+        read = read_run("-")
+        ids = {ranking.query_id: ranking.ids for ranking in read.rankings}
+    print(json.dumps([read.name, read.format, ids]))
+except RankgateError as error:
+    print(json.dumps(str(error)))
+"""
+
+
+def reader(what: str, **options: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-W", "error", "-c", READ, what]
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE), "PYTHONUTF8": "1"}
+    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", **options
+    )
+
+
+def answer(process: subprocess.Popen[str]) -> object:
+    with process:
+        output, errors = process.communicate(timeout=60)
+    assert errors == ""
+    return json.loads(output)
+
+
+STANDARD_INPUTS = [
+    *(pytest.param("gold", content.encode(), form, id=f"gold, {form}") for form, content in GOLDS.items()),
+    *(pytest.param("run", content.encode(), form, id=f"run, {form}") for form, content in RUNS.items()),
+    pytest.param("gold", b"\xef\xbb\xbf# judged\n\n" + YAML.encode(), "yaml", id="gold, byte order mark and comment"),
+    pytest.param("run", gzip.compress(RUNS["jsonl"].encode()), "jsonl", id="run, gzip"),
+]
+
+
+@pytest.mark.parametrize(("what", "content", "form"), STANDARD_INPUTS)
+def test_standard_input_from_a_file(what: str, content: bytes, form: str) -> None:
+    Path("input").write_bytes(content)
+    with Path("input").open("rb") as file:
+        assert answer(reader(what, stdin=file)) == ["standard input", form, {"q": ["a"]}]
+
+
+@pytest.mark.parametrize(("what", "content", "form"), STANDARD_INPUTS)
+def test_standard_input_from_a_pipe_that_gives_one_byte_at_a_time(what: str, content: bytes, form: str) -> None:
+    theirs, ours = os.pipe()
+    process = reader(what, stdin=theirs)
+    os.close(theirs)
+    try:
+        for byte in content:
+            os.write(ours, bytes([byte]))
+            while process.poll() is None and waiting(ours):
+                time.sleep(0.0005)
+    except BrokenPipeError:
+        pass  # it did not read to the end; its answer says why
+    finally:
+        os.close(ours)
+    assert answer(process) == ["standard input", form, {"q": ["a"]}]
+
+
+def waiting(pipe: int) -> int:
+    """How many bytes lie in the pipe, unread."""
+    return int.from_bytes(ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+@pytest.mark.parametrize("what", ["gold", "run"])
+def test_standard_input_that_is_empty(what: str) -> None:
+    assert answer(reader(what, stdin=subprocess.DEVNULL)) == "standard input: the file is empty"
+
+
+@pytest.mark.parametrize("what", ["gold", "run"])
+def test_standard_input_that_is_closed(what: str) -> None:
+    closing = [sys.executable, "-c", "import os, sys; os.close(0); os.execv(sys.argv[1], sys.argv[1:])"]
+    command = [*closing, sys.executable, "-W", "error", "-c", READ, what]
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE)}
+    done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    assert done.stderr == ""
+    assert json.loads(done.stdout) == "standard input: is closed; there is nothing to read"

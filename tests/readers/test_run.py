@@ -1,0 +1,335 @@
+"""Runs in every accepted shape: the same ranking, whatever the format."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankgate.metrics.base import Need
+from rankgate.model import Ranking
+from rankgate.readers.base import Run
+from rankgate.readers.formats import read_run
+
+TIMES = frozenset({Need.LATENCY})
+
+
+def opened(where: Path, content: str | bytes, form: str | None = None, needs: frozenset[Need] = frozenset()) -> Run:
+    path = where / "run"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return read_run(path.as_posix(), form, needs=needs)
+
+
+def ids(run: Run) -> dict[str, list[str]]:
+    return {ranking.query_id: ranking.ids for ranking in run.rankings}
+
+
+def lines(*entries: object) -> str:
+    return "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+
+
+CONTRACT = {
+    "query_id": "q1",
+    "system": "hybrid_v3 + cross-enc-base",
+    "k_raw": 50,
+    "topk": [
+        {"rank": 1, "chunk_id": "a", "score": 18.4, "doc_id": "doc", "doc_version": "2025-04-01", "text": "…"},
+        {"rank": 2, "chunk_id": "b", "score": -3},
+        {"rank": 3, "chunk_id": "c", "score": None},
+    ],
+    "raw_topk": [{"rank": 1, "chunk_id": "z"}],
+    "latency_ms": {"retrieve": 35, "rerank": 22},
+    "index_version": "v2025_06_01",
+    "chunker": {"algo": "hdgsent", "target_tokens": 600},
+}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(CONTRACT, id="the contract"),
+        pytest.param(
+            {"query_id": "q1", "topk": [{"chunk_id": "a"}, {"chunk_id": "b"}, {"chunk_id": "c"}]}, id="topk, no ranks"
+        ),
+        pytest.param({"query_id": "q1", "topk": [{"id": "a"}, {"id": "b"}, {"id": "c"}]}, id="topk, items by id"),
+        pytest.param({"query_id": "q1", "topk": ["a", "b", "c"]}, id="topk, bare ids"),
+        pytest.param({"query_id": "q1", "retrieved": ["a", "b", "c"]}, id="retrieved, bare ids"),
+        pytest.param(
+            {"query_id": "q1", "retrieved": [{"id": "a", "text": "…"}, {"id": "b"}, {"id": "c"}]}, id="retrieved, items"
+        ),
+        pytest.param(
+            {"id": "q1", "retrieved": [{"id": "a"}, {"chunk_id": "b"}, "c"]}, id="retrieved, items of all kinds"
+        ),
+        pytest.param({"id": "q1", "topk": ["a", "b", "c"]}, id="the query by id"),
+        pytest.param({"id": "other", "query_id": "q1", "topk": ["a", "b", "c"]}, id="query_id goes before id"),
+        pytest.param({"id": "q1", "actual_output": ["a", "b", "c"]}, id="actual_output"),
+        pytest.param({"id": "q1", "actualOutput": ["a", "b", "c"]}, id="actualOutput"),
+        pytest.param({"id": "q1", "actual_output": [{"id": "a"}, {"id": "b"}, {"id": "c"}]}, id="actual_output, items"),
+        pytest.param({"id": "q1", "actual_output": {"retrieved": ["a", "b", "c"]}}, id="nested in actual_output"),
+        pytest.param(
+            {"id": "q1", "actualOutput": {"retrieved": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "answer": "…"}},
+            id="nested in actualOutput",
+        ),
+        pytest.param(
+            {"id": "q1", "topk": None, "retrieved": ["a", "b", "c"]}, id="a list without a value does not compete"
+        ),
+        pytest.param(
+            {"query_id": "q1", "topk": [{"chunk_id": "a", "id": "x"}, {"chunk_id": None, "id": "b"}, {"id": "c"}]},
+            id="chunk_id goes before id",
+        ),
+    ],
+)
+@pytest.mark.parametrize("form", ["jsonl", "json list", "json object"])
+def test_line(tmp_path: Path, form: str, line: dict[str, Any]) -> None:
+    written = {
+        "jsonl": lines(line, {"query_id": "q2", "topk": []}),
+        "json list": json.dumps([line, {"query_id": "q2", "topk": []}]),
+        "json object": json.dumps(line, indent=1),
+    }
+    expected = {"q1": ["a", "b", "c"]} | ({} if form == "json object" else {"q2": []})
+    run = opened(tmp_path, written[form])
+    assert (run.format, ids(run)) == (form.split(maxsplit=1)[0], expected)
+    assert run.depth is None
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        pytest.param('{"q1": ["a", "b", "c"], "q2": []}', "json", id="{query: [ids]} on one line"),
+        pytest.param(
+            '{\n  "q1": [\n    "a",\n    "b", "c"\n  ],\n  "q2": []\n}\n', "json", id="{query: [ids]} indented"
+        ),
+        pytest.param('{"q1": [{"id": "a"}, {"chunk_id": "b"}, "c"], "q2": []}', "json", id="{query: [items]}"),
+        pytest.param(
+            '{"q1": [{"id": "b", "rank": 2}, {"id": "a", "rank": 1}, {"id": "c", "rank": 3}], "q2": []}',
+            "json",
+            id="{query: [ranked items]}",
+        ),
+        pytest.param('[{"id": "q1", "topk": ["a", "b", "c"]}, {"id": "q2", "topk": []}]', "json", id="a list of lines"),
+        pytest.param(
+            lines({"query_id": "q1", "topk": ["a", "b", "c"]}).replace("\n", "\r\n\r\n")
+            + lines({"id": "q2", "retrieved": []}),
+            "jsonl",
+            id="JSONL with CRLF, blank lines and lines of two shapes",
+        ),
+    ],
+)
+def test_document(tmp_path: Path, content: str, form: str) -> None:
+    run = opened(tmp_path, content)
+    assert (run.format, ids(run)) == (form, {"q1": ["a", "b", "c"], "q2": []})
+
+
+TREC = "q1 Q0 a 1 3.5 tag\nq1 Q0 b 2 2.5 tag\nq2 Q0 c 1 1 tag\nq1 Q0 d 3 -1e-3 tag\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(TREC, id="as written by trec_eval's users"),
+        pytest.param(TREC.replace(" ", "\t").replace("\n", "\r\n"), id="tabs and CRLF"),
+        pytest.param(TREC.replace(" ", "   ").replace("\n", "\n\n"), id="more space, blank lines"),
+        pytest.param(TREC.replace("Q0", "0"), id="0 in the second column"),
+    ],
+)
+def test_trec_run(tmp_path: Path, content: str) -> None:
+    run = opened(tmp_path, content)
+    assert run.format == "trec"
+    assert list(run.rankings) == [Ranking("q1", ["a", "b", "d"]), Ranking("q2", ["c"])]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        pytest.param([("a", 1, "1"), ("b", 2, "2")], "b a", id="the score decides"),
+        pytest.param([("a", 0, "1"), ("b", 0, "2"), ("c", 0, "3")], "c b a", id="rank 0 on every row"),
+        pytest.param([("a", "-", "1"), ("b", "x", "2")], "b a", id="the rank is not even read"),
+        pytest.param([("a", 1, "1"), ("c", 2, "1"), ("b", 3, "1")], "c b a", id="ties by id, descending"),
+        pytest.param([("9", 1, "1"), ("10", 2, "1"), ("1", 3, "1")], "9 10 1", id="ids compare as text"),
+        pytest.param([("a", 1, "1"), ("B", 2, "1"), ("é", 3, "1")], "é a B", id="by code point"),
+        pytest.param([("a", 1, "1.00000001"), ("b", 2, "1.0")], "a b", id="no tie in float64, though one in float32"),
+        pytest.param([("a", 1, "16777217"), ("b", 2, "16777216")], "a b", id="nor for large scores"),
+        pytest.param([("a", 1, "1.00000000000000001"), ("b", 2, "1.0")], "b a", id="a tie in float64"),
+        pytest.param([("a", 1, "0"), ("b", 2, "-0.0")], "b a", id="zero ties with minus zero"),
+        pytest.param([("a", 1, "-2"), ("b", 2, "-1")], "b a", id="negative scores"),
+        pytest.param([("a", 1, "1e-300"), ("b", 2, "1E+2"), ("c", 3, "+5")], "b c a", id="exponents and signs"),
+        pytest.param([("a", 1, "3"), ("b", 2, "2"), ("a", 3, "1")], "a b", id="the best of two rows for one id"),
+        pytest.param([("a", 1, "1"), ("b", 2, "2"), ("a", 3, "3")], "a b", id="the best may stand later"),
+    ],
+)
+def test_order_in_trec_runs(tmp_path: Path, rows: list[tuple[str, object, str]], expected: str) -> None:
+    content = "".join(f"q Q0 {doc} {rank} {score} tag\n" for doc, rank, score in rows)
+    assert ids(opened(tmp_path, content)) == {"q": expected.split()}
+
+
+@pytest.mark.parametrize(
+    ("ranked", "expected"),
+    [
+        pytest.param({"c": 3, "a": 1, "b": 2}, "a b c", id="the ranks decide, not the places"),
+        pytest.param({"a": 1, "b": 2}, "a b", id="already in order"),
+        pytest.param({"a": None, "b": None}, "a b", id="no ranks: as listed"),
+        pytest.param(
+            {f"d{n}": 1501 - n for n in range(1, 1501)}, " ".join(f"d{n}" for n in range(1500, 0, -1)), id="1500"
+        ),
+        pytest.param(
+            {f"d{n}": n for n in range(1, 1501)}, " ".join(f"d{n}" for n in range(1, 1501)), id="1500 in order"
+        ),
+    ],
+)
+@pytest.mark.parametrize("shape", ["topk", "retrieved", "actual_output"])
+def test_rank_order(tmp_path: Path, shape: str, ranked: dict[str, int | None], expected: str) -> None:
+    items = [{"id": doc, "rank": rank, "score": 0.5} for doc, rank in ranked.items()]
+    assert ids(opened(tmp_path, lines({"query_id": "q", shape: items}))) == {"q": expected.split()}
+
+
+def test_scores_do_not_order_a_json_run(tmp_path: Path) -> None:
+    items = [{"id": "a", "score": 1}, {"id": "b", "score": 2}]
+    assert ids(opened(tmp_path, lines({"query_id": "q", "topk": items}))) == {"q": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("items", "expected", "removed"),
+    [
+        pytest.param(["a", "b", "a", "c", "a"], ["a", "b", "c"], 2, id="the first counts, later items move up"),
+        pytest.param([7, "7", 8], ["7", "8"], 1, id="an integer and its decimal string"),
+        pytest.param(
+            [{"id": "b", "rank": 3}, {"id": "b", "rank": 1}, {"id": "a", "rank": 2}],
+            ["b", "a"],
+            1,
+            id="by rank, then the first",
+        ),
+        pytest.param(["a", "A"], ["a", "A"], 0, id="case makes another id"),
+        pytest.param([], [], 0, id="an empty list"),
+    ],
+)
+def test_repeated_ids(tmp_path: Path, items: list[Any], expected: list[str], removed: int) -> None:
+    for content in (lines({"query_id": "q", "topk": items}), json.dumps({"q": items})):
+        assert list(opened(tmp_path, content).rankings) == [Ranking("q", expected, removed)]
+
+
+def test_repeated_ids_in_a_trec_run_are_counted(tmp_path: Path) -> None:
+    run = opened(tmp_path, "q Q0 a 1 3 t\nq Q0 a 2 2 t\nq Q0 b 3 1 t\n")
+    assert list(run.rankings) == [Ranking("q", ["a", "b"], 1)]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        pytest.param(7, "7", id="small"),
+        pytest.param(0, "0", id="zero"),
+        pytest.param(-3, "-3", id="negative"),
+        pytest.param(2**63, "9223372036854775808", id="2^63"),
+        pytest.param(2**64, "18446744073709551616", id="2^64"),
+        pytest.param(10**30, "1" + "0" * 30, id="31 digits"),
+    ],
+)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param(lambda n: lines({"query_id": n, "topk": [{"chunk_id": n}]}), id="contract"),
+        pytest.param(lambda n: lines({"query_id": n, "retrieved": [n]}), id="plain"),
+        pytest.param(lambda n: lines({"id": n, "actualOutput": {"retrieved": [{"id": n}]}}), id="loose"),
+        pytest.param(lambda n: json.dumps({str(n): [n]}), id="document"),
+        pytest.param(lambda n: json.dumps([{"id": n, "topk": [n]}]), id="list"),
+    ],
+)
+def test_integer_ids_are_their_decimal_strings(tmp_path: Path, shape: Any, number: int, text: str) -> None:
+    assert ids(opened(tmp_path, shape(number))) == {text: [text]}
+
+
+@pytest.mark.parametrize(
+    "text", ["Alû", "文書 1", "💡", "a,b", "it's", 'say "so"', "a\\b", "d\u00a01", "tab\there", "007", ""]
+)
+def test_ids_are_any_text(tmp_path: Path, text: str) -> None:
+    for ensure_ascii in (True, False):
+        line = json.dumps({"query_id": text, "topk": [{"chunk_id": text}]}, ensure_ascii=ensure_ascii)
+        assert ids(opened(tmp_path, line)) == {text: [text]}
+
+
+@pytest.mark.parametrize("text", ["Alû", "文書", "💡", "a,b", "it's", "#1", "d\u00a01", "d\u30002", "d\u00851"])
+def test_ids_of_a_trec_run_are_anything_but_ascii_space(tmp_path: Path, text: str) -> None:
+    assert ids(opened(tmp_path, f"q{text} Q0 {text} 1 0.5 tag\n")) == {f"q{text}": [text]}
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param({"query_id": "q", "topk": [{"chunk_id": "a"}]}, id="contract"),
+        pytest.param({"query_id": "q", "retrieved": ["a"]}, id="plain"),
+        pytest.param({"id": "q", "actual_output": ["a"]}, id="loose"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        pytest.param({"retrieve": 35, "rerank": 22.5}, {"retrieve": 35, "rerank": 22.5}, id="stages"),
+        pytest.param({"retrieve": 0}, {"retrieve": 0}, id="0 ms"),
+        pytest.param({}, {}, id="no stage"),
+        pytest.param(None, None, id="no value"),
+    ],
+)
+def test_latency_where_a_metric_needs_it(tmp_path: Path, shape: dict[str, Any], written: Any, expected: Any) -> None:
+    run = opened(tmp_path, lines(shape | {"latency_ms": written}), needs=TIMES)
+    assert list(run.rankings) == [Ranking("q", ["a"], 0, expected)]
+
+
+def test_the_contract_line_is_not_searched_for_what_nobody_needs(tmp_path: Path) -> None:
+    line = {"query_id": "q", "topk": [{"chunk_id": "a"}], "latency_ms": {"retrieve": "?"}, "raw_topk": 5}
+    assert list(opened(tmp_path, lines(line)).rankings) == [Ranking("q", ["a"])]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param(
+            lines(CONTRACT),
+            {
+                "system": "hybrid_v3 + cross-enc-base",
+                "k_raw": 50,
+                "index_version": "v2025_06_01",
+                "chunker": {"algo": "hdgsent", "target_tokens": 600},
+            },
+            id="of the contract: what belongs to the system",
+        ),
+        pytest.param(
+            lines({"query_id": "q1", "topk": [], "system": "one"}, {"query_id": "q2", "topk": [], "system": "two"}),
+            {"system": "one"},
+            id="of the first line",
+        ),
+        pytest.param(
+            "\n\n" + lines({"query_id": "q", "topk": [], "system": "s"}), {"system": "s"}, id="after blank lines"
+        ),
+        pytest.param(lines({"query_id": "q", "topk": []}), {}, id="nothing said"),
+        pytest.param(
+            lines(
+                {"id": "q", "actual_output": [], "input": "?", "scores": {"f": 1}, "source": "kb", "entities": ["e"]}
+            ),
+            {},
+            id="nothing of the query's own",
+        ),
+        pytest.param(
+            lines({"query_id": "q", "topk": [{"chunk_id": "a", "text": "x" * 300_000}], "system": "s"}),
+            {"system": "s"},
+            id="after texts of any length",
+        ),
+        pytest.param(TREC, {"system": "tag"}, id="of a TREC run: its tag"),
+        pytest.param('{"q1": ["a"]}', {}, id="of {query: [ids]}: nothing"),
+    ],
+)
+def test_provenance(tmp_path: Path, content: str, expected: dict[str, Any]) -> None:
+    run = opened(tmp_path, content)
+    assert run.provenance == expected
+    list(run.rankings)
+
+
+def test_rankings_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
+    run = opened(tmp_path, lines({"query_id": "q1", "topk": ["a"]}, {"query_id": "q2", "topk": ["b"]}) + "broken\n")
+    assert next(run.rankings) == Ranking("q1", ["a"])
+    assert next(run.rankings) == Ranking("q2", ["b"])
+
+
+def test_a_run_that_is_opened_and_not_read_leaves_nothing_open(tmp_path: Path) -> None:
+    opened(tmp_path, lines({"query_id": "q1", "topk": ["a"]}))  # a ResourceWarning would fail this test
+
+
+def test_a_run_without_queries_is_empty(tmp_path: Path) -> None:
+    assert [list(opened(tmp_path, content).rankings) for content in ("{}", "[]")] == [[], []]

@@ -1,0 +1,189 @@
+"""Workflow commands for the Actions log: where they point, what the runner reads back, and that text stays text."""
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from rankgate.errors import Problem
+from rankgate.metrics.base import Direction, Unit
+from rankgate.model import Verdict
+from rankgate.renderers.github import render_github
+from rankgate.report import GateResult, Provenance, Report
+
+GATE = GateResult(
+    name="retrieval_mrr",
+    metric="mrr",
+    meaning="how high the first right document stands",
+    unit=Unit.SCORE,
+    direction=Direction.HIGHER,
+    segment=None,
+    severity="error",
+    value=0.5,
+    ci=None,
+    threshold=0.6,
+    baseline=None,
+    paired_value=None,
+    delta=None,
+    delta_ci=None,
+    regression_max=None,
+    evidence_state="clear",
+    verdict=Verdict.FAIL,
+    reasons=["mrr is 0.500, below the floor of 0.600"],
+    n=40,
+    n_pairs=0,
+    line=2,
+)
+WARNS = replace(GATE, metric="map", verdict=Verdict.WARN, reasons=["map is low"], line=7)
+PASSES = replace(GATE, verdict=Verdict.PASS, reasons=["mrr is 0.700, above the floor of 0.600"])
+REPORT = Report(
+    verdict=Verdict.FAIL,
+    summary="Do not merge: mrr is low.",
+    gates=[GATE],
+    provenance=Provenance(rankgate="0.1.0", date="2026-01-31", criteria="ship-criteria.yaml"),
+)
+
+COMMAND = re.compile(r"::(?P<level>error|warning|notice)(?: (?P<properties>[^:]*))?::(?P<data>.*)")
+
+
+def read_as_the_runner_does(line: str) -> tuple[str, dict[str, str], str]:
+    """Level, properties and message of a workflow command, unescaped in the runner's order."""
+    match = COMMAND.fullmatch(line)
+    assert match, line
+    properties = dict(pair.split("=", 1) for pair in match["properties"].split(","))
+    return match["level"], {key: unescaped(value) for key, value in properties.items()}, unescaped(match["data"])
+
+
+def unescaped(text: str) -> str:
+    for code, char in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+        text = text.replace(code, char)
+    return text
+
+
+def lines_of(report: Report) -> list[str]:
+    """Lines as the runner splits them: at CR and LF only."""
+    text = render_github(report)
+    assert text.endswith("\n")
+    return re.split(r"\r\n|\r|\n", text.removesuffix("\n"))
+
+
+def test_a_failed_gate_points_at_its_line_in_the_criteria() -> None:
+    assert lines_of(REPORT) == [
+        "::error file=ship-criteria.yaml,line=2,title=rankgate::mrr is 0.500, below the floor of 0.600.",
+        "::notice title=rankgate::FAIL. Do not merge: mrr is low.",
+    ]
+
+
+def test_errors_come_first_and_the_verdict_last() -> None:
+    report = replace(REPORT, gates=[WARNS, GATE, PASSES])
+    assert [line.split(" ")[0] for line in lines_of(report)] == ["::error", "::warning", "::notice"]
+
+
+def test_a_pass_says_only_that() -> None:
+    report = replace(REPORT, verdict=Verdict.PASS, summary="Retrieval holds: the gate passes.", gates=[PASSES])
+    assert lines_of(report) == ["::notice title=rankgate::PASS. Retrieval holds: the gate passes."]
+
+
+def test_each_reason_of_a_gate_has_its_own_annotation() -> None:
+    report = replace(REPORT, gates=[replace(GATE, reasons=["one", "two"])])
+    assert [read_as_the_runner_does(line)[2] for line in lines_of(report)[:-1]] == ["one.", "two."]
+
+
+@pytest.mark.parametrize(
+    ("problem", "place"),
+    [
+        pytest.param(Problem("broken", "run.jsonl", 3, "topk"), "file=run.jsonl,line=3,title=rankgate", id="all"),
+        pytest.param(Problem("broken", "run.jsonl"), "file=run.jsonl,title=rankgate", id="file alone"),
+        pytest.param(Problem("broken"), "title=rankgate", id="no place"),
+    ],
+)
+def test_a_problem_points_at_its_own_file(problem: Problem, place: str) -> None:
+    report = replace(REPORT, verdict=Verdict.NOT_JUDGED, gates=[], problems=[problem])
+    assert lines_of(report)[0] == f"::error {place}::{problem}"
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        pytest.param("100%", "100%25", id="percent"),
+        pytest.param("a%0Ab", "a%250Ab", id="an escape in the text itself"),
+        pytest.param("a\nb", "a%0Ab", id="line breaks"),
+        pytest.param("a: b, c", "a: b, c", id="colon and comma stay in a message"),
+        pytest.param("::error::x", "::error::x", id="a command within a message is text"),
+        pytest.param("a ##[error]x", "a ## [error]x", id="the old syntax is broken up"),
+        pytest.param("####[group]", "#### [group]", id="the old syntax after more of its sign"),
+        pytest.param("\x1b[31mred\x07", "\\u001b[31mred\\u0007", id="control characters are shown"),
+        pytest.param("a\u202eb", "a\\u202eb", id="bidi characters are shown"),
+    ],
+)
+def test_a_message_is_escaped(text: str, written: str) -> None:
+    report = replace(REPORT, gates=[], problems=[Problem(text)])
+    assert lines_of(report)[0] == f"::error title=rankgate::{written}"
+
+
+@pytest.mark.parametrize(
+    ("file", "written"),
+    [
+        pytest.param("runs/a.jsonl", "runs/a.jsonl", id="a plain path"),
+        pytest.param("C:/a,b.jsonl", "C%3A/a%2Cb.jsonl", id="colon and comma"),
+        pytest.param("50%.jsonl", "50%25.jsonl", id="percent"),
+        pytest.param("a\nb", "a%0Ab", id="line break"),
+        pytest.param("##[x]", "## [x]", id="the old syntax"),
+        pytest.param("a::error::b", "a%3A%3Aerror%3A%3Ab", id="a command"),
+    ],
+)
+def test_a_file_name_is_escaped(file: str, written: str) -> None:
+    report = replace(REPORT, gates=[], problems=[Problem("broken", file, 3)])
+    assert lines_of(report)[0].startswith(f"::error file={written},line=3,title=rankgate::")
+
+
+@pytest.mark.parametrize(
+    ("report", "level"),
+    [
+        pytest.param(replace(REPORT, gates=[GATE] * 11), "error", id="failed gates"),
+        pytest.param(replace(REPORT, gates=[WARNS] * 11), "warning", id="gates that warn"),
+        pytest.param(replace(REPORT, gates=[], problems=[Problem("x")] * 11), "error", id="problems"),
+        pytest.param(replace(REPORT, problems=[Problem("x")] * 10), "error", id="gates and problems together"),
+    ],
+)
+def test_there_are_at_most_ten_of_a_level(report: Report, level: str) -> None:
+    levels = [line.split(" ")[0] for line in lines_of(report)]
+    assert levels == [f"::{level}"] * 10 + ["::notice"]
+
+
+TEXT = st.lists(
+    st.sampled_from(["\n", "\r", "\r\n", "%", "%0A", "%25", "::", ":", ",", "##[", "##", "[", "]", "::error::", "\x1b"])
+    | st.text(max_size=3),
+    max_size=10,
+).map("".join)
+
+
+@given(TEXT, TEXT)
+@example("::stop-commands::x\n::add-mask::y", "a\n::error::b")
+@example("##\n[", "###[")
+def test_whatever_the_text_there_is_one_command_a_line(text: str, file: str) -> None:
+    problem = Problem(text or "x", file, 3, text)
+    warns = replace(WARNS, reasons=[text])
+    provenance = replace(REPORT.provenance, criteria=file)
+    lines = lines_of(replace(REPORT, gates=[warns], problems=[problem, problem], provenance=provenance))
+    commands = [read_as_the_runner_does(line) for line in lines]
+    assert [level for level, _, _ in commands] == ["error", "error", "warning", "notice"]
+    assert all(properties["title"] == "rankgate" for _, properties, _ in commands)
+    assert not any("##[" in line for line in lines)
+
+
+PRINTABLE = st.text(st.characters(codec="latin-1", categories=["L", "N", "P", "S"]), min_size=1)
+
+
+@given(PRINTABLE.filter(lambda text: "##[" not in text))
+@example("100% of a:b,c")
+def test_the_runner_reads_back_what_was_said(text: str) -> None:
+    problem = Problem(text, text, 3)
+    report = replace(REPORT, gates=[], problems=[problem])
+    assert read_as_the_runner_does(lines_of(report)[0]) == (
+        "error",
+        {"file": text, "line": "3", "title": "rankgate"},
+        str(problem),
+    )

@@ -1,0 +1,626 @@
+"""The pull-request comment: its structure as GitHub's parser sees it, its caps, hostile text, and users' templates."""
+
+import re
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+from cmarkgfm import github_flavored_markdown_to_html  # type: ignore[import-untyped]
+from cmarkgfm.cmark import Options  # type: ignore[import-untyped]
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from rankgate.errors import Problem, RankgateError
+from rankgate.metrics.base import Direction, Unit
+from rankgate.model import Verdict
+from rankgate.renderers.markdown import environment, render_markdown
+from rankgate.report import (
+    DocumentMove,
+    GateResult,
+    MetricValue,
+    Moved,
+    Movement,
+    Provenance,
+    Queries,
+    Report,
+    Segment,
+    SegmentValue,
+    Source,
+)
+
+ROOT = Path(__file__).parents[2]
+
+RECALL = GateResult(
+    name="retrieval_recall_at_5",
+    metric="recall@5",
+    meaning="share of the right documents found in the first 5 results",
+    unit=Unit.SHARE,
+    direction=Direction.HIGHER,
+    segment=None,
+    severity="error",
+    value=0.80,
+    ci=(0.75, 0.85),
+    threshold=0.85,
+    baseline=0.90,
+    paired_value=0.80,
+    delta=-0.10,
+    delta_ci=(-0.12, -0.08),
+    regression_max=0.03,
+    evidence_state="clear",
+    verdict=Verdict.FAIL,
+    reasons=["recall@5 dropped from 90.0% to 80.0%", "recall@5 is 80.0%, below the floor of 85.0%"],
+    n=40,
+    n_pairs=40,
+    line=2,
+)
+LATENCY = replace(
+    RECALL,
+    name="fast enough",
+    metric="latency",
+    meaning="milliseconds that a question takes on average",
+    unit=Unit.MILLISECONDS,
+    direction=Direction.LOWER,
+    severity="warning",
+    value=35.0,
+    threshold=50.0,
+    baseline=None,
+    paired_value=None,
+    delta=None,
+    delta_ci=None,
+    evidence_state="no_baseline",
+    regression_max=5.0,
+    verdict=Verdict.WARN,
+    reasons=["no baseline: whether latency got worse could not be checked"],
+)
+HOLDS = replace(RECALL, value=0.9, delta=0.0, delta_ci=(0.0, 0.0), verdict=Verdict.PASS, reasons=["recall@5 stayed"])
+MOVE = Movement(
+    query_id="q-1",
+    question="how do I get a refund?",
+    tags=["lang:en"],
+    metric="recall@5",
+    before=1.0,
+    after=0.0,
+    worse=True,
+    k=5,
+    lost=1,
+    gained=0,
+    documents=[DocumentMove(id="doc-3", gain=1.0, before=2, after=None)],
+)
+IN_SEGMENT = SegmentValue(
+    value=0.7, n=20, baseline=0.9, delta=-0.2, n_pairs=20, unit=Unit.SHARE, direction=Direction.HIGHER
+)
+ENGLISH = Segment(dimension="lang", value="en", queries=20, metrics={"recall@5": IN_SEGMENT})
+REPORT = Report(
+    verdict=Verdict.FAIL,
+    summary="Do not merge: recall@5 dropped",
+    notes=["2 repeated ids were removed from the rankings."],
+    gates=[RECALL],
+    metrics={
+        "recall@5": MetricValue(
+            value=0.8,
+            ci=(0.75, 0.85),
+            n=40,
+            undefined=2,
+            unit=Unit.SHARE,
+            direction=Direction.HIGHER,
+            meaning="share of the right documents found in the first 5 results",
+        )
+    },
+    queries=Queries(total=42, scored=40, no_relevant=2, missing=0, missing_ids=[], unjudged=0, duplicates=2, new=0),
+    segments=[ENGLISH],
+    misses=[MOVE],
+    moved=Moved(worse=1, better=0),
+    provenance=Provenance(
+        rankgate="0.1.0",
+        date="2026-01-31",
+        criteria="ship-criteria.yaml",
+        gold=Source(path="gold.yaml", format="yaml"),
+        run=Source(path="run.jsonl", format="jsonl", about={"system": "hybrid_v3", "k_raw": 50, "chunker": {"a": 1}}),
+        baseline=Source(path="baseline", format="baseline", about={"accepted": "2026-01-01"}),
+        command=["rankgate", "check", "--run", "run.jsonl"],
+    ),
+)
+NOT_JUDGED = Report(
+    verdict=Verdict.NOT_JUDGED,
+    summary="Retrieval could not be judged: 1 problem with the inputs.",
+    problems=[Problem("broken JSON", "run.jsonl", 3)],
+    provenance=Provenance(rankgate="0.1.0", date="2026-01-31", criteria="ship-criteria.yaml"),
+)
+
+
+class Page(HTMLParser):
+    """A comment as GitHub's parser renders it: its tags, its table rows, and its text inside and outside of code."""
+
+    def __init__(self, markdown: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, tuple[str, ...]]] = []
+        self.rows: list[list[str]] = []
+        self.items: list[str] = []
+        self.code: list[str] = []
+        self.plain = ""
+        self._open: list[str] = []
+        self.feed(str(github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE)))
+        self.close()
+        self.items = [item.strip() for item in self.items]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, tuple(sorted(name for name, _ in attrs))))
+        if tag in {"br", "img", "hr", "input"}:
+            return
+        self._open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in {"td", "th"}:
+            self.rows[-1].append("")
+        elif tag == "li":
+            self.items.append("")
+        elif tag == "code":
+            self.code.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "code" in self._open:
+            self.code[-1] += data
+        else:
+            self.plain += data
+        if self.rows and ("td" in self._open or "th" in self._open):
+            self.rows[-1][-1] += data
+        elif "li" in self._open:
+            self.items[-1] += data
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.tags)
+
+
+def page(report: Report) -> Page:
+    return Page(render_markdown(report))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "first_line"),
+    [
+        pytest.param(Verdict.PASS, "**✅ PASS. All is well.**", id="pass"),
+        pytest.param(Verdict.WARN, "**⚠️ WARN. All is well.**", id="warn"),
+        pytest.param(Verdict.FAIL, "**❌ FAIL. All is well.**", id="fail"),
+        pytest.param(Verdict.NOT_JUDGED, "**❔ NOT JUDGED. All is well.**", id="not judged"),
+    ],
+)
+def test_the_first_line_is_the_verdict_in_one_sentence(verdict: Verdict, first_line: str) -> None:
+    comment = render_markdown(replace(REPORT, verdict=verdict, summary="All is well."))
+    assert comment.splitlines()[:2] == [first_line, ""]
+
+
+def test_it_ends_in_one_newline() -> None:
+    assert re.search(r"\S\n\Z", render_markdown(REPORT))
+
+
+def test_every_gate_is_a_row_of_one_table() -> None:
+    found = page(replace(REPORT, gates=[RECALL, LATENCY, HOLDS], segments=[], misses=[]))
+    assert found.count("table") == 1
+    assert found.rows == [
+        ["Metric", "Baseline", "Now", "Change", "Limit", "Status"],
+        [
+            "recall@5share of the right documents found in the first 5 results",
+            "90.0%",
+            "80.0%",
+            "−10.0\xa0pp95%: −12.0 to −8.0\xa0pp",
+            "at least 85.0%, drop at most\xa03.0\xa0pp",
+            "❌\xa0fail",
+        ],
+        [
+            "latencymilliseconds that a question takes on average",
+            "–",
+            "35.0 ms",
+            "–",
+            "at most\xa050.0\xa0ms, rise at most\xa05.0\xa0ms",
+            "⚠️\xa0warn",
+        ],
+        [
+            "recall@5share of the right documents found in the first 5 results",
+            "90.0%",
+            "90.0%",
+            "±0.0\xa0pp",
+            "at least 85.0%, drop at most\xa03.0\xa0pp",
+            "✅\xa0pass",
+        ],
+    ]
+
+
+def test_reasons_stand_below_the_table_where_the_first_line_cannot_hold_them_all() -> None:
+    found = page(replace(REPORT, gates=[RECALL, LATENCY], segments=[], misses=[]))
+    assert found.items[:3] == [
+        "FAIL: recall@5 dropped from 90.0% to 80.0%.",
+        "FAIL: recall@5 is 80.0%, below the floor of 85.0%.",
+        "WARN: no baseline: whether latency got worse could not be checked.",
+    ]
+
+
+def test_a_single_reason_is_said_once_in_the_first_line() -> None:
+    report = replace(REPORT, gates=[replace(RECALL, reasons=["recall@5 dropped"]), HOLDS])
+    assert render_markdown(report).count("recall@5 dropped") == 1
+
+
+def test_it_says_on_how_many_questions_it_stands_and_every_note() -> None:
+    report = replace(REPORT, notes=["A note.", "Another one."])
+    line = "40 of 42 questions scored; 2 without a right document in the gold set left out. A note. Another one."
+    assert line in render_markdown(report).splitlines()
+
+
+def test_details_are_closed_and_rendered_as_markdown_inside() -> None:
+    found = page(REPORT)
+    assert [attributes for tag, attributes in found.tags if tag == "details"] == [(), (), ()]
+    assert found.count("summary") == 3
+    assert found.count("table") == 2
+    assert found.count("pre") == 1
+    assert "|" not in found.plain
+    assert "**" not in found.plain
+
+
+def test_a_question_that_lost_documents_is_shown_with_where_they_went() -> None:
+    found = page(REPORT)
+    assert "Questions whose right documents moved: 1 worse, 0 better" in found.plain
+    assert "how do I get a refund? (q-1): recall@5 100.0% → 0.0%" in "".join(found.items)
+    assert "doc-3: rank 2 → gone" in found.items
+    assert "Better" not in found.plain
+
+
+def test_a_question_without_words_is_shown_by_its_id() -> None:
+    report = replace(REPORT, misses=[replace(MOVE, question=None)])
+    assert "- `q-1`: recall@5 100.0% → 0.0%\n" in render_markdown(report)
+
+
+def test_segments_are_a_table_with_one_column_a_metric() -> None:
+    bare = Segment(dimension="tag", value="urgent", queries=3, metrics={"recall@5": replace(IN_SEGMENT, delta=0.0)})
+    empty = Segment(
+        dimension="tag", value="new", queries=1, metrics={"recall@5": replace(IN_SEGMENT, value=None, delta=None)}
+    )
+    found = page(replace(REPORT, gates=[], segments=[ENGLISH, bare, empty]))
+    assert found.rows == [
+        ["Tag", "Questions", "recall@5"],
+        ["lang:en", "20", "70.0% (−20.0 pp)"],
+        ["urgent", "3", "70.0%"],
+        ["new", "1", "–"],
+    ]
+
+
+def test_what_was_compared_names_sources_with_what_they_say_of_themselves() -> None:
+    found = page(replace(REPORT, gates=[], misses=[], segments=[]))
+    assert found.items == [
+        "Gold set: gold.yaml",
+        "Run: run.jsonl, system=hybrid_v3, k_raw=50",
+        "Baseline: baseline, accepted=2026-01-01",
+        "Criteria: ship-criteria.yaml, judged on 2026-01-31 by rankgate 0.1.0",
+    ]
+    assert found.code[-1] == "rankgate check --run run.jsonl\n"
+
+
+def test_without_a_baseline_there_is_none_to_name_and_nothing_moved() -> None:
+    provenance = replace(REPORT.provenance, baseline=None)
+    note = "There is no baseline yet: floors were judged, drops were not."
+    found = page(
+        replace(REPORT, gates=[LATENCY], misses=[], moved=None, segments=[], notes=[note], provenance=provenance)
+    )
+    assert note in found.plain
+    assert "moved" not in found.plain
+    assert [item for item in found.items if item.startswith("Baseline")] == []
+
+
+def test_a_check_that_could_not_judge_says_so_and_what_to_mend() -> None:
+    found = page(NOT_JUDGED)
+    assert "No verdict could be reached, so this does not count as passed." in found.plain
+    assert found.items[0] == "run.jsonl:3: broken JSON"
+    assert found.count("table") == 0
+    assert found.count("details") == 1
+
+
+def many_worse(count: int) -> Report:
+    moves = [replace(MOVE, query_id=f"worse-{number}") for number in range(count)]
+    return replace(REPORT, misses=moves[:50], moved=Moved(worse=count, better=0))
+
+
+def many_better(count: int) -> Report:
+    moves = [replace(MOVE, query_id=f"better-{number}", worse=False) for number in range(count)]
+    return replace(REPORT, misses=moves, moved=Moved(worse=0, better=count))
+
+
+def many_tags(count: int) -> Report:
+    return replace(REPORT, segments=[replace(ENGLISH, value=f"tag-{number}") for number in range(count)])
+
+
+def many_problems(count: int) -> Report:
+    return replace(NOT_JUDGED, problems=[Problem(f"problem-{number}") for number in range(count)])
+
+
+def many_documents(count: int) -> Report:
+    documents = [replace(MOVE.documents[0], id=f"document-{number}") for number in range(count)]
+    return replace(REPORT, misses=[replace(MOVE, documents=documents)])
+
+
+@pytest.mark.parametrize(
+    ("report", "listed", "count", "said"),
+    [
+        pytest.param(many_worse(10), r"worse-\d+", 10, "", id="10 worse questions"),
+        pytest.param(many_worse(11), r"worse-\d+", 10, "the worst 10", id="11 worse questions"),
+        pytest.param(many_better(5), r"better-\d+", 5, "", id="5 better questions"),
+        pytest.param(many_better(6), r"better-\d+", 5, "the best 5", id="6 better questions"),
+        pytest.param(many_tags(60), r"tag-\d+", 60, "", id="60 tags"),
+        pytest.param(many_tags(61), r"tag-\d+", 60, "1 more tag is in", id="61 tags"),
+        pytest.param(many_tags(62), r"tag-\d+", 60, "2 more tags are in", id="62 tags"),
+        pytest.param(many_problems(20), r"problem-\d+", 20, "", id="20 problems"),
+        pytest.param(many_problems(23), r"problem-\d+", 20, "and 3 more in", id="23 problems"),
+        pytest.param(many_documents(6), r"document-\d+", 6, "", id="6 documents of a question"),
+        pytest.param(many_documents(9), r"document-\d+", 6, "3 more", id="9 documents of a question"),
+    ],
+)
+def test_a_long_list_is_cut_and_says_so(report: Report, listed: str, count: int, said: str) -> None:
+    found = page(report)
+    assert len({name for text in found.code for name in re.findall(listed, text)}) == count
+    assert said in found.plain
+    assert bool(said) == bool(re.search(r"the (?:worst|best) \d|\d more", found.plain))
+
+
+def test_it_does_not_claim_that_the_report_holds_all_moves_where_it_does_not() -> None:
+    assert "All of them are in" in page(many_worse(50)).plain
+    assert "All of them are in" not in page(many_worse(51)).plain
+
+
+def test_a_run_that_says_much_of_itself_does_not_fill_the_comment() -> None:
+    """GitHub takes 65,536 characters; the first line of a run may hold any number of keys."""
+    talkative = Source(path="run.jsonl", format="jsonl", about={f"key-{n}": "value" * 20 for n in range(2_000)})
+    report = replace(REPORT, provenance=replace(REPORT.provenance, run=talkative))
+    assert len(render_markdown(report)) < 10_000
+    assert re.search(r"\d+ more", page(report).plain)
+
+
+MENTION = re.compile(r"(?:^|\W)@\w")
+
+
+def test_a_metric_with_parameters_mentions_nobody() -> None:
+    """GitHub reads `)@10` as a mention of the user called 10."""
+    name = "ndcg(gain=exponential)@10"
+    gate = replace(RECALL, metric=name, reasons=[f"{name} dropped", f"{name} is low"])
+    segment = replace(ENGLISH, metrics={name: IN_SEGMENT})
+    report = replace(
+        REPORT,
+        summary=f"Do not merge: {name} dropped",
+        gates=[gate],
+        metrics={name: REPORT.metrics["recall@5"]},
+        misses=[replace(MOVE, metric=name)],
+        segments=[segment],
+        notes=[f"A note on {name}."],
+    )
+    assert MENTION.findall(page(report).plain) == []
+
+
+HOSTILE = (
+    *(
+        "@octocat",
+        "a@b.co",
+        "https://e.example/x",
+        "www.e.example",
+        "#1",
+        "[a](http://e.example)",
+        "![a](http://e.co/a)",
+    ),
+    *("<img src=x>", "<script>alert(1)</script>", "</details>", "</td></tr></table>", "<!--", "&#64;octocat"),
+    *("\n\n# heading", "\n- item", "\n```\n", "\n| a |\n|---|\n", "|", "\\|", "\\", "`", "```", "**", "~~", "\n---\n"),
+    *("\x00", "\x1b[31m", "\u202e", "\u200d", "\r", "\u2028", "{{ 7 * 7 }}", "{% raw %}", "::error::x", "##[error]x"),
+)
+
+
+def filled_with(text: str) -> Report:
+    """A report that holds the text wherever an input's own words can end up."""
+    problem = Problem(text, text, 3, text)
+    document = DocumentMove(id=text, gain=1.0, before=2, after=None)
+    move = replace(MOVE, query_id=text, question=text, tags=[text], documents=[document, document])
+    better = replace(move, question=None, worse=False)
+    source = Source(path=text, format="jsonl", about={text: text, "number": 7})
+    return replace(
+        REPORT,
+        problems=[problem, problem],
+        gates=[replace(RECALL, name=text), LATENCY],
+        segments=[
+            replace(ENGLISH, dimension=text, value=text),
+            replace(ENGLISH, dimension="tag", value=text),
+            ENGLISH,
+        ],
+        misses=[move, better],
+        moved=Moved(worse=1, better=1),
+        provenance=replace(
+            REPORT.provenance,
+            criteria=text,
+            gold=source,
+            run=source,
+            baseline=source,
+            command=["rankgate", "check", "--run", text],
+        ),
+    )
+
+
+@cache
+def harmless_page() -> Page:
+    return page(filled_with("word"))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(HOSTILE) | st.text(max_size=4), min_size=1, max_size=8).map(
+        lambda parts: "x".join(parts) or "x"
+    )
+)
+@example("x".join(HOSTILE))
+@example(" ")
+def test_hostile_text_changes_nothing_outside_of_code(text: str) -> None:
+    hostile, harmless = page(filled_with(text)), harmless_page()
+    assert hostile.tags == harmless.tags
+    assert hostile.plain == harmless.plain
+    assert len(hostile.rows) == len(harmless.rows)
+    assert list(map(len, hostile.rows)) == list(map(len, harmless.rows))
+
+
+def test_a_comment_consists_of_a_few_harmless_tags() -> None:
+    assert {tag for tag, _ in harmless_page().tags} == {
+        *("p", "strong", "br", "ul", "li", "code", "pre", "details", "summary"),
+        *("table", "thead", "tbody", "tr", "th", "td"),
+    }
+
+
+class Templates:
+    """Renders the report through a template of a user."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / "ours.md.j2"
+
+    def render(self, source: str) -> str:
+        self.path.write_text(source, encoding="utf-8")
+        return render_markdown(REPORT, self.path.as_posix())
+
+    def problem(self, source: str) -> tuple[int | None, str]:
+        """Line and message of the one problem."""
+        with pytest.raises(RankgateError) as raised:
+            self.render(source)
+        [problem] = raised.value.problems
+        assert problem.file == self.path.as_posix()
+        return problem.line, problem.message
+
+
+@pytest.fixture
+def templates(tmp_path: Path) -> Templates:
+    return Templates(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "rendered"),
+    [
+        pytest.param("{{ report.verdict.value }}", "fail", id="the report's keys are attributes"),
+        pytest.param("{{ report.gates[0].metric }}", "recall@5", id="a list"),
+        pytest.param("{{ report.metrics['recall@5'].n }}", "40", id="a mapping"),
+        pytest.param("{{ report.provenance.run.about.system }}", "hybrid_v3", id="provenance"),
+        pytest.param(
+            "{% for move in report.misses %}{{ move.question | code }}{% endfor %}",
+            "`how do I get a refund?`",
+            id="code",
+        ),
+        pytest.param("{{ 'a b c d' | code(4) }}", "`a b…`", id="code with a limit"),
+        pytest.param("{{ 'a|b' | cell }}", "`a\\|b`", id="cell"),
+        pytest.param("{{ 'a\\nb' | visible }}", "a b", id="visible"),
+        pytest.param("{{ 'a long word' | shorten(5) }}", "a lo…", id="shorten"),
+        pytest.param("{{ '3.0 pp' | unbroken }}", "3.0&nbsp;pp", id="unbroken"),
+        pytest.param("{{ icon(report.verdict) }} {{ word(report.verdict) }}", "❌ FAIL", id="icon and word"),
+        pytest.param("{{ gate_baseline(report.gates[0]) }}", "90.0%", id="gate_baseline"),
+        pytest.param("{{ gate_now(report.gates[0]) }}", "80.0%", id="gate_now"),
+        pytest.param("{{ gate_change(report.gates[0]) }}", "−10.0 pp", id="gate_change"),
+        pytest.param("{{ gate_change_interval(report.gates[0]) }}", "95%: −12.0 to −8.0 pp", id="gate_change_interval"),
+        pytest.param("{{ gate_limit(report.gates[0]) }}", "at least 85.0%, drop at most 3.0 pp", id="gate_limit"),
+        pytest.param("{{ gate_status(report.gates[0]) }}", "fail", id="gate_status"),
+        pytest.param("{{ amount(0.5, report.gates[0].unit) }}", "50.0%", id="amount"),
+        pytest.param("{{ change(0.5, report.gates[0].unit) }}", "+50.0 pp", id="change"),
+        pytest.param("{{ count(1400, 'question') }}", "1,400 questions", id="count"),
+        pytest.param(
+            "{{ queries_line(report) }}",
+            "40 of 42 questions scored; 2 without a right document in the gold set left out.",
+            id="queries_line",
+        ),
+        pytest.param("{{ rank_move(report.misses[0].documents[0]) }}", "rank 2 → gone", id="rank_move"),
+        pytest.param("{{ segment_tag(report.segments[0]) }}", "lang:en", id="segment_tag"),
+        pytest.param(
+            "{{ segment_text(report.segments[0].metrics['recall@5']) }}", "70.0% (−20.0 pp)", id="segment_text"
+        ),
+        pytest.param(
+            "{{ command_block(report.provenance.command) }}",
+            "```sh\nrankgate check --run run.jsonl\n```",
+            id="command_block",
+        ),
+        pytest.param("\n\n  text  \n\n", "text", id="blank lines around it are dropped"),
+        pytest.param(
+            "{% for gate in report.gates %}\n* {{ gate.n }}\n{% endfor %}\n", "* 40", id="tags leave no lines"
+        ),
+        pytest.param("{{ '<b>' }}", "<b>", id="its own markup is its own business"),
+    ],
+)
+def test_a_template_sees_the_report_and_our_functions(templates: Templates, source: str, rendered: str) -> None:
+    assert templates.render(source) == rendered + "\n"
+
+
+def test_the_documentation_lists_exactly_the_filters_and_functions_that_there_are() -> None:
+    ours, plain = environment(sandboxed=True), jinja2.Environment()  # noqa: S701 -- nothing is rendered
+    cells = re.findall(r"^\|([^|]+)\|", (ROOT / "docs" / "templates.md").read_text(encoding="utf-8"), re.MULTILINE)
+    documented = {name for written in cells for name in re.findall(r"`(\w+)[^`]*`", written)}
+    assert documented == (ours.filters.keys() - plain.filters.keys()) | (ours.globals.keys() - plain.globals.keys())
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "words"),
+    [
+        pytest.param("one\ntwo\n{{ nope }}", 3, "'nope' is undefined", id="unknown name"),
+        pytest.param("\n{{ report.nope }}", 2, "has no attribute 'nope'", id="unknown attribute"),
+        pytest.param("{{ report.gates[7].metric }}", 1, "7", id="unknown index"),
+        pytest.param("{% if nope %}{% endif %}", 1, "'nope' is undefined", id="unknown name in a condition"),
+        pytest.param("one\n{% for %}", 2, "Expected an expression", id="syntax"),
+        pytest.param("one\n\n{% for a in report.gates %}", 3, "endfor", id="block left open"),
+        pytest.param("{{ 1 | nope }}", 1, "No filter named 'nope'", id="unknown filter"),
+        pytest.param("\n\n{{ 1 / 0 }}", 3, "division by zero", id="arithmetic"),
+        pytest.param("{{ icon('x') }}", 1, "x", id="a word for a verdict"),
+        pytest.param("{{ report.summary + 1 }}", 1, "str", id="types"),
+        pytest.param("{{ range(10 ** 9) | list }}", 1, "too big", id="endless range"),
+        pytest.param("{% include 'other' %}", 1, "no loader", id="another file"),
+        pytest.param("\n{{ gate_now(1) }}", 2, "", id="a number for a gate"),
+        pytest.param("\n{{ amount(0.5, 'share') }}", 2, "", id="text for a unit"),
+        pytest.param("{{ rank_move(report) }}", 1, "", id="a report for a document"),
+    ],
+)
+def test_a_mistake_in_a_template_is_named_with_its_line(
+    templates: Templates, source: str, line: int, words: str
+) -> None:
+    found_line, message = templates.problem(source)
+    assert found_line == line
+    assert message.startswith("template error: ")
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("{{ report.__class__ }}", id="class of the report"),
+        pytest.param("{{ ''.__class__.__mro__ }}", id="class of a text"),
+        pytest.param("{{ report.__struct_fields__ }}", id="fields of the report"),
+        pytest.param("{{ report['__class__'] }}", id="as an item"),
+        pytest.param("{{ report | attr('__class__') }}", id="through the filter"),
+        pytest.param("{{ '{0.__class__}'.format(report) }}", id="through a format"),
+        pytest.param("{{ '{x.__class__}'.format_map({'x': report}) }}", id="through a format map"),
+        pytest.param("{{ amount.__globals__ }}", id="globals of a function"),
+        pytest.param("{{ icon.__self__ }}", id="mapping behind a function"),
+        pytest.param("{{ report.gates.append(1) }}", id="append to a list"),
+        pytest.param("{{ report.gates.clear() }}", id="clear a list"),
+        pytest.param("{{ report.metrics.update({}) }}", id="change a mapping"),
+        pytest.param("{{ report.provenance.run.about.pop('system') }}", id="take out of a mapping"),
+        pytest.param("{% set report.verdict = 1 %}", id="set an attribute"),
+    ],
+)
+def test_the_sandbox_refuses(templates: Templates, source: str) -> None:
+    before = repr(REPORT)
+    line, _ = templates.problem(source)
+    assert line == 1
+    assert repr(REPORT) == before
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        pytest.param(lambda path: None, "cannot be read: No such file or directory", id="missing"),
+        pytest.param(lambda path: path.mkdir(), "cannot be read: Is a directory", id="a directory"),
+        pytest.param(lambda path: path.write_bytes(b"\xff"), "cannot be read: ", id="not UTF-8"),
+    ],
+)
+def test_a_template_that_cannot_be_read_is_named(tmp_path: Path, make: Any, words: str) -> None:
+    path = tmp_path / "ours.md.j2"
+    make(path)
+    with pytest.raises(RankgateError) as raised:
+        render_markdown(REPORT, path.as_posix())
+    assert str(raised.value).startswith(f"{path.as_posix()}: {words}")

@@ -1,0 +1,195 @@
+"""The short texts that terminal and comment share."""
+
+import pytest
+from msgspec.structs import replace
+
+from rankgate.metrics.base import Direction, Unit
+from rankgate.model import Interval, Verdict
+from rankgate.renderers import phrases
+from rankgate.report import DocumentMove, GateResult, Provenance, Queries, Report, SegmentValue
+
+GATE = GateResult(
+    name="retrieval_recall_at_5",
+    metric="recall@5",
+    meaning="share of the right documents found in the first 5 results",
+    unit=Unit.SHARE,
+    direction=Direction.HIGHER,
+    segment=None,
+    severity="error",
+    value=0.858,
+    ci=(0.80, 0.90),
+    threshold=0.85,
+    baseline=0.919,
+    paired_value=0.858,
+    delta=-0.061,
+    delta_ci=(-0.104, -0.021),
+    regression_max=0.03,
+    evidence_state="clear",
+    verdict=Verdict.FAIL,
+    reasons=[],
+    n=40,
+    n_pairs=40,
+    line=2,
+)
+SCORE = replace(GATE, unit=Unit.SCORE)
+LATENCY = replace(
+    GATE,
+    unit=Unit.MILLISECONDS,
+    direction=Direction.LOWER,
+    value=35.25,
+    baseline=30.0,
+    delta=5.25,
+    delta_ci=(1.0, 9.5),
+    threshold=50.0,
+    regression_max=10.0,
+)
+NO_BASELINE = replace(GATE, baseline=None, delta=None, delta_ci=None)
+
+
+@pytest.mark.parametrize(
+    ("gate", "baseline", "now", "change"),
+    [
+        pytest.param(GATE, "91.9%", "85.8%", "−6.1 pp", id="share"),
+        pytest.param(SCORE, "0.919", "0.858", "−0.061", id="score"),
+        pytest.param(LATENCY, "30.0 ms", "35.2 ms", "+5.2 ms", id="milliseconds"),
+        pytest.param(NO_BASELINE, "–", "85.8%", "–", id="no baseline"),
+        pytest.param(replace(NO_BASELINE, value=None), "–", "–", "–", id="nothing scored"),
+        pytest.param(replace(GATE, delta=0.0), "91.9%", "85.8%", "±0.0 pp", id="nothing changed"),
+        pytest.param(
+            replace(GATE, value=0.84999), "91.900%", "84.999%", "−6.100 pp", id="decimals that show a broken floor"
+        ),
+        pytest.param(
+            replace(GATE, delta=-0.0301), "91.90%", "85.80%", "−3.01 pp", id="decimals that show a broken drop"
+        ),
+        pytest.param(replace(GATE, value=0.85), "91.9%", "85.0%", "−6.1 pp", id="exactly at the floor"),
+    ],
+)
+def test_values_of_a_gate(gate: GateResult, baseline: str, now: str, change: str) -> None:
+    assert (phrases.gate_baseline(gate), phrases.gate_now(gate), phrases.gate_change(gate)) == (baseline, now, change)
+
+
+@pytest.mark.parametrize(
+    ("gate", "text"),
+    [
+        pytest.param(GATE, "95%: −10.4 to −2.1 pp", id="share"),
+        pytest.param(SCORE, "95%: −0.104 to −0.021", id="score"),
+        pytest.param(LATENCY, "95%: +1.0 to +9.5 ms", id="milliseconds"),
+        pytest.param(NO_BASELINE, "", id="no baseline"),
+        pytest.param(replace(GATE, delta_ci=None), "", id="no interval"),
+        pytest.param(replace(GATE, delta=0.0, delta_ci=(0.0, 0.0)), "", id="nothing changed"),
+        pytest.param(replace(GATE, delta_ci=(None, None)), "", id="no bound that the data support"),
+    ],
+)
+def test_interval_of_a_change(gate: GateResult, text: str) -> None:
+    assert phrases.gate_change_interval(gate) == text
+
+
+@pytest.mark.parametrize(
+    ("ci", "unit", "text"),
+    [
+        pytest.param((0.841, 0.899), Unit.SHARE, "84.1 to 89.9%", id="the unit once"),
+        pytest.param((0.841, 0.899), Unit.SCORE, "0.841 to 0.899", id="no unit"),
+        pytest.param((30.0, 41.5), Unit.MILLISECONDS, "30.0 to 41.5 ms", id="milliseconds"),
+        pytest.param((None, 41.5), Unit.MILLISECONDS, "? to 41.5 ms", id="no lower bound"),
+        pytest.param((30.0, None), Unit.MILLISECONDS, "30.0 ms to ?", id="no upper bound"),
+        pytest.param(None, Unit.SHARE, "", id="no interval"),
+        pytest.param((None, None), Unit.SHARE, "", id="no bound"),
+    ],
+)
+def test_interval_of_a_value(ci: Interval | None, unit: Unit, text: str) -> None:
+    assert phrases.interval_text(ci, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("gate", "text"),
+    [
+        pytest.param(GATE, "at least 85.0%, drop at most 3.0 pp", id="floor and drop"),
+        pytest.param(replace(GATE, regression_max=None), "at least 85.0%", id="floor"),
+        pytest.param(replace(GATE, threshold=None), "drop at most 3.0 pp", id="drop"),
+        pytest.param(replace(GATE, threshold=None, regression_max=0.0), "no drop", id="no drop"),
+        pytest.param(SCORE, "at least 0.850, drop at most 0.030", id="score"),
+        pytest.param(LATENCY, "at most 50.0 ms, rise at most 10.0 ms", id="lower is better"),
+        pytest.param(replace(LATENCY, regression_max=0.0), "at most 50.0 ms, no rise", id="no rise"),
+        pytest.param(replace(GATE, threshold=0.8505, regression_max=None), "at least 85.05%", id="a fine floor"),
+        pytest.param(
+            replace(GATE, threshold=None, regression_max=0.0004), "drop at most 0.04 pp", id="a drop below a decimal"
+        ),
+    ],
+)
+def test_limit_of_a_gate(gate: GateResult, text: str) -> None:
+    assert phrases.gate_limit(gate) == text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "icon", "status"),
+    [
+        pytest.param(Verdict.PASS, "✅", "pass", id="pass"),
+        pytest.param(Verdict.WARN, "⚠️", "warn", id="warn"),
+        pytest.param(Verdict.FAIL, "❌", "fail", id="fail"),
+        pytest.param(Verdict.NOT_JUDGED, "❔", "not judged", id="not judged"),
+    ],
+)
+def test_status_and_icon(verdict: Verdict, icon: str, status: str) -> None:
+    assert phrases.gate_status(replace(GATE, verdict=verdict)) == status
+    assert phrases.ICONS[verdict] == icon
+
+
+@pytest.mark.parametrize(
+    ("value", "delta", "text"),
+    [
+        pytest.param(0.742, -0.183, "74.2% (−18.3 pp)", id="changed"),
+        pytest.param(0.742, 0.0, "74.2%", id="not changed"),
+        pytest.param(0.742, None, "74.2%", id="no baseline"),
+        pytest.param(None, None, "–", id="nothing scored"),
+    ],
+)
+def test_value_in_a_segment(value: float | None, delta: float | None, text: str) -> None:
+    segment = SegmentValue(
+        value=value, n=20, baseline=0.9, delta=delta, n_pairs=20, unit=Unit.SHARE, direction=Direction.HIGHER
+    )
+    assert phrases.segment_text(segment) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        pytest.param(2, 9, "rank 2 → 9", id="down"),
+        pytest.param(9, 2, "rank 9 → 2", id="up"),
+        pytest.param(2, None, "rank 2 → gone", id="gone"),
+        pytest.param(None, 3, "not found → rank 3", id="found"),
+        pytest.param(2, 2, "stays at rank 2", id="stays"),
+        pytest.param(None, None, "not found before or now", id="never found"),
+    ],
+)
+def test_move_of_a_document(before: int | None, after: int | None, text: str) -> None:
+    assert phrases.rank_move(DocumentMove(id="doc-3", gain=1.0, before=before, after=after)) == text
+
+
+@pytest.mark.parametrize(
+    ("total", "scored", "text"),
+    [
+        pytest.param(40, 40, "40 of 40 questions scored.", id="all"),
+        pytest.param(
+            1_500,
+            1_400,
+            "1,400 of 1,500 questions scored; 100 without a right document in the gold set left out.",
+            id="some have no right document",
+        ),
+        pytest.param(1, 1, "1 of 1 question scored.", id="one"),
+    ],
+)
+def test_how_many_questions(total: int, scored: int, text: str) -> None:
+    queries = Queries(
+        total=total,
+        scored=scored,
+        no_relevant=total - scored,
+        missing=0,
+        missing_ids=[],
+        unjudged=0,
+        duplicates=0,
+        new=0,
+    )
+    provenance = Provenance(rankgate="0.1.0", date="2026-01-31")
+    report = Report(verdict=Verdict.PASS, summary="", queries=queries, provenance=provenance)
+    assert phrases.queries_line(report) == text
+    assert phrases.queries_line(replace(report, queries=None)) == ""

@@ -1,0 +1,681 @@
+"""ship-criteria.yaml: what it means, and every way in which it refuses to guess."""
+
+import gzip
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rankgate.criteria import Criteria, Gate, InputFile, find_criteria, json_schema, load_criteria
+from rankgate.errors import RankgateError
+from rankgate.metrics.base import Direction
+from rankgate.metrics.names import parse_metric
+
+NAME = "ship-criteria.yaml"
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def load(text: str, name: str = NAME) -> Criteria:
+    Path(name).write_text(text, encoding="utf-8")
+    return load_criteria(name)
+
+
+def refusal(text: str) -> list[str]:
+    """What is said of the file, without its name."""
+    with pytest.raises(RankgateError) as caught:
+        load(text)
+    lines = str(caught.value).split("\n")
+    assert all(line.startswith(NAME) for line in lines)
+    return [line.removeprefix(NAME).removeprefix(":") for line in lines]
+
+
+def gate(line: str) -> str:
+    """A file with one gate, recall@5, and another line in it."""
+    return f"gates:\n  - name: recall_at_5\n    {line}\n"
+
+
+AS_IN_THE_DESIGN = """\
+gates:
+  - name: retrieval_recall_at_5
+    threshold: 0.85        # absolute floor
+    regression_max: 0.03   # may not drop more than 3pp from baseline
+    severity: error        # blocks merge
+  - name: retrieval_mrr
+    threshold: 0.62
+    regression_max: 0.05
+    severity: warning      # PR comment, no block
+"""
+
+
+def test_the_file_of_the_design_loads_as_it_is_written() -> None:
+    assert load(AS_IN_THE_DESIGN) == Criteria(
+        name=NAME,
+        gates=(
+            Gate(
+                name="retrieval_recall_at_5",
+                metric=parse_metric("recall@5"),
+                threshold=0.85,
+                regression_max=0.03,
+                blocks=True,
+                line=2,
+            ),
+            Gate(
+                name="retrieval_mrr",
+                metric=parse_metric("mrr"),
+                threshold=0.62,
+                regression_max=0.05,
+                blocks=False,
+                line=6,
+            ),
+        ),
+        default_k=5,
+        gold=None,
+        run=None,
+        baseline=None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(
+            ["name: recall@5", "threshold: 0.5"], ("recall@5", "recall@5", 0.5, None, True), id="only a floor"
+        ),
+        pytest.param(
+            ["name: recall@5", "regression_max: 0.02"], ("recall@5", "recall@5", None, 0.02, True), id="only a drop"
+        ),
+        pytest.param(
+            ["name: recall@5", "regression_max: 0"], ("recall@5", "recall@5", None, 0, True), id="no drop at all"
+        ),
+        pytest.param(["name: recall@5", "threshold: 0"], ("recall@5", "recall@5", 0, None, True), id="a floor of 0"),
+        pytest.param(["name: recall@5", "threshold: 1"], ("recall@5", "recall@5", 1, None, True), id="a floor of 1"),
+        pytest.param(
+            ["name: recall@5", "threshold: .5"], ("recall@5", "recall@5", 0.5, None, True), id="a floor of .5"
+        ),
+        pytest.param(
+            ["name: recall@5", "threshold: 5e-1"], ("recall@5", "recall@5", 0.5, None, True), id="an exponent"
+        ),
+        pytest.param(
+            ["name: recall@5", "threshold: 0.5", "regression_max:"],
+            ("recall@5", "recall@5", 0.5, None, True),
+            id="no value",
+        ),
+        pytest.param(
+            ["name: recall@5", "threshold: 0.5", "regression_max: null"],
+            ("recall@5", "recall@5", 0.5, None, True),
+            id="null is absent",
+        ),
+        pytest.param(
+            ["name: recall@5", "threshold: 0.5", "severity: warning"],
+            ("recall@5", "recall@5", 0.5, None, False),
+            id="a warning",
+        ),
+        pytest.param(
+            ["name: answers are found", "metric: Recall_at_5", "threshold: 0.5"],
+            ("answers are found", "recall@5", 0.5, None, True),
+            id="the metric beside a free name",
+        ),
+        pytest.param(
+            ["name: mrr", "metric: ndcg(gain=exponential)@10", "threshold: 0.5"],
+            ("mrr", "ndcg(gain=exponential)@10", 0.5, None, True),
+            id="the metric goes before the name",
+        ),
+        pytest.param(
+            ["name: recall", "threshold: 0.5"], ("recall", "recall@k", 0.5, None, True), id="the sample's own k"
+        ),
+        pytest.param(
+            ["name: latency", "threshold: 300", "regression_max: 1000"],
+            ("latency", "latency", 300, 1000, True),
+            id="milliseconds have no upper end",
+        ),
+        pytest.param(["name: dcg@10", "threshold: 85"], ("dcg@10", "dcg@10", 85, None, True), id="dcg has none either"),
+        pytest.param(
+            ['"name": "recall@5"', "'threshold': 0.5"],
+            ("recall@5", "recall@5", 0.5, None, True),
+            id="quoted keys and names",
+        ),
+    ],
+)
+def test_gate(lines: list[str], expected: tuple[str, str, float | None, float | None, bool]) -> None:
+    (found,) = load("gates:\n  - " + "\n    ".join(lines) + "\n").gates
+    assert (found.name, found.metric.name, found.threshold, found.regression_max, found.blocks) == expected
+
+
+def test_direction_is_the_metrics_own() -> None:
+    quick, good = load("gates:\n- {name: latency, threshold: 300}\n- {name: mrr, threshold: 0.5}\n").gates
+    assert (quick.metric.direction, good.metric.direction) == (Direction.LOWER, Direction.HIGHER)
+
+
+def test_two_gates_may_share_a_metric() -> None:
+    criteria = load(
+        "gates:\n"
+        "  - {name: low bar, metric: recall@5, threshold: 0.5}\n"
+        "  - {name: mrr, threshold: 0.5}\n"
+        "  - {name: high bar, metric: R@5, threshold: 0.9, severity: warning}\n"
+    )
+    assert [gate.name for gate in criteria.gates] == ["low bar", "mrr", "high bar"]
+    assert [metric.name for metric in criteria.metrics()] == ["recall@5", "mrr"]
+
+
+OR_SAY_SO = "; or name the metric with `metric:`"
+ONE = "gates:\n  - {name: mrr, threshold: 0.5}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{"gates": [{"name": "mrr", "threshold": 0.5}]}', id="JSON"),
+        pytest.param(f"%YAML 1.2\n---\n{ONE}", id="a directive and a document start"),
+        pytest.param(ONE.replace("\n", "\r\n"), id="CRLF"),
+        pytest.param(f"\ufeff{ONE}", id="byte order mark"),
+        pytest.param(f"# Ship criteria\n\n{ONE}\n# the end\n", id="comments"),
+    ],
+)
+def test_forms(text: str) -> None:
+    (found,) = load(text).gates
+    assert (found.metric.name, found.threshold) == ("mrr", 0.5)
+
+
+def test_gzip() -> None:
+    Path("criteria.gz").write_bytes(gzip.compress(ONE.encode()))
+    assert len(load_criteria("criteria.gz").gates) == 1
+
+
+def test_default_k() -> None:
+    assert load(ONE).default_k == 5
+    assert load(f"{ONE}default_k: 10\n").default_k == 10
+
+
+@pytest.mark.parametrize(
+    ("criteria", "written", "expected"),
+    [
+        pytest.param("c.yaml", "gold.yaml", InputFile("gold.yaml"), id="beside the criteria"),
+        pytest.param(
+            "config/c.yaml", "gold.yaml", InputFile("config/gold.yaml"), id="in the directory of the criteria"
+        ),
+        pytest.param("config/c.yaml", "../gold.yaml", InputFile("gold.yaml"), id="above it"),
+        pytest.param("config/c.yaml", "./data/gold.yaml", InputFile("config/data/gold.yaml"), id="below it"),
+        pytest.param("./config/c.yaml", "../../gold.yaml", InputFile("../gold.yaml"), id="out of the repository"),
+        pytest.param("config/c.yaml", "/data/gold.yaml", InputFile("/data/gold.yaml"), id="absolute"),
+        pytest.param("config/c.yaml", "'no'", InputFile("config/no"), id="quoted"),
+        pytest.param("config/c.yaml", "no", InputFile("config/no"), id="a word that other loaders take for false"),
+        pytest.param("config/c.yaml", "{path: qrels.txt}", InputFile("config/qrels.txt"), id="a mapping"),
+        pytest.param(
+            "config/c.yaml", "{path: ../qrels.txt, format: qrels}", InputFile("qrels.txt", "qrels"), id="with a format"
+        ),
+        pytest.param("config/c.yaml", "{path: x, format: null}", InputFile("config/x"), id="without a format"),
+        pytest.param("config/c.yaml", "", None, id="without a value"),
+    ],
+)
+@pytest.mark.parametrize("which", ["gold", "run", "baseline"])
+def test_inputs(which: str, criteria: str, written: str, expected: InputFile | None) -> None:
+    Path("config").mkdir()
+    loaded = load(f"{ONE}inputs:\n  {which}: {written}\n", criteria)
+    assert {name: getattr(loaded, name) for name in ("gold", "run", "baseline")} == {
+        "gold": None,
+        "run": None,
+        "baseline": None,
+        which: expected,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Numbers that are none.
+        pytest.param(
+            gate('threshold: "0.85"'),
+            ["3: gates[0].threshold: expected a number, found the text '0.85'; remove the quotes"],
+            id="a quoted number",
+        ),
+        pytest.param(
+            gate("regression_max: '0.03'"),
+            ["3: gates[0].regression_max: expected a number, found the text '0.03'; remove the quotes"],
+            id="a number in single quotes",
+        ),
+        *(
+            pytest.param(
+                gate(f"threshold: {word}"),
+                [f"3: gates[0].threshold: expected a number, found the text '{word}'"],
+                id=f"threshold: {word}",
+            )
+            for word in (
+                "no",
+                "yes",
+                "1:30",
+                "5%",
+                "0,85",
+                "085",
+                "1_000",
+                ".nan",
+                "nan",
+                ".inf",
+                "inf",
+                "1e999",
+                "high",
+            )
+        ),
+        pytest.param(
+            gate("threshold: true"), ["3: gates[0].threshold: expected a number, found true"], id="threshold: true"
+        ),
+        pytest.param(
+            gate("threshold: [0.85]"),
+            ["3: gates[0].threshold: expected a number, found [0.85]"],
+            id="threshold: a list",
+        ),
+        pytest.param(
+            gate("threshold: {min: 1}"),
+            ["3: gates[0].threshold: expected a number, found {'min': 1}"],
+            id="threshold: a mapping",
+        ),
+        # Numbers out of range.
+        pytest.param(
+            gate("threshold: 85"),
+            ["3: gates[0].threshold: 85 lies outside [0, 1], the range of recall@5; write 0.85 for 85%"],
+            id="85 for 85 %",
+        ),
+        pytest.param(
+            gate("threshold: 100"),
+            ["3: gates[0].threshold: 100 lies outside [0, 1], the range of recall@5; write 1 for 100%"],
+            id="100 for 100 %",
+        ),
+        pytest.param(
+            gate("threshold: 62.5"),
+            ["3: gates[0].threshold: 62.5 lies outside [0, 1], the range of recall@5; write 0.625 for 62.5%"],
+            id="62.5 for 62.5 %",
+        ),
+        pytest.param(
+            gate("threshold: 101"),
+            ["3: gates[0].threshold: 101 lies outside [0, 1], the range of recall@5"],
+            id="101 is no percentage either",
+        ),
+        pytest.param(
+            gate("threshold: -0.1"),
+            ["3: gates[0].threshold: -0.1 lies outside [0, 1], the range of recall@5"],
+            id="below 0",
+        ),
+        pytest.param(
+            "gates:\n  - name: latency\n    threshold: -3\n",
+            ["3: gates[0].threshold: -3 lies outside [0, ∞), the range of latency"],
+            id="below 0 ms",
+        ),
+        pytest.param(
+            gate("regression_max: 3"),
+            ["3: gates[0].regression_max: 3 is more than recall@5 can move (1); write 0.03 for 3%"],
+            id="a drop of 3 for 3 %",
+        ),
+        pytest.param(
+            gate("regression_max: 300"),
+            ["3: gates[0].regression_max: 300 is more than recall@5 can move (1)"],
+            id="a drop of 300",
+        ),
+        pytest.param(
+            gate("regression_max: -0.03"),
+            ["3: gates[0].regression_max: expected a number of at least 0, found -0.03"],
+            id="a negative drop",
+        ),
+        # Gates that say nothing.
+        pytest.param("gates: []\n", ["1: gates: expected a list that is not empty"], id="no gate"),
+        pytest.param("gates:\n", ["1: gates: expected a list, found nothing"], id="gates without a value"),
+        pytest.param("gates: {}\n", ["1: gates: expected a list, found {}"], id="gates as a mapping"),
+        pytest.param("default_k: 5\n", ["1: gates: is missing"], id="no gates"),
+        pytest.param(
+            "gates:\n  - name: recall@5\n    severity: error\n",
+            ["2: gates[0].name: the gate limits nothing; give it a threshold, a regression_max, or both"],
+            id="a gate without limits",
+        ),
+        pytest.param(
+            gate("threshold: null"),
+            ["2: gates[0].name: the gate limits nothing; give it a threshold, a regression_max, or both"],
+            id="a gate whose limit has no value",
+        ),
+        pytest.param(
+            "gates:\n  - recall@5\n",
+            [
+                (
+                    "2: gates[0]: expected a mapping with name, metric, threshold, regression_max and severity, "
+                    "found the text 'recall@5'"
+                )
+            ],
+            id="a gate that is only a name",
+        ),
+        pytest.param("gates:\n  - threshold: 0.5\n", ["2: gates[0].name: is missing"], id="a gate without a name"),
+        pytest.param(
+            "gates:\n  - name:\n    threshold: 0.5\n",
+            ["2: gates[0].name: expected text, found nothing"],
+            id="a name without a value",
+        ),
+        pytest.param(
+            "gates:\n  - name: ''\n    threshold: 0.5\n",
+            ["2: gates[0].name: expected text that is not empty"],
+            id="an empty name",
+        ),
+        pytest.param(
+            "gates:\n  - name: 5\n    threshold: 0.5\n",
+            ["2: gates[0].name: expected text, found 5"],
+            id="a number as a name",
+        ),
+        pytest.param(
+            f"{ONE}  - {{name: map, threshold: 0.5}}\n  - {{name: mrr, threshold: 0.6}}\n",
+            ["4: gates[2].name: the gate 'mrr' stands twice; give each its own name"],
+            id="two gates of one name",
+        ),
+        # Metrics.
+        pytest.param(
+            gate("metric: recal@5\n    threshold: 0.5"),
+            ["3: gates[0].metric: unknown metric 'recal@5'; did you mean 'recall@5'?"],
+            id="unknown metric",
+        ),
+        pytest.param(
+            "gates:\n  - name: retrieval_recal_at_5\n    threshold: 0.5\n",
+            [f"2: gates[0].name: unknown metric 'retrieval_recal_at_5'; did you mean 'recall@5'?{OR_SAY_SO}"],
+            id="a name that is no metric",
+        ),
+        pytest.param(
+            "gates:\n  - name: quality\n    threshold: 0.5\n",
+            [f"2: gates[0].name: unknown metric 'quality'; `rankgate metrics` lists them{OR_SAY_SO}"],
+            id="a name that is far from any metric",
+        ),
+        pytest.param(
+            gate("metric: recall@0\n    threshold: 0.5"),
+            ["3: gates[0].metric: 'recall@0': the cut-off k must be at least 1"],
+            id="k = 0",
+        ),
+        pytest.param(
+            gate("metric: ndcg(gian=binary)@5\n    threshold: 0.5"),
+            ["3: gates[0].metric: 'ndcg(gian=binary)@5': ndcg has no parameter 'gian' (known: gain)"],
+            id="unknown parameter",
+        ),
+        pytest.param(
+            gate("metric: 5\n    threshold: 0.5"),
+            ["3: gates[0].metric: expected text, found 5"],
+            id="a number as a metric",
+        ),
+        # Severity.
+        *(
+            pytest.param(
+                gate(f"threshold: 0.5\n    severity: {word}"),
+                [f"4: gates[0].severity: expected error or warning, found the text '{word}'"],
+                id=f"severity: {word}",
+            )
+            for word in ("warn", "Error", "no")
+        ),
+        pytest.param(
+            gate("threshold: 0.5\n    severity:"),
+            ["4: gates[0].severity: expected error or warning, found nothing"],
+            id="severity without a value",
+        ),
+        # Keys.
+        pytest.param(
+            gate("threshhold: 0.5"),
+            ["3: gates[0].threshhold: unknown key; did you mean 'threshold'?"],
+            id="unknown key, near",
+        ),
+        pytest.param(
+            gate("threshold: 0.5\n    Severity: error"),
+            ["4: gates[0].Severity: unknown key; did you mean 'severity'?"],
+            id="case matters",
+        ),
+        pytest.param(
+            gate("threshold: 0.5\n    xyzzy: 1"),
+            ["4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, severity)"],
+            id="unknown key, nothing near",
+        ),
+        pytest.param(
+            f"{ONE}severity: error\n",
+            ["3: severity: unknown key (known: gates, inputs, default_k)"],
+            id="a key a level too high",
+        ),
+        pytest.param(
+            f"{ONE}defualt_k: 5\n",
+            ["3: defualt_k: unknown key; did you mean 'default_k'?"],
+            id="unknown key at the top",
+        ),
+        pytest.param(
+            f"{ONE}inputs:\n  baselin: b\n",
+            ["4: inputs.baselin: unknown key; did you mean 'baseline'?"],
+            id="unknown input",
+        ),
+        pytest.param(
+            f"{ONE}inputs:\n  gold:\n    path: g\n    fromat: qrels\n",
+            ["6: inputs.gold.fromat: unknown key; did you mean 'format'?"],
+            id="unknown key of an input",
+        ),
+        pytest.param(
+            "gats:\n  - {name: mrr, threshold: 0.5}\n",
+            ["1: gats: unknown key; did you mean 'gates'?", "1: gates: is missing"],
+            id="gates misspelt",
+        ),
+        # The rest of the file.
+        *(
+            pytest.param(
+                f"{ONE}default_k: {written}\n",
+                [f"3: default_k: expected a whole number{found}"],
+                id=f"default_k: {written}",
+            )
+            for written, found in {
+                "0": " of at least 1, found 0",
+                "-1": " of at least 1, found -1",
+                "2.5": ", found 2.5",
+                "5.0": ", found 5.0",
+                "true": ", found true",
+                "'5'": ", found the text '5'; remove the quotes",
+                "five": ", found the text 'five'",
+                "null": ", found nothing",
+            }.items()
+        ),
+        pytest.param(
+            f"{ONE}inputs: gold.yaml\n",
+            ["3: inputs: expected a mapping with gold, run and baseline, found the text 'gold.yaml'"],
+            id="inputs as text",
+        ),
+        pytest.param(
+            f"{ONE}inputs:\n  gold: 5\n",
+            ["4: inputs.gold: expected text or a mapping with path and format, found 5"],
+            id="an input as a number",
+        ),
+        pytest.param(
+            f"{ONE}inputs:\n  run: [a, b]\n",
+            ["4: inputs.run: expected text or a mapping with path and format, found ['a', 'b']"],
+            id="an input as a list",
+        ),
+        pytest.param(f"{ONE}inputs:\n  gold: {{format: qrels}}\n", ["4: inputs.gold.path: is missing"], id="no path"),
+        pytest.param(
+            f"{ONE}inputs:\n  gold: {{path: 5, format: 6}}\n",
+            ["4: inputs.gold.path: expected text, found 5", "4: inputs.gold.format: expected text, found 6"],
+            id="path and format as numbers",
+        ),
+        pytest.param("[]\n", ["1: expected `gates:` with a list of gates, found []"], id="a list"),
+        pytest.param("recall@5\n", ["1: expected `gates:` with a list of gates, found 'recall@5'"], id="text"),
+        # YAML that guesses or hides.
+        pytest.param(
+            gate("threshold: 0.5\n    threshold: 0.6"),
+            ["4: gates[0].threshold: duplicate key, first on line 3"],
+            id="duplicate key",
+        ),
+        pytest.param(f"{ONE}{ONE}", ["3: gates: duplicate key, first on line 1"], id="gates twice"),
+        pytest.param(
+            gate("threshold: &floor 0.5"), ["3: anchor &floor is not allowed; write the value out"], id="anchor"
+        ),
+        pytest.param(gate("threshold: *floor"), ["3: alias *floor is not allowed; write the value out"], id="alias"),
+        pytest.param(gate("<<: *defaults"), ["3: alias *defaults is not allowed; write the value out"], id="merge"),
+        pytest.param(
+            gate("threshold: !!float 0.5"),
+            ["3: tag 'tag:yaml.org,2002:float' is not allowed; write a plain value"],
+            id="tag",
+        ),
+        pytest.param(f"{ONE}---\n{ONE}", ["3: a second YAML document starts here; keep one"], id="two documents"),
+        # All at once.
+        pytest.param(
+            "gates:\n"
+            "  - name: recall@5\n"
+            "    threshold: '0.5'\n"
+            "    severity: bad\n"
+            "  - name: mrr\n"
+            "    threshhold: 0.5\n"
+            "  - threshold: 0.5\n"
+            "default_k: 0\n"
+            "inputs:\n"
+            "  glod: x\n",
+            [
+                "3: gates[0].threshold: expected a number, found the text '0.5'; remove the quotes",
+                "4: gates[0].severity: expected error or warning, found the text 'bad'",
+                "6: gates[1].threshhold: unknown key; did you mean 'threshold'?",
+                "7: gates[2].name: is missing",
+                "8: default_k: expected a whole number of at least 1, found 0",
+                "10: inputs.glod: unknown key; did you mean 'gold'?",
+            ],
+            id="all that is wrong with the shape",
+        ),
+        pytest.param(
+            "gates:\n"
+            "  - name: recal@5\n"
+            "    threshold: 0.5\n"
+            "  - name: mrr\n"
+            "    threshold: 85\n"
+            "    regression_max: 5\n"
+            "  - name: mrr\n",
+            [
+                f"2: gates[0].name: unknown metric 'recal@5'; did you mean 'recall@5'?{OR_SAY_SO}",
+                "5: gates[1].threshold: 85 lies outside [0, 1], the range of mrr; write 0.85 for 85%",
+                "6: gates[1].regression_max: 5 is more than mrr can move (1); write 0.05 for 5%",
+                "7: gates[2].name: the gate 'mrr' stands twice; give each its own name",
+                "7: gates[2].name: the gate limits nothing; give it a threshold, a regression_max, or both",
+            ],
+            id="all that is wrong with the meaning",
+        ),
+        pytest.param(
+            "gates:\n"
+            "  - {name: recal@5, threshold: 0.5}\n"
+            "  - {name: mrr, threshhold: 0.5}\n"
+            "  - {name: map, threshold: 85}\n",
+            [
+                f"2: gates[0].name: unknown metric 'recal@5'; did you mean 'recall@5'?{OR_SAY_SO}",
+                "3: gates[1].threshhold: unknown key; did you mean 'threshold'?",
+                "4: gates[2].threshold: 85 lies outside [0, 1], the range of map; write 0.85 for 85%",
+            ],
+            id="what is wrong with the shape of one gate and the meaning of others",
+        ),
+    ],
+)
+def test_refused(text: str, expected: list[str]) -> None:
+    assert refusal(text) == expected
+
+
+def test_an_empty_metric_is_not_taken_for_none() -> None:
+    (message,) = refusal(gate("metric: ''\n    threshold: 0.5"))
+    assert message.startswith("3: gates[0].metric: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(None, f"{NAME}: no such file", id="missing"),
+        pytest.param(b"", f"{NAME}: the file is empty", id="empty"),
+        pytest.param(
+            b"# nothing yet\n", f"{NAME}:1: expected `gates:` with a list of gates, found None", id="only a comment"
+        ),
+        pytest.param(
+            b"gates:\n  - name: caf\xe9\n", f"{NAME}:2: not UTF-8 (byte 0xe9); save the file as UTF-8", id="not UTF-8"
+        ),
+        pytest.param(
+            b"gates:\n  - {name: mrr\n",
+            f"{NAME}:3: not valid YAML: while parsing a flow mapping did not find expected ',' or '}}'",
+            id="not YAML",
+        ),
+    ],
+)
+def test_file(content: bytes | None, message: str) -> None:
+    if content is not None:
+        Path(NAME).write_bytes(content)
+    with pytest.raises(RankgateError) as caught:
+        load_criteria(NAME)
+    assert str(caught.value) == message
+
+
+def test_default_paths_in_their_order() -> None:
+    with pytest.raises(RankgateError) as caught:
+        find_criteria()
+    assert str(caught.value) == (
+        "no ship criteria found "
+        "(looked for config/ship-criteria.yaml, ship-criteria.yaml, .github/ship-criteria.yaml); "
+        "name the file with --criteria, or let `rankgate init --gold GOLD` write one"
+    )
+    for path in (".github/ship-criteria.yaml", "ship-criteria.yaml", "config/ship-criteria.yaml"):
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).write_text(ONE)
+        assert find_criteria() == path
+
+
+def test_a_directory_is_not_found_as_a_file() -> None:
+    Path("config/ship-criteria.yaml").mkdir(parents=True)
+    Path("ship-criteria.yaml").write_text(ONE)
+    assert find_criteria() == "ship-criteria.yaml"
+
+
+def test_the_schema_names_every_key() -> None:
+    text = json.dumps(json_schema())
+    for key in (
+        "gates",
+        "inputs",
+        "default_k",
+        "name",
+        "metric",
+        "threshold",
+        "regression_max",
+        "severity",
+        "path",
+        "format",
+    ):
+        assert f'"{key}"' in text
+
+
+KEYS = st.sampled_from(
+    [
+        "gates",
+        "name",
+        "metric",
+        "threshold",
+        "regression_max",
+        "severity",
+        "inputs",
+        "gold",
+        "path",
+        "default_k",
+        "x",
+        "",
+    ]
+)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["recall@5", "mrr", "error", "warning", "", "0.5", "x"])
+)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=12
+)
+GATES = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("name", "metric", "threshold", "regression_max", "severity"), SCALARS | VALUES)
+)
+FILES = VALUES | st.fixed_dictionaries(
+    {"gates": st.lists(GATES, max_size=3) | VALUES}, optional={"inputs": VALUES, "default_k": VALUES}
+)
+
+
+@settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@given(FILES)
+def test_whatever_is_written_loads_or_is_refused_clearly(written: Any) -> None:
+    with suppress(RankgateError):
+        criteria = load(json.dumps(written))
+        assert criteria.gates
+        assert all(gate.threshold is not None or gate.regression_max is not None for gate in criteria.gates)

@@ -1,0 +1,234 @@
+"""Suspicious facts: each is told once, with at most three examples, and a sound set of inputs has none."""
+
+import pytest
+
+from rankgate.criteria import Criteria, Gate
+from rankgate.facts import gate_facts, gold_facts, run_facts, unseen_facts
+from rankgate.metrics.names import parse_metric
+from rankgate.model import Gold, Ranking, Sample
+
+
+def sample(query_id: str, *relevant: str, **known: object) -> Sample:
+    return Sample(query_id=query_id, gains=dict.fromkeys(relevant, 1.0), **known)  # type: ignore[arg-type]
+
+
+def gold_of(*samples: Sample) -> Gold:
+    return Gold(samples={each.query_id: each for each in samples}, name="gold.yaml", format="yaml", fingerprint="")
+
+
+def many(count: int) -> list[str]:
+    return [f"q{number}" for number in range(1, count + 1)]
+
+
+LEFT_OUT = "without a relevant document and without no_answer: true, left out of relevance metrics"
+CAPPED = "1 query has more relevant documents than recall@2 sees, so that it can reach 83.3% at best; 'q1'"
+
+
+def never_passes(gate: str, floor: str, best: str) -> str:
+    return f"gate {gate!r} can never pass: its floor is {floor}, the best possible {gate} on this gold set is {best}"
+
+
+SOUND = gold_of(sample("q1", "a", question="one"), sample("q2", "b", question="two"), sample("q3", no_answer=True))
+
+
+@pytest.mark.parametrize(
+    ("gold", "facts"),
+    [
+        pytest.param(SOUND, [], id="sound"),
+        pytest.param(gold_of(sample("q1", "a"), sample("q2", "b")), [], id="no questions at all"),
+        pytest.param(
+            gold_of(sample("q1", "a"), sample("q2")),
+            [f"1 sample {LEFT_OUT}; 'q2'"],
+            id="nothing relevant",
+        ),
+        pytest.param(
+            gold_of(Sample(query_id="q1", gains={"a": 0.0, "b": -1.0})),
+            [f"1 sample {LEFT_OUT}; 'q1'"],
+            id="only gains that are not relevant",
+        ),
+        pytest.param(
+            gold_of(*map(sample, many(5))),
+            [f"5 samples {LEFT_OUT}; 'q1', 'q2', 'q3' and 2 more"],
+            id="at most three examples",
+        ),
+        pytest.param(
+            gold_of(
+                sample("q1", "a", question="How much?"),
+                sample("q2", "b", question="  how\n MUCH? "),
+                sample("q3", "c", question="how much"),
+            ),
+            ["1 question is asked more than once: 'q1' = 'q2'"],
+            id="a question twice, in other letters and spaces",
+        ),
+        pytest.param(
+            gold_of(*(sample(f"q{n}{m}", "a", question=f"question {n}") for n in range(4) for m in "ab")),
+            ["4 questions are asked more than once: 'q0a' = 'q0b'; 'q1a' = 'q1b'; 'q2a' = 'q2b'"],
+            id="several questions twice",
+        ),
+        pytest.param(
+            gold_of(sample("a\x1b[31m")),
+            [rf"1 sample {LEFT_OUT}; 'a\x1b[31m'"],
+            id="control characters in an id",
+        ),
+    ],
+)
+def test_facts_of_a_gold_set(gold: Gold, facts: list[str]) -> None:
+    assert gold_facts(gold) == facts
+
+
+ANSWERS = [Ranking("q1", ["a"]), Ranking("q2", ["b"]), Ranking("q3", ["x"])]
+
+
+@pytest.mark.parametrize(
+    ("rankings", "facts"),
+    [
+        pytest.param(ANSWERS, [], id="sound"),
+        pytest.param(
+            ANSWERS[:2], ["1 query is absent from the run and would score as worst; 'q3'"], id="an absent query"
+        ),
+        pytest.param(
+            ANSWERS[:1],
+            ["2 queries are absent from the run and would score as worst; 'q2', 'q3'"],
+            id="absent queries",
+        ),
+        pytest.param(
+            [*ANSWERS, Ranking("q4", ["a"])],
+            ["1 query of the run without a sample in the gold set; 'q4'"],
+            id="an unknown query",
+        ),
+        pytest.param(
+            [*ANSWERS, *(Ranking(query_id, ["a"]) for query_id in many(9)[3:])],
+            ["6 queries of the run without a sample in the gold set; 'q4', 'q5', 'q6' and 3 more"],
+            id="unknown queries",
+        ),
+        pytest.param(
+            [Ranking("q1", ["a"], duplicates=2), Ranking("q2", ["b"], duplicates=1), ANSWERS[2]],
+            ["3 repeated ids in 2 rankings of the run would be removed; 'q1', 'q2'"],
+            id="repeated ids",
+        ),
+        pytest.param(
+            [Ranking("q1", []), *ANSWERS[1:]], ["1 ranking of the run without a single result; 'q1'"], id="empty list"
+        ),
+        pytest.param(
+            [Ranking("q1", []), Ranking("q4", ["a"]), Ranking("q2", ["b"], duplicates=1)],
+            [
+                "1 query is absent from the run and would score as worst; 'q3'",
+                "1 query of the run without a sample in the gold set; 'q4'",
+                "1 repeated id in 1 ranking of the run would be removed; 'q2'",
+                "1 ranking of the run without a single result; 'q1'",
+            ],
+            id="all at once",
+        ),
+    ],
+)
+def test_facts_of_a_run(rankings: list[Ranking], facts: list[str]) -> None:
+    assert run_facts(SOUND, rankings, name="the run") == facts
+
+
+@pytest.mark.parametrize(
+    ("runs", "facts"),
+    [
+        pytest.param([ANSWERS], [], id="all are seen"),
+        pytest.param([], [], id="no run"),
+        pytest.param([[Ranking("q1", ["b", "a"])]], [], id="seen for another query"),
+        pytest.param([[Ranking("q1", ["a"])], [Ranking("q2", ["b"])]], [], id="seen in either run"),
+        pytest.param([ANSWERS[:1]], ["1 of 2 relevant ids occur in no ranking; 'b'"], id="one is not"),
+        pytest.param(
+            [[Ranking("q1", ["a#1"]), Ranking("q2", ["b#1"])]],
+            [
+                "2 of 2 relevant ids occur in no ranking; 'a', 'b'; did the ids change since the gold was written?",
+            ],
+            id="most are not",
+        ),
+    ],
+)
+def test_relevant_ids_that_no_ranking_holds(runs: list[list[Ranking]], facts: list[str]) -> None:
+    assert unseen_facts(SOUND, runs) == facts
+
+
+def criteria_of(name: str, threshold: float | None = None, default_k: int = 5) -> Criteria:
+    gate = Gate(
+        name=name,
+        metric=parse_metric(name),
+        threshold=threshold,
+        regression_max=0.1,
+        blocks=True,
+        line=2,
+    )
+    return Criteria(name="c.yaml", gates=(gate,), default_k=default_k, gold=None, run=None, baseline=None)
+
+
+THREE_RELEVANT = gold_of(sample("q1", "a", "b", "c"), sample("q2", "d"), sample("q3", no_answer=True))
+LONG = [Ranking("q1", [f"x{number}" for number in range(50)])]
+
+
+@pytest.mark.parametrize(
+    ("criteria", "gold", "rankings", "facts"),
+    [
+        pytest.param(criteria_of("recall@5", 0.9), SOUND, LONG, [], id="sound"),
+        pytest.param(criteria_of("recall@5"), SOUND, [], [], id="no run"),
+        pytest.param(
+            criteria_of("recall@5"),
+            SOUND,
+            ANSWERS,
+            ["gate 'recall@5' looks at 5 results, the longest ranking has 1"],
+            id="lists shorter than the cut-off",
+        ),
+        pytest.param(criteria_of("mrr", 0.9), SOUND, ANSWERS, [], id="no cut-off to fall short of"),
+        pytest.param(
+            criteria_of("recall@2"),
+            THREE_RELEVANT,
+            LONG,
+            [CAPPED],
+            id="more relevant documents than the cut-off",
+        ),
+        pytest.param(
+            criteria_of("recall@2", 0.9),
+            THREE_RELEVANT,
+            LONG,
+            [
+                CAPPED,
+                never_passes("recall@2", "90.0%", "83.3%"),
+            ],
+            id="a floor out of reach",
+        ),
+        pytest.param(
+            criteria_of("recall@2", 0.8334),
+            THREE_RELEVANT,
+            LONG,
+            [CAPPED, never_passes("recall@2", "83.34%", "83.33%")],
+            id="a floor out of reach by less than a decimal",
+        ),
+        pytest.param(
+            criteria_of("recall@2", 0.8333333333333334),
+            THREE_RELEVANT,
+            LONG,
+            [CAPPED],
+            id="a floor just within reach, as gates round",
+        ),
+        pytest.param(
+            criteria_of("precision@5", 0.5),
+            SOUND,
+            LONG,
+            [never_passes("precision@5", "50.0%", "20.0%")],
+            id="fewer relevant documents than places",
+        ),
+        pytest.param(
+            criteria_of("recall", default_k=1),
+            THREE_RELEVANT,
+            LONG,
+            ["1 query has more relevant documents than recall@k sees, so that it can reach 66.7% at best; 'q1'"],
+            id="the criteria's own k",
+        ),
+        pytest.param(criteria_of("ndcg@2", 0.99), THREE_RELEVANT, LONG, [], id="a metric that k does not cap"),
+        pytest.param(criteria_of("latency", 10), SOUND, LONG, [], id="latency has no best"),
+        pytest.param(criteria_of("dcg", 10), SOUND, LONG, [], id="nor has a metric without an upper end"),
+        pytest.param(
+            criteria_of("recall@5", 0.9), gold_of(sample("q1", no_answer=True)), LONG, [], id="nothing to find"
+        ),
+    ],
+)
+def test_what_is_impossible_for_a_gate(
+    criteria: Criteria, gold: Gold, rankings: list[Ranking], facts: list[str]
+) -> None:
+    assert gate_facts(criteria, gold, rankings) == facts
