@@ -363,6 +363,19 @@ def test_nan_never_passes(now: Column, before: Column | None, floor: float | Non
     assert "recall@5" in result.reasons[0]
 
 
+@pytest.mark.parametrize(
+    ("metric", "values"),
+    [
+        pytest.param("latency(quantile=0.9)", [1.0, math.nan, 3.0], id="NaN has no rank"),
+        pytest.param("recall@5", [math.inf, -math.inf], id="infinities that cancel"),
+        pytest.param("latency", [1e308, 1e308], id="a sum that overflows"),
+    ],
+)
+def test_values_that_cannot_be_summed_up_are_not_judged(metric: str, values: list[float | None]) -> None:
+    """As a faulty metric of a package could return them."""
+    assert decide(gate(metric, floor=1.0), scores(values, metric), None).verdict is NOT_JUDGED
+
+
 def test_queries_that_are_new_since_the_baseline_are_not_compared() -> None:
     """The third query joined the gold later: it counts in the value and the floor, not in the change."""
     result = decide(gate(floor=0.6, drop=0.0), scores([1.0, 1.0, 0.1]), scores([1.0, 1.0, 0.0], missing={2}))

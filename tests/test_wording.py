@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rankgate.metrics.base import Unit
 from rankgate.model import Verdict
-from rankgate.wording import VERDICT_WORDS, count_text, delta_text, telling_decimals, value_text
+from rankgate.wording import VERDICT_WORDS, count_text, delta_text, exact_decimals, telling_decimals, value_text
 
 MOST_DECIMALS = 9
 FEWEST = {Unit.SHARE: 1, Unit.SCORE: 3, Unit.NUMBER: 3, Unit.MILLISECONDS: 1}
@@ -90,6 +90,34 @@ def test_different_numbers_look_different(
     found = telling_decimals(value, limit, unit)
     assert (value_text(value, unit, found), value_text(limit, unit, found)) == texts
     assert found == decimals
+
+
+@pytest.mark.parametrize(
+    ("limit", "unit", "decimals", "text"),
+    [
+        pytest.param(0.85, Unit.SHARE, 1, "85.0%", id="a round share has the usual decimal"),
+        pytest.param(0.1 + 0.2, Unit.SHARE, 1, "30.0%", id="whatever binary fractions say"),
+        pytest.param(0.875, Unit.SHARE, 1, "87.5%", id="an eighth"),
+        pytest.param(0.8765, Unit.SHARE, 2, "87.65%", id="a finer share is written in full"),
+        pytest.param(0.0, Unit.SHARE, 1, "0.0%", id="nothing"),
+        pytest.param(0.62, Unit.SCORE, 3, "0.620", id="a score has three decimals"),
+        pytest.param(0.6215, Unit.SCORE, 4, "0.6215", id="a finer score is written in full"),
+        pytest.param(200, Unit.MILLISECONDS, 1, "200.0 ms", id="whole milliseconds"),
+        pytest.param(0.25, Unit.MILLISECONDS, 2, "0.25 ms", id="a quarter of one"),
+    ],
+)
+def test_a_limit_is_written_as_it_was_given(limit: float, unit: Unit, decimals: int, text: str) -> None:
+    found = exact_decimals(limit, unit)
+    assert (found, value_text(limit, unit, found)) == (decimals, text)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 6), st.sampled_from(list(Unit)))
+def test_a_limit_of_a_few_decimals_is_written_in_full(digits: int, places: int, unit: Unit) -> None:
+    """Read back, the text is the number: a floor of 0.8765 must not read as 87.7%."""
+    limit = digits / 10**places
+    text = value_text(limit, unit, exact_decimals(limit, unit))
+    assert float(text.split("%")[0].split(" ")[0]) / SCALE[unit] == pytest.approx(limit, rel=1e-12)
 
 
 units = st.sampled_from(list(Unit))

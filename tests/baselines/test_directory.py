@@ -24,6 +24,7 @@ from rankgate.baselines.directory import DEFAULT_DEPTH, MANIFEST, SCHEMA_VERSION
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.files import write_atomic
 from rankgate.inputs import Inputs
 from rankgate.metrics.base import Need
 from rankgate.model import Ranking, Verdict
@@ -293,6 +294,17 @@ def test_a_directory_that_holds_something_else_is_neither_opened_nor_written(fol
     assert list(contents(folder)) == ["thesis.tex"]
 
 
+def test_a_manifest_of_something_else_is_not_overwritten(folder: Path) -> None:
+    """Web apps and browser extensions have a manifest.json too: it is no damaged baseline where other files are."""
+    folder.mkdir(parents=True)
+    (folder / MANIFEST).write_text('{"name": "our app", "icons": []}')
+    (folder / "index.html").write_text("<h1>our app</h1>")
+    before = contents(folder)
+    with pytest.raises(RankgateError):
+        accept(folder, NEW)
+    assert contents(folder) == before
+
+
 def test_a_run_without_a_query_is_not_accepted(folder: Path) -> None:
     accept(folder, OLD)
     before = contents(folder)
@@ -315,6 +327,22 @@ def test_a_run_that_turns_out_malformed_is_not_accepted(folder: Path) -> None:
             breaks_off(), source="run.jsonl", provenance={}, gold=None, date="2026-01-31"
         )
     assert contents(folder) == before
+
+
+def test_two_acceptances_at_once_leave_one_of_them_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One accepts NEW, from beginning to end, while the other is between its run and its manifest."""
+    accept(folder, OLD)
+    others: Lists = {"q1": "of another process"}
+
+    def write_after_the_other(path: Path, data: bytes) -> None:
+        if path.name == MANIFEST:
+            monkeypatch.undo()
+            accept(folder, NEW)
+        write_atomic(path, data)
+
+    monkeypatch.setattr("rankgate.baselines.directory.write_atomic", write_after_the_other)
+    accept(folder, others)
+    assert stored(folder) in (others, NEW)
 
 
 # Opening what is not right

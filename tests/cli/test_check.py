@@ -363,3 +363,19 @@ def test_a_report_holds_what_design_promises(project: Path) -> None:
     }
     assert set(report["metrics"]["recall@2"]) >= {"value", "ci", "n", "undefined"}
     assert set(report["queries"]) >= {"total", "scored", "missing"}
+
+
+def test_the_verdict_is_printed_also_where_a_file_cannot_be_written(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("taken").write_text("a file, not a directory", encoding="utf-8")
+    assert main(["check", "-o", "taken/report.json", "-o", "comment.md"]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith("PASS  ")
+    assert err.startswith("error: taken/report.json: cannot be written")
+    assert Path("comment.md").exists()
+
+
+def test_a_file_name_that_is_no_text_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--run", "\udcff.jsonl"]) == 2
+    assert capsys.readouterr().err == "error: --run: the file name '\\udcff.jsonl' is not UTF-8; rename the file\n"

@@ -131,7 +131,9 @@ def test_the_gold_set_can_come_from_the_criteria(project: Path, capsys: pytest.C
             ["before.jsonl", "after.jsonl"], "no gold named; give the gold set with --gold FILE", id="no gold"
         ),
         pytest.param(["before.jsonl", "absent.jsonl", *GOLD_FLAG], "absent.jsonl: no such file", id="absent"),
-        pytest.param(["absent", "after.jsonl", *GOLD_FLAG], "absent: no baseline here", id="absent directory"),
+        pytest.param(
+            ["absent", "after.jsonl", *GOLD_FLAG], "absent: no such file or baseline directory", id="absent directory"
+        ),
         pytest.param(["-", "-", *GOLD_FLAG], "only one input can be read from standard input (-)", id="stdin twice"),
         pytest.param(["-", "after.jsonl", "--gold", "-"], "only one input can be read from standard", id="stdin, gold"),
         pytest.param(
@@ -154,3 +156,10 @@ def test_what_cannot_be_compared_is_an_error(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"error: {message}")
+
+
+def test_json_counts_the_queries_that_a_run_lacks(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "short.jsonl").write_text(run_of(q1=1, q2=1), encoding="utf-8")
+    assert main(["compare", "before.jsonl", "short.jsonl", *GOLD_FLAG, "--format", "json"]) == 0
+    queries = json.loads(capsys.readouterr().out)["queries"]
+    assert (queries["missing_a"], queries["missing_b"]) == (0, queries["total"] - 2)

@@ -103,6 +103,25 @@ def test_a_foreign_directory_is_refused_and_left_alone(
     assert files_in("mine") == content
 
 
+def test_changed_files_of_an_earlier_demo_are_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "here"]) == 0
+    Path("here/gold.yaml").write_text("mine\n", encoding="utf-8")
+    capsys.readouterr()
+    assert main(["demo", "here"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        "error: here: holds changed files of an earlier demo (gold.yaml); name another directory, or remove it\n",
+    )
+    assert Path("here/gold.yaml").read_text(encoding="utf-8") == "mine\n"
+
+
+def test_a_directory_within_the_baseline_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "here"]) == 0
+    Path("here/out/notes").mkdir()
+    assert main(["demo", "here"]) == 0
+    assert Path("here/out/notes").is_dir()
+
+
 def test_a_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine").write_text("mine", encoding="utf-8")
     assert main(["demo", "mine"]) == 2

@@ -76,7 +76,9 @@ LATENCY = replace(
     verdict=Verdict.WARN,
     reasons=["no baseline: whether latency got worse could not be checked"],
 )
-HOLDS = replace(RECALL, value=0.9, delta=0.0, delta_ci=(0.0, 0.0), verdict=Verdict.PASS, reasons=["recall@5 stayed"])
+HOLDS = replace(
+    RECALL, metric="hit@5", value=0.9, delta=0.0, delta_ci=(0.0, 0.0), verdict=Verdict.PASS, reasons=["hit@5 stayed"]
+)
 MOVE = Movement(
     query_id="q-1",
     question="how do I get a refund?",
@@ -222,7 +224,7 @@ def test_every_gate_is_a_row_of_one_table() -> None:
             "⚠️\xa0warn",
         ],
         [
-            "recall@5share of the right documents found in the first 5 results",
+            "hit@5share of the right documents found in the first 5 results",
             "90.0%",
             "90.0%",
             "±0.0\xa0pp",
@@ -333,6 +335,15 @@ def many_tags(count: int) -> Report:
     return replace(REPORT, segments=[replace(ENGLISH, value=f"tag-{number}") for number in range(count)])
 
 
+def test_gates_that_share_a_metric_are_told_apart_by_name() -> None:
+    other = replace(RECALL, name="the | hard ones")
+    found = page(replace(REPORT, gates=[RECALL, other, LATENCY], segments=[], misses=[]))
+    assert {"retrieval_recall_at_5", "the | hard ones"} <= set(found.code)
+    assert "fast enough" not in found.code
+    assert len(found.rows) == 4
+    assert {len(row) for row in found.rows} == {6}
+
+
 def many_problems(count: int) -> Report:
     return replace(NOT_JUDGED, problems=[Problem(f"problem-{number}") for number in range(count)])
 
@@ -346,9 +357,9 @@ def many_documents(count: int) -> Report:
     ("report", "listed", "count", "said"),
     [
         pytest.param(many_worse(10), r"worse-\d+", 10, "", id="10 worse questions"),
-        pytest.param(many_worse(11), r"worse-\d+", 10, "the worst 10", id="11 worse questions"),
+        pytest.param(many_worse(11), r"worse-\d+", 10, "The worst 10 of 11", id="11 worse questions"),
         pytest.param(many_better(5), r"better-\d+", 5, "", id="5 better questions"),
-        pytest.param(many_better(6), r"better-\d+", 5, "the best 5", id="6 better questions"),
+        pytest.param(many_better(6), r"better-\d+", 5, "The best 5 of 6", id="6 better questions"),
         pytest.param(many_tags(60), r"tag-\d+", 60, "", id="60 tags"),
         pytest.param(many_tags(61), r"tag-\d+", 60, "1 more tag is in", id="61 tags"),
         pytest.param(many_tags(62), r"tag-\d+", 60, "2 more tags are in", id="62 tags"),
@@ -362,7 +373,7 @@ def test_a_long_list_is_cut_and_says_so(report: Report, listed: str, count: int,
     found = page(report)
     assert len({name for text in found.code for name in re.findall(listed, text)}) == count
     assert said in found.plain
-    assert bool(said) == bool(re.search(r"the (?:worst|best) \d|\d more", found.plain))
+    assert bool(said) == bool(re.search(r"the (?:worst|best) \d|\d more", found.plain, re.IGNORECASE))
 
 
 def test_it_does_not_claim_that_the_report_holds_all_moves_where_it_does_not() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
 
 if TYPE_CHECKING:
+    from rankgate.errors import Problem
     from rankgate.inputs import Inputs
     from rankgate.report import Report
 
@@ -52,14 +53,21 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Check, write, print, and return 0, 1 or 2."""
     from rankgate.cli.output import say
+    from rankgate.errors import RankgateError
     from rankgate.files import write_atomic
     from rankgate.renderers.base import RENDERERS, format_for
 
     outputs = [(path, RENDERERS[format_for(path)]) for path in arguments.output]
     report = judge(_inputs(arguments))
+    problems: list[Problem] = []
     for path, render in outputs:
-        write_atomic(path, render(report))
+        try:
+            write_atomic(path, render(report))
+        except RankgateError as error:
+            problems += error.problems  # the verdict is still printed
     say(RENDERERS[arguments.format](report))
+    if problems:
+        raise RankgateError(problems)
     return exit_code(report, arguments.fail_on)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.cli.options import add_criteria, add_gold, make_parser
@@ -12,6 +13,7 @@ from rankgate.cli.score import DEFAULT_METRICS
 if TYPE_CHECKING:
     from rankgate.comparison import Comparison
     from rankgate.metrics.base import Metric
+    from rankgate.model import Scores
 
 
 def parser() -> argparse.ArgumentParser:
@@ -41,9 +43,11 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.output import say
     from rankgate.comparison import baseline_column, compare
     from rankgate.criteria import InputFile
+    from rankgate.errors import bad_input
     from rankgate.inputs import baseline_of, deepest_cutoff, gold_of
     from rankgate.matching import DEFAULT_K
     from rankgate.metrics.base import needs_of
+    from rankgate.readers.source import STDIN
     from rankgate.scoring import refuse_strangers, score
 
     metrics = metrics_of(arguments)
@@ -53,6 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     gold = gold_of(gold_file, criteria)
     default_k = criteria.default_k if criteria else DEFAULT_K
     deepest = deepest_cutoff(metrics, gold, default_k)
+    for file in (a, b):
+        if file.path != STDIN and not Path(file.path).exists():
+            raise bad_input("no such file or baseline directory", file=file.path)
     runs = [baseline_of(file, None, needs_of(metrics), deepest=deepest) for file in (a, b)]
     # Both lists end where the shorter store cut them, so that no run is compared on ranks that the other lost.
     depth = min((run.depth for run in runs if run and run.depth), default=None)
@@ -66,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         (metric, compare(metric, baseline_column(metric, after), baseline_column(metric, before))) for metric in metrics
     ]
     absent = [(run.name, len(scores.missing)) for run, scores in zip(filter(None, runs), sides, strict=True)]
-    say(_json(found) if arguments.format == "json" else _table(found) + _absent(absent))
+    say(_json(found, after, before) if arguments.format == "json" else _table(found) + _absent(absent))
     return 0
 
 
@@ -107,7 +114,7 @@ def _absent(absent: Sequence[tuple[str, int]]) -> str:
     return "".join(f"{line}\n" for line in ["", *lines]) if lines else ""
 
 
-def _json(found: Sequence[tuple[Metric, Comparison | None]]) -> str:
+def _json(found: Sequence[tuple[Metric, Comparison | None]], after: Scores, before: Scores) -> str:
     import msgspec
 
     value: dict[str, Any] = {
@@ -124,6 +131,11 @@ def _json(found: Sequence[tuple[Metric, Comparison | None]]) -> str:
             if pairs
             else None
             for metric, pairs in found
-        }
+        },
+        "queries": {
+            "total": len(after.query_ids),
+            "missing_a": len(before.missing),
+            "missing_b": len(after.missing),
+        },
     }
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"

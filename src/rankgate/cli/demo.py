@@ -73,23 +73,23 @@ def _copy_example(directory: Path) -> None:
     from rankgate.errors import bad_input
     from rankgate.files import write_atomic
 
+    place = directory.as_posix()
+    source = files("rankgate") / "example"
     criteria = directory / "ship-criteria.yaml"
     ours = criteria.is_file() and criteria.read_bytes().startswith(MARK.encode())
     if directory.is_file() or (directory.is_dir() and any(directory.iterdir()) and not ours):
-        raise bad_input(
-            "is not an empty directory, nor one of an earlier demo; name another", file=directory.as_posix()
-        )
-    if ours:
-        _forget_baseline(directory)
-    source = files("rankgate") / "example"
-    for name in (*FILES, *RUNS):
-        write_atomic(directory / name, source.joinpath(name).read_bytes())
-
-
-def _forget_baseline(directory: Path) -> None:
-    """The story begins without a baseline each time."""
-    for file in (directory / "baseline").glob("*"):
-        file.unlink()
+        raise bad_input("is not an empty directory, nor one of an earlier demo; name another", file=place)
+    content = {name: source.joinpath(name).read_bytes() for name in (*FILES, *RUNS)}
+    there = [name for name in content if (directory / name).is_file()]
+    changed = ", ".join(name for name in there if (directory / name).read_bytes() != content[name])
+    if changed:
+        message = f"holds changed files of an earlier demo ({changed}); name another directory, or remove it"
+        raise bad_input(message, file=place)
+    for name, data in content.items():
+        write_atomic(directory / name, data)
+    for file in (directory / "baseline").glob("*"):  # the story begins without a baseline each time
+        if file.is_file():
+            file.unlink()
 
 
 def _commands(name: str | None) -> list[str]:

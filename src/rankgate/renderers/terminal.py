@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import inert, shorten, visible
-from rankgate.report import Report
+from rankgate.report import GateResult, Report
 from rankgate.wording import VERDICT_WORDS
 
 MOST_MOVES = 3
@@ -26,7 +26,7 @@ def render_terminal(report: Report) -> str:
     if report.gates:
         rows = [
             (
-                gate.metric,
+                _label(gate, report),
                 phrases.gate_baseline(gate),
                 phrases.gate_now(gate),
                 phrases.gate_change(gate),
@@ -39,6 +39,12 @@ def render_terminal(report: Report) -> str:
         lines += filter(None, [phrases.queries_line(report), *report.notes])
     lines += _moves(report)
     return "\n".join(inert(line).rstrip() for line in lines) + "\n"
+
+
+def _label(gate: GateResult, report: Report) -> str:
+    """The metric, and the gate's own name where several gates look at that metric."""
+    shared = sum(other.metric == gate.metric for other in report.gates) > 1
+    return f"{gate.metric} ({shorten(visible(gate.name), 40)})" if shared else gate.metric
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
