@@ -230,6 +230,7 @@ def without(*queries: str) -> dict[str, str]:
 
 
 FLOOR = (gate("recall@5", floor=0.5),)
+WHOLE_LIST = (gate("mrr", drop=0.5),)
 
 
 @pytest.mark.parametrize(
@@ -238,12 +239,12 @@ FLOOR = (gate("recall@5", floor=0.5),)
         pytest.param(lambda: composed(ACCEPTED, ACCEPTED), [], id="nothing to note"),
         pytest.param(
             lambda: composed(without("q1"), ACCEPTED),
-            ["1 query is absent from the run and scored as worst."],
+            ["1 query is absent from the run; where relevance is scored, that counts as the worst."],
             id="one absent query",
         ),
         pytest.param(
             lambda: composed(without("q1", "q2"), ACCEPTED),
-            ["2 queries are absent from the run and scored as worst."],
+            ["2 queries are absent from the run; where relevance is scored, that counts as the worst."],
             id="two absent queries",
         ),
         pytest.param(
@@ -283,15 +284,31 @@ FLOOR = (gate("recall@5", floor=0.5),)
             id="two new queries",
         ),
         pytest.param(
-            lambda: composed({**ACCEPTED, "q1": "a x y z"}, ACCEPTED, depth=3),
+            lambda: composed({**ACCEPTED, "q1": "a x y z"}, ACCEPTED, depth=3, gates=WHOLE_LIST),
             ["Lists were cut at rank 3, the depth of the baseline, on both sides."],
             id="a list longer than the baseline is deep",
         ),
-        pytest.param(lambda: composed(ACCEPTED, ACCEPTED, depth=3), [], id="no list as long as the baseline is deep"),
         pytest.param(
-            lambda: composed({"q1": "a x y z z", "q3": "c", "none": "", "w": ""}, without("q1", "none"), depth=3),
+            lambda: composed({**ACCEPTED, "q1": "a x y z"}, ACCEPTED, depth=4, gates=WHOLE_LIST),
+            [],
+            id="no list longer than the baseline is deep",
+        ),
+        pytest.param(
+            lambda: composed({**ACCEPTED, "q1": "a x y z"}, ACCEPTED, depth=3),
+            [],
+            id="a longer list, of which no gate sees the end",
+        ),
+        pytest.param(
+            lambda: composed(ACCEPTED, gates=(gate("recall@5", drop=0.03),)),
+            ["There is no baseline yet: drops were not judged."],
+            id="no baseline, and no floor either",
+        ),
+        pytest.param(
+            lambda: composed(
+                {"q1": "a x y z z", "q3": "c", "none": "", "w": ""}, without("q1", "none"), depth=3, gates=WHOLE_LIST
+            ),
             [
-                "1 query is absent from the run and scored as worst.",
+                "1 query is absent from the run; where relevance is scored, that counts as the worst.",
                 "1 query of the run has no judgment and was ignored.",
                 "1 repeated id was removed from the rankings.",
                 "2 queries are new since the baseline or absent from it, and not compared.",

@@ -14,7 +14,7 @@ from rankgate.criteria import Criteria
 from rankgate.errors import Problem
 from rankgate.gates import NO_BASELINE
 from rankgate.inputs import Inputs
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Cutoff, Metric
 from rankgate.model import Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
 from rankgate.readers.base import Run
@@ -24,6 +24,7 @@ from rankgate.scoring import estimate
 from rankgate.wording import count_text
 
 MOST_IDS = 20
+INTERNAL = "internal error"
 ISSUES = "https://github.com/rankgate/rankgate/issues"
 
 
@@ -104,14 +105,14 @@ def internal_error(error: BaseException) -> Problem:
     place, frame = "", error.__traceback__
     while frame is not None:
         name = frame.tb_frame.f_globals.get("__name__", "")
-        if name.startswith("rankgate"):
+        if name.partition(".")[0] == "rankgate":
             place = f" in {name}:{frame.tb_lineno}"
         frame = frame.tb_next
     text = " ".join(str(error).split())[:200]
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
     version = ".".join(map(str, sys.version_info[:3]))
     versions = f"rankgate {__version__}, Python {version}"
-    return Problem(f"internal error: {what}{place} ({versions}); this is our bug, please report this line at {ISSUES}")
+    return Problem(f"{INTERNAL}: {what}{place} ({versions}); this is our bug, please report this line at {ISSUES}")
 
 
 def headline(verdict: Verdict, results: Sequence[GateResult], problems: Sequence[Problem]) -> str:
@@ -130,6 +131,8 @@ def headline(verdict: Verdict, results: Sequence[GateResult], problems: Sequence
         case Verdict.FAIL:
             return f"Do not merge: {_first_reason(deciding)}{_more(len(deciding) - 1, 'fail')}."
         case Verdict.NOT_JUDGED:
+            if any(problem.message.startswith(INTERNAL) for problem in problems):
+                return "Retrieval could not be judged: something went wrong inside rankgate."
             return f"Retrieval could not be judged: {count_text(len(problems), 'problem')} with the inputs."
         case _:
             assert_never(verdict)
@@ -186,7 +189,7 @@ def _notes(criteria: Criteria, candidate: Side, baseline: Side | None) -> list[s
     scores = candidate.scores
     if scores.missing:
         gone = count_text(len(scores.missing), "query is", "queries are")
-        notes.append(f"{gone} absent from the run and scored as worst.")
+        notes.append(f"{gone} absent from the run; where relevance is scored, that counts as the worst.")
     if scores.strangers:
         count = count_text(len(scores.strangers), "query of the run has", "queries of the run have")
         notes.append(f"{count} no judgment and {'was' if len(scores.strangers) == 1 else 'were'} ignored.")
@@ -195,12 +198,15 @@ def _notes(criteria: Criteria, candidate: Side, baseline: Side | None) -> list[s
         notes.append(f"{count} removed from the rankings.")
     if baseline is None:
         if any(gate.regression_max is not None for gate in criteria.gates):
-            notes.append("There is no baseline yet: floors were judged, drops were not.")
+            floors = any(gate.threshold is not None for gate in criteria.gates)
+            what = "floors were judged, drops were not" if floors else "drops were not judged"
+            notes.append(f"There is no baseline yet: {what}.")
         return notes
     if baseline.scores.missing:
         count = count_text(len(baseline.scores.missing), "query is", "queries are")
         notes.append(f"{count} new since the baseline or absent from it, and not compared.")
-    if scores.cut or baseline.scores.cut or baseline.run.cut:
+    whole = any(metric.cutoff is Cutoff.WHOLE for metric in criteria.metrics())
+    if whole and (scores.cut or baseline.scores.cut or baseline.run.cut):
         notes.append(f"Lists were cut at rank {baseline.run.depth}, the depth of the baseline, on both sides.")
     return notes
 

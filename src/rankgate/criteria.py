@@ -146,8 +146,16 @@ def load_criteria(path: str) -> Criteria:
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of the criteria file, for editors."""
-    schema = msgspec.json.schema(WrittenCriteria)
+    schema = _in_order(msgspec.json.schema(WrittenCriteria))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "rankgate ship criteria", **schema}
+
+
+def _in_order(schema: Any) -> Any:
+    """The same schema whatever msgspec wrote it: releases list the alternatives of a union in different orders."""
+    if isinstance(schema, dict):
+        inner = {key: _in_order(value) for key, value in schema.items()}
+        return inner | {"anyOf": sorted(inner["anyOf"], key=str)} if "anyOf" in inner else inner
+    return [_in_order(value) for value in schema] if isinstance(schema, list) else schema
 
 
 def _gate(written: WrittenGate, line: int | None) -> Gate:

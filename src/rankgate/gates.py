@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from rankgate.comparison import Comparison, baseline_column, compare
@@ -15,6 +14,7 @@ from rankgate.wording import count_text, delta_text, exact_decimals, telling_dec
 
 ONE_SIDED_SHARE = 0.01
 NO_BASELINE = "no baseline"
+LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there, and NaN compares as beyond
 
 
 def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult:
@@ -24,17 +24,17 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     """
     metric = gate.metric
     values = candidate.values[metric.name]
-    own = estimate(values, metric)
     old_values = baseline_column(metric, baseline) if baseline else []
-    pairs = compare(metric, values, old_values) if baseline else None
+    finite = all(value is None or abs(value) <= LARGEST for value in (*values, *old_values))
+    own = estimate(values, metric) if finite else None
+    pairs = compare(metric, values, old_values) if finite and baseline else None
 
     violations: list[str] = []
     warnings: list[str] = []
     held: list[str] = []
     unjudged: list[str] = []
-    numbers = ([own.value] if own else []) + ([pairs.delta] if pairs else [])
-    if not all(map(math.isfinite, numbers)):
-        unjudged.append(f"{metric.name} is not a finite number")
+    if not finite:
+        unjudged.append(f"{metric.name} is not a finite number for every query")
     elif own is None:
         unjudged.append(f"{metric.name} is defined for none of the {count_text(len(values), 'query', 'queries')}")
     else:
@@ -51,7 +51,8 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         if gate.threshold is not None:
             target = held if _floor_holds(own.value, gate.threshold, metric) else violations
             target.append(_floor_reason(own.value, gate.threshold, metric))
-    warnings += _doubts(metric, candidate, baseline, values, old_values)
+    if own is not None:
+        warnings += _doubts(metric, candidate, baseline, values, old_values)
 
     blocked = Verdict.FAIL if gate.blocks else Verdict.WARN
     verdict = Verdict.NOT_JUDGED if unjudged else blocked if violations else Verdict.WARN if warnings else Verdict.PASS
@@ -107,6 +108,7 @@ def _drop_reason(pairs: Comparison, regression_max: float, metric: Metric, score
     decimals = max(
         exact_decimals(allowed, unit),
         telling_decimals(delta, allowed, unit),
+        telling_decimals(delta, 0.0, unit),
         telling_decimals(pairs.value, pairs.baseline, unit),
     )
     before, now = (value_text(value, unit, decimals) for value in (pairs.baseline, pairs.value))
@@ -115,8 +117,12 @@ def _drop_reason(pairs: Comparison, regression_max: float, metric: Metric, score
     moved = f"{metric.name} stayed at {now}" if still else f"{metric.name} {verb} from {before} to {now}"
     both = count_text(pairs.n_pairs, "query", "queries")
     on_pairs = "" if pairs.n_pairs == scored else f" on the {both} of both runs"
-    change, bound = (delta_text(value, unit, decimals) for value in (delta, allowed))
-    return f"{moved}{on_pairs} ({change}; at most {bound} allowed)"
+    change = delta_text(delta, unit, decimals)
+    if (delta >= 0) == (metric.direction is Direction.HIGHER) and not still:
+        return f"{moved}{on_pairs} ({change})"  # for the better: no limit applies
+    harm = "drop" if metric.direction is Direction.HIGHER else "rise"
+    limit = f"at most {delta_text(allowed, unit, decimals)} allowed" if allowed else f"no {harm} allowed"
+    return f"{moved}{on_pairs} ({change}; {limit})"
 
 
 def _doubts(
@@ -132,10 +138,11 @@ def _doubts(
         gone = count_text(len(candidate.missing), "query is", "queries are")
         doubts.append(f"{gone} absent from the run and not counted in {metric.name}")
     if baseline is not None:
+        known = baseline.missing | candidate.missing
         lonely = sum(
             (new is None) != (old is None)
             for query_id, new, old in zip(candidate.query_ids, values, old_values, strict=True)
-            if query_id not in baseline.missing
+            if query_id not in known
         )
         if lonely > ONE_SIDED_SHARE * len(values) and any(old is not None for old in old_values):
             doubts.append(

@@ -78,6 +78,8 @@ def score(
         for column, metric in zip(columns, metrics, strict=True):
             if metric.per_query(nothing) is not None:
                 column[position[query_id]] = metric.worst
+    for metric, column in zip(metrics, columns, strict=True):
+        _refuse_infinite(metric, column, list(position))
     return Scores(
         query_ids=tuple(position),
         values={metric.name: column for metric, column in zip(metrics, columns, strict=True)},
@@ -87,6 +89,16 @@ def score(
         duplicates=duplicates,
         cut=cut,
     )
+
+
+def _refuse_infinite(metric: Metric, column: Sequence[float | None], query_ids: Sequence[str]) -> None:
+    """A metric of a package that computes nonsense is named, before it turns a mean into nonsense."""
+    for query_id, value in zip(query_ids, column, strict=True):
+        if value is not None and not math.isfinite(value):
+            raise bad_input(
+                f"the metric {metric.name} gave {value} for query {shown(query_id)}; a metric returns a finite number, "
+                "or None where it is undefined"
+            )
 
 
 def refuse_strangers(scores: Scores, name: str, gold: Gold) -> None:

@@ -10,9 +10,8 @@ import gzip
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -47,7 +46,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     schema_version: int = SCHEMA_VERSION
     run: str
     sha256: str
-    depth: int
+    depth: Annotated[int, msgspec.Meta(ge=1)]
     queries: int
     cut: int = 0
     kept: list[str]
@@ -112,7 +111,11 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         file = Path(self.path) / manifest.run
         if Path(manifest.run).name != manifest.run or not file.is_file():
             raise bad_input(f"damaged baseline: the run {manifest.run!r} is not there; {RESTORE}", file=self.path)
-        if hashlib.sha256(file.read_bytes()).hexdigest() != manifest.sha256:
+        try:
+            digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        except OSError as error:
+            raise bad_input(f"cannot be read: {error.strerror}", file=file.as_posix()) from error
+        if digest != manifest.sha256:
             raise bad_input(f"damaged baseline: its digest is not the manifest's; {RESTORE}", file=file.as_posix())
         run = read_run(file.as_posix(), "jsonl", needs=needs)
         return Run(
@@ -141,9 +144,14 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         Raises:
             RankgateError: the run is malformed, or the directory cannot be written or holds something else.
         """
-        # A directory of something else and a newer schema are refused; a damaged manifest is what this call mends.
-        with suppress(DamagedBaselineError):
+        # What lies there before anything is written; another acceptance at the same time tidies its own.
+        stale = [name for name in self._names() if _OURS.fullmatch(name)]
+        try:
             self.manifest()
+        except DamagedBaselineError:
+            # This call mends a damaged manifest, unless it stands among files of something else.
+            if not stale and self._names() != [MANIFEST]:
+                raise
         encode = msgspec.json.Encoder().encode
         lines: list[bytes] = []
         kept: set[str] = set()
@@ -174,9 +182,11 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         write_atomic(Path(self.path) / manifest.run, data)
         text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
         write_atomic(Path(self.path) / MANIFEST, text + b"\n")
-        for name in self._names():
-            if _OURS.fullmatch(name) and name != manifest.run:
+        for name in stale:
+            if name != manifest.run:
                 (Path(self.path) / name).unlink(missing_ok=True)
+        if not (Path(self.path) / manifest.run).exists():  # tidied away by another acceptance at the same time
+            write_atomic(Path(self.path) / manifest.run, data)
         return manifest
 
     def _names(self) -> list[str]:

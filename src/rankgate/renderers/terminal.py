@@ -67,9 +67,9 @@ def _moves(report: Report) -> list[str]:
     moved = f"{report.moved.worse} worse, {report.moved.better} better"
     lines = ["", f"Questions whose right documents moved: {moved}. Worst:"]
     for move in worse[:MOST_MOVES]:
-        question = visible(move.question or move.query_id)
-        lines.append(f"  {shorten(visible(move.query_id), 40)}  {shorten(question, 70)}")
-        lines += [f"    {shorten(visible(doc.id), 60)}  {phrases.rank_move(doc)}" for doc in move.documents[:3]]
+        question = inert(visible(move.question or move.query_id))
+        lines.append(f"  {shorten(inert(visible(move.query_id)), 40)}  {shorten(question, 70)}")
+        lines += [f"    {shorten(inert(visible(doc.id)), 60)}  {phrases.rank_move(doc)}" for doc in move.documents[:3]]
     return lines
 
 
