@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -40,6 +39,8 @@ def bad_input(
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'recall'?` for the nearest known word, or nothing when none is near."""
+    import difflib  # noqa: PLC0415 -- paid only for a message
+
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"; did you mean {near[0]!r}?" if near else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rankgate.comparison import Comparison, baseline_column, compare
@@ -14,7 +15,7 @@ from rankgate.wording import count_text, delta_text, exact_decimals, telling_dec
 
 ONE_SIDED_SHARE = 0.01
 NO_BASELINE = "no baseline"
-LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there, and NaN compares as beyond
+LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 
 
 def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult:
@@ -25,7 +26,8 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     metric = gate.metric
     values = candidate.values[metric.name]
     old_values = baseline_column(metric, baseline) if baseline else []
-    finite = all(value is None or abs(value) <= LARGEST for value in (*values, *old_values))
+    numbers = [abs(value) for value in (*values, *old_values) if value is not None]
+    finite = all(map(math.isfinite, numbers)) and max(numbers, default=0.0) <= LARGEST
     own = estimate(values, metric) if finite else None
     pairs = compare(metric, values, old_values) if finite and baseline else None
 

@@ -12,8 +12,7 @@ from rankgate.metrics import registry
 from rankgate.metrics.base import BaseMetric, Cutoff
 
 _NAME = re.compile(
-    r"(?:retrieval[_-])?(?P<stem>[a-z][a-z0-9_-]*?)(?:\((?P<parameters>[^()]*)\))?(?:(?:@|_at_|-at-)(?P<cutoff>\w+))?",
-    re.IGNORECASE,
+    r"(?:retrieval[_-])?(?P<stem>[a-z][a-z0-9_-]*?)(?:\((?P<parameters>[^()]*)\))?(?:(?:@|_at_|-at-)(?P<cutoff>\w+))?"
 )
 _LONGEST_CUTOFF = 7  # digits; no ranking is longer
 
@@ -31,10 +30,10 @@ def parse_metric(text: str) -> BaseMetric:
     Raises:
         UnknownMetricError: no such metric, parameter or cut-off.
     """
-    match = _NAME.fullmatch(text.strip())
+    match = _NAME.fullmatch(text.strip().lower())
     if match is None:
         raise UnknownMetricError(f"{text!r} is not a metric name; write it like recall@5 or ndcg(gain=exponential)@10")
-    stem = match["stem"].lower().replace("-", "_")
+    stem = match["stem"].replace("-", "_")
     found = registry.find(stem)
     if found is None:
         near = did_you_mean(stem, registry.words())
@@ -64,7 +63,7 @@ def parse_metrics(text: str) -> list[BaseMetric]:
         word = part.strip()
         if re.fullmatch(r"\d+|all|k", word) and stem:
             word = f"{stem}@{word}"
-        stem = re.split(r"@|_at_|-at-", word, flags=re.IGNORECASE)[0]
+        stem = re.split(r"@|_at_|-at-", word.lower())[0]
         metric = parse_metric(word)
         metrics.setdefault(metric.name, metric)
     return list(metrics.values())
@@ -86,7 +85,7 @@ def _parameter(text: str, family: type[BaseMetric], key: str, value: str) -> obj
         known = ", ".join(fields) or "none"
         raise UnknownMetricError(f"{text!r}: {family.key} has no parameter {key!r} (known: {known})")
     try:
-        converted = msgspec.convert(value.lower(), fields[key].type, strict=False)
+        converted = msgspec.convert(value, fields[key].type, strict=False)
     except msgspec.ValidationError as error:
         raise UnknownMetricError(f"{text!r}: parameter {key}: {error}") from error
     if isinstance(converted, float) and not math.isfinite(converted):
@@ -99,8 +98,8 @@ def _cutoff(text: str, family: type[BaseMetric], written: str | None) -> int | C
         return family.default_cutoff
     if family.default_cutoff is Cutoff.NONE:
         raise UnknownMetricError(f"{text!r}: {family.key} takes no cut-off")
-    if written.lower() in (Cutoff.WHOLE.value, Cutoff.SAMPLE.value):
-        return Cutoff(written.lower())
+    if written in (Cutoff.WHOLE.value, Cutoff.SAMPLE.value):
+        return Cutoff(written)
     if not (written.isascii() and written.isdigit() and len(written) <= _LONGEST_CUTOFF):
         raise UnknownMetricError(f"{text!r}: the cut-off {written!r} is neither a number nor `all` nor `k`")
     if int(written) < 1:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from typing import Any
 
@@ -71,6 +70,8 @@ def _checked(value: object, line: int | None) -> Sample:
     query_id, metadata = str(written.id), written.metadata or Metadata()
     name = f"sample {shown(query_id)}"
     if isinstance(value, dict) and "expected_output" not in value and not metadata.no_answer:
+        import difflib  # noqa: PLC0415 -- paid only for a message
+
         near = difflib.get_close_matches("expected_output", map(str, value), n=1, cutoff=0.8)
         hint = f"is {near[0]!r} meant as that?" if near else "an unanswerable one says no_answer: true"
         raise _SampleError(f"{name} has no expected_output; {hint}")

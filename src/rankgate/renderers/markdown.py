@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import jinja2
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from rankgate.errors import bad_input
-from rankgate.renderers import phrases
-from rankgate.renderers.escape import block, cell, code, shorten, visible
-from rankgate.report import BARE_TAG, Report, Segment, Source
+from rankgate.renderers import phrases, rows
+from rankgate.renderers.escape import cell, code, shorten, visible
+from rankgate.report import Report
 from rankgate.wording import VERDICT_WORDS, count_text, delta_text, value_text
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -42,13 +39,19 @@ def render_markdown(report: Report, template: str | None = None) -> str:
         raise bad_input(f"template error: {error.message}", file=name, line=error.lineno) from error
     except Exception as error:  # a template can call anything with anything
         raise bad_input(f"template error: {error}", file=name, line=_line_in_template(error)) from error
+    if template is None:  # our sections leave blank lines behind where they are empty
+        text = re.sub(r"\n{3,}", "\n\n", re.sub(r" +$", "", text, flags=re.MULTILINE))
     return text.strip() + "\n"
 
 
 @cache
 def environment(*, sandboxed: bool) -> jinja2.Environment:
     """Our Jinja environment; a user's template runs in a sandbox in which values cannot be changed."""
-    kind = ImmutableSandboxedEnvironment if sandboxed else jinja2.Environment
+    kind = jinja2.Environment
+    if sandboxed:
+        from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415 -- paid only for users' templates
+
+        kind = ImmutableSandboxedEnvironment
     made = kind(
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -56,7 +59,9 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    made.filters.update(code=code, cell=cell, shorten=shorten, visible=visible, unbroken=unbroken, named=named)
+    made.filters.update(
+        code=code, cell=cell, shorten=shorten, visible=visible, unbroken=rows.unbroken, named=rows.named
+    )
     made.globals.update(
         icon=phrases.ICONS.__getitem__,
         word=VERDICT_WORDS.__getitem__,
@@ -72,37 +77,17 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         queries_line=phrases.queries_line,
         rank_move=phrases.rank_move,
         segment_text=phrases.segment_text,
-        segment_tag=segment_tag,
-        facts_of=facts_of,
-        command_block=command_block,
+        segment_tag=rows.segment_tag,
+        gate_row=rows.gate_row,
+        reasons=rows.reasons,
+        moved_questions=rows.moved_questions,
+        move_item=rows.move_item,
+        segment_head=rows.segment_head,
+        segment_row=rows.segment_row,
+        source_item=rows.source_item,
+        command_block=rows.command_block,
     )
     return made
-
-
-def named(text: str, report: Report) -> str:
-    """Text of ours with metrics that have parameters as code; to GitHub the end of `recall(rel=2)@5` names a user."""
-    names = sorted((name for name in report.metrics if "(" in name), key=len, reverse=True)
-    return re.sub("|".join(map(re.escape, names)), lambda match: f"`{match[0]}`", text) if names else text
-
-
-def unbroken(text: str) -> str:
-    """Numbers kept together with their units where a narrow cell wraps."""
-    return text.replace(" pp", "&nbsp;pp").replace(" ms", "&nbsp;ms").replace("at most ", "at most&nbsp;")
-
-
-def segment_tag(segment: Segment) -> str:
-    """The tag as the gold has it."""
-    return segment.value if segment.dimension == BARE_TAG else f"{segment.dimension}:{segment.value}"
-
-
-def facts_of(source: Source) -> list[str]:
-    """What a run says of itself in a word or a number, as `key=value`."""
-    return [f"{key}={value}" for key, value in source.about.items() if isinstance(value, str | int | float)]
-
-
-def command_block(command: Sequence[str]) -> str:
-    """A command line to copy."""
-    return block([shlex.join(command)], "sh")
 
 
 def _line_in_template(error: BaseException) -> int | None:

@@ -1,0 +1,116 @@
+"""The rows and items of the Markdown comment; the template arranges them. Text from the inputs appears only as code."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from rankgate.model import Verdict
+from rankgate.renderers import phrases
+from rankgate.renderers.escape import block, cell, code
+from rankgate.report import BARE_TAG, GateResult, Movement, Report, Segment, Source
+from rankgate.wording import VERDICT_WORDS, value_text
+
+MOST_WORSE = 10
+MOST_BETTER = 5
+MOST_DOCUMENTS = 6
+MOST_FACTS = 8
+
+
+def gate_row(gate: GateResult, report: Report) -> str:
+    """A gate as a row: metric and meaning, baseline, now, change with its interval, limit, status.
+
+    The gate's own name stands there where several gates look at that metric.
+    """
+    shared = sum(other.metric == gate.metric for other in report.gates) > 1
+    lines = [f"**{named(gate.metric, report)}**", gate.meaning, *([cell(gate.name, 80)] if shared else [])]
+    change = filter(None, (phrases.gate_change(gate), phrases.gate_change_interval(gate)))
+    cells = (
+        "<br>".join(lines),
+        phrases.gate_baseline(gate),
+        phrases.gate_now(gate),
+        unbroken("<br>".join(change)),
+        unbroken(phrases.gate_limit(gate)),
+        f"{phrases.ICONS[gate.verdict]}&nbsp;{phrases.gate_status(gate)}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def reasons(report: Report) -> list[str]:
+    """Why gates failed or warned, where the headline does not say it all."""
+    found = [
+        f"{VERDICT_WORDS[gate.verdict]}: {named(reason, report)}."
+        for gate in report.gates
+        if gate.verdict in (Verdict.FAIL, Verdict.WARN)
+        for reason in gate.reasons
+    ]
+    return found if len(found) > 1 else []
+
+
+def moved_questions(report: Report) -> list[tuple[str, list[Movement]]]:
+    """The questions to list, under the headings that say how many there are."""
+    worse = [move for move in report.misses if move.worse]
+    better = [move for move in report.misses if not move.worse]
+    groups: list[tuple[str, list[Movement]]] = []
+    for word, all_of, total, most in (
+        ("worst", worse, report.moved.worse if report.moved else 0, MOST_WORSE),
+        ("best", better, report.moved.better if report.moved else 0, MOST_BETTER),
+    ):
+        heading = f"The {word} {most} of {total}" if total > most else "Worse" if word == "worst" else "Better"
+        if all_of:
+            groups.append((heading, all_of[:most]))
+    return groups
+
+
+def move_item(move: Movement, report: Report) -> str:
+    """A question with its metric before and now, and where its relevant documents went."""
+    unit = report.metrics[move.metric].unit
+    question = f"{code(move.question)} ({code(move.query_id, 80)})" if move.question else code(move.query_id)
+    values = f"{value_text(move.before, unit)} → {value_text(move.after, unit)}"
+    lines = [f"- {question}: {named(move.metric, report)} {values}"]
+    lines += [f"  - {code(doc.id, 120)}: {phrases.rank_move(doc)}" for doc in move.documents[:MOST_DOCUMENTS]]
+    if len(move.documents) > MOST_DOCUMENTS:
+        lines.append(f"  - and {len(move.documents) - MOST_DOCUMENTS} more")
+    return "\n".join(lines)
+
+
+def segment_head(report: Report) -> str:
+    """The head of the table by tag: a column a metric."""
+    names = [named(name, report) for name in report.metrics]
+    return f"| Tag | Questions | {' | '.join(names)} |\n|:--|--:|{'--:|' * len(names)}"
+
+
+def segment_row(segment: Segment) -> str:
+    """A tag with how many questions have it and every metric on them."""
+    values = map(phrases.segment_text, segment.metrics.values())
+    return f"| {cell(segment_tag(segment), 80)} | {segment.queries} | {' | '.join(values)} |"
+
+
+def segment_tag(segment: Segment) -> str:
+    """The tag as the gold has it."""
+    return segment.value if segment.dimension == BARE_TAG else f"{segment.dimension}:{segment.value}"
+
+
+def source_item(name: str, source: Source) -> str:
+    """Where an input came from and what it says of itself in a word or a number."""
+    said = [f"{key}={value}" for key, value in source.about.items() if isinstance(value, str | int | float)]
+    parts = [code(source.path), *(code(fact, 120) for fact in said[:MOST_FACTS])]
+    more = f", and {len(said) - MOST_FACTS} more in `report.json`" if len(said) > MOST_FACTS else ""
+    return f"- {name}: {', '.join(parts)}{more}"
+
+
+def command_block(command: Sequence[str]) -> str:
+    """A command line to copy."""
+    return block([shlex.join(command)], "sh")
+
+
+def named(text: str, report: Report) -> str:
+    """Text of ours with metrics that have parameters as code; to GitHub the end of `recall(rel=2)@5` names a user."""
+    names = sorted((name for name in report.metrics if "(" in name), key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, names)), lambda match: f"`{match[0]}`", text) if names else text
+
+
+def unbroken(text: str) -> str:
+    """Numbers kept together with their units where a narrow cell wraps."""
+    return text.replace(" pp", "&nbsp;pp").replace(" ms", "&nbsp;ms").replace("at most ", "at most&nbsp;")
