@@ -60,7 +60,7 @@ def compose(
         problems=problems,
         notes=_notes(criteria, candidate, baseline),
         gates=results,
-        metrics={metric.name: _metric_value(metric, candidate.scores.values[metric.name]) for metric in metrics},
+        metrics={metric.name: _decided_value(metric, results, len(gold.samples)) for metric in metrics},
         baseline_metrics={
             metric.name: _metric_value(metric, baseline_column(metric, baseline.scores)) for metric in metrics
         }
@@ -153,6 +153,20 @@ def _more(count: int, verb: str) -> str:
 
 def _only_lacks_baseline(result: GateResult) -> bool:
     return len(result.reasons) == 1 and result.reasons[0].startswith(NO_BASELINE)
+
+
+def _decided_value(metric: Metric, results: Sequence[GateResult], total: int) -> MetricValue:
+    """The candidate's value as the metric's first gate has it; computing it again would be the same."""
+    gate = next(result for result in results if result.metric == metric.name)
+    return MetricValue(
+        value=gate.value,
+        ci=gate.ci,
+        n=gate.n,
+        undefined=total - gate.n,
+        unit=gate.unit,
+        direction=gate.direction,
+        meaning=gate.meaning,
+    )
 
 
 def _metric_value(metric: Metric, values: Sequence[float | None]) -> MetricValue:

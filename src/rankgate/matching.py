@@ -26,14 +26,16 @@ def match(sample: Sample, ranking: Ranking, *, depth: int | None = None, default
         if gain <= 0:
             continue
         ideal.append(gain)
-        if doc in ids:
+        try:
             hits.append((ids.index(doc) + 1, gain, doc))
+        except ValueError:
+            continue  # not retrieved
     hits.sort()
     ideal.sort(reverse=True)
     return MatchedQuery(
         query_id=sample.query_id,
-        hits=tuple((rank, gain) for rank, gain, _ in hits),
-        found=tuple(doc for _, _, doc in hits),
+        hits=tuple([(rank, gain) for rank, gain, _ in hits]),
+        found=tuple([doc for _, _, doc in hits]),
         ideal=tuple(ideal),
         retrieved=len(ids),
         k=sample.k or default_k,

@@ -257,6 +257,9 @@ def test_exponential_gain_of_a_tiny_grade_is_not_lost_in_rounding() -> None:
         pytest.param("latency(stage=rerank)", {"retrieve": 35, "rerank": 22}, 22, id="rerank"),
         pytest.param("latency(quantile=0.9)", {"retrieve": 35, "rerank": 22}, 57, id="a quantile is of the total too"),
         pytest.param("latency", {"retrieve": 35}, 35, id="total of one stage"),
+        pytest.param(
+            "latency", {"retrieve": 35, "rerank": 22, "total": 60}, 60, id="a total that is stated counts once"
+        ),
         pytest.param("latency(stage=rerank)", {"retrieve": 35}, None, id="a stage that is not stated"),
         pytest.param("latency", {"retrieve": 0}, 0, id="0 ms is a time"),
         pytest.param("latency", {}, None, id="no stage stated"),

@@ -101,6 +101,8 @@ from rankgate.metrics.sets import Hit, Precision, Recall, RecallAll
         pytest.param("latency(stage=rerank)", "latency(stage=rerank)", id="stage"),
         pytest.param("latency(stage=total)", "latency", id="total is the default"),
         pytest.param("latency(quantile=0.9)", "latency(quantile=0.9)", id="quantile"),
+        pytest.param("latency(quantile=p95)", "latency(quantile=0.95)", id="quantile as a percentile"),
+        pytest.param("latency(quantile=P50)", "latency(quantile=0.5)", id="median as a percentile"),
         pytest.param("latency(stage=rerank,quantile=0.9)", "latency(stage=rerank,quantile=0.9)", id="two parameters"),
         pytest.param(
             "latency(quantile=0.9, stage=rerank)", "latency(stage=rerank,quantile=0.9)", id="in their declared order"

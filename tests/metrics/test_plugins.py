@@ -178,6 +178,8 @@ def function(): ...
 class Plain: ...
 class Recall(RelevanceMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "recall"
+class Loud(RelevanceMetric, frozen=True, kw_only=True):
+    key: ClassVar[str] = "Loud"
 class ShortName(RelevanceMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "rank_biased"
     aliases: ClassVar[tuple[str, ...]] = ("r",)
@@ -230,6 +232,12 @@ class Nameless(RelevanceMetric, frozen=True, kw_only=True):
             {"ours": "plugin:ShortName"},
             "entry point 'ours' of rankgate.metrics: the name 'r' is already taken",
             id="takes an alias of recall",
+        ),
+        pytest.param(
+            {"ours": "plugin:Loud"},
+            "entry point 'ours' of rankgate.metrics: "
+            "the name 'Loud' must be lower-case letters, digits and underscores",
+            id="a name that could never be found",
         ),
         pytest.param(
             {"ours": "plugin:AnyGain"},

@@ -497,6 +497,12 @@ BOTH = "says no_answer: true and names relevant documents"
             [f"gold.jsonl:2: expected_output: {CONFLICT}: the key 'expected_output' stands twice in one object"],
             id="JSONL, expected_output twice",
         ),
+        pytest.param(
+            "gold.jsonl",
+            '{"id": "q1", "id": "q2", "expected_output": ["a"]}\n',
+            ["gold.jsonl:1: the key 'id' stands twice in one object"],
+            id="JSONL, id twice",
+        ),
         # Metadata.
         pytest.param(
             "gold.yaml",

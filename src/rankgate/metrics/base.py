@@ -171,9 +171,10 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
 
     def limit(self, query: MatchedQuery) -> int:
         """The last rank that counts for this query."""
-        if self.cutoff is Cutoff.SAMPLE:
-            return query.k
-        return self.cutoff if isinstance(self.cutoff, int) else sys.maxsize
+        cutoff = self.cutoff
+        if isinstance(cutoff, int):
+            return cutoff
+        return query.k if cutoff is Cutoff.SAMPLE else sys.maxsize
 
     def aggregate(self, values: Sequence[float]) -> float:
         """The mean over the queries where the metric is defined."""

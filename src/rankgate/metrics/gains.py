@@ -87,4 +87,4 @@ class NDCG(DCG, frozen=True, kw_only=True):
             return None
         limit = self.limit(query)
         ideal = discounted(enumerate(query.ideal, start=1), self.gain, limit)
-        return discounted(query.hits, self.gain, limit) / ideal
+        return min(1.0, discounted(query.hits, self.gain, limit) / ideal)  # rounding may end just above 1

@@ -28,8 +28,8 @@ class Latency(BaseMetric, frozen=True, kw_only=True):
     Lower is better. Undefined for a query without the stage's time, and for a query that the run lacks.
 
     Attributes:
-        stage: retrieve, rerank, or total (default): the sum of the stages that the query states.
-        quantile: between 0 and 1, as in `latency(quantile=0.9)`; the mean where it is not given. The quantile is the
+        stage: retrieve, rerank, or total (default): as the query states it, else the sum of the stages that it states.
+        quantile: between 0 and 1, as in `latency(quantile=0.9)`; `p90` is the same. The mean if not given. It is the
             smallest value with at least that share of the queries at or below it (inverted distribution function).
     """
 
@@ -67,7 +67,7 @@ class Latency(BaseMetric, frozen=True, kw_only=True):
         """The stage's time, or None where the run does not state it."""
         if not query.latency_ms:
             return None
-        if self.stage is Stage.TOTAL:
+        if self.stage is Stage.TOTAL and self.stage.value not in query.latency_ms:
             return sum(query.latency_ms.values())
         return query.latency_ms.get(self.stage.value)
 

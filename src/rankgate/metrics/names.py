@@ -84,6 +84,9 @@ def _parameter(text: str, family: type[BaseMetric], key: str, value: str) -> obj
     if key not in fields:
         known = ", ".join(fields) or "none"
         raise UnknownMetricError(f"{text!r}: {family.key} has no parameter {key!r} (known: {known})")
+    percent = re.fullmatch(r"p(\d{1,2})", value)
+    if key == "quantile" and percent:
+        value = str(int(percent[1]) / 100)
     try:
         converted = msgspec.convert(value, fields[key].type, strict=False)
     except msgspec.ValidationError as error:

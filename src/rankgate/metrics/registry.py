@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from rankgate.errors import bad_input
@@ -72,6 +73,10 @@ def plugins() -> tuple[type[BaseMetric], ...]:
         clash = taken & {getattr(family, "key", ""), *family.aliases}
         if clash:
             raise bad_input(f"{place}: the name {min(clash)!r} is already taken")
+        words = (getattr(family, "key", ""), *family.aliases)
+        strange = [word for word in words if word and not re.fullmatch(r"[a-z][a-z0-9_]*", word)]
+        if strange:
+            raise bad_input(f"{place}: the name {strange[0]!r} must be lower-case letters, digits and underscores")
         if lacking:
             raise bad_input(f"{place}: {point.value} has no {lacking[0]}")
         taken |= {family.key, *family.aliases}

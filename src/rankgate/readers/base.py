@@ -58,6 +58,7 @@ class ProblemLog:
 
 def once(ids: list[str]) -> tuple[list[str], int]:
     """A ranking with each id kept where it first stands, and how many repeats were removed."""
-    unique = dict.fromkeys(ids)
-    removed = len(ids) - len(unique)
-    return (list(unique), removed) if removed else (ids, 0)
+    if len(set(ids)) == len(ids):
+        return ids, 0
+    unique = list(dict.fromkeys(ids))
+    return unique, len(ids) - len(unique)
