@@ -7,7 +7,7 @@ Order: by rank where the items state ranks, else as listed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -36,24 +36,30 @@ class Item(msgspec.Struct, gc=False):
     score: float | None = None
 
 
-class ContractLine(msgspec.Struct, gc=False, rename=CAMEL):
-    """The contract's own shape: the hot path. Another list beside `topk` would be a second answer."""
+class StrictItem(msgspec.Struct, gc=False):
+    """An item exactly as the contract writes it."""
 
-    query_id: Id
-    topk: list[Item]
+    chunk_id: str
+    rank: int
+    score: float | None = None
+
+
+class ContractLine(msgspec.Struct, gc=False, rename=CAMEL):
+    """The contract's own shape: the hot path. What is at all unusual about a line is left to `LooseLine`."""
+
+    query_id: str
+    topk: list[StrictItem]
     retrieved: Any = None
     actual_output: Any = None
     camel: Any = None
 
-    def parts(self) -> Parts:
-        """Query id, item ids, and the ranks as written.
-
-        Raises:
-            ValueError: two lists compete.
-        """
-        if not self.retrieved is self.actual_output is self.camel is None:
-            raise ValueError(TWO_LISTS)
-        return self.query_id, _ids(self.topk), [item.rank for item in self.topk]
+    def settled(self) -> list[str] | None:
+        """The ids by rank, or None where the line needs a closer look."""
+        ids = [item.chunk_id for item in self.topk]
+        count = len(ids)
+        if [item.rank for item in self.topk] != _SEQUENCE[:count] or len(set(ids)) != count:
+            return None
+        return ids if self.retrieved is self.actual_output is self.camel is None else None
 
 
 class TimedLine(ContractLine, gc=False):
@@ -62,25 +68,21 @@ class TimedLine(ContractLine, gc=False):
     latency_ms: dict[str, float] | None = None
 
 
-class PlainLine(msgspec.Struct, gc=False, rename=CAMEL):
+class StoredLine(msgspec.Struct, gc=False, rename=CAMEL):
     """Bare ids in order: the shape in which a baseline is stored."""
 
-    query_id: Id
-    retrieved: list[Id]
+    query_id: str
+    retrieved: list[str]
     topk: Any = None
     actual_output: Any = None
     camel: Any = None
     latency_ms: dict[str, float] | None = None
 
-    def parts(self) -> Parts:
-        """Query id and item ids; the order is the list's.
-
-        Raises:
-            ValueError: two lists compete.
-        """
-        if not self.topk is self.actual_output is self.camel is None:
-            raise ValueError(TWO_LISTS)
-        return self.query_id, list(self.retrieved), []
+    def settled(self) -> list[str] | None:
+        """The ids in order, or None where the line needs a closer look."""
+        if len(set(self.retrieved)) != len(self.retrieved):
+            return None
+        return self.retrieved if self.topk is self.actual_output is self.camel is None else None
 
 
 class Nested(msgspec.Struct, gc=False):
@@ -98,7 +100,6 @@ class LooseLine(msgspec.Struct, gc=False, rename=CAMEL):
     retrieved: list[Item | Id] | None = None
     actual_output: list[Item | Id] | Nested | None = None
     camel: list[Item | Id] | Nested | None = None
-    latency_ms: dict[str, float] | None = None
 
     def parts(self) -> Parts:
         """Query id, item ids, and the ranks as written.
@@ -117,7 +118,12 @@ class LooseLine(msgspec.Struct, gc=False, rename=CAMEL):
         return query_id, _ids(items), [item.rank for item in items]
 
 
-Line = ContractLine | TimedLine | PlainLine | LooseLine
+class TimedLooseLine(LooseLine, gc=False):
+    """The same, for metrics that need latencies."""
+
+    latency_ms: dict[str, float] | None = None
+
+
 Parts = tuple[Id, list[Id | None], list[int | None]]
 
 # Keys of a line that belong to the query's result, not to the system that made it.
@@ -128,50 +134,68 @@ PER_QUERY_KEYS = frozenset(
 
 
 def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings from JSONL, one line a query. The decoder that fitted a line is tried first on the next."""
-    shapes: list[type[Line]] = [TimedLine if Need.LATENCY in needs else ContractLine, PlainLine, LooseLine]
-    decoders = [msgspec.json.Decoder(shape).decode for shape in shapes]
+    """Rankings from JSONL, one line a query. Lines in the usual shape are settled at once, all others looked into."""
+    shapes: list[type[Settled]] = [TimedLine if Need.LATENCY in needs else ContractLine, StoredLine]
+    decode = next(filter(None, (_fitting(source.head, shape) for shape in shapes)), None)
+    decode_loose = msgspec.json.Decoder(_loose_shape(needs)).decode
     seen: dict[str, int] = {}
     for number, line in source.lines():
-        problem: Exception = ValueError()
-        for position, decode in enumerate(decoders):
+        parsed = ids = None
+        if decode is not None:
             try:
                 if not line.isascii():
                     line.decode()
                 parsed = decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                problem = error
-                continue
-            if position:
-                decoders.insert(0, decoders.pop(position))
-            ranking = checked(parsed, seen, number, Problem("", source.name, number), log)
-            if ranking is not None:
-                yield ranking
-            break
-        else:
-            log.add(Problem(explain(line, _loose_error(line) or problem), source.name, number))
+                ids = parsed.settled()
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                ids = None
+        times = getattr(parsed, "latency_ms", None)
+        if parsed is not None and ids is not None and parsed.query_id not in seen and _plausible(times):
+            seen[parsed.query_id] = number
+            yield Ranking(parsed.query_id, ids, 0, times)
+            continue
+        place = Problem("", source.name, number)
+        try:
+            line.decode()
+            loose = decode_loose(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            log.add(msgspec.structs.replace(place, message=explain(line, error)))
+            continue
+        ranking = checked(loose, seen, number, place, log)
+        if ranking is not None:
+            yield ranking
     log.raise_if_any()
 
 
-def _loose_error(line: bytes) -> msgspec.MsgspecError | None:
-    """What the most tolerant shape has against a line: the same words, whatever shape stood above."""
+Settled = ContractLine | StoredLine
+
+
+def _fitting(head: bytes, shape: type[Settled]) -> Callable[[bytes], Settled] | None:
+    """The decoder of a shape if the first line has it."""
+    decode = msgspec.json.Decoder(shape).decode
     try:
-        msgspec.json.decode(line, type=LooseLine)
-    except msgspec.MsgspecError as error:
-        return error
-    except (UnicodeDecodeError, RecursionError):
-        pass
-    return None
+        decode(head.lstrip().partition(b"\n")[0])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return decode
+
+
+def _loose_shape(needs: frozenset[Need]) -> type[LooseLine]:
+    return TimedLooseLine if Need.LATENCY in needs else LooseLine
+
+
+def _plausible(times: Mapping[str, float] | None) -> bool:
+    return not times or (min(times.values()) >= 0 and max(times.values()) <= LONGEST)
 
 
 def read_document(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from one JSON value: a list of line objects, one line object, or `{query id: [ids]}`."""
-    del needs  # a document is small: everything is decoded
+    shape = _loose_shape(needs)
     seen: dict[str, int] = {}
     for number, (key, entry) in enumerate(_entries(source, log), start=1):
         place = Problem("", source.name, None, key)
         try:
-            parsed = msgspec.convert(entry, LooseLine)
+            parsed = msgspec.convert(entry, shape)
         except msgspec.ValidationError as error:
             log.add(msgspec.structs.replace(place, message=spoken(error)))
             continue
@@ -212,7 +236,7 @@ def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, obje
         yield None, value
 
 
-def checked(line: Line, seen: dict[str, int], number: int, place: Problem, log: ProblemLog) -> Ranking | None:
+def checked(line: LooseLine, seen: dict[str, int], number: int, place: Problem, log: ProblemLog) -> Ranking | None:
     """The ranking of a decoded line, or None after noting what is wrong with it.
 
     Args:
@@ -232,7 +256,7 @@ def checked(line: Line, seen: dict[str, int], number: int, place: Problem, log: 
         if None in raw_ids:
             raise ValueError(f"query {shown(query_id)}: item {raw_ids.index(None) + 1} has neither chunk_id nor id")
         times = getattr(line, "latency_ms", None)
-        if times and not all(0 <= time <= LONGEST for time in times.values()):
+        if not _plausible(times):
             raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
         ids = cast("list[str]", raw_ids) if set(map(type, raw_ids)) <= {str} else [str(chunk) for chunk in raw_ids]
         if ranks and ranks != _SEQUENCE[: len(ranks)] and ranks.count(None) < len(ranks):

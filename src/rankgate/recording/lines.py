@@ -12,7 +12,7 @@ import msgspec
 
 from rankgate.errors import shown
 from rankgate.readers.json_text import spoken
-from rankgate.readers.run_lines import TimedLine
+from rankgate.readers.run_lines import Item
 from rankgate.recording.results import ACCEPTED, ResultError, described, keys_of, ranked_items, stages
 
 _BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms"})
@@ -74,13 +74,21 @@ def encoded(value: Mapping[str, Any]) -> bytes:
         raise ResultError(f"it cannot be written as JSON: {error}") from error
 
 
+class _Recorded(msgspec.Struct):
+    """What every recorded line holds."""
+
+    query_id: str
+    topk: list[Item]
+    latency_ms: dict[str, float] | None = None
+
+
 def read_back(data: bytes) -> Line:
     """The line, once it is sure that a reader takes it.
 
     Raises:
         msgspec.MsgspecError: it does not.
     """
-    times = msgspec.json.decode(data, type=TimedLine).latency_ms
+    times = msgspec.json.decode(data, type=_Recorded).latency_ms
     return Line(data, sum(times.values()) if times else 0.0)
 
 
