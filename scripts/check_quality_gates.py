@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import sys
 
-from rankgate.cli import main
+try:
+    from rankgate.cli import main
+except ModuleNotFoundError as error:
+    print(f"error: {error}; install it first, as with `pip install .` in the repository", file=sys.stderr)
+    sys.exit(2)
 
 if __name__ == "__main__":
     sys.exit(main(["check", *sys.argv[1:]]))

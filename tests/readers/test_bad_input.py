@@ -347,8 +347,8 @@ BOTH = "says no_answer: true and names relevant documents"
             "gold.yaml",
             "samples:\n  - id: 1.5\n    expected_output: [a]\n  - id: true\n    expected_output: [a]\n",
             [
-                "gold.yaml:2: samples[0]: sample '1.5': id: expected text, got float",
-                "gold.yaml:4: samples[1]: sample 'True': id: expected text, got bool",
+                "gold.yaml:2: samples[0]: sample '1.5': id: expected an id, found a number",
+                "gold.yaml:4: samples[1]: sample 'True': id: expected an id, found true or false",
             ],
             id="ids that are no ids",
         ),
@@ -525,14 +525,14 @@ BOTH = "says no_answer: true and names relevant documents"
             '{"id": "q7", "expected_output": ["a"], "input": 5}\n'
             '{"id": "q8", "expected_output": ["a"], "input": {"question": 5}}\n',
             [
-                "gold.jsonl:1: sample 'q1': metadata.k: expected int, got str",
-                "gold.jsonl:2: sample 'q2': metadata.k: expected int, got float",
-                "gold.jsonl:3: sample 'q3': metadata.tags: expected list, got str",
-                "gold.jsonl:4: sample 'q4': metadata.tags[1]: expected str, got int",
-                "gold.jsonl:5: sample 'q5': metadata.no_answer: expected bool, got str",
-                "gold.jsonl:6: sample 'q6': metadata: expected a mapping, got list",
-                "gold.jsonl:7: sample 'q7': input: expected str | a mapping, got int",
-                "gold.jsonl:8: sample 'q8': input.question: expected str, got int",
+                "gold.jsonl:1: sample 'q1': metadata.k: expected a whole number, found text",
+                "gold.jsonl:2: sample 'q2': metadata.k: expected a whole number, found a number",
+                "gold.jsonl:3: sample 'q3': metadata.tags: expected a list, found text",
+                "gold.jsonl:4: sample 'q4': metadata.tags[1]: expected text, found a whole number",
+                "gold.jsonl:5: sample 'q5': metadata.no_answer: expected true or false, found text",
+                "gold.jsonl:6: sample 'q6': metadata: expected a mapping, found a list",
+                "gold.jsonl:7: sample 'q7': input: expected text or a mapping, found a whole number",
+                "gold.jsonl:8: sample 'q8': input.question: expected text, found a whole number",
             ],
             id="metadata of the wrong type",
         ),
@@ -769,9 +769,9 @@ LINE = '{"query_id": "q0", "topk": [{"chunk_id": "a"}]}\n'
             "run.jsonl",
             LINE + '{"query_id": 1.5, "topk": []}\n{"query_id": ["q1"], "topk": []}\n{"query_id": true, "topk": []}\n',
             [
-                "run.jsonl:2: query_id: expected text, got float",
-                "run.jsonl:3: query_id: expected text, got list",
-                "run.jsonl:4: query_id: expected text, got bool",
+                "run.jsonl:2: query_id: expected an id, found a number",
+                "run.jsonl:3: query_id: expected an id, found a list",
+                "run.jsonl:4: query_id: expected an id, found true or false",
             ],
             id="query ids that are no ids",
         ),
@@ -804,10 +804,10 @@ LINE = '{"query_id": "q0", "topk": [{"chunk_id": "a"}]}\n'
             LINE + '{"query_id": "q1", "topk": [{"chunk_id": 1.5}]}\n{"query_id": "q2", "topk": ["a", null]}\n'
             '{"query_id": "q3", "topk": [["a"]]}\n{"query_id": "q4", "topk": [{"chunk_id": true}]}\n',
             [
-                "run.jsonl:2: topk[0].chunk_id: expected text, got float",
-                "run.jsonl:3: topk[1]: expected text | a mapping, got nothing",
-                "run.jsonl:4: topk[0]: expected text | a mapping, got list",
-                "run.jsonl:5: topk[0].chunk_id: expected text, got bool",
+                "run.jsonl:2: topk[0].chunk_id: expected an id, found a number",
+                "run.jsonl:3: topk[1]: expected an id or a mapping, found nothing",
+                "run.jsonl:4: topk[0]: expected an id or a mapping, found a list",
+                "run.jsonl:5: topk[0].chunk_id: expected an id, found true or false",
             ],
             id="items that are no items",
         ),
@@ -845,12 +845,12 @@ LINE = '{"query_id": "q0", "topk": [{"chunk_id": "a"}]}\n'
             LINE + '{"query_id": "q1", "topk": "a"}\n{"query_id": "q2", "topk": {"a": 0.5}}\n'
             '{"query_id": "q3", "retrieved": 5}\n[]\n"q4"\nnull\n',
             [
-                "run.jsonl:2: topk: expected list, got str",
-                "run.jsonl:3: topk: expected list, got a mapping",
-                "run.jsonl:4: retrieved: expected list, got int",
-                "run.jsonl:5: expected a mapping, got list",
-                "run.jsonl:6: expected a mapping, got str",
-                "run.jsonl:7: expected a mapping, got nothing",
+                "run.jsonl:2: topk: expected a list, found text",
+                "run.jsonl:3: topk: expected a list, found a mapping",
+                "run.jsonl:4: retrieved: expected a list, found a whole number",
+                "run.jsonl:5: expected a mapping, found a list",
+                "run.jsonl:6: expected a mapping, found text",
+                "run.jsonl:7: expected a mapping, found nothing",
             ],
             id="lists and lines of the wrong type",
         ),
@@ -868,8 +868,8 @@ LINE = '{"query_id": "q0", "topk": [{"chunk_id": "a"}]}\n'
             "run.json",
             '[{"query_id": "q1", "topk": ["a"]}, "q2", ["a"], {"query_id": "q3"}]',
             [
-                "run.json: [1]: expected a mapping, got str",
-                "run.json: [2]: expected a mapping, got list",
+                "run.json: [1]: expected a mapping, found text",
+                "run.json: [2]: expected a mapping, found a list",
                 "run.json: [3]: no list of results; write one of topk, retrieved, actual_output",
             ],
             id="a list of other things",
@@ -882,10 +882,10 @@ LINE = '{"query_id": "q0", "topk": [{"chunk_id": "a"}]}\n'
             '{"query_id": "q3", "topk": [{"chunk_id": "a", "rank": 1.5}]}\n'
             '{"query_id": "q4", "topk": [{"chunk_id": "a", "score": true}]}\n',
             [
-                "run.jsonl:2: topk[1].score: expected float, got str",
-                "run.jsonl:3: topk[0].rank: expected int, got str",
-                "run.jsonl:4: topk[0].rank: expected int, got float",
-                "run.jsonl:5: topk[0].score: expected float, got bool",
+                "run.jsonl:2: topk[1].score: expected a number, found text",
+                "run.jsonl:3: topk[0].rank: expected a whole number, found text",
+                "run.jsonl:4: topk[0].rank: expected a whole number, found a number",
+                "run.jsonl:5: topk[0].score: expected a number, found true or false",
             ],
             id="text where a number belongs",
         ),
@@ -894,8 +894,8 @@ LINE = '{"query_id": "q0", "topk": [{"chunk_id": "a"}]}\n'
             '{"id": "q0", "actual_output": ["z"]}\n{"query_id": "q1", "topk": [{"chunk_id": "a", "score": "0.5"}]}\n'
             '{"query_id": "q2", "retrieved": ["a", 1.5]}\n',
             [
-                "run.jsonl:2: topk[0].score: expected float, got str",
-                "run.jsonl:3: retrieved[1]: expected text | a mapping, got float",
+                "run.jsonl:2: topk[0].score: expected a number, found text",
+                "run.jsonl:3: retrieved[1]: expected an id or a mapping, found a number",
             ],
             id="the same words, whatever stood above",
         ),
@@ -1058,10 +1058,12 @@ def test_score_that_is_not_finite_in_a_document(content: str, line: int, literal
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        pytest.param('{"retrieve": "35"}', "run.jsonl:2: latency_ms[...]: expected float, got str", id="text"),
-        pytest.param('{"retrieve": true}', "run.jsonl:2: latency_ms[...]: expected float, got bool", id="true"),
-        pytest.param("35", "run.jsonl:2: latency_ms: expected a mapping, got int", id="one number"),
-        pytest.param("[35]", "run.jsonl:2: latency_ms: expected a mapping, got list", id="a list"),
+        pytest.param('{"retrieve": "35"}', "run.jsonl:2: latency_ms[...]: expected a number, found text", id="text"),
+        pytest.param(
+            '{"retrieve": true}', "run.jsonl:2: latency_ms[...]: expected a number, found true or false", id="true"
+        ),
+        pytest.param("35", "run.jsonl:2: latency_ms: expected a mapping, found a whole number", id="one number"),
+        pytest.param("[35]", "run.jsonl:2: latency_ms: expected a mapping, found a list", id="a list"),
         pytest.param('{"retrieve": 1e999}', "run.jsonl:2: the number 1e999 is too large", id="not finite"),
         pytest.param(
             '{"retrieve": 35, "rerank": -1}',

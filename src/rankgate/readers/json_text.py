@@ -58,24 +58,35 @@ def explain(line: bytes, error: Exception) -> str:
 
 
 def spoken(error: Exception) -> str:
-    """A decoder's validation error without its punctuation: `topk[0].rank: expected int, got str`."""
+    """A decoder's validation error in our words: `topk[0].rank: expected a whole number, found text`."""
     match = re.fullmatch(r"(?P<what>.*?)(?: - at `(?:key in )?\$\.?(?P<path>[^`]*)`)?", str(error), re.DOTALL)
     if match is None or not isinstance(error, msgspec.ValidationError):
         return str(error)
-    what = match["what"].replace("`", "")
-    for technical, plain in _PLAIN_WORDS.items():
-        what = what.replace(technical, plain)
+    kinds = re.fullmatch(r"Expected `([^`]*)`, got `([^`]*)`", match["what"])
+    what = f"expected {_kinds(kinds[1])}, found {_kinds(kinds[2])}" if kinds else match["what"].replace("`", "")
     what = what[:1].lower() + what[1:]
     return f"{match['path']}: {what}" if match["path"] else what
 
 
-_PLAIN_WORDS = {
-    " | null": "",
-    "Item | ": "",
-    "int | str": "text",
-    "array": "list",
-    "null": "nothing",
+def _kinds(union: str) -> str:
+    """`int | str | null` as people say it. Null is allowed where a key may be left out, so it is said only alone."""
+    kinds = union.split(" | ")
+    if len(kinds) > 1:
+        kinds = [kind for kind in kinds if kind != "null"]
+    words = [_WORDS.get(kind, kind) for kind in kinds]
+    if {"int", "str"} <= set(kinds):
+        words = ["an id", *(word for word in words if word not in (_WORDS["int"], _WORDS["str"]))]
+    return " or ".join(dict.fromkeys(words))
+
+
+_WORDS = {
+    "float": "a number",
+    "int": "a whole number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
     "object": "a mapping",
+    "null": "nothing",
 }
 
 
