@@ -379,3 +379,11 @@ def test_the_verdict_is_printed_also_where_a_file_cannot_be_written(
 def test_a_file_name_that_is_no_text_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--run", "\udcff.jsonl"]) == 2
     assert capsys.readouterr().err == "error: --run: the file name '\\udcff.jsonl' is not UTF-8; rename the file\n"
+
+
+def test_a_report_is_the_same_wherever_the_repository_lies(project: Path) -> None:
+    """Absolute paths within the current directory, as `$PWD/run.jsonl` or a runner gives them, are shown from there."""
+    assert main(["check", "-o", "relative.json", "--run", "run.jsonl", "--date", "2026-01-31"]) == 0
+    absolute = str(project / "run.jsonl")
+    assert main(["check", "-o", "absolute.json", "--run", absolute, "--date", "2026-01-31"]) == 0
+    assert Path("absolute.json").read_bytes() == Path("relative.json").read_bytes()

@@ -22,6 +22,7 @@ from rankgate.metrics.base import Need
 from rankgate.model import Ranking
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
+from rankgate.readers.source import shown_path
 
 SCHEMA_VERSION = 1
 DEFAULT_DEPTH = 100
@@ -119,7 +120,7 @@ class DirectoryStore(msgspec.Struct, frozen=True):
             raise bad_input(f"damaged baseline: its digest is not the manifest's; {RESTORE}", file=file.as_posix())
         run = read_run(file.as_posix(), "jsonl", needs=needs)
         return Run(
-            name=self.path,
+            name=shown_path(self.path),
             format="baseline",
             rankings=run.rankings,
             provenance={**manifest.provenance, "accepted": manifest.accepted},

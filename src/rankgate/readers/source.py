@@ -47,6 +47,16 @@ class Source(msgspec.Struct, frozen=True):
             raise bad_input(utf8_message(error), file=self.name, line=line) from error
 
 
+def shown_path(path: str) -> str:
+    """A path for messages and reports: relative to the current directory where it lies within, else as given.
+
+    Reports of one repository are then the same wherever it was checked out.
+    """
+    here = Path.cwd()
+    given = Path(path)
+    return (given.relative_to(here) if given.is_absolute() and given.is_relative_to(here) else given).as_posix()
+
+
 def utf8_message(error: UnicodeDecodeError) -> str:
     """What is wrong with bytes that are not UTF-8."""
     return f"not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
@@ -78,7 +88,7 @@ def open_source(path: str) -> Iterator[Source]:
     Raises:
         RankgateError: no such file, not a file, unreadable, empty, or a damaged gzip stream.
     """
-    name = "standard input" if path == STDIN else Path(path).as_posix()
+    name = "standard input" if path == STDIN else shown_path(path)
     try:
         with _open_bytes(path) as raw:
             start = b""
