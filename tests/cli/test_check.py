@@ -383,7 +383,7 @@ def test_a_file_name_that_is_no_text_is_said(capsys: pytest.CaptureFixture[str])
 
 def test_a_report_is_the_same_wherever_the_repository_lies(project: Path) -> None:
     """Absolute paths within the current directory, as `$PWD/run.jsonl` or a runner gives them, are shown from there."""
-    assert main(["check", "-o", "relative.json", "--run", "run.jsonl", "--date", "2026-01-31"]) == 0
-    absolute = str(project / "run.jsonl")
+    assert main(["check", "-o", "relative.json", "--run", "pass.jsonl", "--date", "2026-01-31"]) == 0
+    absolute = str(project / "pass.jsonl")
     assert main(["check", "-o", "absolute.json", "--run", absolute, "--date", "2026-01-31"]) == 0
     assert Path("absolute.json").read_bytes() == Path("relative.json").read_bytes()
