@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -20,3 +21,16 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "GITHUB_STEP_SUMMARY", "COLUMNS"):
         if name in os.environ:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    """A Chromium to open pages with. Without one its tests are skipped by name, and fail in CI, which installs it."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is not None:
+        return found
+    message = f"needs a browser: none of {', '.join(names)} is installed"
+    if os.environ.get("CI"):
+        pytest.fail(message)
+    pytest.skip(message)

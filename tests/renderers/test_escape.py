@@ -3,8 +3,8 @@
 import html
 
 import pytest
-from cmarkgfm import github_flavored_markdown_to_html  # type: ignore[import-untyped]
-from cmarkgfm.cmark import Options  # type: ignore[import-untyped]
+from cmarkgfm import github_flavored_markdown_to_html
+from cmarkgfm.cmark import Options
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import jinja2
 import pytest
-from cmarkgfm import github_flavored_markdown_to_html  # type: ignore[import-untyped]
-from cmarkgfm.cmark import Options  # type: ignore[import-untyped]
+from cmarkgfm import github_flavored_markdown_to_html
+from cmarkgfm.cmark import Options
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
