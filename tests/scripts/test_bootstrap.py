@@ -6,6 +6,7 @@ environment is unpacking pip: the `python3` that the scripts find here lends the
 
 import importlib.util
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -143,12 +144,16 @@ def test_the_first_run_sets_up_and_the_second_has_nothing_to_do(fresh: Project) 
 
     assert first.returncode == second.returncode == 0, first.stderr
     assert first.stdout == second.stdout == f"rankgate demo rankgate-demo in {fresh.root.parent}\n"
-    making, installing, running = first.stderr.splitlines()
+    making, installing, running, activate = first.stderr.splitlines()
     assert making.startswith("Making .venv with ")
     assert making.endswith(", because there is none yet.")
     assert installing == "Installing the project into .venv. This can take a minute."
     assert running == "Running: rankgate demo rankgate-demo"
-    assert second.stderr.splitlines() == [".venv is up to date.", running]
+    assert activate.startswith("To type its commands yourself, first: source ")
+    (environment,) = shlex.split(activate.partition(": source ")[2])
+    assert Path(environment) == fresh.root / ".venv" / "bin" / "activate"
+    assert Path(environment).is_file()
+    assert second.stderr.splitlines() == [".venv is up to date.", running, activate]
 
 
 def test_what_the_tests_need_is_added_to_the_environment_of_the_demo(fresh: Project) -> None:
@@ -274,8 +279,8 @@ def test_of_two_runs_at_once_one_sets_up_and_the_other_waits(fresh: Project) -> 
     told = [(fresh.root.parent / name).read_text(encoding="utf-8").splitlines() for name in ("one", "two")]
     waiting, working = sorted(told, key=lambda lines: "Waiting for another setup of .venv to finish." not in lines)
     assert answer.returncode == 0
-    assert [line.split()[0] for line in working] == ["Making", "Installing", "Running:"]
-    assert waiting[1:] == [".venv is up to date.", "Running: rankgate demo rankgate-demo"]
+    assert [line.split()[0] for line in working] == ["Making", "Installing", "Running:", "To"]
+    assert waiting[1:-1] == [".venv is up to date.", "Running: rankgate demo rankgate-demo"]
 
 
 class Machine:
