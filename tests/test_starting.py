@@ -31,7 +31,6 @@ def start_from(value: float | None, ci: Interval | None = None, *, run: str | No
         gold="gold.yaml",
         run="run.jsonl",
         baseline="baseline",
-        queries=40,
         measured=[(parse_metric(name), found) for name, _, _ in FIRST_GATES],
         measured_run=run,
     )
@@ -120,7 +119,7 @@ def test_what_the_data_do_not_support_becomes_no_floor(value: float | None, ci: 
     ],
 )
 def test_paths_survive_in_the_criteria(path: str) -> None:
-    start = Start(gold=path, run=path, baseline=path, queries=1, measured=start_from(None).measured, measured_run=path)
+    start = Start(gold=path, run=path, baseline=path, measured=start_from(None).measured, measured_run=path)
     assert yaml.safe_load(criteria_text(start))["inputs"] == {"gold": path, "run": path, "baseline": path}
 
 

@@ -32,7 +32,6 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     gold: str
     run: str
     baseline: str
-    queries: int
     measured: Sequence[tuple[Metric, Estimate | None]]
     measured_run: str | None
 

@@ -67,7 +67,6 @@ def run(arguments: argparse.Namespace) -> int:
         gold=_relative(arguments.gold, base),
         run=_relative(run_path, base),
         baseline=_relative("baseline", base),
-        queries=len(gold.samples),
         measured=[(metric, estimate(scores.values[metric.name], metric) if scores else None) for metric in metrics],
         measured_run=arguments.run,
     )

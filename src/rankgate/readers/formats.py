@@ -28,19 +28,19 @@ class RunFormat(msgspec.Struct, frozen=True):
 
     read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
     provenance: Callable[[Source], Mapping[str, Any]]
-    looks_like: str
 
 
-GOLD_FORMATS: dict[str, tuple[GoldReader, str]] = {
-    "yaml": (read_gold_yaml, "`samples:` with id and expected_output"),
-    "json": (read_gold_json, '{"samples": [...]} or a list of samples'),
-    "jsonl": (read_gold_jsonl, '{"id": ..., "expected_output": [...]} on each line'),
-    "qrels": (read_gold_qrels, "TREC qrels: query iteration document gain"),
+# docs/formats.md shows what each looks like.
+GOLD_FORMATS: dict[str, GoldReader] = {
+    "yaml": read_gold_yaml,
+    "json": read_gold_json,
+    "jsonl": read_gold_jsonl,
+    "qrels": read_gold_qrels,
 }
 RUN_FORMATS: dict[str, RunFormat] = {
-    "jsonl": RunFormat(read_jsonl, provenance, '{"query_id": ..., "topk": [...]} on each line'),
-    "json": RunFormat(read_document, lambda _: {}, "{query id: [ids]} or a list of run lines"),
-    "trec": RunFormat(read_trec_run, trec_provenance, "TREC run: query Q0 document rank score tag"),
+    "jsonl": RunFormat(read_jsonl, provenance),
+    "json": RunFormat(read_document, lambda _: {}),
+    "trec": RunFormat(read_trec_run, trec_provenance),
 }
 _LINE_KEYS = (b'"query_id"', b'"topk"', b'"retrieved"', b'"actual_output"', b'"actualOutput"')
 
@@ -54,7 +54,7 @@ def read_gold(path: str, format: str | None = None, *, most_problems: int | None
     with open_source(path) as source:
         name = _named(format, GOLD_FORMATS, "gold") or _guess_gold(source)
         log = ProblemLog(most_problems) if most_problems else ProblemLog()
-        samples = GOLD_FORMATS[name][0](source, log)
+        samples = GOLD_FORMATS[name](source, log)
         log.raise_if_any()
         if not any(sample.relevant() for sample in samples.values()):
             plural = "s" if len(samples) > 1 else ""
