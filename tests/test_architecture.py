@@ -71,6 +71,7 @@ def theirs(module: str) -> set[str]:
 LAYERS: list[tuple[set[str], str]] = [
     ({"rankgate"}, "the version and the public names: imported by everything, so it imports nothing"),
     ({"model", "errors"}, "the values that flow and the one error: the words in which all others speak"),
+    ({"texts"}, "how two texts compare: words and white space, nothing of gold or run"),
     ({"statistics"}, "arithmetic on numbers: knows no metric and no run, so that it can be checked against textbooks"),
     ({"metrics"}, "a metric sees one matched query: never a file, a threshold, a verdict or a report"),
     ({"matching", "files", "yaml_text", "wording"}, "single steps: on plain values, a file, a text; how numbers read"),
@@ -214,7 +215,9 @@ HOMES = [
     pytest.param("rich", {"cli", "recording"}, id="rich: only where something is shown at a terminal"),
     pytest.param("yaml", {"yaml_text"}, id="yaml: one strict reading of YAML, for criteria and gold sets alike"),
     pytest.param("tempfile", {"files"}, id="tempfile: one way to write a file whole"),
-    pytest.param("datetime", {"cli.options", "recording"}, id="datetime: --date is the only clock of a check"),
+    pytest.param(
+        "datetime", {"cli.options", "readers.dates", "recording"}, id="datetime: --date is the only clock of a check"
+    ),
     pytest.param("time", {"recording"}, id="time: only a recorded retriever is timed"),
     pytest.param("pydantic", set(), id="pydantic: nowhere, msgspec checks what is read"),
     pytest.param("logging", set(), id="logging: nowhere, results are values"),

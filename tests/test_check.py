@@ -15,12 +15,11 @@ from rankgate.comparison import baseline_column, compare
 from rankgate.criteria import InputFile
 from rankgate.errors import RankgateError
 from rankgate.inputs import Inputs
-from rankgate.metrics.base import Need
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Verdict
+from rankgate.model import Need, Verdict
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.report import Moved, Report
-from rankgate.scoring import score
+from rankgate.scoring import Plan, score
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 
@@ -335,7 +334,7 @@ def test_wins_and_losses_are_those_of_the_reference(candidate: str) -> None:
     gold = read_gold(str(CRANFIELD / "qrels.trec"))
     metrics = [parse_metric(name) for name in REFERENCE]
     before, now = (
-        score(gold, read_run(str(CRANFIELD / "runs" / f"{system}.trec")).rankings, metrics)
+        score(gold, read_run(str(CRANFIELD / "runs" / f"{system}.trec")).rankings, Plan(metrics=metrics))
         for system in ("bm25", candidate)
     )
     expected = reference("compare")["pairs"][candidate]["metrics"]

@@ -20,7 +20,7 @@ from rankgate.model import Gold, Ranking, Sample, Verdict
 from rankgate.movements import leading_metric, movements
 from rankgate.readers.base import Run, once
 from rankgate.report import GateResult, Moved, Provenance, Queries, Report, Source, decode_report, encode_report
-from rankgate.scoring import score
+from rankgate.scoring import Plan, score
 from rankgate.segments import by_tag
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
@@ -213,7 +213,7 @@ def composed(
         rankings = [Ranking(query, *once(ids.split())) for query, ids in lists.items()]
         about = {"system": "bm25", "index": 7}
         opened = Run(name=name, format="jsonl", rankings=iter(()), provenance=about, depth=depth_of_run)
-        return Side(opened, score(gold, rankings, metrics, depth=depth, keep_matched=True))
+        return Side(opened, score(gold, rankings, Plan(metrics=metrics, depth=depth, keep_matched=True)))
 
     candidate = side(run_name, now, None)
     baseline = None if before is None else side("baseline", before, depth)

@@ -431,7 +431,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             f"{ONE}severity: error\n",
-            ["3: severity: unknown key (known: gates, inputs, default_k)"],
+            ["3: severity: unknown key (known: gates, inputs, default_k, match)"],
             id="a key a level too high",
         ),
         pytest.param(

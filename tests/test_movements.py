@@ -12,7 +12,7 @@ from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model import Gold, Ranking, Sample, Scores
 from rankgate.movements import MOST_LISTED, leading_metric, most_telling, movements
 from rankgate.report import DocumentMove, GateResult, Movement
-from rankgate.scoring import score
+from rankgate.scoring import Plan, score
 
 SAMPLES = {"q1": {"a": 1.0}, "q2": {"b": 3.0, "c": 1.0}, "q3": {"d": 1.0, "e": 0.0, "f": -1.0}, "none": {}}
 ACCEPTED = {"q1": "a x", "q2": "b c x", "q3": "x d", "none": "x"}
@@ -28,7 +28,7 @@ def gold(samples: Mapping[str, Mapping[str, float]] = SAMPLES, *, k: int | None 
 
 def scored(asked: Gold, lists: Mapping[str, str], metrics: str = "recall@5") -> Scores:
     rankings = [Ranking(query_id, ids.split()) for query_id, ids in lists.items()]
-    return score(asked, rankings, parse_metrics(metrics), keep_matched=True)
+    return score(asked, rankings, Plan(metrics=parse_metrics(metrics), keep_matched=True))
 
 
 def moved(

@@ -21,8 +21,8 @@ from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError
 from rankgate.inputs import Inputs
-from rankgate.metrics.base import Direction, Need, Unit
-from rankgate.model import Verdict
+from rankgate.metrics.base import Direction, Unit
+from rankgate.model import Need, Verdict
 from rankgate.readers.formats import read_run
 from rankgate.report import (
     SCHEMA_VERSION,

@@ -15,7 +15,7 @@ from rankgate.metrics.base import BaseMetric, Direction, Metric, RelevanceMetric
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model import Gold, MatchedQuery, Ranking, Sample, Scores
 from rankgate.readers.base import once
-from rankgate.scoring import Estimate, estimate, refuse_strangers, score
+from rankgate.scoring import Estimate, Plan, estimate, refuse_strangers, score
 
 
 class MissRate(RelevanceMetric, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ GOLD = gold({"q1": ["a"], "q2": ["b", "c"], "q3": ["d"], "unanswerable": []})
 
 def values(metric: str | Metric, lists: Mapping[str, str], *, depth: int | None = None) -> list[float | None]:
     wanted = parse_metric(metric) if isinstance(metric, str) else metric
-    return score(GOLD, run(lists), [wanted], depth=depth).values[wanted.name]
+    return score(GOLD, run(lists), Plan(metrics=[wanted], depth=depth)).values[wanted.name]
 
 
 @pytest.mark.parametrize(
@@ -88,20 +88,25 @@ def test_values_of_a_run(metric: str | Metric, lists: Mapping[str, str], expecte
     ],
 )
 def test_absent_queries_are_named(lists: Mapping[str, str], missing: set[str]) -> None:
-    assert score(GOLD, run(lists), parse_metrics("recall@5")).missing == missing
+    assert score(GOLD, run(lists), Plan(metrics=parse_metrics("recall@5"))).missing == missing
 
 
 def test_strangers_are_named_in_the_order_of_the_run_and_count_for_nothing() -> None:
     with_strangers = {"z": "a a a", "q1": "a", "b": "b", "q2": "b", "q3": "d", "unanswerable": "x"}
     without = {query: ids for query, ids in with_strangers.items() if query not in {"z", "b"}}
     metrics = parse_metrics("recall@5,mrr,precision@3")
-    found = score(GOLD, run(with_strangers), metrics, depth=2, keep_matched=True)
+    found = score(GOLD, run(with_strangers), Plan(metrics=metrics, depth=2, keep_matched=True))
     assert found.strangers == ("z", "b")
-    assert found == score(GOLD, [*run({"z": "", "b": ""}), *run(without)], metrics, depth=2, keep_matched=True)
+    assert found == score(
+        GOLD, [*run({"z": "", "b": ""}), *run(without)], Plan(metrics=metrics, depth=2, keep_matched=True)
+    )
 
 
 def test_duplicates_are_counted_over_all_lists() -> None:
-    assert score(GOLD, run({"q1": "a a", "q2": "x y x y", "q3": "d"}), parse_metrics("hit@5")).duplicates == 3
+    assert (
+        score(GOLD, run({"q1": "a a", "q2": "x y x y", "q3": "d"}), Plan(metrics=parse_metrics("hit@5"))).duplicates
+        == 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +124,7 @@ def test_duplicates_are_counted_over_all_lists() -> None:
 def test_the_depth_cuts_the_lists(metric: str, depth: int | None, expected: float, cut: int) -> None:
     lists = {"q1": "v w x a y z", "q2": "b", "q3": "d"}
     wanted = parse_metric(metric)
-    found = score(GOLD, run(lists), [wanted], depth=depth)
+    found = score(GOLD, run(lists), Plan(metrics=[wanted], depth=depth))
     assert found.values[wanted.name][0] == expected
     assert found.cut == cut
 
@@ -138,16 +143,26 @@ def test_a_metric_without_a_number_takes_the_samples_k(
 ) -> None:
     asked = gold({"q1": ["a"]}, k=sample_k)
     lists, metrics = run({"q1": "x y a"}), parse_metrics("recall")
-    found = score(asked, lists, metrics) if default_k is None else score(asked, lists, metrics, default_k=default_k)
+    found = (
+        score(asked, lists, Plan(metrics=metrics))
+        if default_k is None
+        else score(asked, lists, Plan(metrics=metrics, default_k=default_k))
+    )
     assert found.values == {"recall@k": [expected]}
 
 
 def test_matched_queries_are_kept_only_where_asked() -> None:
     lists = {"q2": "x c b", "other": "a"}
-    assert score(GOLD, run(lists), parse_metrics("mrr")).matched == {}
-    assert score(GOLD, run(lists), parse_metrics("mrr"), keep_matched=True).matched == {
+    assert score(GOLD, run(lists), Plan(metrics=parse_metrics("mrr"))).matched == {}
+    assert score(GOLD, run(lists), Plan(metrics=parse_metrics("mrr"), keep_matched=True)).matched == {
         "q2": MatchedQuery(
-            query_id="q2", hits=((2, 1.0), (3, 1.0)), found=("c", "b"), ideal=(1.0, 1.0), retrieved=3, k=5
+            query_id="q2",
+            hits=((2, 1.0), (3, 1.0)),
+            found=("c", "b"),
+            ideal=(1.0, 1.0),
+            retrieved=3,
+            k=5,
+            sample=GOLD.samples["q2"],
         )
     }
 
@@ -156,7 +171,7 @@ def test_a_run_is_read_once_as_a_stream() -> None:
     def stream() -> Iterator[Ranking]:
         yield from run({"q1": "a", "q2": "b", "q3": "d"})
 
-    found = score(GOLD, stream(), parse_metrics("recall@1,3,mrr,ndcg@5"))
+    found = score(GOLD, stream(), Plan(metrics=parse_metrics("recall@1,3,mrr,ndcg@5")))
     assert list(found.values) == ["recall@1", "recall@3", "mrr", "ndcg@5"]
     assert found.query_ids == ("q1", "q2", "q3", "unanswerable")
 
@@ -169,7 +184,9 @@ rankings = st.dictionaries(st.sampled_from(["q1", "q2", "q3", "other"]), st.list
 @given(rankings, st.none() | st.integers(1, 8))
 def test_scores_agree_with_an_obvious_oracle(lists: dict[str, list[str]], depth: int | None) -> None:
     found = score(
-        GOLD, run({query: " ".join(ids) for query, ids in lists.items()}), parse_metrics("recall@3"), depth=depth
+        GOLD,
+        run({query: " ".join(ids) for query, ids in lists.items()}),
+        Plan(metrics=parse_metrics("recall@3"), depth=depth),
     )
     expected: list[float | None] = []
     for query_id, sample in GOLD.samples.items():
@@ -186,11 +203,11 @@ def test_the_order_of_a_run_does_not_matter(lists: dict[str, list[str]], shuffle
     back = list(there)
     shuffler.shuffle(back)
     metrics: Sequence[BaseMetric] = parse_metrics("recall@3,ndcg")
-    assert score(GOLD, there, metrics).values == score(GOLD, back, metrics).values
+    assert score(GOLD, there, Plan(metrics=metrics)).values == score(GOLD, back, Plan(metrics=metrics)).values
 
 
 def stranger_scores(asked: Gold, lists: Mapping[str, str]) -> Scores:
-    return score(asked, run(lists), parse_metrics("recall@5"))
+    return score(asked, run(lists), Plan(metrics=parse_metrics("recall@5")))
 
 
 def refusal(asked: Gold, lists: Mapping[str, str]) -> Problem | None:

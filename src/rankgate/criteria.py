@@ -11,10 +11,11 @@ import msgspec
 from msgspec import Meta
 
 from rankgate.errors import bad_input, shown
-from rankgate.matching import DEFAULT_K
+from rankgate.matching import BY_CHUNK, DEFAULT_K, SEPARATOR, By, Matching
 from rankgate.metrics.base import Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.readers.source import open_source
+from rankgate.scoring import Plan
 from rankgate.shapes import shaped
 from rankgate.yaml_text import KeyPath, YamlDocument, load_yaml
 
@@ -64,6 +65,31 @@ class WrittenGate(_Written, frozen=True, kw_only=True):
     ] = "error"
 
 
+class WrittenMatching(_Written, frozen=True, kw_only=True):
+    """How retrieved items are matched with the gold, with its parameters."""
+
+    by: Annotated[
+        Literal["chunk", "doc", "text"],
+        Meta(
+            description="chunk: the ids are equal. doc: the item's document is the gold's id. text: the gold names "
+            "passages, and the item's text lies in one."
+        ),
+    ]
+    separator: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="For doc: an item without doc_id belongs to the document that its id names before this text.",
+        ),
+    ] = SEPARATOR
+    similarity: Annotated[
+        float,
+        Meta(
+            gt=0, le=1, description="For text: the share of the item's words that the passage must have; 1 = all of it."
+        ),
+    ] = 1.0
+
+
 class WrittenCriteria(_Written, frozen=True, kw_only=True):
     """Ship criteria of rankgate: what a retriever must hold to be merged."""
 
@@ -72,6 +98,10 @@ class WrittenCriteria(_Written, frozen=True, kw_only=True):
     default_k: Annotated[
         int, Meta(ge=1, description="Cut-off for metrics without a number, where the sample states no k.")
     ] = DEFAULT_K
+    match: Annotated[
+        Literal["chunk", "doc", "text"] | WrittenMatching,
+        Meta(description="What makes a retrieved item a document of the gold: chunk (default), doc or text."),
+    ] = "chunk"
 
 
 class InputFile(msgspec.Struct, frozen=True):
@@ -101,6 +131,11 @@ class Criteria(msgspec.Struct, frozen=True, kw_only=True):
     gold: InputFile | None
     run: InputFile | None
     baseline: InputFile | None
+    match: Matching = BY_CHUNK
+
+    def plan(self) -> Plan:
+        """What a check computes of each run."""
+        return Plan(metrics=self.metrics(), default_k=self.default_k, how=self.match, keep_matched=True)
 
     def metrics(self) -> list[Metric]:
         """The gated metrics, each once, in the order of the gates."""
@@ -138,6 +173,7 @@ def load_criteria(path: str) -> Criteria:
         name=name,
         gates=tuple(_gate(gate, document.line(("gates", index))) for index, gate in enumerate(written.gates)),
         default_k=written.default_k,
+        match=_matching(written.match),
         gold=_resolve(written.inputs.gold, path),
         run=_resolve(written.inputs.run, path),
         baseline=_resolve(written.inputs.baseline, path),
@@ -173,6 +209,12 @@ def _metric(written: WrittenGate) -> Metric:
     return parse_metric(written.name if written.metric is None else written.metric)
 
 
+def _matching(written: str | WrittenMatching) -> Matching:
+    if isinstance(written, str):
+        return Matching(by=By(written))
+    return Matching(by=By(written.by), separator=written.separator, similarity=written.similarity)
+
+
 def _check_of(document: YamlDocument) -> Callable[[msgspec.Struct, KeyPath], Iterator[tuple[str, str]]]:
     """What is wrong with the meaning of a part, as (key, message) pairs."""
 
@@ -197,18 +239,19 @@ def _limits(written: WrittenGate) -> Iterator[tuple[str, str]]:
         hint = "; or name the metric with `metric:`" if written.metric is None else ""
         yield "name" if written.metric is None else "metric", f"{error}{hint}"
         return
-    limits = f"[{metric.low:g}, {metric.high:g}]" if metric.high is not None else f"[{metric.low:g}, ∞)"
+    low, high = metric.low, metric.high
+    limits = f"{'(-∞' if low is None else f'[{low:g}'}, {'∞)' if high is None else f'{high:g}]'}"
     if written.threshold is not None and not _within(written.threshold, metric):
         hint = _percent(written.threshold, metric)
         yield "threshold", f"{written.threshold:g} lies outside {limits}, the range of {metric.name}{hint}"
-    widest = None if metric.high is None else metric.high - metric.low
+    widest = None if low is None or high is None else high - low
     if widest is not None and written.regression_max is not None and written.regression_max > widest:
         hint = _percent(written.regression_max, metric)
         yield "regression_max", f"{written.regression_max:g} is more than {metric.name} can move ({widest:g}){hint}"
 
 
 def _within(value: float, metric: Metric) -> bool:
-    return value >= metric.low and (metric.high is None or value <= metric.high)
+    return (metric.low is None or value >= metric.low) and (metric.high is None or value <= metric.high)
 
 
 def _percent(value: float, metric: Metric) -> str:

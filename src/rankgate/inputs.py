@@ -9,10 +9,11 @@ import msgspec
 from rankgate.baselines.stores import store_for
 from rankgate.criteria import Criteria, InputFile
 from rankgate.errors import bad_input
-from rankgate.metrics.base import Cutoff, Metric, Need
-from rankgate.model import Gold
+from rankgate.metrics.base import Cutoff
+from rankgate.model import Gold, Need
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
+from rankgate.scoring import Plan
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,11 +93,11 @@ def baseline_of(
     return opened
 
 
-def deepest_cutoff(metrics: Sequence[Metric], gold: Gold, default_k: int) -> int:
+def deepest_cutoff(plan: Plan, gold: Gold) -> int:
     """The lowest rank that a metric reads by its cut-off; whole-list metrics read what is there and do not count."""
-    numbers = [metric.cutoff for metric in metrics if isinstance(metric.cutoff, int)]
-    if any(metric.cutoff is Cutoff.SAMPLE for metric in metrics):
-        numbers += [sample.k or default_k for sample in gold.samples.values()]
+    numbers = [metric.cutoff for metric in plan.metrics if isinstance(metric.cutoff, int)]
+    if any(metric.cutoff is Cutoff.SAMPLE for metric in plan.metrics):
+        numbers += [sample.k or plan.default_k for sample in gold.samples.values()]
     return max(numbers, default=0)
 
 

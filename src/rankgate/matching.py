@@ -2,42 +2,150 @@
 
 from __future__ import annotations
 
-from rankgate.model import MatchedQuery, Ranking, Sample
+from collections.abc import Container, Sequence
+from enum import Enum
+
+import msgspec
+
+from rankgate.model import Details, MatchedQuery, Need, Ranking, Sample
+from rankgate.texts import lies_in
 
 DEFAULT_K = 5
+SEPARATOR = "#"
 
 
-def match(sample: Sample, ranking: Ranking, *, depth: int | None = None, default_k: int = DEFAULT_K) -> MatchedQuery:
+class By(Enum):
+    """What must agree: the ids, the item's document and the gold's id, or the item's text and the gold's passage."""
+
+    CHUNK = "chunk"
+    DOC = "doc"
+    TEXT = "text"
+
+
+class Matching(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes a retrieved item the document that the gold names.
+
+    Attributes:
+        by: what must agree.
+        separator: for doc: where the item states no `doc_id`, its document is the part of its id before this text.
+        similarity: for text: the lowest share of the item's words that must stand in the passage; 1 asks for the whole
+            text as it is.
+    """
+
+    by: By = By.CHUNK
+    separator: str = SEPARATOR
+    similarity: float = 1.0
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What it reads of the items beyond their ids."""
+        return _READS[self.by]
+
+
+_READS = {By.CHUNK: frozenset[Need](), By.DOC: frozenset({Need.DOCS}), By.TEXT: frozenset({Need.TEXTS})}
+BY_CHUNK = Matching()
+
+
+def match(
+    sample: Sample,
+    ranking: Ranking,
+    *,
+    depth: int | None = None,
+    default_k: int = DEFAULT_K,
+    how: Matching = BY_CHUNK,
+    needs: frozenset[Need] = frozenset(),
+    baseline_ids: Sequence[str] | None = None,
+) -> MatchedQuery:
     """Look the relevant ids up in the list.
 
     A query has one to a few relevant documents and up to a thousand retrieved ones, so each relevant id is searched
-    in the list and only the hits are kept.
+    in the list and only the hits are kept. Where several items match one document, the first is the hit and the others
+    are repeats, so that recall never exceeds 1.
 
     Args:
         sample: the gold query.
         ranking: the retrieved ids for it, each once.
         depth: ranks below it are ignored (the depth to which a baseline was stored); None keeps the whole list.
         default_k: the cut-off for metrics without a number where the sample states none.
+        how: what makes an item a document of the gold.
+        needs: what the metrics read beyond hits; the rest is left out.
+        baseline_ids: the baseline's list for the same query, for metrics that compare the two.
     """
     ids = ranking.ids if depth is None else ranking.ids[:depth]
+    documents = ids if how.by is By.CHUNK else _documents(sample, ids, ranking.details, how)
     hits: list[tuple[int, float, str]] = []
+    repeats: list[tuple[int, float]] = []
     ideal: list[float] = []
     for doc, gain in sample.gains.items():
         if gain <= 0:
             continue
         ideal.append(gain)
         try:
-            hits.append((ids.index(doc) + 1, gain, doc))
+            rank = documents.index(doc) + 1
         except ValueError:
             continue  # not retrieved
+        hits.append((rank, gain, doc))
+        if documents is not ids:
+            repeats += [(below, gain) for below, other in enumerate(documents[rank:], rank + 1) if other == doc]
     hits.sort()
+    repeats.sort()
     ideal.sort(reverse=True)
-    return MatchedQuery(
+    query = MatchedQuery(
         query_id=sample.query_id,
         hits=tuple([(rank, gain) for rank, gain, _ in hits]),
         found=tuple([doc for _, _, doc in hits]),
         ideal=tuple(ideal),
         retrieved=len(ids),
         k=sample.k or default_k,
-        latency_ms=ranking.latency_ms,
+        repeats=tuple(repeats),
+        sample=sample,
     )
+    if not needs:
+        return query
+    details = ranking.details or Details()
+    other_lists = [
+        None if other is None else match(sample, other, depth=depth, default_k=default_k, how=how)
+        for other in (details.raw, *(details.rewrites or ()))
+    ]
+    return msgspec.structs.replace(
+        query,
+        judged=_ranks(documents, sample.gains) if Need.JUDGED in needs else (),
+        negatives=_ranks(documents, sample.negatives) if Need.NEGATIVES in needs else (),
+        ids=ids,
+        baseline_ids=None if baseline_ids is None else baseline_ids[:depth],
+        details=details if not details.items else msgspec.structs.replace(details, items=details.items[: len(ids)]),
+        raw=other_lists[0],
+        rewrites=tuple(filter(None, other_lists[1:])),
+    )
+
+
+def document_of(item_id: str, doc_id: str | None, separator: str = SEPARATOR) -> str:
+    """The document that an item is a part of: as the run states it, else the part of the item's id before `separator`.
+
+    `doc-7#c3` is of `doc-7`; an id without the separator, or with nothing before it, is a document itself.
+    """
+    return doc_id or item_id.partition(separator)[0] or item_id
+
+
+def _documents(sample: Sample, ids: Sequence[str], details: Details | None, how: Matching) -> list[str]:
+    """For each item the id under which the gold knows it; its own id where the gold does not."""
+    items = details.items if details and details.items else [None] * len(ids)
+    if how.by is By.DOC:
+        return [
+            document_of(item_id, item.doc_id if item else None, how.separator)
+            for item_id, item in zip(ids, items, strict=False)
+        ]
+    # The best passages are given away first. An item stands for one passage only, so that none counts twice.
+    passages = sorted(sample.gains, key=lambda passage: -sample.gains[passage]) + list(sample.negatives)
+    taken: set[str] = set()
+    named: list[str] = []
+    for item_id, item in zip(ids, items, strict=False):
+        text = item.text if item and item.text is not None else ""
+        fitting = [passage for passage in passages if lies_in(text, passage, how.similarity)]
+        named.append(next((passage for passage in fitting if passage not in taken), fitting[0] if fitting else item_id))
+        taken.add(named[-1])
+    return named
+
+
+def _ranks(documents: Sequence[str], wanted: Container[str]) -> tuple[int, ...]:
+    return tuple([rank for rank, document in enumerate(documents, start=1) if document in wanted])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 import msgspec
@@ -31,19 +31,50 @@ def worst(verdicts: list[Verdict]) -> Verdict:
     return max(verdicts, key=SEVERITY_ORDER.index, default=Verdict.PASS)
 
 
+class Need(Enum):
+    """What is read beyond ids and gains. Readers decode, and matching fills in, nothing that no metric needs."""
+
+    # From the run: the key that a line or an item of it has.
+    LATENCY = "latency_ms"
+    DOCS = "doc_id"
+    VERSIONS = "doc_version"
+    TEXTS = "text"
+    ITEM_SCORES = "score"
+    RAW = "raw_topk"
+    REWRITES = "rewrites"
+    SOURCE = "source"
+    ENTITIES = "entities"
+    SCORES = "scores"
+    # From the match.
+    JUDGED = "judged items"
+    NEGATIVES = "hard negatives"
+    IDS = "ids"
+    BASELINE = "the baseline's ids"
+
+
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """One gold query: its judgments and what is known about it.
 
-    `gains` maps every judged id to its gain; ids with a gain above zero are relevant. `k` is the sample's own
-    cut-off (`metadata.k`) for metrics whose name has none.
+    `gains` maps every judged id to its gain; ids with a gain above zero are relevant. `judge_gains` are a judge's
+    labels beside them, for documents that the gold does not judge. `negatives` are documents that must not stand above
+    the relevant ones. `k` is the sample's own cut-off (`metadata.k`) for metrics whose name has none. `answers` are
+    texts of which any one answers the question, `as_of` the day (ISO 8601) for which it is asked, `source` and
+    `entities` what a
+    router and an entity extractor should have found.
     """
 
     query_id: str
     gains: Mapping[str, float]
+    judge_gains: Mapping[str, float] = {}
+    negatives: tuple[str, ...] = ()
     question: str | None = None
     tags: tuple[str, ...] = ()
     k: int | None = None
     no_answer: bool = False
+    answers: tuple[str, ...] = ()
+    as_of: str | None = None
+    source: str | None = None
+    entities: tuple[str, ...] | None = None
     line: int | None = None
 
     def relevant(self) -> list[str]:
@@ -60,25 +91,54 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
 
 
+class Item(msgspec.Struct, frozen=True, gc=False):
+    """What the run says of one retrieved item beyond its id, as far as a metric asked; `version` is an ISO day."""
+
+    doc_id: str | None = None
+    version: str | None = None
+    text: str | None = None
+    score: float | None = None
+
+
+class Details(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What the run says of a query beyond ranked ids, as far as a metric asked for it; None where it does not say.
+
+    `items` stand in the order of the ids. `raw` is the list before reranking, `rewrites` the lists that rewritten
+    forms of the question gave. `source` is where the question was routed, `scores` are other tools' numbers.
+    """
+
+    items: Sequence[Item] | None = None
+    raw: Ranking | None = None
+    rewrites: Sequence[Ranking] | None = None
+    latency_ms: Mapping[str, float] | None = None
+    source: str | None = None
+    entities: Sequence[str] | None = None
+    scores: Mapping[str, float] | None = None
+
+
 class Ranking(msgspec.Struct, frozen=True, gc=False):
     """What the retriever returned for one query: ids by rank, each once.
 
-    `duplicates` counts repeated ids that were removed (later items moved up). `latency_ms` holds the stages' times
-    where the run has them and a metric asked for them.
+    `duplicates` counts repeated ids that were removed (later items moved up).
     """
 
     query_id: str
     ids: list[str]
     duplicates: int = 0
-    latency_ms: Mapping[str, float] | None = None
+    details: Details | None = None
 
 
-class MatchedQuery(msgspec.Struct, frozen=True, gc=False):
+class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A ranking seen through the gold: all that a metric may look at.
 
     `hits` are (rank, gain) of the relevant documents found, by rank; `found` are their ids in the same order;
     `ideal` are all positive gains of the gold, descending; `retrieved` is the length of the list; `k` is the cut-off
-    for metrics that leave it to the sample.
+    for metrics that leave it to the sample. `repeats` are (rank, gain) of further items of a document that is a hit
+    already, which only matching by document or text can give.
+
+    The rest is there only where a metric needs it, else empty or None: `judged` and `negatives` are ranks of items that
+    the gold judges at all, and of its hard negatives; `ids` and `baseline_ids` the list and the baseline's list for
+    the same query; `details` what the run says beyond ids; `raw` and `rewrites` the other lists, matched alike.
     """
 
     query_id: str
@@ -87,15 +147,25 @@ class MatchedQuery(msgspec.Struct, frozen=True, gc=False):
     ideal: tuple[float, ...]
     retrieved: int
     k: int
-    latency_ms: Mapping[str, float] | None = None
+    repeats: tuple[tuple[int, float], ...] = ()
+    sample: Sample | None = None
+    judged: tuple[int, ...] = ()
+    negatives: tuple[int, ...] = ()
+    ids: Sequence[str] = ()
+    baseline_ids: Sequence[str] | None = None
+    details: Details | None = None
+    raw: MatchedQuery | None = None
+    rewrites: tuple[MatchedQuery, ...] = ()
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """One run under the gold: per metric one value a gold query, in gold order.
 
     `values[name][i]` belongs to `query_ids[i]`; None where the metric is undefined for that query. A gold query that
-    the run lacks holds the metric's worst value and stands in `missing`. `strangers` are the run's queries that the
-    gold does not have, `duplicates` the removed repeats, `cut` the lists that were longer than the depth.
+    the run lacks holds the metric's worst value and stands in `missing`. `with_judge` holds the same columns with the
+    judge's labels added to the gold's; it is empty where the gold has none. `strangers` are the run's queries that the
+    gold does not have, `duplicates` the removed repeats, `cut` the lists that were longer than the depth. `silent` is
+    what metrics read and no ranking states, each with the first query that could have stated it.
     """
 
     query_ids: tuple[str, ...]
@@ -105,3 +175,5 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     strangers: tuple[str, ...]
     duplicates: int
     cut: int
+    with_judge: Mapping[str, list[float | None]] = {}
+    silent: Mapping[Need, str] = {}

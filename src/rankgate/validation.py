@@ -12,11 +12,9 @@ from rankgate.criteria import Criteria, load_criteria
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates import decide
 from rankgate.inputs import Inputs, baseline_of, deepest_cutoff
-from rankgate.matching import DEFAULT_K
-from rankgate.metrics.base import needs_of
 from rankgate.model import Gold, Ranking, Verdict
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.scoring import refuse_strangers, score
+from rankgate.scoring import Plan, ids_of, refuse_silence, refuse_strangers, score
 
 T = TypeVar("T")
 MOST_PROBLEMS = 1000
@@ -36,7 +34,7 @@ def validate(inputs: Inputs) -> Findings:
     criteria = _attempt(problems, load_criteria, inputs.criteria) if inputs.criteria else None
     gold_file = inputs.gold or (criteria.gold if criteria else None)
     run_file = inputs.run or (criteria.run if criteria else None)
-    needs = needs_of(criteria.metrics()) if criteria else frozenset()
+    plan = criteria.plan() if criteria else Plan(metrics=[])
 
     gold = rankings = None
     if gold_file:
@@ -44,10 +42,12 @@ def validate(inputs: Inputs) -> Findings:
     if run_file:
         rankings = _attempt(
             problems,
-            lambda: list(read_run(run_file.path, run_file.format, needs=needs, most_problems=MOST_PROBLEMS).rankings),
+            lambda: list(
+                read_run(run_file.path, run_file.format, needs=plan.needs, most_problems=MOST_PROBLEMS).rankings
+            ),
         )
-    deepest = deepest_cutoff(criteria.metrics(), gold, criteria.default_k) if criteria and gold else 0
-    opened = _attempt(problems, baseline_of, inputs.baseline, criteria, needs, deepest=deepest)
+    deepest = deepest_cutoff(plan, gold) if gold else 0
+    opened = _attempt(problems, baseline_of, inputs.baseline, criteria, plan.needs, deepest=deepest)
     accepted = _attempt(problems, lambda: list(opened.rankings)) if opened else None
 
     found: list[str] = []
@@ -57,8 +57,8 @@ def validate(inputs: Inputs) -> Findings:
         found += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
         found += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
     if gold and rankings is not None and run_file:
-        name, lists, depth = run_file.path, rankings, opened.depth if opened else None
-        problems += _attempt(problems, _unjudged, criteria, gold, name, lists, accepted, depth) or []
+        plan = msgspec.structs.replace(plan, depth=opened.depth if opened else None)
+        problems += _attempt(problems, _unjudged, criteria, gold, run_file.path, rankings, accepted, plan) or []
     read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted}
     return Findings(problems, found, [name for name, value in read.items() if value is not None])
 
@@ -69,16 +69,17 @@ def _unjudged(
     name: str,
     rankings: list[Ranking],
     accepted: list[Ranking] | None,
-    depth: int | None,
+    plan: Plan,
 ) -> list[Problem]:
     """What `check` would not judge, by judging."""
-    metrics = criteria.metrics() if criteria else []
-    default_k = criteria.default_k if criteria else DEFAULT_K
-    candidate = score(gold, rankings, metrics, depth=depth, default_k=default_k)
+    baseline = None if accepted is None else score(gold, accepted, plan)
+    if baseline:
+        plan = msgspec.structs.replace(plan, baseline_ids=ids_of(baseline))
+    candidate = score(gold, rankings, plan)
     refuse_strangers(candidate, name, gold)
+    refuse_silence(candidate, plan, name)
     if criteria is None:
         return []
-    baseline = None if accepted is None else score(gold, accepted, metrics, depth=depth, default_k=default_k)
     results = [decide(gate, candidate, baseline) for gate in criteria.gates]
     return [
         Problem(reason, criteria.name, result.line, f"gate {result.name}")

@@ -26,8 +26,7 @@ from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files import write_atomic
 from rankgate.inputs import Inputs
-from rankgate.metrics.base import Need
-from rankgate.model import Ranking, Verdict
+from rankgate.model import Details, Need, Ranking, Verdict
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.report import Report
@@ -40,7 +39,10 @@ NEW: Lists = {"q1": "new a", "q2": "new b c d"}
 
 
 def rankings(lists: Lists, latency: Mapping[str, float] | None = None) -> list[Ranking]:
-    return [Ranking(query_id, ids.split(), 0, latency) for query_id, ids in lists.items()]
+    return [
+        Ranking(query_id, ids.split(), 0, Details(latency_ms=latency) if latency else None)
+        for query_id, ids in lists.items()
+    ]
 
 
 def accept(
@@ -161,7 +163,8 @@ def test_latencies_are_kept_where_the_run_has_them(
     assert accept(folder, OLD, latency=latency).kept == kept
     found = DirectoryStore(folder.as_posix()).open(LATENCY)
     assert found is not None
-    assert {ranking.query_id: ranking.latency_ms for ranking in found.rankings} == dict.fromkeys(OLD, latency or None)
+    stored = Details(latency_ms=latency) if latency else None
+    assert {ranking.query_id: ranking.details for ranking in found.rankings} == dict.fromkeys(OLD, stored)
 
 
 def test_the_opened_run_says_where_it_comes_from(folder: Path) -> None:

@@ -12,7 +12,7 @@ from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.runfile import RunFileStore
 from rankgate.baselines.stores import store_for
 from rankgate.errors import Problem, RankgateError
-from rankgate.metrics.base import Need
+from rankgate.model import Details, Need
 
 RUN = '{"query_id": 7, "system": "bm25", "topk": [{"rank": 1, "chunk_id": "a"}], "latency_ms": {"retrieve": 5}}\n'
 
@@ -79,7 +79,7 @@ def test_a_run_files_lists_are_whole_however_deep_a_gate_looks() -> None:
 def test_latencies_are_read_where_a_gate_needs_them() -> None:
     found = store_for("run.jsonl").open(frozenset({Need.LATENCY}))
     assert found is not None
-    assert [ranking.latency_ms for ranking in found.rankings] == [{"retrieve": 5.0}]
+    assert [ranking.details for ranking in found.rankings] == [Details(latency_ms={"retrieve": 5.0})]
 
 
 def test_a_gzipped_run_file_is_one_too(repository: Path) -> None:

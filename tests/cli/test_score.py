@@ -40,13 +40,13 @@ def scored(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 
 def test_the_shape_of_the_json(capsys: pytest.CaptureFixture[str]) -> None:
-    value = scored(capsys, *INPUTS, "--metrics", "recall@5,latency")
+    value = scored(capsys, *INPUTS, "--metrics", "recall@5,hit(rel=9)@5")
     low, high = value["metrics"]["recall@5"].pop("ci")
     assert 0 <= low < 0.5 < high <= 1
     assert value == {
         "metrics": {
             "recall@5": {"value": 0.5, "n": 3, "undefined": 1},
-            "latency": {"value": None, "ci": None, "n": 0, "undefined": 4},
+            "hit(rel=9)@5": {"value": None, "ci": None, "n": 0, "undefined": 4},
         },
         "queries": {"total": 4, "missing": 1, "unjudged": 1, "duplicates": 1},
     }
@@ -95,23 +95,23 @@ def test_a_metric_that_is_none_is_named(capsys: pytest.CaptureFixture[str], metr
 
 
 def test_per_query_is_a_line_a_gold_query_with_null_where_undefined() -> None:
-    assert main(["score", *INPUTS, "--metrics", "recall@5,mrr,latency", "--per-query", "out/scores.jsonl"]) == 0
+    assert main(["score", *INPUTS, "--metrics", "recall@5,mrr,hit(rel=9)@5", "--per-query", "out/scores.jsonl"]) == 0
     lines = Path("out/scores.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in lines] == [
-        {"query_id": "q1", "scores": {"recall@5": 1.0, "mrr": 1.0, "latency": None}},
-        {"query_id": "q2", "scores": {"recall@5": 0.5, "mrr": 0.5, "latency": None}},
-        {"query_id": "q3", "scores": {"recall@5": None, "mrr": None, "latency": None}},
-        {"query_id": "q4", "scores": {"recall@5": 0.0, "mrr": 0.0, "latency": None}},
+        {"query_id": "q1", "scores": {"recall@5": 1.0, "mrr": 1.0, "hit(rel=9)@5": None}},
+        {"query_id": "q2", "scores": {"recall@5": 0.5, "mrr": 0.5, "hit(rel=9)@5": None}},
+        {"query_id": "q3", "scores": {"recall@5": None, "mrr": None, "hit(rel=9)@5": None}},
+        {"query_id": "q4", "scores": {"recall@5": 0.0, "mrr": 0.0, "hit(rel=9)@5": None}},
     ]
 
 
 def test_the_table_says_on_what_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["score", *INPUTS, "--metrics", "mrr,latency"]) == 0
-    heading, mrr, latency, blank, notes = capsys.readouterr().out.splitlines()
+    assert main(["score", *INPUTS, "--metrics", "mrr,hit(rel=9)@5"]) == 0
+    heading, mrr, undefined, blank, notes = capsys.readouterr().out.splitlines()
     assert heading.split() == ["metric", "value", "95%", "interval", "queries"]
     assert mrr.split()[:2] == ["mrr", "0.500"]
     assert mrr.split()[-1] == "3"
-    assert latency.split() == ["latency", "–", "–", "0"]
+    assert undefined.split() == ["hit(rel=9)@5", "–", "–", "0"]
     assert blank == ""
     assert notes == (
         "4 queries in the gold set; 1 absent from the run, scored as worst; "

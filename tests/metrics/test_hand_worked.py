@@ -7,9 +7,9 @@ import pytest
 
 from rankgate.matching import match
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Gold, Ranking, Sample
+from rankgate.model import Details, Gold, Need, Ranking, Sample
 from rankgate.readers.base import once
-from rankgate.scoring import estimate, score
+from rankgate.scoring import Plan, estimate, score
 
 Gains = Mapping[str, float]
 
@@ -268,7 +268,7 @@ def test_exponential_gain_of_a_tiny_grade_is_not_lost_in_rounding() -> None:
 )
 def test_latency_of_a_query(metric: str, latency_ms: Mapping[str, float] | None, expected: float | None) -> None:
     sample = Sample(query_id="q", gains={})  # latency does not ask for relevance
-    query = match(sample, Ranking("q", [], 0, latency_ms))
+    query = match(sample, Ranking("q", [], 0, Details(latency_ms=latency_ms)), needs=frozenset({Need.LATENCY}))
     assert parse_metric(metric).per_query(query) == expected
 
 
@@ -308,9 +308,9 @@ FOUR_QUERIES = Gold(
     fingerprint="",
 )
 THREE_RANKINGS = [
-    Ranking("found", ["a", "b"], 1, {"retrieve": 10.0}),
-    Ranking("empty", [], 0, {"retrieve": 30.0}),
-    Ranking("nothing relevant", ["c"], 0, {"retrieve": 5.0}),
+    Ranking("found", ["a", "b"], 1, Details(latency_ms={"retrieve": 10.0})),
+    Ranking("empty", [], 0, Details(latency_ms={"retrieve": 30.0})),
+    Ranking("nothing relevant", ["c"], 0, Details(latency_ms={"retrieve": 5.0})),
     Ranking("stranger", ["a"], 7),
 ]
 
@@ -328,14 +328,14 @@ THREE_RANKINGS = [
 )
 def test_run(metric: str, column: list[float | None], value_and_undefined: tuple[float, int] | None) -> None:
     parsed = parse_metric(metric)
-    scores = score(FOUR_QUERIES, THREE_RANKINGS, [parsed])
+    scores = score(FOUR_QUERIES, THREE_RANKINGS, Plan(metrics=[parsed]))
     assert scores.values[metric] == column
     found = estimate(scores.values[metric], parsed)
     assert (found and pytest.approx((found.value, found.undefined))) == value_and_undefined
 
 
 def test_run_counts_what_was_absent_foreign_and_removed() -> None:
-    scores = score(FOUR_QUERIES, THREE_RANKINGS, [parse_metric("mrr")])
+    scores = score(FOUR_QUERIES, THREE_RANKINGS, Plan(metrics=[parse_metric("mrr")]))
     assert scores.missing == {"absent"}  # an empty list is not absent
     assert scores.strangers == ("stranger",)
     assert scores.duplicates == 1  # the stranger's do not count

@@ -15,7 +15,7 @@ import pytest
 from rankgate.metrics.names import parse_metric
 from rankgate.model import Gold, Scores
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.scoring import estimate, score
+from rankgate.scoring import Plan, estimate, score
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -99,7 +99,7 @@ def scored(where: str, run: str, gold_file: str, form: str) -> tuple[Gold, Score
     gold = read_gold((DATA / where / gold_file).as_posix())
     opened = read_run((DATA / where / "runs" / f"{run}.{form}").as_posix())
     metrics = [parse_metric(name) for name in (*MEASURES.values(), *FROM_GRADE_TWO.values())]
-    return gold, score(gold, opened.rankings, metrics)
+    return gold, score(gold, opened.rankings, Plan(metrics=metrics))
 
 
 def agrees(scores: Scores, measures: Mapping[str, str], expected: Mapping[str, Mapping[str, float]]) -> None:
@@ -209,6 +209,6 @@ def test_binary_gold_is_graded_gold_without_its_grades(run: str) -> None:
     for gold_file in ("gold.binary.jsonl", "gold.jsonl"):
         gold = read_gold((DATA / "cranfield" / gold_file).as_posix())
         opened = read_run((DATA / "cranfield" / "runs" / f"{run}.jsonl").as_posix())
-        columns.append(score(gold, opened.rankings, metrics).values)
+        columns.append(score(gold, opened.rankings, Plan(metrics=metrics)).values)
     for on_binary, on_graded in names.items():
         assert columns[0][on_binary] == columns[1][on_graded], on_binary

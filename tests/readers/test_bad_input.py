@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.metrics.base import Need
+from rankgate.model import Need
 from rankgate.readers.formats import read_gold, read_run
 
 TIMES = frozenset({Need.LATENCY})

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from rankgate.metrics.base import Need
-from rankgate.model import Ranking
+from rankgate.model import Details, Need, Ranking
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 
@@ -269,7 +268,7 @@ def test_ids_of_a_trec_run_are_anything_but_ascii_space(tmp_path: Path, text: st
 )
 def test_latency_where_a_metric_needs_it(tmp_path: Path, shape: dict[str, Any], written: Any, expected: Any) -> None:
     run = opened(tmp_path, lines(shape | {"latency_ms": written}), needs=TIMES)
-    assert list(run.rankings) == [Ranking("q", ["a"], 0, expected)]
+    assert list(run.rankings) == [Ranking("q", ["a"], 0, Details(latency_ms=expected) if expected else None)]
 
 
 def test_the_contract_line_is_not_searched_for_what_nobody_needs(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.errors import Problem
-from rankgate.metrics.base import Need
-from rankgate.model import Gold, Sample
+from rankgate.model import Details, Gold, Need, Sample
 from rankgate.readers.formats import read_run
 from rankgate.recording import RecordingError, record
 from rankgate.recording.lines import run_line
@@ -188,7 +187,7 @@ def test_every_accepted_result_is_read_back_as_it_was_ranked(result: tuple[list[
         path.write_bytes(line.data)
         [ranking] = read_run(str(path), needs=frozenset({Need.LATENCY})).rankings
     assert ranking.ids == list(dict.fromkeys(map(str, ids)))
-    assert ranking.latency_ms == {"retrieve": 12.5}
+    assert ranking.details == Details(latency_ms={"retrieve": 12.5})
     assert line.ms == 12.5
 
 

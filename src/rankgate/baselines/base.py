@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rankgate.metrics.base import Need
+from rankgate.model import Need
 from rankgate.readers.base import Run
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,8 +18,7 @@ import msgspec
 from rankgate import __version__
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files import write_atomic
-from rankgate.metrics.base import Need
-from rankgate.model import Ranking
+from rankgate.model import Details, Item, Need, Ranking
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.source import shown_path
@@ -140,7 +139,8 @@ class DirectoryStore(msgspec.Struct, frozen=True):
     ) -> Manifest:
         """Store a run as the accepted baseline and return its manifest.
 
-        Ids are kept to `depth`, latencies where the run has them, nothing else. The same run gives the same bytes.
+        Ids are kept to `depth`, and what the rankings were read with: latencies, and what gated metrics need. The same
+        run gives the same bytes.
 
         Raises:
             RankgateError: the run is malformed, or the directory cannot be written or holds something else.
@@ -158,10 +158,10 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         kept: set[str] = set()
         cut = 0
         for ranking in rankings:
-            entry: dict[str, Any] = {"query_id": ranking.query_id, "retrieved": ranking.ids[:depth]}
-            if ranking.latency_ms:
-                entry["latency_ms"] = ranking.latency_ms
-                kept.add("latency_ms")
+            entry = _kept(ranking, depth)
+            kept |= entry.keys() - {"query_id", "retrieved"}
+            if ranking.details and ranking.details.items:
+                kept |= {key for item in ranking.details.items for key, value in _keys(item) if value is not None}
             lines.append(encode(entry) + b"\n")
             cut += len(ranking.ids) > depth
         if not lines:
@@ -192,6 +192,41 @@ class DirectoryStore(msgspec.Struct, frozen=True):
 
     def _names(self) -> list[str]:
         return [file.name for file in Path(self.path).iterdir()] if Path(self.path).is_dir() else []
+
+
+def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
+    """The line of a ranking that has more than ids, as a run writes it; what it does not state is left out."""
+    details = ranking.details or Details()
+    entry: dict[str, Any] = {"query_id": ranking.query_id, "retrieved": _listed(ranking, depth)}
+    if details.raw is not None:
+        entry[Need.RAW.value] = _listed(details.raw, depth)
+    if details.rewrites is not None:
+        entry[Need.REWRITES.value] = [{"topk": _listed(each, depth)} for each in details.rewrites]
+    stated = {
+        Need.LATENCY: details.latency_ms or None,
+        Need.SOURCE: details.source,
+        Need.ENTITIES: details.entities,
+        Need.SCORES: details.scores,
+    }
+    return entry | {need.value: value for need, value in stated.items() if value is not None}
+
+
+def _listed(ranking: Ranking, depth: int) -> list[Any]:
+    """Bare ids, or items where they have more than that."""
+    items = ranking.details.items if ranking.details else None
+    if not items:
+        return ranking.ids[:depth]
+    return [
+        {"id": item_id, **{key: value for key, value in _keys(item) if value is not None}}
+        for item_id, item in zip(ranking.ids[:depth], items, strict=False)
+    ]
+
+
+def _keys(item: Item) -> Iterator[tuple[str, object]]:
+    yield Need.DOCS.value, item.doc_id
+    yield Need.VERSIONS.value, item.version
+    yield Need.TEXTS.value, item.text
+    yield Need.ITEM_SCORES.value, item.score
 
 
 # A stored run, or a temporary file that a killed acceptance left; never anything that somebody else put there.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rankgate.metrics.base import Need
+from rankgate.model import Need
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 

@@ -47,7 +47,7 @@ def accept(arguments: argparse.Namespace) -> str:
     from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
     from rankgate.errors import bad_input
     from rankgate.inputs import gold_of, run_of
-    from rankgate.metrics.base import Need
+    from rankgate.model import Need
     from rankgate.wording import count_text
 
     depth = DEFAULT_DEPTH if arguments.depth is None else arguments.depth

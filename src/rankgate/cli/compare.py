@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.cli.options import add_criteria, add_gold, make_parser
+from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
 from rankgate.cli.score import DEFAULT_METRICS
 
 if TYPE_CHECKING:
@@ -33,44 +33,48 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--metrics", metavar="LIST", default=DEFAULT_METRICS, help=f"comma-separated (default: {DEFAULT_METRICS})"
     )
+    add_match(made)
     made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
     return made
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score both, pair them, print."""
-    from rankgate.cli.inputs import criteria_if_any, file_of, metrics_of, refuse_two_stdins
+    from msgspec.structs import replace
+
+    from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
     from rankgate.cli.output import say
     from rankgate.comparison import baseline_column, compare
     from rankgate.criteria import InputFile
     from rankgate.errors import bad_input
     from rankgate.inputs import baseline_of, deepest_cutoff, gold_of
-    from rankgate.matching import DEFAULT_K
-    from rankgate.metrics.base import needs_of
+    from rankgate.model import Need
     from rankgate.readers.source import STDIN
-    from rankgate.scoring import refuse_strangers, score
+    from rankgate.scoring import ids_of, refuse_strangers, score
 
-    metrics = metrics_of(arguments)
     gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
     refuse_two_stdins(gold_file, a, b)
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
     gold = gold_of(gold_file, criteria)
-    default_k = criteria.default_k if criteria else DEFAULT_K
-    deepest = deepest_cutoff(metrics, gold, default_k)
+    plan = plan_of(arguments, criteria)
+    deepest = deepest_cutoff(plan, gold)
     for file in (a, b):
         if file.path != STDIN and not Path(file.path).exists():
             raise bad_input("no such file or baseline directory", file=file.path)
-    runs = [baseline_of(file, None, needs_of(metrics), deepest=deepest) for file in (a, b)]
+    runs = [baseline_of(file, None, plan.needs, deepest=deepest) for file in (a, b)]
     # Both lists end where the shorter store cut them, so that no run is compared on ranks that the other lost.
     depth = min((run.depth for run in runs if run and run.depth), default=None)
+    plan = replace(plan, depth=depth, keep_matched=Need.BASELINE in plan.needs)
     sides = []
     for opened in filter(None, runs):
-        scores = score(gold, opened.rankings, metrics, depth=depth, default_k=default_k)
+        scores = score(gold, opened.rankings, plan)
         refuse_strangers(scores, opened.name, gold)
+        plan = replace(plan, baseline_ids=ids_of(scores))
         sides.append(scores)
     before, after = sides
     found = [
-        (metric, compare(metric, baseline_column(metric, after), baseline_column(metric, before))) for metric in metrics
+        (metric, compare(metric, baseline_column(metric, after), baseline_column(metric, before)))
+        for metric in plan.metrics
     ]
     absent = [(run.name, len(scores.missing)) for run, scores in zip(filter(None, runs), sides, strict=True)]
     say(_json(found, after, before) if arguments.format == "json" else _table(found) + _absent(absent))

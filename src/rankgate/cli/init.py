@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.inputs import gold_of, run_of
     from rankgate.metrics.names import parse_metric
     from rankgate.readers.source import STDIN
-    from rankgate.scoring import estimate, refuse_strangers, score
+    from rankgate.scoring import Plan, estimate, refuse_strangers, score
     from rankgate.starting import FIRST_GATES, Job, Start, criteria_text, requirements_commands, workflow_text
 
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     scores = None
     if run_file:
         opened = run_of(run_file, None)
-        scores = score(gold, opened.rankings, metrics)
+        scores = score(gold, opened.rankings, Plan(metrics=metrics))
         refuse_strangers(scores, opened.name, gold)
     run_path = arguments.run or "run.jsonl"
     base = os.path.dirname(arguments.to) or "."  # noqa: PTH120

@@ -6,9 +6,11 @@ import argparse
 
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
 from rankgate.errors import RankgateError, bad_input
+from rankgate.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.base import BaseMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.readers.source import STDIN
+from rankgate.scoring import Plan
 
 
 def file_of(arguments: argparse.Namespace, flag: str) -> InputFile | None:
@@ -54,13 +56,18 @@ def criteria_if_any(arguments: argparse.Namespace) -> Criteria | None:
     return load_criteria(path) if path else None
 
 
-def metrics_of(arguments: argparse.Namespace) -> list[BaseMetric]:
-    """The metrics that `--metrics` lists.
+def plan_of(arguments: argparse.Namespace, criteria: Criteria | None) -> Plan:
+    """What `--metrics` lists, matched as `--match` or the criteria say.
 
     Raises:
-        RankgateError: one of them is none.
+        RankgateError: one of the metrics is none.
     """
+    how = Matching(by=By(arguments.match)) if arguments.match else criteria.match if criteria else BY_CHUNK
+    return Plan(metrics=_metrics(arguments.metrics), default_k=criteria.default_k if criteria else DEFAULT_K, how=how)
+
+
+def _metrics(written: str) -> list[BaseMetric]:
     try:
-        return parse_metrics(arguments.metrics)
+        return parse_metrics(written)
     except UnknownMetricError as error:
         raise bad_input(str(error), key="--metrics") from error

@@ -65,7 +65,7 @@ def describe(family: type[BaseMetric]) -> dict[str, Any]:
         "direction": family.direction.value,
         "cutoff": family.default_cutoff.value,
         "parameters": parameters,
-        "needs": ["ids", *sorted(need.value for need in family.needs)],
+        "needs": ["ids", *sorted(need.value for need in family.reads)],
         "low": family.low,
         "high": family.high,
         "description": inspect.cleandoc(family.__doc__ or ""),

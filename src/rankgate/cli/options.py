@@ -42,6 +42,16 @@ def add_criteria(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_match(parser: argparse.ArgumentParser) -> None:
+    """`--match`."""
+    parser.add_argument(
+        "--match",
+        choices=["chunk", "doc", "text"],
+        help="what makes a result a document of the gold: equal ids (default, or as the criteria say), the document "
+        "of a chunk, or a text that lies in a passage of the gold",
+    )
+
+
 def add_date(parser: argparse.ArgumentParser) -> None:
     """`--date`, the only clock."""
     parser.add_argument("--date", metavar="YYYY-MM-DD", help="the date to judge by and to record (default: today, UTC)")

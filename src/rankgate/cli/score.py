@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser
+from rankgate.cli.options import add_criteria, add_gold, add_match, add_run, make_parser
 
 if TYPE_CHECKING:
     from rankgate.metrics.base import Metric
@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--metrics", metavar="LIST", default=DEFAULT_METRICS, help=f"comma-separated (default: {DEFAULT_METRICS})"
     )
+    add_match(made)
     made.add_argument("--per-query", metavar="FILE", help="also write one JSON line a query")
     made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
     return made
@@ -41,26 +42,30 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score and print."""
-    from rankgate.cli.inputs import criteria_if_any, file_of, metrics_of, refuse_two_stdins
+    from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
     from rankgate.cli.output import say
+    from rankgate.errors import bad_input
     from rankgate.files import write_atomic
     from rankgate.inputs import gold_of, run_of
-    from rankgate.matching import DEFAULT_K
-    from rankgate.metrics.base import needs_of
-    from rankgate.scoring import estimate, refuse_strangers, score
+    from rankgate.model import Need
+    from rankgate.scoring import estimate, refuse_silence, refuse_strangers, score
 
-    metrics = metrics_of(arguments)
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold_file, run_file)
     criteria = None if gold_file and run_file and not arguments.criteria else criteria_if_any(arguments)
+    plan = plan_of(arguments, criteria)
+    if any(Need.BASELINE in metric.needs for metric in plan.metrics):
+        compared = next(metric.name for metric in plan.metrics if Need.BASELINE in metric.needs)
+        raise bad_input(f"{compared} compares with a baseline; use `rankgate compare A B`", key="--metrics")
     gold = gold_of(gold_file, criteria)
-    opened = run_of(run_file, criteria, needs_of(metrics))
-    scores = score(gold, opened.rankings, metrics, default_k=criteria.default_k if criteria else DEFAULT_K)
+    opened = run_of(run_file, criteria, plan.needs)
+    scores = score(gold, opened.rankings, plan)
     refuse_strangers(scores, opened.name, gold)
-    estimates = {metric.name: estimate(scores.values[metric.name], metric) for metric in metrics}
+    refuse_silence(scores, plan, opened.name)
+    estimates = {metric.name: estimate(scores.values[metric.name], metric) for metric in plan.metrics}
     if arguments.per_query:
         write_atomic(arguments.per_query, per_query_lines(scores))
-    say(_json(estimates, scores) if arguments.format == "json" else _table(metrics, estimates, scores))
+    say(_json(estimates, scores) if arguments.format == "json" else _table(plan.metrics, estimates, scores))
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
-from rankgate.model import MatchedQuery
+from rankgate.model import MatchedQuery, Need
 
 
 class Direction(Enum):
@@ -38,12 +38,6 @@ class Cutoff(Enum):
     NONE = ""
 
 
-class Need(Enum):
-    """What a metric reads beyond ids and gains; readers decode nothing that no metric needs."""
-
-    LATENCY = "latency_ms"
-
-
 class Metric(Protocol):
     """The contract of a metric, ours or a plug-in's."""
 
@@ -64,8 +58,8 @@ class Metric(Protocol):
         """How people read a value."""
 
     @property
-    def low(self) -> float:
-        """The lower end of the range."""
+    def low(self) -> float | None:
+        """The lower end of the range; None where there is none."""
 
     @property
     def high(self) -> float | None:
@@ -73,7 +67,11 @@ class Metric(Protocol):
 
     @property
     def worst(self) -> float | None:
-        """The value of a gold query that the run lacks; None where the metric is undefined for it."""
+        """The value of a gold query that the run lacks; None where the metric then is undefined for all of them."""
+
+    @property
+    def judge_bounds(self) -> bool:
+        """Whether further relevant documents can only raise it, so that a judge's labels give an upper bound."""
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -89,6 +87,13 @@ class Metric(Protocol):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The value for one query, or None where the metric is undefined for it."""
+
+    def absent(self, query: MatchedQuery) -> float | None:
+        """The value of a gold query that the run lacks: the worst, or None where the gold leaves it undefined.
+
+        Args:
+            query: the gold query with an empty list.
+        """
 
     def aggregate(self, values: Sequence[float]) -> float:
         """The run's value from the defined per-query values, of which there is at least one."""
@@ -117,10 +122,11 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
     default_cutoff: ClassVar[Cutoff] = Cutoff.SAMPLE
     direction: ClassVar[Direction] = Direction.HIGHER
     unit: ClassVar[Unit] = Unit.SHARE
-    low: ClassVar[float] = 0.0
+    low: ClassVar[float | None] = 0.0
     high: ClassVar[float | None] = 1.0
     worst: ClassVar[float | None] = 0.0
-    needs: ClassVar[frozenset[Need]] = frozenset()
+    judge_bounds: ClassVar[bool] = False
+    reads: ClassVar[frozenset[Need]] = frozenset()
     plain: ClassVar[str]
 
     @property
@@ -152,6 +158,11 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
         return self.plain.format(first=first)
 
     @property
+    def needs(self) -> frozenset[Need]:
+        """What it reads beyond ids and gains."""
+        return self.reads
+
+    @property
     def at_quantile(self) -> float | None:
         """The quantile that `aggregate` takes; None for a mean."""
         return None
@@ -159,6 +170,10 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
     @abstractmethod
     def per_query(self, query: MatchedQuery) -> float | None:
         """The value for one query, or None where the metric is undefined for it."""
+
+    def absent(self, query: MatchedQuery) -> float | None:
+        """The worst value, or None where the metric is undefined for the query with an empty list."""
+        return None if self.per_query(query) is None else self.worst
 
     def parameters(self) -> dict[str, str]:
         """Parameters that differ from their defaults, as text, in declared order."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Need, Unit
-from rankgate.model import MatchedQuery
+from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Unit
+from rankgate.model import MatchedQuery, Need
 from rankgate.statistics.quantiles import quantile as empirical_quantile
 
 
@@ -44,7 +44,7 @@ class Latency(BaseMetric, frozen=True, kw_only=True):
     unit: ClassVar[Unit] = Unit.MILLISECONDS
     high: ClassVar[float | None] = None
     worst: ClassVar[float | None] = None
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.LATENCY})
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.LATENCY})
     plain: ClassVar[str] = "milliseconds that a question takes"
 
     def __post_init__(self) -> None:
@@ -65,11 +65,12 @@ class Latency(BaseMetric, frozen=True, kw_only=True):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The stage's time, or None where the run does not state it."""
-        if not query.latency_ms:
+        times = query.details.latency_ms if query.details else None
+        if not times:
             return None
-        if self.stage is Stage.TOTAL and self.stage.value not in query.latency_ms:
-            return sum(query.latency_ms.values())
-        return query.latency_ms.get(self.stage.value)
+        if self.stage is Stage.TOTAL and self.stage.value not in times:
+            return sum(times.values())
+        return times.get(self.stage.value)
 
     def aggregate(self, values: Sequence[float]) -> float:
         """The mean, or the quantile asked for."""

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import bad_input, did_you_mean, shown
-from rankgate.metrics.base import Need
-from rankgate.model import Gold, Ranking, Sample
+from rankgate.model import Gold, Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.gold_text import read_gold_json, read_gold_jsonl, read_gold_qrels, read_gold_yaml
 from rankgate.readers.run_lines import provenance, read_document, read_jsonl

@@ -13,6 +13,7 @@ import msgspec
 from rankgate.errors import Problem, shown
 from rankgate.model import Sample
 from rankgate.readers.base import ProblemLog
+from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import spoken
 
 LARGEST_GAIN = 1000  # 2^gain must stay a finite number
@@ -30,6 +31,10 @@ class Metadata(msgspec.Struct):
     k: int | None = None
     tags: list[str] = []
     no_answer: bool = False
+    answer: str | list[str] | None = None
+    as_of: str | None = None
+    source: str | int | None = None
+    entities: list[str] | None = None
 
 
 class WrittenSample(msgspec.Struct):
@@ -38,6 +43,8 @@ class WrittenSample(msgspec.Struct):
     id: str | int
     expected_output: Any = None
     input: Input | str | None = None
+    judge_labels: Any = None
+    negatives: list[str | int] = []
     metadata: Metadata | None = None
 
 
@@ -83,15 +90,58 @@ def _checked(value: object, line: int | None) -> Sample:
         raise _SampleError(f"{name}: k must be at least 1, not {metadata.k}", "metadata.k")
     if metadata.no_answer and any(gain > 0 for gain in gains.values()):
         raise _SampleError(f"{name} says no_answer: true and names relevant documents", "metadata.no_answer")
+    relevant = {doc for doc, gain in gains.items() if gain > 0}
+    negatives = tuple(dict.fromkeys(map(str, written.negatives)))
+    if relevant & set(negatives):
+        both = shown(next(doc for doc in negatives if doc in relevant))
+        raise _SampleError(f"{name}: {both} is a negative and relevant; keep one", "negatives")
     return Sample(
         query_id=query_id,
         gains=gains,
+        judge_gains=_judge_labels(written.judge_labels, gains, name),
+        negatives=negatives,
         question=written.input.question if isinstance(written.input, Input) else written.input,
         tags=tuple(dict.fromkeys(metadata.tags)),
         k=metadata.k,
         no_answer=metadata.no_answer,
+        answers=_answers(written.expected_output, metadata.answer, name),
+        as_of=_day(metadata.as_of, name),
+        source=None if metadata.source is None else str(metadata.source),
+        entities=None if metadata.entities is None else tuple(dict.fromkeys(metadata.entities)),
         line=line,
     )
+
+
+def _judge_labels(written: object, gains: dict[str, float], name: str) -> dict[str, float]:
+    """A judge's gains for what the gold does not judge: where both speak, the gold is right."""
+    if written is None:
+        return {}
+    if not isinstance(written, dict):
+        raise _SampleError(f"{name}: expected a mapping of ids to gains, found {shown(written)}", "judge_labels")
+    try:
+        return {doc: gain for doc, gain in judgments(written).items() if doc not in gains}
+    except ValueError as error:
+        raise _SampleError(f"{name}: {error}", "judge_labels") from error
+
+
+def _day(written: str | None, name: str) -> str | None:
+    day = iso_day(written)
+    if written is not None and day is None:
+        raise _SampleError(f"{name}: as_of is {shown(written)}; write a date, as 2025-06-01", "metadata.as_of")
+    return day
+
+
+def _answers(expected: object, answer: str | list[str] | None, name: str) -> tuple[str, ...]:
+    """The texts of which any one is an answer: of `metadata.answer`, else of `expected_output.answer`."""
+    key = "metadata.answer"
+    if answer is None and isinstance(expected, dict) and isinstance(expected.get("ids"), list | dict):
+        key, answer = "expected_output.answer", expected.get("answer")
+    if answer is None:
+        return ()
+    answers = answer if isinstance(answer, list) else [answer]
+    if not all(isinstance(each, str) and each.strip() for each in answers) or not answers:
+        raise _SampleError(f"{name}: the answer is {shown(answer)}; write a text that is not empty, or several", key)
+    return tuple(answers)
 
 
 def _written(value: object) -> WrittenSample:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rankgate.errors import Problem, shown
-from rankgate.metrics.base import Need
-from rankgate.model import Ranking
+from rankgate.model import Need, Ranking
 from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import Source, utf8_message

@@ -12,7 +12,7 @@ import msgspec
 
 from rankgate.errors import shown
 from rankgate.readers.json_text import spoken
-from rankgate.readers.run_lines import Item
+from rankgate.readers.run_shapes import Item
 from rankgate.recording.results import ACCEPTED, ResultError, described, keys_of, ranked_items, stages
 
 _BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms"})

@@ -1,0 +1,21 @@
+"""Days as gold sets and runs write them."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+
+def iso_day(written: object) -> str | None:
+    """The day of an ISO 8601 date or time as `2025-06-01`, which sorts as days do; None where it is neither.
+
+    A time keeps the day of its own offset: what was written on the first of June there was so for its writer.
+    """
+    if not isinstance(written, str) or "-" not in written:
+        return None
+    try:
+        day = (
+            datetime.fromisoformat(written).date() if len(written) > len("2025-06-01") else date.fromisoformat(written)
+        )
+    except ValueError:
+        return None
+    return day.isoformat()
