@@ -77,12 +77,19 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"matching", "files", "yaml_text", "wording"}, "single steps: on plain values, a file, a text; how numbers read"),
     ({"shapes"}, "from a document to checked values"),
     ({"readers"}, "files become gold sets and runs; what is done with them later is not theirs to know"),
-    ({"scoring", "report"}, "the values of a run, and the shape of what is said"),
+    ({"plan", "estimates", "scoring", "report"}, "the values of a run, and the shape of what is said"),
+    ({"transfer"}, "the values of a part of a run as bytes"),
+    ({"parallel"}, "a run is scored in one process or in several: the only module that starts any"),
+    ({"pooling", "labels"}, "what to label and what was labelled, beside the gold: from values to values"),
+    ({"pool_files", "gold_documents"}, "pools, and gold sets with all that stands in them, as files"),
     ({"comparison"}, "two runs' values, paired"),
     ({"criteria", "baselines"}, "what is asked for, and where the accepted run lies: neither has seen a score"),
     ({"gates", "segments", "movements", "facts", "starting"}, "decisions and findings: from values to values"),
     ({"inputs"}, "from what the caller and the criteria name to opened files"),
+    ({"evaluation"}, "scores for a notebook: the same steps without criteria or verdict"),
     ({"validation"}, "everything wrong or odd at once"),
+    ({"side"}, "a run and its scores, as one of the two that are compared"),
+    ({"notes"}, "what a careful reader would ask of the scores"),
     ({"compose"}, "decisions become a report"),
     ({"check"}, "the story: the only module that knows the order of the steps"),
     ({"renderers"}, "a report becomes text; rendering never scores, so it needs none of the steps"),
@@ -99,8 +106,11 @@ FORBIDDEN = {
     "statistics": ({"rankgate", "model", "errors"}, "numbers in, numbers out"),
     "matching": ({"metrics", "errors", "statistics"}, "gold and ranking in, hits out"),
     "metrics": ({"readers", "scoring", "gates", "criteria", "report", "cli", "renderers", "baselines"}, "one query"),
+    "transfer": ({"readers", "metrics", "errors"}, "a tally in, bytes out"),
     "scoring": ({"readers", "files", "yaml_text", "report", "wording"}, "reads no file and says no word"),
     "comparison": ({"readers", "files", "report", "wording"}, "reads no file and says no word"),
+    "pooling": ({"readers", "files", "metrics", "scoring"}, "rankings in, pairs out: what is scored is another step"),
+    "labels": ({"readers", "files", "metrics", "scoring"}, "labels in, judgments out"),
     "gates": ({"readers", "files", "baselines", "segments", "movements"}, "pure: scores in, a decision out"),
     "report": ({"scoring", "criteria", "gates", "readers"}, "the bot reads a report without the machinery"),
     "renderers": (
@@ -164,8 +174,9 @@ def test_model_and_errors_stand_alone() -> None:
 
 
 PURE_UNITS = {
-    *("model", "metrics", "matching", "scoring", "statistics", "comparison"),
+    *("model", "metrics", "matching", "plan", "scoring", "estimates", "transfer", "statistics", "comparison"),
     *("gates", "segments", "movements", "facts", "starting", "wording", "report"),
+    *("pooling", "labels"),
 }
 PURE = sorted(module for module in TREES if unit(module) in PURE_UNITS)
 
@@ -210,11 +221,17 @@ def test_packages_are_looked_for_in_one_place() -> None:
 
 
 HOMES = [
+    pytest.param("multiprocessing", set(), id="multiprocessing: nowhere, what it sends is pickled"),
+    pytest.param("threading", {"parallel", "cli.progress", "recording"}, id="threading: only around the work"),
     pytest.param("argparse", {"cli"}, id="argparse: only the command line has arguments"),
     pytest.param("jinja2", {"renderers.markdown"}, id="jinja2: only Markdown has templates"),
     pytest.param("rich", {"cli", "recording"}, id="rich: only where something is shown at a terminal"),
     pytest.param("yaml", {"yaml_text"}, id="yaml: one strict reading of YAML, for criteria and gold sets alike"),
-    pytest.param("tempfile", {"files"}, id="tempfile: one way to write a file whole"),
+    pytest.param(
+        "tempfile", {"files", "readers.parquet"}, id="tempfile: one way to write a file whole; room for DuckDB"
+    ),
+    pytest.param("csv", {"pool_files", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"),
+    pytest.param("duckdb", {"readers.parquet"}, id="duckdb: an extra, for Parquet alone"),
     pytest.param(
         "datetime", {"cli.options", "readers.dates", "recording"}, id="datetime: --date is the only clock of a check"
     ),
@@ -243,7 +260,9 @@ def test_a_library_has_its_home(library: str, homes: set[str]) -> None:
 
 
 def test_every_library_is_declared_and_every_declared_library_is_used() -> None:
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = (each for extra, group in project["optional-dependencies"].items() if extra != "dev" for each in group)
+    declared = [*project["dependencies"], *extras]
     names = {name.split(">=")[0].split("[")[0].lower() for name in declared}
     used = {name.split(".")[0] for module in TREES for name in theirs(module)} - set(sys.stdlib_module_names)
     assert {{"yaml": "pyyaml"}.get(name, name) for name in used} == names

@@ -17,9 +17,10 @@ from rankgate.errors import RankgateError
 from rankgate.inputs import Inputs
 from rankgate.metrics.names import parse_metric
 from rankgate.model import Need, Verdict
+from rankgate.plan import Plan
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.report import Moved, Report
-from rankgate.scoring import Plan, score
+from rankgate.scoring import score
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 

@@ -80,8 +80,7 @@ def test_columns_of_different_gold_sets_are_a_mistake() -> None:
 )
 def test_the_interval_of_a_mean_change(lost: int, won: int, *, proven: bool) -> None:
     same: Column = [0.5] * 60
-    candidate = [*[0.0] * lost, *[1.0] * won, *same]
-    found = compared("recall@5", candidate, [0.5] * len(candidate))
+    found = compared("recall@5", [*[0.0] * lost, *[1.0] * won, *same], [*[1.0] * lost, *[0.0] * won, *same])
     assert found.ci is not None
     low, high = found.ci
     assert low is not None

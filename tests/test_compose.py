@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from rankgate import __version__
-from rankgate.compose import ISSUES, MOST_IDS, Side, compose, headline, internal_error, not_judged
+from rankgate.compose import ISSUES, MOST_IDS, compose, headline, internal_error, not_judged
 from rankgate.criteria import Criteria, Gate, InputFile
 from rankgate.errors import Problem
 from rankgate.gates import decide
@@ -18,10 +18,12 @@ from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.names import parse_metric
 from rankgate.model import Gold, Ranking, Sample, Verdict
 from rankgate.movements import leading_metric, movements
+from rankgate.plan import Plan
 from rankgate.readers.base import Run, once
 from rankgate.report import GateResult, Moved, Provenance, Queries, Report, Source, decode_report, encode_report
-from rankgate.scoring import Plan, score
+from rankgate.scoring import score
 from rankgate.segments import by_tag
+from rankgate.side import Side
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 MEANINGS = {

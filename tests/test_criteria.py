@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rankgate.criteria import Criteria, Gate, InputFile, find_criteria, json_schema, load_criteria
 from rankgate.errors import RankgateError
+from rankgate.matching import By, Matching
 from rankgate.metrics.base import Direction
 from rankgate.metrics.names import parse_metric
 
@@ -53,6 +54,32 @@ gates:
     regression_max: 0.05
     severity: warning      # PR comment, no block
 """
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        pytest.param("chunk", Matching(), id="chunk"),
+        pytest.param("doc", Matching(by=By.DOC), id="doc"),
+        pytest.param("{by: doc, separator: '::'}", Matching(by=By.DOC, separator="::"), id="doc, with a separator"),
+        pytest.param("{by: text, similarity: 0.8}", Matching(by=By.TEXT, similarity=0.8), id="text, nearly"),
+    ],
+)
+def test_how_items_match_is_said_once_for_all_gates(written: str, expected: Matching) -> None:
+    assert load(f"{AS_IN_THE_DESIGN}match: {written}\n").match == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "better", "name"),
+    [
+        pytest.param("higher", Direction.HIGHER, "score(cost)", id="higher"),
+        pytest.param("lower", Direction.LOWER, "score(cost,better=lower)", id="lower"),
+    ],
+)
+def test_a_gate_says_which_way_a_score_is_better(written: str, better: Direction, name: str) -> None:
+    (gate,) = load(f"gates:\n  - {{name: score(cost), threshold: 2.5, direction: {written}}}\n").gates
+    assert gate.metric.direction is better
+    assert gate.metric.name == name
 
 
 def test_the_file_of_the_design_loads_as_it_is_written() -> None:
@@ -341,8 +368,8 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             "gates:\n  - recall@5\n",
             [
                 (
-                    "2: gates[0]: expected a mapping with name, metric, threshold, regression_max and severity, "
-                    "found the text 'recall@5'"
+                    "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, severity and "
+                    "direction, found the text 'recall@5'"
                 )
             ],
             id="a gate that is only a name",
@@ -391,8 +418,59 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             gate("metric: ndcg(gian=binary)@5\n    threshold: 0.5"),
-            ["3: gates[0].metric: 'ndcg(gian=binary)@5': ndcg has no parameter 'gian' (known: gain)"],
+            [
+                (
+                    "3: gates[0].metric: 'ndcg(gian=binary)@5': ndcg has no parameter 'gian' "
+                    "(known: gain, discount, ideal, stage, rewrite, source)"
+                )
+            ],
             id="unknown parameter",
+        ),
+        pytest.param(
+            gate("metric: score(cost)\n    threshold: 0.5"),
+            [
+                "2: gates[0].direction: score(cost) is another tool's number; say which way is better: higher or lower",
+            ],
+            id="a score without its direction",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    threshold: 0.5\n    direction: higher"),
+            ["5: gates[0].direction: recall@5 has its own direction (higher is better); leave the key out"],
+            id="a direction where the metric has its own",
+        ),
+        pytest.param(
+            gate("metric: score(cost)\n    threshold: 0.5\n    direction: down"),
+            ["5: gates[0].direction: expected higher or lower, found the text 'down'"],
+            id="no direction",
+        ),
+        pytest.param(
+            gate("metric: overlap@5\n    regression_max: 0.5"),
+            [
+                "4: gates[0].regression_max: overlap@5 compares with the baseline already; give it a threshold instead",
+            ],
+            id="the drop of a drift",
+        ),
+        pytest.param(
+            gate("metric: rerank_gain(recall@5)\n    threshold: -1.5"),
+            [
+                "4: gates[0].threshold: -1.5 lies outside [-1, 1], the range of rerank_gain(recall@5)",
+            ],
+            id="outside the range of a gain",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    threshold: 0.5") + "match: {by: doc, seperator: '/'}\n",
+            ["5: match.seperator: unknown key; did you mean 'separator'?"],
+            id="a parameter of the matching that is none",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    threshold: 0.5") + "match: {by: text, similarity: 0}\n",
+            ["5: match.similarity: expected a number above 0, found 0"],
+            id="a similarity that lets everything match",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    threshold: 0.5") + "match: {by: text, similarity: 1.5}\n",
+            ["5: match.similarity: expected a number of at most 1, found 1.5"],
+            id="a similarity that nothing reaches",
         ),
         pytest.param(
             gate("metric: 5\n    threshold: 0.5"),
@@ -426,7 +504,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             gate("threshold: 0.5\n    xyzzy: 1"),
-            ["4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, severity)"],
+            ["4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, severity, direction)"],
             id="unknown key, nothing near",
         ),
         pytest.param(
@@ -484,7 +562,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             f"{ONE}inputs:\n  run: [a, b]\n",
-            ["4: inputs.run: expected text or a mapping with path and format, found ['a', 'b']"],
+            ["4: inputs.run: expected text or a mapping with path, format and map, found ['a', 'b']"],
             id="an input as a list",
         ),
         pytest.param(f"{ONE}inputs:\n  gold: {{format: qrels}}\n", ["4: inputs.gold.path: is missing"], id="no path"),

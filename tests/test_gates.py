@@ -15,7 +15,7 @@ from rankgate.criteria import Gate
 from rankgate.gates import decide
 from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.names import parse_metric
-from rankgate.model import SEVERITY_ORDER, Scores, Verdict
+from rankgate.model import SEVERITY_ORDER, Need, Scores, Verdict
 from rankgate.report import GateResult
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
@@ -600,7 +600,35 @@ def test_the_verdict_is_that_of_exact_arithmetic(
     ):
         expected = FAIL if severity == "error" else WARN
     else:
-        expected = WARN if baselines and 100 * lonely > len(rows) else PASS
+        expected = WARN if drop is not None and baselines and 100 * lonely > len(rows) else PASS
     candidate, baseline = pair_of(rows)
     judge = gate(floor=limit[0], drop=limit[1], severity=severity)
     assert decide(judge, candidate, baseline).verdict is expected
+
+
+@pytest.mark.parametrize("severity", ["error", "warning"])
+def test_drift_without_a_baseline_warns_and_never_passes(severity: str) -> None:
+    result = decide(gate("overlap@5", floor=0.5, severity=severity), scores([None, None], "overlap@5"), None)
+    assert judged(result) == (WARN, ["no baseline: overlap@5 compares with it"])
+    assert result.evidence_state == "no_baseline"
+
+
+def test_a_baseline_that_was_stored_without_texts_is_not_one_without_answers() -> None:
+    before = msgspec.structs.replace(scores([0.0, 0.0], "containment@5"), silent={Need.TEXTS: "q0"})
+    result = decide(gate("containment@5", floor=0.5, drop=0.1), scores([1.0, 0.5], "containment@5"), before)
+    assert judged(result) == (WARN, ["the baseline states no `text`, which containment@5 reads; accept its run again"])
+    assert (result.evidence_state, result.baseline) == ("no_baseline", None)
+
+
+def test_drift_is_judged_by_its_floor_alone() -> None:
+    drifted = scores([1.0, 0.2], "overlap@5")
+    result = decide(gate("overlap@5", floor=0.7), drifted, scores([None, None], "overlap@5"))
+    assert judged(result) == (FAIL, ["overlap@5 is 60.0%, below the floor of 70.0%"])
+    assert (result.evidence_state, result.baseline) == ("clear", None)
+
+
+def test_a_query_of_one_run_only_raises_no_doubt_where_nothing_is_compared() -> None:
+    result = decide(
+        gate("redundancy@5", floor=0.5), scores([0.1, 0.2], "redundancy@5"), scores([0.1, None], "redundancy@5")
+    )
+    assert result.verdict is PASS

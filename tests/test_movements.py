@@ -11,8 +11,9 @@ from rankgate.gates import decide
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model import Gold, Ranking, Sample, Scores
 from rankgate.movements import MOST_LISTED, leading_metric, most_telling, movements
+from rankgate.plan import Plan
 from rankgate.report import DocumentMove, GateResult, Movement
-from rankgate.scoring import Plan, score
+from rankgate.scoring import score
 
 SAMPLES = {"q1": {"a": 1.0}, "q2": {"b": 3.0, "c": 1.0}, "q3": {"d": 1.0, "e": 0.0, "f": -1.0}, "none": {}}
 ACCEPTED = {"q1": "a x", "q2": "b c x", "q3": "x d", "none": "x"}

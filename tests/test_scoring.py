@@ -11,11 +11,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.metrics.base import BaseMetric, Direction, Metric, RelevanceMetric
+from rankgate.estimates import Estimate, distribution, estimate
+from rankgate.matching import match
+from rankgate.metrics.base import Direction, Metric, RelevanceMetric
 from rankgate.metrics.names import parse_metric, parse_metrics
+from rankgate.metrics.registry import FAMILIES
+from rankgate.metrics.together import sees_hits_alone
 from rankgate.model import Gold, MatchedQuery, Ranking, Sample, Scores
+from rankgate.plan import Plan
 from rankgate.readers.base import once
-from rankgate.scoring import Estimate, Plan, estimate, refuse_strangers, score
+from rankgate.scoring import refuse_strangers, score
+from rankgate.statistics.quantiles import quantile
+
+RANKING = {
+    "hit",
+    "recall",
+    "recall_all",
+    "capped_recall",
+    "weighted_recall",
+    "precision",
+    "mrr",
+    "ap",
+    "dcg",
+    "ndcg",
+    "f",
+}
 
 
 class MissRate(RelevanceMetric, frozen=True, kw_only=True):
@@ -202,7 +222,7 @@ def test_the_order_of_a_run_does_not_matter(lists: dict[str, list[str]], shuffle
     there = run({query: " ".join(ids) for query, ids in lists.items()})
     back = list(there)
     shuffler.shuffle(back)
-    metrics: Sequence[BaseMetric] = parse_metrics("recall@3,ndcg")
+    metrics: Sequence[Metric] = parse_metrics("recall@3,ndcg")
     assert score(GOLD, there, Plan(metrics=metrics)).values == score(GOLD, back, Plan(metrics=metrics)).values
 
 
@@ -303,6 +323,50 @@ def test_intervals_of_a_value() -> None:
     assert high is not None
     assert 0.5 < low < 0.75 < high < 0.9
     assert bounds(estimate([float(ms) for ms in range(1, 21)], slow)) == (15.0, None), "p90 of 20 has no upper bound"
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 1.0]), min_size=1, max_size=50))
+def test_how_a_rate_is_spread(values: list[float]) -> None:
+    found, count = distribution(values), len(values)
+    assert found.quartiles == tuple(quantile(values, share) for share in (0.25, 0.5, 0.75))
+    assert (found.zero, found.one) == (values.count(0.0) / count, values.count(1.0) / count)
+    assert found.zero + found.between + found.one == pytest.approx(1)
+
+
+@given(st.lists(st.tuples(st.lists(documents, unique=True), st.lists(documents, unique=True, min_size=1)), max_size=9))
+def test_queries_alike_have_the_values_that_each_would_have_alone(queries: list[tuple[list[str], list[str]]]) -> None:
+    """Values are remembered by what ranking metrics see; here few queries differ in more."""
+    metrics = [
+        *parse_metrics("hit@1,2,recall@1,2,5,precision@2,precision(of=retrieved)@5,f1@3,mrr,map,ndcg@2,5,dcg,recall"),
+        MissRate(cutoff=2),
+    ]
+    asked = Gold(
+        samples={
+            f"q{number}": Sample(query_id=f"q{number}", gains=dict.fromkeys(relevant, 1.0), k=number % 3 + 1)
+            for number, (_, relevant) in enumerate(queries)
+        },
+        name="gold.yaml",
+        format="yaml",
+        fingerprint="",
+    )
+    lists = [Ranking(f"q{number}", ids) for number, (ids, _) in enumerate(queries)]
+    found = score(asked, lists, Plan(metrics=metrics)).values
+    for number, ranking in enumerate(lists):
+        query = match(asked.samples[ranking.query_id], ranking)
+        assert [found[metric.name][number] for metric in metrics] == [metric.per_query(query) for metric in metrics]
+
+
+@pytest.mark.parametrize(
+    ("family", "alone"),
+    [
+        *(pytest.param(family(), family.ranking, id=family.key) for family in FAMILIES if family.key in RANKING),
+        pytest.param(MissRate(cutoff=5), False, id="of a package, which may look at anything"),
+        pytest.param(parse_metric("recall(stage=raw)@5"), False, id="of another list"),
+        pytest.param(parse_metric("latency"), False, id="of what the line says"),
+    ],
+)
+def test_which_metrics_see_hits_alone(family: Metric, alone: bool) -> None:  # noqa: FBT001
+    assert sees_hits_alone(family) is alone
 
 
 def test_the_value_does_not_depend_on_the_order_of_the_gold() -> None:

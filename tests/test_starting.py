@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
+from rankgate.estimates import Estimate
 from rankgate.metrics.names import parse_metric
 from rankgate.model import Interval
-from rankgate.scoring import Estimate
 from rankgate.starting import (
     CHECKOUT,
     FIRST_GATES,

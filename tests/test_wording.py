@@ -79,7 +79,7 @@ def test_a_change_reads(delta: float, unit: Unit, decimals: int | None, text: st
         pytest.param(0.9996, 1.0, Unit.SHARE, 2, ("99.96%", "100.00%"), id="nearly all is not all"),
         pytest.param(0.6199, 0.62, Unit.SCORE, 4, ("0.6199", "0.6200"), id="a score just below its floor"),
         pytest.param(35.04, 35.0, Unit.MILLISECONDS, 2, ("35.04 ms", "35.00 ms"), id="a shade too slow"),
-        pytest.param(-0.0301, -0.03, Unit.SHARE, 2, ("-3.01%", "-3.00%"), id="a drop just above what is allowed"),
+        pytest.param(-0.0301, -0.03, Unit.SHARE, 2, ("−3.01%", "−3.00%"), id="a drop just above what is allowed"),
         pytest.param(0.78 - 0.75, 0.03, Unit.SHARE, 1, ("3.0%", "3.0%"), id="0.78 - 0.75 is 0.03"),
         pytest.param(0.1 + 0.2, 0.3, Unit.SCORE, 3, ("0.300", "0.300"), id="0.1 + 0.2 is 0.3"),
     ],

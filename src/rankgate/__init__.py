@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgate.errors import RankgateError
+    from rankgate.evaluation import Evaluation, score
     from rankgate.recording import Recorded, RecordingError, record
 
 __version__ = "0.1.0"
 
-__all__ = ["Recorded", "RecordingError", "__version__", "record"]
+__all__ = ["Evaluation", "RankgateError", "Recorded", "RecordingError", "__version__", "record", "score"]
 
-_HOMES = dict.fromkeys(("record", "Recorded", "RecordingError"), "rankgate.recording")
+_HOMES = {
+    **dict.fromkeys(("record", "Recorded", "RecordingError"), "rankgate.recording"),
+    **dict.fromkeys(("score", "Evaluation"), "rankgate.evaluation"),
+    "RankgateError": "rankgate.errors",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from rankgate.estimates import CONFIDENCE
 from rankgate.metrics.base import Direction, Metric
 from rankgate.model import Interval, Scores
-from rankgate.scoring import CONFIDENCE
 from rankgate.statistics.quantiles import difference_of_quantiles_interval
 from rankgate.statistics.saddlepoint import difference_interval
 
@@ -63,11 +63,18 @@ def _interval(metric: Metric, new: Sequence[float], old: Sequence[float]) -> Int
         return None
     if metric.at_quantile is not None:
         return difference_of_quantiles_interval(new, old, metric.at_quantile, confidence=CONFIDENCE)
-    return difference_interval(map(operator.sub, new, old), confidence=CONFIDENCE)
+    widest = None if metric.low is None or metric.high is None else metric.high - metric.low
+    return difference_interval(map(operator.sub, new, old), widest=widest, confidence=CONFIDENCE)
 
 
 def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
-    """The baseline's values, without the queries that it lacks: they joined the gold later and compare with nothing."""
+    """The baseline's values, without the queries that it lacks: they joined the gold later and compare with nothing.
+
+    Where the baseline states nowhere what the metric reads, it has no value at all: texts that were not stored are not
+    texts without the answer.
+    """
+    if metric.needs & baseline.silent.keys():
+        return [None] * len(baseline.query_ids)
     column = baseline.values[metric.name]
     return [
         None if query_id in baseline.missing else value

@@ -6,33 +6,37 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
-import msgspec
-
 from rankgate import __version__
 from rankgate.comparison import baseline_column
 from rankgate.criteria import Criteria
 from rankgate.errors import Problem
+from rankgate.estimates import distribution, estimate, is_rate
 from rankgate.gates import NO_BASELINE
 from rankgate.inputs import Inputs
-from rankgate.metrics.base import Cutoff, Metric
+from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
+from rankgate.notes import judged_value, notes_of
 from rankgate.readers.base import Run
+from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
-from rankgate.report import GateResult, MetricValue, Moved, Movement, Provenance, Queries, Report, Segment, Source
-from rankgate.scoring import estimate
+from rankgate.report import (
+    GateResult,
+    MetricValue,
+    Moved,
+    Movement,
+    Provenance,
+    Queries,
+    Report,
+    Segment,
+    Source,
+)
+from rankgate.side import Side
 from rankgate.wording import count_text
 
 MOST_IDS = 20
 INTERNAL = "internal error"
 ISSUES = "https://github.com/rankgate/rankgate/issues"
-
-
-class Side(msgspec.Struct, frozen=True):
-    """A run and its scores: the candidate or the baseline."""
-
-    run: Run
-    scores: Scores
 
 
 def compose(
@@ -58,11 +62,11 @@ def compose(
         verdict=verdict,
         summary=headline(verdict, results, problems),
         problems=problems,
-        notes=_notes(criteria, candidate, baseline),
+        notes=notes_of(criteria, candidate, baseline),
         gates=results,
-        metrics={metric.name: _decided_value(metric, results, len(gold.samples)) for metric in metrics},
+        metrics={metric.name: _decided_value(metric, results, candidate.scores) for metric in metrics},
         baseline_metrics={
-            metric.name: _metric_value(metric, baseline_column(metric, baseline.scores)) for metric in metrics
+            metric.name: metric_value(metric, baseline_column(metric, baseline.scores)) for metric in metrics
         }
         if baseline
         else {},
@@ -75,7 +79,7 @@ def compose(
             date=inputs.date,
             criteria=criteria.name,
             gold=Source(path=gold.name, format=gold.format),
-            gold_fingerprint=gold.fingerprint,
+            gold_fingerprint=fingerprint_of(gold),
             run=_source(candidate.run),
             baseline=_source(baseline.run) if baseline else None,
             depth=baseline.run.depth if baseline else None,
@@ -155,21 +159,25 @@ def _only_lacks_baseline(result: GateResult) -> bool:
     return len(result.reasons) == 1 and result.reasons[0].startswith(NO_BASELINE)
 
 
-def _decided_value(metric: Metric, results: Sequence[GateResult], total: int) -> MetricValue:
-    """The candidate's value as the metric's first gate has it; computing it again would be the same."""
+def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores) -> MetricValue:
+    """The candidate's value as the metric's first gate has it; computing its interval again would give the same."""
     gate = next(result for result in results if result.metric == metric.name)
+    defined = [value for value in scores.values[metric.name] if value is not None]
     return MetricValue(
         value=gate.value,
         ci=gate.ci,
         n=gate.n,
-        undefined=total - gate.n,
+        undefined=len(scores.query_ids) - gate.n,
         unit=gate.unit,
         direction=gate.direction,
         meaning=gate.meaning,
+        distribution=distribution(defined) if is_rate(metric) and gate.n else None,
+        with_judge=judged_value(metric, scores),
     )
 
 
-def _metric_value(metric: Metric, values: Sequence[float | None]) -> MetricValue:
+def metric_value(metric: Metric, values: Sequence[float | None]) -> MetricValue:
+    """A column's value as the report has it."""
     found = estimate(values, metric)
     return MetricValue(
         value=found.value if found else None,
@@ -179,6 +187,7 @@ def _metric_value(metric: Metric, values: Sequence[float | None]) -> MetricValue
         unit=metric.unit,
         direction=metric.direction,
         meaning=metric.meaning,
+        distribution=found.distribution if found else None,
     )
 
 
@@ -195,34 +204,6 @@ def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
         duplicates=candidate.duplicates,
         new=len(baseline.missing) if baseline else 0,
     )
-
-
-def _notes(criteria: Criteria, candidate: Side, baseline: Side | None) -> list[str]:
-    """Facts that a careful reader would ask for. Holds no text from the inputs."""
-    notes: list[str] = []
-    scores = candidate.scores
-    if scores.missing:
-        gone = count_text(len(scores.missing), "query is", "queries are")
-        notes.append(f"{gone} absent from the run; where relevance is scored, that counts as the worst.")
-    if scores.strangers:
-        count = count_text(len(scores.strangers), "query of the run has", "queries of the run have")
-        notes.append(f"{count} no judgment and {'was' if len(scores.strangers) == 1 else 'were'} ignored.")
-    if scores.duplicates:
-        count = count_text(scores.duplicates, "repeated id was", "repeated ids were")
-        notes.append(f"{count} removed from the rankings.")
-    if baseline is None:
-        if any(gate.regression_max is not None for gate in criteria.gates):
-            floors = any(gate.threshold is not None for gate in criteria.gates)
-            what = "floors were judged, drops were not" if floors else "drops were not judged"
-            notes.append(f"There is no baseline yet: {what}.")
-        return notes
-    if baseline.scores.missing:
-        count = count_text(len(baseline.scores.missing), "query is", "queries are")
-        notes.append(f"{count} new since the baseline or absent from it, and not compared.")
-    whole = any(metric.cutoff is Cutoff.WHOLE for metric in criteria.metrics())
-    if whole and (scores.cut or baseline.scores.cut or baseline.run.cut):
-        notes.append(f"Lists were cut at rank {baseline.run.depth}, the depth of the baseline, on both sides.")
-    return notes
 
 
 def _moved(moved: Sequence[Movement]) -> Moved:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeGuard
 
 import msgspec
 from msgspec import Meta
 
 from rankgate.errors import bad_input, shown
 from rankgate.matching import BY_CHUNK, DEFAULT_K, SEPARATOR, By, Matching
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import BaseMetric, Direction, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
+from rankgate.model import Need
+from rankgate.plan import Plan
+from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
-from rankgate.scoring import Plan
 from rankgate.shapes import shaped
 from rankgate.yaml_text import KeyPath, YamlDocument, load_yaml
 
@@ -34,11 +36,20 @@ class WrittenInput(_Written, frozen=True, kw_only=True):
     format: Annotated[str | None, Meta(description="Name of the format; told from the content where absent.")] = None
 
 
+class WrittenRun(WrittenInput, frozen=True, kw_only=True):
+    """A run, which may be in a shape of its own."""
+
+    map: Annotated[
+        FieldMap | None,
+        Meta(description="What holds what in a file of no known shape; read as JSONL, JSON, CSV or Parquet."),
+    ] = None
+
+
 class WrittenInputs(_Written, frozen=True, kw_only=True):
     """Where the gold set, the candidate's run and the baseline lie; flags of the command line win."""
 
     gold: Annotated[str | WrittenInput | None, Meta(description="The gold set.")] = None
-    run: Annotated[str | WrittenInput | None, Meta(description="The candidate's run.")] = None
+    run: Annotated[str | WrittenRun | None, Meta(description="The candidate's run.")] = None
     baseline: Annotated[
         str | WrittenInput | None,
         Meta(description="A directory written by `rankgate baseline accept`, or any run file."),
@@ -63,6 +74,10 @@ class WrittenGate(_Written, frozen=True, kw_only=True):
     severity: Annotated[
         Literal["error", "warning"], Meta(description="error blocks the merge; warning only comments.")
     ] = "error"
+    direction: Annotated[
+        Literal["higher", "lower"] | None,
+        Meta(description="Which way is better; for score(FIELD) alone, all other metrics know theirs."),
+    ] = None
 
 
 class WrittenMatching(_Written, frozen=True, kw_only=True):
@@ -105,10 +120,11 @@ class WrittenCriteria(_Written, frozen=True, kw_only=True):
 
 
 class InputFile(msgspec.Struct, frozen=True):
-    """A path as given on the command line or resolved from the criteria, and a forced format."""
+    """A path as given on the command line or resolved from the criteria, a forced format, and a run's map."""
 
     path: str
     format: str | None = None
+    map: FieldMap | None = None
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,7 +222,10 @@ def _gate(written: WrittenGate, line: int | None) -> Gate:
 
 
 def _metric(written: WrittenGate) -> Metric:
-    return parse_metric(written.name if written.metric is None else written.metric)
+    metric = parse_metric(written.name if written.metric is None else written.metric)
+    if written.direction is not None and _asks_direction(metric):
+        return msgspec.structs.replace(metric, better=Direction(written.direction))
+    return metric
 
 
 def _matching(written: str | WrittenMatching) -> Matching:
@@ -219,6 +238,8 @@ def _check_of(document: YamlDocument) -> Callable[[msgspec.Struct, KeyPath], Ite
     """What is wrong with the meaning of a part, as (key, message) pairs."""
 
     def check(written: msgspec.Struct, path: KeyPath) -> Iterator[tuple[str, str]]:
+        if isinstance(written, FieldMap) and (problem := written.problem()):
+            yield problem
         if not isinstance(written, WrittenGate):
             return
         index = path[-1]
@@ -239,6 +260,10 @@ def _limits(written: WrittenGate) -> Iterator[tuple[str, str]]:
         hint = "; or name the metric with `metric:`" if written.metric is None else ""
         yield "name" if written.metric is None else "metric", f"{error}{hint}"
         return
+    if _asks_direction(metric) != (written.direction is not None):
+        yield "direction", _direction_hint(metric)
+    if Need.BASELINE in metric.needs and written.regression_max is not None:
+        yield "regression_max", f"{metric.name} compares with the baseline already; give it a threshold instead"
     low, high = metric.low, metric.high
     limits = f"{'(-∞' if low is None else f'[{low:g}'}, {'∞)' if high is None else f'{high:g}]'}"
     if written.threshold is not None and not _within(written.threshold, metric):
@@ -248,6 +273,16 @@ def _limits(written: WrittenGate) -> Iterator[tuple[str, str]]:
     if widest is not None and written.regression_max is not None and written.regression_max > widest:
         hint = _percent(written.regression_max, metric)
         yield "regression_max", f"{written.regression_max:g} is more than {metric.name} can move ({widest:g}){hint}"
+
+
+def _asks_direction(metric: Metric) -> TypeGuard[BaseMetric]:
+    return isinstance(metric, BaseMetric) and metric.asks_direction
+
+
+def _direction_hint(metric: Metric) -> str:
+    if _asks_direction(metric):
+        return f"{metric.name} is another tool's number; say which way is better: higher or lower"
+    return f"{metric.name} has its own direction ({metric.direction.value} is better); leave the key out"
 
 
 def _within(value: float, metric: Metric) -> bool:
@@ -263,5 +298,6 @@ def _resolve(written: str | WrittenInput | None, criteria_path: str) -> InputFil
     if written is None:
         return None
     path, forced = (written, None) if isinstance(written, str) else (written.path, written.format)
+    fields = written.map if isinstance(written, WrittenRun) else None
     base = "" if criteria_path == "-" else os.path.dirname(criteria_path)  # noqa: PTH120 -- keeps `./a/../b` readable
-    return InputFile(os.path.normpath(os.path.join(base, path)), forced)  # noqa: PTH118
+    return InputFile(os.path.normpath(os.path.join(base, path)), forced, fields)  # noqa: PTH118

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from rankgate.comparison import Comparison, baseline_column, compare
 from rankgate.criteria import Gate
+from rankgate.estimates import estimate
 from rankgate.metrics.base import Direction, Metric
-from rankgate.model import TOLERANCE, Scores, Verdict
+from rankgate.model import TOLERANCE, Need, Scores, Verdict
 from rankgate.report import GateResult
-from rankgate.scoring import estimate
 from rankgate.wording import count_text, delta_text, exact_decimals, telling_decimals, value_text
 
 ONE_SIDED_SHARE = 0.01
@@ -31,12 +31,15 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     own = estimate(values, metric) if finite else None
     pairs = compare(metric, values, old_values) if finite and baseline else None
 
+    drifts = Need.BASELINE in metric.needs
     violations: list[str] = []
     warnings: list[str] = []
     held: list[str] = []
     unjudged: list[str] = []
     if not finite:
         unjudged.append(f"{metric.name} is not a finite number for every query")
+    elif own is None and baseline is None and drifts:
+        warnings.append(f"{NO_BASELINE}: {metric.name} compares with it")
     elif own is None:
         unjudged.append(f"{metric.name} is defined for none of the {count_text(len(values), 'query', 'queries')}")
     else:
@@ -45,8 +48,9 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
             if baseline is None:
                 warnings.append(f"{NO_BASELINE}: whether {metric.name} got worse could not be checked")
             elif pairs is None:
-                target = warnings if metric.worst is None else unjudged
-                target.append(f"the baseline has {metric.name} for none of the queries that are scored now")
+                lacking = [need.value for need in baseline.silent if need in metric.needs]
+                target = warnings if lacking or metric.worst is None else unjudged
+                target.append(_uncompared(metric, lacking))
             else:
                 target = held if _drop_holds(pairs, gate.regression_max, metric) else violations
                 target.append(_drop_reason(pairs, gate.regression_max, metric, own.n))
@@ -54,8 +58,9 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
             target = held if _floor_holds(own.value, gate.threshold, metric) else violations
             target.append(_floor_reason(own.value, gate.threshold, metric))
     if own is not None:
-        warnings += _doubts(metric, candidate, baseline, values, old_values)
+        warnings += _doubts(gate, candidate, baseline, values, old_values)
 
+    alone = pairs is None if gate.regression_max is not None else drifts and baseline is None
     blocked = Verdict.FAIL if gate.blocks else Verdict.WARN
     verdict = Verdict.NOT_JUDGED if unjudged else blocked if violations else Verdict.WARN if warnings else Verdict.PASS
     return GateResult(
@@ -75,7 +80,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         delta_ci=pairs.ci if pairs else None,
         regression_max=gate.regression_max,
         evidence="estimate",
-        evidence_state="no_baseline" if gate.regression_max is not None and pairs is None else "clear",
+        evidence_state="no_baseline" if alone else "clear",
         verdict=verdict,
         reasons=unjudged + violations + warnings or held,
         n=own.n if own else 0,
@@ -93,6 +98,12 @@ def _floor_holds(value: float, threshold: float, metric: Metric) -> bool:
 def _drop_holds(pairs: Comparison, regression_max: float, metric: Metric) -> bool:
     drop = -pairs.delta if metric.direction is Direction.HIGHER else pairs.delta
     return drop <= regression_max + TOLERANCE
+
+
+def _uncompared(metric: Metric, lacking: Sequence[str]) -> str:
+    if lacking:
+        return f"the baseline states no `{lacking[0]}`, which {metric.name} reads; accept its run again"
+    return f"the baseline has {metric.name} for none of the queries that are scored now"
 
 
 def _floor_reason(value: float, threshold: float, metric: Metric) -> str:
@@ -128,18 +139,19 @@ def _drop_reason(pairs: Comparison, regression_max: float, metric: Metric, score
 
 
 def _doubts(
-    metric: Metric,
+    gate: Gate,
     candidate: Scores,
     baseline: Scores | None,
     values: Sequence[float | None],
     old_values: Sequence[float | None],
 ) -> list[str]:
     """Reasons to look twice although no limit is broken."""
+    metric = gate.metric
     doubts: list[str] = []
     if candidate.missing and metric.worst is None:
         gone = count_text(len(candidate.missing), "query is", "queries are")
         doubts.append(f"{gone} absent from the run and not counted in {metric.name}")
-    if baseline is not None:
+    if baseline is not None and gate.regression_max is not None:
         known = baseline.missing | candidate.missing
         lonely = sum(
             (new is None) != (old is None)

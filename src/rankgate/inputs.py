@@ -11,9 +11,9 @@ from rankgate.criteria import Criteria, InputFile
 from rankgate.errors import bad_input
 from rankgate.metrics.base import Cutoff
 from rankgate.model import Gold, Need
+from rankgate.plan import Plan
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.scoring import Plan
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ def run_of(named: InputFile | None, criteria: Criteria | None, needs: frozenset[
     found = named or (criteria.run if criteria else None)
     if found is None:
         raise _not_named(["run"], criteria)
-    return read_run(found.path, found.format, needs=needs)
+    return read_run(found.path, found.format, needs=needs, map=found.map)
 
 
 def baseline_of(

@@ -42,8 +42,14 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True):
         return _READS[self.by]
 
 
+_NO_PASSAGE = ""  # no passage is empty
+# What metrics read of the line as it stands, whatever the list holds.
+_OF_THE_LINE = frozenset({Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES})
 _READS = {By.CHUNK: frozenset[Need](), By.DOC: frozenset({Need.DOCS}), By.TEXT: frozenset({Need.TEXTS})}
 BY_CHUNK = Matching()
+
+_CHUNK = By.CHUNK  # on the hot path even this look-up shows
+_FEW = 8  # judged documents: beyond, an index of the list costs less than searching it
 
 
 def match(
@@ -72,7 +78,8 @@ def match(
         baseline_ids: the baseline's list for the same query, for metrics that compare the two.
     """
     ids = ranking.ids if depth is None else ranking.ids[:depth]
-    documents = ids if how.by is By.CHUNK else _documents(sample, ids, ranking.details, how)
+    documents = ids if how.by is _CHUNK else _documents(sample, ids, ranking.details, how)
+    place = documents.index if len(sample.gains) <= _FEW else _places(documents).__getitem__
     hits: list[tuple[int, float, str]] = []
     repeats: list[tuple[int, float]] = []
     ideal: list[float] = []
@@ -81,15 +88,16 @@ def match(
             continue
         ideal.append(gain)
         try:
-            rank = documents.index(doc) + 1
-        except ValueError:
+            rank = place(doc) + 1
+        except (ValueError, KeyError):
             continue  # not retrieved
         hits.append((rank, gain, doc))
         if documents is not ids:
             repeats += [(below, gain) for below, other in enumerate(documents[rank:], rank + 1) if other == doc]
-    hits.sort()
-    repeats.sort()
-    ideal.sort(reverse=True)
+    if len(ideal) > 1:
+        hits.sort()
+        repeats.sort()
+        ideal.sort(reverse=True)
     query = MatchedQuery(
         query_id=sample.query_id,
         hits=tuple([(rank, gain) for rank, gain, _ in hits]),
@@ -99,8 +107,9 @@ def match(
         k=sample.k or default_k,
         repeats=tuple(repeats),
         sample=sample,
+        details=ranking.details,
     )
-    if not needs:
+    if needs <= _OF_THE_LINE:
         return query
     details = ranking.details or Details()
     other_lists = [
@@ -112,6 +121,7 @@ def match(
         judged=_ranks(documents, sample.gains) if Need.JUDGED in needs else (),
         negatives=_ranks(documents, sample.negatives) if Need.NEGATIVES in needs else (),
         ids=ids,
+        documents=_parents(ids, details, how.separator) if Need.DOCS in needs else (),
         baseline_ids=None if baseline_ids is None else baseline_ids[:depth],
         details=details if not details.items else msgspec.structs.replace(details, items=details.items[: len(ids)]),
         raw=other_lists[0],
@@ -128,23 +138,36 @@ def document_of(item_id: str, doc_id: str | None, separator: str = SEPARATOR) ->
 
 
 def _documents(sample: Sample, ids: Sequence[str], details: Details | None, how: Matching) -> list[str]:
-    """For each item the id under which the gold knows it; its own id where the gold does not."""
-    items = details.items if details and details.items else [None] * len(ids)
+    """For each item the id under which the gold knows it; its own id, or nothing, where the gold does not."""
     if how.by is By.DOC:
-        return [
-            document_of(item_id, item.doc_id if item else None, how.separator)
-            for item_id, item in zip(ids, items, strict=False)
-        ]
-    # The best passages are given away first. An item stands for one passage only, so that none counts twice.
-    passages = sorted(sample.gains, key=lambda passage: -sample.gains[passage]) + list(sample.negatives)
-    taken: set[str] = set()
+        return _parents(ids, details, how.separator)
+    items = details.items if details and details.items else [None] * len(ids)
+    # The best passages are given away first, and a relevant one again before one that is not: an item that fits both
+    # is a repeat. An item stands for one passage only, so that none counts twice.
+    relevant = sorted(sample.relevant(), key=lambda passage: -sample.gains[passage])
+    others = [*(passage for passage, gain in sample.gains.items() if gain <= 0), *sample.negatives]
     named: list[str] = []
-    for item_id, item in zip(ids, items, strict=False):
+    for item in items[: len(ids)]:
         text = item.text if item and item.text is not None else ""
-        fitting = [passage for passage in passages if lies_in(text, passage, how.similarity)]
-        named.append(next((passage for passage in fitting if passage not in taken), fitting[0] if fitting else item_id))
-        taken.add(named[-1])
+        fitting = [passage for passage in relevant if lies_in(text, passage, how.similarity)]
+        free = [passage for passage in fitting if passage not in named]
+        fitting = free or fitting or [passage for passage in others if lies_in(text, passage, how.similarity)]
+        named.append(fitting[0] if fitting else _NO_PASSAGE)
     return named
+
+
+def _parents(ids: Sequence[str], details: Details | None, separator: str) -> list[str]:
+    """The document that each item is a part of."""
+    items = details.items if details and details.items else [None] * len(ids)
+    return [
+        document_of(item_id, item.doc_id if item else None, separator)
+        for item_id, item in zip(ids, items, strict=False)
+    ]
+
+
+def _places(documents: Sequence[str]) -> dict[str, int]:
+    """Where in the list each document stands first."""
+    return dict(zip(reversed(documents), range(len(documents) - 1, -1, -1), strict=True))
 
 
 def _ranks(documents: Sequence[str], wanted: Container[str]) -> tuple[int, ...]:

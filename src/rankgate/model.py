@@ -83,12 +83,15 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gold(msgspec.Struct, frozen=True, kw_only=True):
-    """The gold set by query id, in file order. `fingerprint` is a digest of the judgments, whatever the format."""
+    """The gold set by query id, in file order.
+
+    `fingerprint` is a digest of the judgments, whatever the format; None until somebody asks for it (`fingerprint_of`).
+    """
 
     samples: Mapping[str, Sample]
     name: str
     format: str
-    fingerprint: str
+    fingerprint: str | None = None
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
@@ -138,7 +141,8 @@ class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     The rest is there only where a metric needs it, else empty or None: `judged` and `negatives` are ranks of items that
     the gold judges at all, and of its hard negatives; `ids` and `baseline_ids` the list and the baseline's list for
-    the same query; `details` what the run says beyond ids; `raw` and `rewrites` the other lists, matched alike.
+    the same query; `documents` the document of each item; `details` what the run says beyond ids; `raw` and
+    `rewrites` the other lists, matched alike.
     """
 
     query_id: str
@@ -152,10 +156,23 @@ class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     judged: tuple[int, ...] = ()
     negatives: tuple[int, ...] = ()
     ids: Sequence[str] = ()
+    documents: Sequence[str] = ()
     baseline_ids: Sequence[str] | None = None
     details: Details | None = None
     raw: MatchedQuery | None = None
     rewrites: tuple[MatchedQuery, ...] = ()
+
+
+class Distribution(msgspec.Struct, frozen=True, kw_only=True):
+    """How a rate is spread over the queries: shares at 0, in between and at 1, and the three quartiles.
+
+    A mean of 0.5 may be half of everything for every query, or all for one half and nothing for the other.
+    """
+
+    zero: float
+    between: float
+    one: float
+    quartiles: tuple[float, float, float]
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,9 +180,10 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
 
     `values[name][i]` belongs to `query_ids[i]`; None where the metric is undefined for that query. A gold query that
     the run lacks holds the metric's worst value and stands in `missing`. `with_judge` holds the same columns with the
-    judge's labels added to the gold's; it is empty where the gold has none. `strangers` are the run's queries that the
-    gold does not have, `duplicates` the removed repeats, `cut` the lists that were longer than the depth. `silent` is
-    what metrics read and no ranking states, each with the first query that could have stated it.
+    judge's labels added to the gold's, None where the gold alone leaves the metric undefined; it is empty where the
+    gold has none. `strangers` are the run's queries that the gold does not have, `duplicates` the removed repeats,
+    `cut` the lists that were longer than the depth. `silent` is what metrics read and no ranking states, each with the
+    first query that could have stated it.
     """
 
     query_ids: tuple[str, ...]

@@ -9,7 +9,7 @@ import msgspec
 
 from rankgate.errors import Problem, bad_input
 from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Interval, Verdict
+from rankgate.model import Distribution, Interval, Verdict
 
 SCHEMA_VERSION = 1
 BARE_TAG = "tag"  # the dimension of tags without a key
@@ -52,8 +52,22 @@ class GateResult(_Part, frozen=True, kw_only=True):
     line: int | None
 
 
+class JudgedValue(_Part, frozen=True, kw_only=True):
+    """A metric's value with a judge's labels added to the gold's.
+
+    `bound` is `upper` where further relevant documents can only raise the metric: the gold alone is the lower bound.
+    """
+
+    value: float | None
+    n: int
+    bound: Literal["upper"] | None
+
+
 class MetricValue(_Part, frozen=True, kw_only=True):
-    """A metric's value for a run; `undefined` queries are left out of it."""
+    """A metric's value for a run; `undefined` queries are left out of it.
+
+    `distribution` goes with metrics from 0 to 1; `with_judge` where the gold has a judge's labels beside it.
+    """
 
     value: float | None
     ci: Interval | None
@@ -62,6 +76,8 @@ class MetricValue(_Part, frozen=True, kw_only=True):
     unit: Unit
     direction: Direction
     meaning: str
+    distribution: Distribution | None = None
+    with_judge: JudgedValue | None = None
 
 
 class Queries(_Part, frozen=True, kw_only=True):

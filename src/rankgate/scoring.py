@@ -8,64 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from rankgate.errors import bad_input, shown
-from rankgate.matching import BY_CHUNK, DEFAULT_K, Matching, match
-from rankgate.metrics.base import Metric, needs_of
-from rankgate.model import Gold, Interval, MatchedQuery, Need, Ranking, Sample, Scores
-from rankgate.statistics.quantiles import quantile, quantile_interval
-from rankgate.statistics.saddlepoint import mean_interval
-
-CONFIDENCE = 0.95
-
-
-class Distribution(msgspec.Struct, frozen=True, kw_only=True):
-    """How a rate is spread over the queries: shares at 0, in between and at 1, and the three quartiles.
-
-    A mean of 0.5 may be half of everything for every query, or all for one half and nothing for the other.
-    """
-
-    zero: float
-    between: float
-    one: float
-    quartiles: tuple[float, float, float]
-
-
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A run's value of one metric: over `n` defined queries, with `undefined` others left out.
-
-    `ci` is the 95 % interval; None where the data support none, and a None bound where they do not support that one.
-    `distribution` goes with metrics from 0 to 1.
-    """
-
-    value: float
-    n: int
-    undefined: int
-    ci: Interval | None = None
-    distribution: Distribution | None = None
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to compute of a run, and how.
-
-    Attributes:
-        metrics: what to compute.
-        depth: the lists are cut here (see `match`).
-        default_k: see `match`.
-        how: what makes an item a document of the gold.
-        keep_matched: keep the matched queries, for reports that name documents.
-        baseline_ids: the baseline's lists by query, for metrics that compare with them.
-    """
-
-    metrics: Sequence[Metric]
-    depth: int | None = None
-    default_k: int = DEFAULT_K
-    how: Matching = BY_CHUNK
-    keep_matched: bool = False
-    baseline_ids: Mapping[str, Sequence[str]] = {}
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """What is read beyond ids and gains."""
-        return needs_of(self.metrics) | self.how.needs
+from rankgate.matching import match
+from rankgate.metrics.base import Metric
+from rankgate.metrics.together import Together
+from rankgate.model import Gold, MatchedQuery, Need, Ranking, Sample, Scores
+from rankgate.plan import Plan
 
 
 def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
@@ -80,7 +27,11 @@ def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
 
 
 class Tally:
-    """The scores of a run, or of a part of one, as they come in: one column a metric, one row a gold query."""
+    """The scores of a run, or of a part of one, as they come in: one column a metric, one row a gold query.
+
+    Readers that check everything give each query once. One that came again is noted in `again`, since the values then
+    are those of whichever list came last.
+    """
 
     def __init__(self, gold: Gold, plan: Plan) -> None:
         self.gold = gold
@@ -90,6 +41,7 @@ class Tally:
         judged = any(sample.judge_gains for sample in gold.samples.values())
         self.with_judge: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.metrics] if judged else []
         self.seen = bytearray(len(self.rows))
+        self.again = False
         self.matched: dict[str, MatchedQuery] = {}
         self.strangers: list[str] = []
         self.duplicates = self.cut = 0
@@ -98,10 +50,10 @@ class Tally:
 
     def add(self, rankings: Iterable[Ranking]) -> None:
         """Score these rankings."""
-        plan, samples, rows = self.plan, self.gold.samples, self.rows
+        plan, samples, rows, seen = self.plan, self.gold.samples, self.rows, self.seen
         depth, default_k, needs, how = plan.depth, plan.default_k, plan.needs, plan.how
-        compute = [(column, metric.per_query) for column, metric in zip(self.columns, plan.metrics, strict=True)]
-        asked = [need for need in needs if need in STATED]
+        columns, values = self.columns, Together(plan.metrics).values
+        asked = [need for need in STATED if need in needs]
         for ranking in rankings:
             query_id = ranking.query_id
             sample = samples.get(query_id)
@@ -114,9 +66,11 @@ class Tally:
             before = plan.baseline_ids.get(query_id) if plan.baseline_ids else None
             query = match(sample, ranking, depth=depth, default_k=default_k, how=how, needs=needs, baseline_ids=before)
             row = rows[query_id]
-            self.seen[row] = 1
-            for column, per_query in compute:
-                column[row] = per_query(query)
+            if seen[row]:
+                self.again = True
+            seen[row] = 1
+            for column, value in zip(columns, values(query), strict=True):
+                column[row] = value
             if self.with_judge:
                 self._add_judged(row, sample, ranking, before)
             if plan.keep_matched:
@@ -198,18 +152,28 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
     missing = [query_id for query_id, row in tally.rows.items() if not tally.seen[row]]
     for query_id in missing:
         sample, row = gold.samples[query_id], tally.rows[query_id]
-        for columns, judged in ((tally.columns, sample), (tally.with_judge, with_judge(sample))):
-            if columns:
-                nothing = match(judged, Ranking(query_id, []), default_k=plan.default_k, needs=plan.needs)
-                for column, metric in zip(columns, plan.metrics, strict=True):
-                    column[row] = metric.absent(nothing)
+        before = plan.baseline_ids.get(query_id)
+        asked = [(tally.columns, sample)]
+        if tally.with_judge:
+            asked.append((tally.with_judge, with_judge(sample)))
+        for columns, seen in asked:
+            nothing = match(
+                seen, Ranking(query_id, []), default_k=plan.default_k, needs=plan.needs, baseline_ids=before
+            )
+            for column, metric in zip(columns, plan.metrics, strict=True):
+                column[row] = metric.absent(nothing)
     for metric, column in zip(plan.metrics, tally.columns, strict=True):
         _refuse_infinite(metric, column, list(tally.rows))
     names = [metric.name for metric in plan.metrics]
+    # A judge alone does not bring a query into the mean: both values are over the same queries.
+    judged = [
+        [None if own is None else both for own, both in zip(column, other, strict=True)]
+        for column, other in zip(tally.columns, tally.with_judge, strict=False)
+    ]
     return Scores(
         query_ids=tuple(tally.rows),
         values=dict(zip(names, tally.columns, strict=True)),
-        with_judge=dict(zip(names, tally.with_judge, strict=True)) if tally.with_judge else {},
+        with_judge=dict(zip(names, judged, strict=True)) if judged else {},
         matched=tally.matched,
         missing=frozenset(missing),
         strangers=tuple(tally.strangers),
@@ -241,12 +205,10 @@ def refuse_silence(scores: Scores, plan: Plan, name: str) -> None:
     readers.append((f"`match: {plan.how.by.value}`", plan.how.needs))
     for need, query_id in scores.silent.items():
         reader = next(reader for reader, needs in readers if need in needs)
-        raise bad_input(
-            f"{reader} reads `{need.value}`, which the run states nowhere: query {shown(query_id)} and the "
-            f"{len(scores.query_ids) - len(scores.missing) - 1} others have none; write it into the run, or leave out "
-            "what reads it",
-            file=name,
-        )
+        others = len(scores.query_ids) - len(scores.missing) - 1
+        none = f"not for query {shown(query_id)}{', nor for any other' if others else ''}"
+        message = f"{reader} reads `{need.value}`, which the run states nowhere ({none}); write it into the run"
+        raise bad_input(f"{message}, or leave out what reads it", file=name)
 
 
 def refuse_strangers(scores: Scores, name: str, gold: Gold) -> None:
@@ -264,37 +226,3 @@ def refuse_strangers(scores: Scores, name: str, gold: Gold) -> None:
         "do both use the same query ids?",
         file=name,
     )
-
-
-def estimate(values: Sequence[float | None], metric: Metric) -> Estimate | None:
-    """The run's value over the queries where the metric is defined; None where it is defined nowhere."""
-    defined = [value for value in values if value is not None]
-    if not defined:
-        return None
-    return Estimate(
-        value=metric.aggregate(defined),
-        n=len(defined),
-        undefined=len(values) - len(defined),
-        ci=interval(defined, metric),
-        distribution=distribution(defined) if (metric.low, metric.high) == (0.0, 1.0) else None,
-    )
-
-
-def distribution(defined: Sequence[float]) -> Distribution:
-    """How values from 0 to 1, of which there is at least one, are spread."""
-    defined, count = sorted(defined), len(defined)
-    zero, one = sum(value <= 0 for value in defined) / count, sum(value >= 1 for value in defined) / count
-    lower, median, upper = (quantile(defined, share) for share in (0.25, 0.5, 0.75))
-    return Distribution(zero=zero, between=1 - zero - one, one=one, quartiles=(lower, median, upper))
-
-
-def interval(defined: Sequence[float], metric: Metric) -> Interval | None:
-    """The 95 % interval of a metric's value: of the mean, or of the quantile that it takes.
-
-    None where a value is not finite, as a faulty metric of a package could make it.
-    """
-    if not all(map(math.isfinite, defined)):
-        return None
-    if metric.at_quantile is not None:
-        return quantile_interval(defined, metric.at_quantile, confidence=CONFIDENCE)
-    return mean_interval(defined, low=metric.low, high=metric.high, confidence=CONFIDENCE)

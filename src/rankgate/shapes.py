@@ -19,6 +19,8 @@ T = TypeVar("T", bound=msgspec.Struct)
 _KINDS: dict[type, str] = {float: "a number", int: "a whole number", str: "text", bool: "true or false", list: "a list"}
 
 
+_BOUNDS = {">=": "of at least", "<=": "of at most", ">": "above", "<": "below"}
+
 Check = Callable[[msgspec.Struct, KeyPath], Iterable[tuple[str, str]]]
 
 
@@ -99,9 +101,10 @@ def _message(value: object, kind: Any, technical: str) -> str:
     expected = list(dict.fromkeys(_expected(kind)))
     if "length >=" in technical:
         return f"expected {expected[0]} that is not empty"
-    if " >= " in technical:
-        bound = technical.partition(" >= ")[2].split()[0]
-        return f"expected {expected[0]} of at least {float(bound):g}, found {_found(value)}"
+    for sign, words in _BOUNDS.items():
+        if f" {sign} " in technical:
+            bound = float(technical.partition(f" {sign} ")[2].split()[0])
+            return f"expected {expected[0]} {words} {bound:g}, found {_found(value)}"
     return f"expected {' or '.join(expected)}, found {_found(value)}"
 
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from rankgate.estimates import Estimate
 from rankgate.metrics.base import Metric, Unit
-from rankgate.scoring import Estimate
 from rankgate.wording import value_text
 
 # The metrics of a first gate set, each with the drop that a first gate allows and whether it blocks.

@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-_DATE_LINE = re.compile(r"\A\s*Date:[^\n]*\n?")
-_SPEAKER = re.compile(r"^[ \t]*(?:user|assistant): ", re.MULTILINE)
+_DATE_LINE = r"\A\s*Date:[^\n]*\n?"
+_SPEAKER = r"(?m)^[ \t]*(?:user|assistant): "
 
 
 def folded(text: str) -> str:
@@ -31,7 +31,7 @@ def lies_in(text: str, passage: str, similarity: float = 1.0) -> bool:
     r"""Whether a retrieved text is part of a passage of the gold.
 
     A leading `Date: …` line and the prefixes `user: ` and `assistant: ` at the start of lines are removed from both,
-    and white space is folded; case counts. A text that was JSON-escaped (`\n` for a line break) is tried as well.
+    and white space is folded; case counts. Where only one side was JSON-escaped (`\n` for a line break) they match too.
 
     Args:
         text: of the retrieved item; an empty one lies in nothing.
@@ -39,15 +39,17 @@ def lies_in(text: str, passage: str, similarity: float = 1.0) -> bool:
         similarity: below 1, it is enough that this share of the item's words, each as often as it stands there, is in
             the passage.
     """
-    item, whole = _plain(text), _plain(passage)
-    if not item:
-        return False
-    if item in whole or _plain(_unescaped(text)) in whole:
+    whole = _plain(passage)
+    readings = (text, _unescaped(text), json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
+    items = [item for item in dict.fromkeys(map(_plain, readings)) if item]
+    if any(item in whole for item in items):
         return True
-    if similarity >= 1:
-        return False
-    own = Counter(words(item))
-    return sum((own & Counter(words(whole))).values()) >= similarity * own.total() > 0
+    return similarity < 1 and any(_share_of_occurrences(item, whole) >= similarity for item in items)
+
+
+def _share_of_occurrences(text: str, other: str) -> float:
+    own = Counter(words(text))
+    return (own & Counter(words(other))).total() / own.total() if own else 0.0
 
 
 @lru_cache(maxsize=4096)
@@ -57,11 +59,13 @@ def _distinct(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
-    return " ".join(_SPEAKER.sub("", _DATE_LINE.sub("", text)).split())
+    return " ".join(re.sub(_SPEAKER, "", re.sub(_DATE_LINE, "", text)).split())
 
 
 def _unescaped(text: str) -> str:
     """The text that a JSON string with this content stands for; as it is where it is no such content."""
+    if "\\" not in text:
+        return text
     try:
         value = json.loads(f'"{text}"')
     except ValueError:

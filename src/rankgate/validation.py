@@ -13,8 +13,9 @@ from rankgate.errors import Problem, RankgateError
 from rankgate.gates import decide
 from rankgate.inputs import Inputs, baseline_of, deepest_cutoff
 from rankgate.model import Gold, Ranking, Verdict
+from rankgate.plan import Plan
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.scoring import Plan, ids_of, refuse_silence, refuse_strangers, score
+from rankgate.scoring import ids_of, refuse_silence, refuse_strangers, score
 
 T = TypeVar("T")
 MOST_PROBLEMS = 1000
@@ -43,7 +44,9 @@ def validate(inputs: Inputs) -> Findings:
         rankings = _attempt(
             problems,
             lambda: list(
-                read_run(run_file.path, run_file.format, needs=plan.needs, most_problems=MOST_PROBLEMS).rankings
+                read_run(
+                    run_file.path, run_file.format, needs=plan.needs, map=run_file.map, most_problems=MOST_PROBLEMS
+                ).rankings
             ),
         )
     deepest = deepest_cutoff(plan, gold) if gold else 0

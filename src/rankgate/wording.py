@@ -20,6 +20,8 @@ VERDICT_WORDS = {
 
 def value_text(value: float, unit: Unit, decimals: int | None = None) -> str:
     """`87.0%`, `0.752` or `35.2 ms`."""
+    if value < 0:
+        return f"{MINUS}{value_text(-value, unit, decimals)}"
     match unit:
         case Unit.SHARE:
             return f"{100 * value:.{_decimals(unit, decimals)}f}%"

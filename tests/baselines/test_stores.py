@@ -13,6 +13,7 @@ from rankgate.baselines.runfile import RunFileStore
 from rankgate.baselines.stores import store_for
 from rankgate.errors import Problem, RankgateError
 from rankgate.model import Details, Need
+from rankgate.readers.formats import RUN_FORMATS
 
 RUN = '{"query_id": 7, "system": "bm25", "topk": [{"rank": 1, "chunk_id": "a"}], "latency_ms": {"retrieve": 5}}\n'
 
@@ -102,7 +103,7 @@ def test_a_forced_format_is_obeyed() -> None:
         pytest.param("no-run.jsonl", None, Problem("no such file", "no-run.jsonl"), id="missing"),
         pytest.param(
             *("run.jsonl", "json-lines"),
-            Problem("unknown run format 'json-lines'; did you mean 'jsonl'? (known: jsonl, json, trec)"),
+            Problem(f"unknown run format 'json-lines'; did you mean 'jsonl'? (known: {', '.join(RUN_FORMATS)})"),
             id="of no known format",
         ),
     ],

@@ -45,8 +45,18 @@ def test_the_shape_of_the_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 <= low < 0.5 < high <= 1
     assert value == {
         "metrics": {
-            "recall@5": {"value": 0.5, "n": 3, "undefined": 1},
-            "hit(rel=9)@5": {"value": None, "ci": None, "n": 0, "undefined": 4},
+            "recall@5": {
+                "value": 0.5,
+                "n": 3,
+                "undefined": 1,
+                "distribution": {
+                    "zero": pytest.approx(1 / 3),
+                    "between": pytest.approx(1 / 3),
+                    "one": pytest.approx(1 / 3),
+                    "quartiles": [0.0, 0.5, 1.0],
+                },
+            },
+            "hit(rel=9)@5": {"value": None, "ci": None, "n": 0, "undefined": 4, "distribution": None},
         },
         "queries": {"total": 4, "missing": 1, "unjudged": 1, "duplicates": 1},
     }
@@ -83,7 +93,7 @@ def test_without_metrics_the_usual_ones_are_computed(capsys: pytest.CaptureFixtu
         pytest.param("latency@5", "'latency@5': latency takes no cut-off", id="no cut-off"),
         pytest.param(
             "ndcg(gain=cubic)@5",
-            "'ndcg(gain=cubic)@5': parameter gain: Invalid enum value 'cubic'",
+            "'ndcg(gain=cubic)@5': parameter gain is one of linear, exponential, binary, not 'cubic'",
             id="parameter",
         ),
         pytest.param("", "'' is not a metric name; write it like recall@5 or ndcg(gain=exponential)@10", id="nothing"),
@@ -108,9 +118,9 @@ def test_per_query_is_a_line_a_gold_query_with_null_where_undefined() -> None:
 def test_the_table_says_on_what_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", *INPUTS, "--metrics", "mrr,hit(rel=9)@5"]) == 0
     heading, mrr, undefined, blank, notes = capsys.readouterr().out.splitlines()
-    assert heading.split() == ["metric", "value", "95%", "interval", "queries"]
+    assert heading.split() == ["metric", "value", "95%", "interval", "queries", "at", "0", "at", "1"]
     assert mrr.split()[:2] == ["mrr", "0.500"]
-    assert mrr.split()[-1] == "3"
+    assert mrr.split()[-3:] == ["3", "33%", "33%"]
     assert undefined.split() == ["hit(rel=9)@5", "–", "–", "0"]
     assert blank == ""
     assert notes == (

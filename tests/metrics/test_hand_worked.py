@@ -5,17 +5,20 @@ from math import log2
 
 import pytest
 
+from rankgate.estimates import estimate
 from rankgate.matching import match
 from rankgate.metrics.names import parse_metric
 from rankgate.model import Details, Gold, Need, Ranking, Sample
+from rankgate.plan import Plan
 from rankgate.readers.base import once
-from rankgate.scoring import Plan, estimate, score
+from rankgate.scoring import score
 
 Gains = Mapping[str, float]
 
 RANKING_METRICS = (
-    *("hit@5", "recall@5", "recall_all@5", "precision@5", "precision@all", "mrr", "mrr@5", "map", "ap@5"),
-    *("dcg", "dcg@5", "ndcg", "ndcg@5"),
+    *("hit@5", "recall@5", "recall_all@5", "capped_recall@5", "weighted_recall@5", "recall_auc"),
+    *("precision@5", "precision@all", "precision(of=retrieved)@5", "f@5", "f(beta=2,of=retrieved)@5"),
+    *("mrr", "mrr@5", "map", "ap@5", "dcg", "dcg@5", "ndcg", "ndcg@5", "ndcg(ideal=retrieved)@5"),
 )
 
 
@@ -44,8 +47,18 @@ WORKED_LIST = "doc-7 doc-3 doc-1 doc-9 doc-2"
         pytest.param("recall@1", 0, id="recall@1: none"),
         pytest.param("recall_all@5", 1, id="recall_all@5: both"),
         pytest.param("recall_all@3", 0, id="recall_all@3: one is not all"),
+        pytest.param("capped_recall@5", 1, id="capped_recall@5"),
+        pytest.param("capped_recall@3", 1 / 2, id="capped_recall@3: room for both, one found"),
+        pytest.param("capped_recall@1", 0, id="capped_recall@1"),
+        pytest.param("weighted_recall@5", 1, id="weighted_recall@5"),
+        pytest.param("weighted_recall@3", 1 / 2, id="weighted_recall@3: equal gains are plain recall"),
         pytest.param("precision@5", 2 / 5, id="precision@5"),
         pytest.param("precision@3", 1 / 3, id="precision@3"),
+        pytest.param("precision(of=retrieved)@5", 2 / 5, id="precision of retrieved: the list is full"),
+        pytest.param("f1@5", 2 * (2 / 5) / (2 / 5 + 1), id="f1@5: of precision 2/5 and recall 1"),
+        pytest.param("f(beta=2)@5", 5 * (2 / 5) / (4 * 2 / 5 + 1), id="f(beta=2)@5: recall counts four times"),
+        pytest.param("f(beta=0.5)@3", 1.25 * (1 / 3) * (1 / 2) / (1 / 12 + 1 / 2), id="f(beta=0.5)@3"),
+        pytest.param("f1@1", 0, id="f1@1: 0 where both are 0"),
         pytest.param("mrr", 1 / 2, id="mrr"),
         pytest.param("mrr@2", 1 / 2, id="mrr@2: just within"),
         pytest.param("mrr@1", 0, id="mrr@1: beyond"),
@@ -58,6 +71,16 @@ WORKED_LIST = "doc-7 doc-3 doc-1 doc-9 doc-2"
         pytest.param("ndcg@5", (1 / log2(3) + 1 / log2(5)) / (1 + 1 / log2(3)), id="ndcg@5"),
         pytest.param("ndcg@2", (1 / log2(3)) / (1 + 1 / log2(3)), id="ndcg@2"),
         pytest.param("ndcg@1", 0, id="ndcg@1"),
+        pytest.param("dcg(discount=jarvelin)", 1 + 1 / 2, id="dcg, jarvelin: rank 2 whole, rank 4 by log2(4) = 2"),
+        pytest.param("ndcg(discount=jarvelin)", (1 + 1 / 2) / 2, id="ndcg, jarvelin: the ideal is 1 + 1"),
+        pytest.param(
+            "ndcg(ideal=retrieved)@3", 1 / log2(3), id="ndcg of retrieved: the ideal has the one that was found"
+        ),
+        pytest.param("ndcg(ideal=retrieved)@1", 0, id="ndcg of retrieved: nothing found is 0"),
+        pytest.param(
+            *("ndcg(gain=binary,discount=jarvelin,ideal=retrieved)@3", 1),
+            id="all three, as one toolkit has it: rank 2 is as good as rank 1",
+        ),
     ],
 )
 def test_worked_case(metric: str, expected: float) -> None:
@@ -87,6 +110,14 @@ GRADED_GOLD = {"good": 1.0, "perfect": 3.0}
         pytest.param("NDCG_any@5", 1, 1, id="NDCG_any is binary"),
         pytest.param("ndcg@1", 1 / 3, 0.3333, id="ndcg@1, linear"),
         pytest.param("ndcg(gain=exponential)@1", 1 / 7, 0.1429, id="ndcg@1, exponential"),
+        pytest.param("dcg(discount=jarvelin)", 1 + 3, 4, id="dcg, jarvelin: ranks 1 and 2 undiscounted"),
+        pytest.param("ndcg(discount=jarvelin)", 1, 1, id="ndcg, jarvelin: their order does not matter"),
+        pytest.param("ndcg(discount=jarvelin,gain=exponential)@1", 1 / 7, 0.1429, id="ndcg@1, jarvelin, exponential"),
+        pytest.param(
+            "ndcg(ideal=retrieved)@1", 1, 1, id="ndcg@1 of retrieved: good alone is the best of what was found"
+        ),
+        pytest.param("weighted_recall@1", 1 / 4, 0.25, id="weighted_recall@1: 1 of 1 + 3"),
+        pytest.param("weighted_recall@2", 1, 1, id="weighted_recall@2"),
     ],
 )
 def test_grades_one_and_three_at_ranks_one_and_two(metric: str, expected: float, four_decimals: float) -> None:
@@ -109,10 +140,30 @@ FIVE = binary("a b c d e")
         pytest.param("ap@5", EIGHT, "a b c d e f g h", 5 / 8, id="eight relevant, k = 5: ap still divides by 8"),
         pytest.param("recall_all@5", EIGHT, "a b c d e f g h", 0, id="eight relevant, k = 5: not all of them"),
         pytest.param("recall@8", EIGHT, "a b c d e f g h", 1, id="eight relevant, k = 8"),
+        pytest.param("capped_recall@5", EIGHT, "a b c d e f g h", 1, id="eight relevant, k = 5: capped recall is 1"),
+        pytest.param(
+            "capped_recall@5", EIGHT, "a x b y z c", 2 / 5, id="eight relevant, k = 5, two found: capped at 5"
+        ),
+        pytest.param(
+            "capped_recall@all", EIGHT, "a b", 2 / 8, id="capped_recall@all: no cap, the list's length is none"
+        ),
+        pytest.param("capped_recall@10", EIGHT, "a b", 2 / 8, id="k beyond the relevant: plain recall"),
+        pytest.param("weighted_recall@5", EIGHT, "a b c d e f g h", 5 / 8, id="eight relevant, k = 5: weighted recall"),
+        pytest.param("f1@5", EIGHT, "a b c d e", 2 * 0.625 / 1.625, id="eight relevant, k = 5: f1 of 1 and 0.625"),
         # Fewer results than k.
         pytest.param("precision@5", binary("a"), "a x", 1 / 5, id="short list: precision divides by k"),
         pytest.param("precision@all", binary("a"), "a x", 1 / 2, id="precision@all divides by the list's length"),
+        pytest.param(
+            "precision(of=retrieved)@5", binary("a"), "a x", 1 / 2, id="precision of retrieved: by the length"
+        ),
+        pytest.param(
+            "precision(of=retrieved)@1", binary("a"), "a x", 1, id="precision of retrieved: by no more than k"
+        ),
+        pytest.param("f1@5", binary("a"), "a x", 2 * (1 / 5) / (6 / 5), id="short list: f1 of precision by k"),
+        pytest.param("f1(of=retrieved)@5", binary("a"), "a x", 2 * (1 / 2) / (3 / 2), id="f1 of what was retrieved"),
+        pytest.param("f1@all", binary("a"), "a x", 2 * (1 / 2) / (3 / 2), id="f1@all likewise"),
         pytest.param("recall@5", binary("a"), "a x", 1, id="short list: recall"),
+        pytest.param("weighted_recall@5", {"a": 3, "b": 1}, "a x", 3 / 4, id="short list: weighted recall"),
         pytest.param("ndcg@5", binary("a b"), "a", 1 / (1 + 1 / log2(3)), id="short list: the ideal is not shortened"),
         # Nothing retrieved is not the same as nothing to retrieve.
         *(pytest.param(metric, binary("a"), "", 0, id=f"empty list: {metric} is 0") for metric in RANKING_METRICS),
@@ -123,6 +174,7 @@ FIVE = binary("a b c d e")
         pytest.param("mrr", binary("a"), "x x a", 1 / 2, id="duplicates: ranks are counted without them"),
         pytest.param("map", binary("a b"), "a a b b", 1, id="duplicates: map does not exceed 1"),
         pytest.param("ndcg@5", binary("a"), "a a a", 1, id="duplicates: ndcg does not exceed 1"),
+        pytest.param("weighted_recall@5", {"a": 3}, "a a a", 1, id="duplicates: weighted recall does not exceed 1"),
         # The ideal comes from the gold, not from what was found.
         pytest.param(
             "ndcg",
@@ -141,6 +193,8 @@ FIVE = binary("a b c d e")
         pytest.param("precision@2", {"known": 0, "good": 2}, "known good", 1 / 2, id="gain 0: judged, not relevant"),
         pytest.param("hit@1", {"known": 0, "good": 2}, "known good", 0, id="gain 0: not a hit"),
         pytest.param("recall@1", {"good": 0.5}, "good", 1, id="a gain between 0 and 1 is relevant"),
+        pytest.param("weighted_recall@1", {"bad": -3, "good": 2}, "bad good", 0, id="negative gain: no worth to find"),
+        pytest.param("weighted_recall@2", {"bad": -3, "good": 2}, "bad good", 1, id="negative gain: takes none away"),
         # Average precision by hand.
         pytest.param("map", binary("a b c"), "a x b y c", (1 / 1 + 2 / 3 + 3 / 5) / 3, id="map: hits at 1, 3, 5"),
         pytest.param("ap@3", binary("a b c"), "a x b y c", (1 / 1 + 2 / 3) / 3, id="ap@3: hits at 1, 3"),
@@ -168,11 +222,17 @@ THREE_GRADES = {"fair": 1.0, "good": 2.0, "perfect": 3.0}
         pytest.param("hit(rel=2)@1", 0, id="hit: the first is only fair"),
         pytest.param("hit(rel=2)@2", 1, id="hit"),
         pytest.param("precision(rel=2)@3", 2 / 3, id="precision"),
+        pytest.param("precision(rel=3,of=retrieved)@2", 0, id="precision of retrieved"),
+        pytest.param("capped_recall(rel=2)@2", 1 / 2, id="capped_recall"),
+        pytest.param("f(rel=2)@3", 2 * (2 / 3) / (5 / 3), id="f: precision 2/3, recall 1"),
         pytest.param("mrr(rel=2)", 1 / 2, id="mrr"),
         pytest.param("mrr(rel=3)@2", 0, id="mrr with a cut-off"),
         pytest.param("map(rel=2)", (1 / 2 + 2 / 3) / 2, id="map"),
         pytest.param("ap(rel=2)@2", (1 / 2) / 2, id="ap with a cut-off"),
         pytest.param("recall(rel=4)@3", None, id="no document is that relevant: undefined"),
+        pytest.param("capped_recall(rel=4)@3", None, id="capped_recall likewise"),
+        pytest.param("f(rel=4)@3", None, id="f likewise"),
+        pytest.param("recall_auc(rel=4)", None, id="recall_auc likewise"),
     ],
 )
 def test_relevance_level(metric: str, expected: float | None) -> None:
@@ -202,6 +262,10 @@ def test_undefined_where_nothing_is_relevant(metric: str, gold: Gains) -> None:
         pytest.param("recall@7", 2, 3 / 4, id="an explicit number beats metadata.k"),
         pytest.param("precision", 2, 1 / 2, id="precision divides by the sample's k"),
         pytest.param("precision@k", None, 2 / 5, id="precision divides by the default k"),
+        pytest.param("precision(of=retrieved)", 2, 1 / 2, id="precision of retrieved at the sample's k"),
+        pytest.param("capped_recall", 2, 1 / 2, id="capped_recall"),
+        pytest.param("weighted_recall", 4, 2 / 4, id="weighted_recall"),
+        pytest.param("f1", 2, 2 * (1 / 2) * (1 / 4) / (3 / 4), id="f1"),
         pytest.param("hit", 1, 0, id="hit"),
         pytest.param("recall_all", 8, 1, id="recall_all"),
         pytest.param("mrr", 1, 1 / 2, id="mrr without a number is the whole list, whatever metadata.k"),

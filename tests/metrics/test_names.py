@@ -1,17 +1,28 @@
 """How metrics are written: every spelling and alias, the canonical name, lists, and what is said of a wrong name."""
 
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rankgate.metrics.base import Cutoff
-from rankgate.metrics.gains import DCG, NDCG, Gain
-from rankgate.metrics.latency import Latency, Stage
-from rankgate.metrics.names import UnknownMetricError, parse_metric, parse_metrics
+from rankgate.metrics import latency, views
+from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Metric
+from rankgate.metrics.contents import Containment, DistinctDocs, Freshness, Novelty, Redundancy
+from rankgate.metrics.curves import RecallAUC
+from rankgate.metrics.drift import Overlap, RankBiasedOverlap
+from rankgate.metrics.gain import ListGain
+from rankgate.metrics.gains import DCG, NDCG, Discount, Gain, Ideal
+from rankgate.metrics.judgments import Holes, Judged, NegativesAbove
+from rankgate.metrics.latency import Latency
+from rankgate.metrics.lines import EntityF1, FalseEvidenceRate, MisrouteRate, Score, SourceCoverage, SourceShare
+from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
 from rankgate.metrics.ranks import AveragePrecision, ReciprocalRank
-from rankgate.metrics.sets import Hit, Precision, Recall, RecallAll
+from rankgate.metrics.registry import FAMILIES
+from rankgate.metrics.sets import CappedRecall, F, Hit, Of, Precision, Recall, RecallAll, WeightedRecall
+from rankgate.metrics.views import View
 
 
 @pytest.mark.parametrize(
@@ -26,7 +37,30 @@ from rankgate.metrics.sets import Hit, Precision, Recall, RecallAll
         pytest.param("ap@10", "ap@10", id="ap"),
         pytest.param("dcg@10", "dcg@10", id="dcg"),
         pytest.param("ndcg@10", "ndcg@10", id="ndcg"),
+        pytest.param("capped_recall@5", "capped_recall@5", id="capped_recall"),
+        pytest.param("weighted_recall@5", "weighted_recall@5", id="weighted_recall"),
+        pytest.param("f@5", "f@5", id="f"),
+        pytest.param("negatives_above@5", "negatives_above@5", id="negatives_above"),
+        pytest.param("judged@5", "judged@5", id="judged"),
+        pytest.param("holes@5", "holes@5", id="holes"),
+        pytest.param("containment@5", "containment@5", id="containment"),
+        pytest.param("distinct_docs@5", "distinct_docs@5", id="distinct_docs"),
+        pytest.param("redundancy@5", "redundancy@5", id="redundancy"),
+        pytest.param("novelty@5", "novelty@5", id="novelty"),
+        pytest.param("freshness@5", "freshness@5", id="freshness"),
+        pytest.param("overlap@5", "overlap@5", id="overlap"),
+        pytest.param("rbo@5", "rbo@5", id="rbo"),
         pytest.param("latency", "latency", id="latency takes no cut-off"),
+        pytest.param("recall_auc", "recall_auc", id="recall_auc takes no cut-off"),
+        pytest.param("false_evidence_rate", "false_evidence_rate", id="false_evidence_rate takes no cut-off"),
+        pytest.param("source_coverage", "source_coverage", id="source_coverage takes no cut-off"),
+        pytest.param("misroute_rate", "misroute_rate", id="misroute_rate takes no cut-off"),
+        pytest.param("entity_f1", "entity_f1", id="entity_f1 takes no cut-off"),
+        pytest.param("rbo", "rbo", id="rbo without a number: the whole list"),
+        pytest.param("overlap", "overlap@k", id="overlap without a number: the sample's k"),
+        pytest.param("containment", "containment@k", id="containment without a number: the sample's k"),
+        pytest.param("judged", "judged@k", id="judged without a number: the sample's k"),
+        pytest.param("f", "f@k", id="f without a number: the sample's k"),
         pytest.param("mrr", "mrr", id="mrr without a number: the whole list"),
         pytest.param("map", "map", id="map without a number: the whole list"),
         pytest.param("ap", "map", id="ap without a number is map"),
@@ -65,6 +99,13 @@ from rankgate.metrics.sets import Hit, Precision, Recall, RecallAll
         pytest.param("recall-all@5", "recall_all@5", id="recall-all"),
         pytest.param("NDCG_any@5", "ndcg(gain=binary)@5", id="NDCG_any"),
         pytest.param("ndcg_any", "ndcg(gain=binary)", id="ndcg_any, whole list"),
+        pytest.param("f1@5", "f@5", id="f1"),
+        pytest.param("F1@k", "f@k", id="F1"),
+        pytest.param("recall_cap@5", "capped_recall@5", id="recall_cap"),
+        pytest.param("answer-containment-at-k", "containment@k", id="answer-containment-at-k"),
+        pytest.param("Answer_Containment@5", "containment@5", id="Answer_Containment"),
+        pytest.param("false_evidence", "false_evidence_rate", id="false_evidence"),
+        pytest.param("misroutes", "misroute_rate", id="misroutes"),
         # Case, joints and prefix.
         pytest.param("Recall@5", "recall@5", id="capital"),
         pytest.param("RECALL@5", "recall@5", id="capitals"),
@@ -80,6 +121,8 @@ from rankgate.metrics.sets import Hit, Precision, Recall, RecallAll
         pytest.param("retrieval_recall@5", "recall@5", id="retrieval_ with @"),
         pytest.param("RETRIEVAL_RECALL_AT_5", "recall@5", id="all in capitals"),
         pytest.param("retrieval_mrr", "mrr", id="retrieval_mrr"),
+        pytest.param("retrieval-answer-containment-at-5", "containment@5", id="retrieval- before an alias"),
+        pytest.param("Retrieval_Rerank-Gain(R@5)", "rerank_gain(recall@5)", id="retrieval_ before a gain"),
         pytest.param("retrieval_ndcg-at-10", "ndcg@10", id="joints of both kinds"),
         pytest.param("  recall@5  ", "recall@5", id="space around"),
         # Parameters.
@@ -107,6 +150,61 @@ from rankgate.metrics.sets import Hit, Precision, Recall, RecallAll
         pytest.param(
             "latency(quantile=0.9, stage=rerank)", "latency(stage=rerank,quantile=0.9)", id="in their declared order"
         ),
+        pytest.param("f(beta=2)@5", "f(beta=2)@5", id="beta"),
+        pytest.param("f1(beta=2)@5", "f(beta=2)@5", id="a beta written beats the one implied"),
+        pytest.param("f(beta=0.5,of=Retrieved)@5", "f(of=retrieved,beta=0.5)@5", id="beta and of"),
+        pytest.param("precision(of=retrieved)@all", "precision(of=retrieved)@all", id="of"),
+        pytest.param("precision(of=places)@5", "precision@5", id="places is the default"),
+        pytest.param("recall_auc(grid=1/10/100)", "recall_auc(grid=1/10/100)", id="grid"),
+        pytest.param("recall_auc(grid=1/3/5/10/20)", "recall_auc", id="the default grid"),
+        pytest.param("ndcg(discount=Jarvelin)@5", "ndcg(discount=jarvelin)@5", id="discount"),
+        pytest.param(
+            "ndcg(ideal=retrieved,discount=jarvelin,gain=binary)@5",
+            "ndcg(gain=binary,discount=jarvelin,ideal=retrieved)@5",
+            id="all that nDCG has",
+        ),
+        pytest.param("novelty(threshold=0.5)@5", "novelty(threshold=0.5)@5", id="threshold"),
+        pytest.param("rbo(p=0.95)", "rbo(p=0.95)", id="p"),
+        pytest.param("rbo(p=0.9)@10", "rbo@10", id="the default p"),
+        pytest.param(
+            "false_evidence_rate(min_score=0)", "false_evidence_rate(min_score=0)", id="min_score 0 is not none"
+        ),
+        # One parameter may stand without its name, and what users name keeps its case.
+        pytest.param("score(Faithfulness)", "score(Faithfulness)", id="a field"),
+        pytest.param("SCORE(field=Answer Relevancy)", "score(Answer Relevancy)", id="a field by name, with a blank"),
+        pytest.param("score(ragas.context_recall)", "score(ragas.context_recall)", id="a field with a point"),
+        pytest.param("source_share(kb-BR)", "source_share(kb-BR)", id="a source"),
+        pytest.param("source_share(source=kb-BR)", "source_share(kb-BR)", id="a source by name"),
+        pytest.param("source_share(7)", "source_share(7)", id="a source that is a number"),
+        pytest.param("score(null)", "score(null)", id="a field that is called null"),
+        # Other lists, and the questions of a source.
+        pytest.param("recall(stage=raw)@50", "recall(stage=raw)@50", id="the list before reranking"),
+        pytest.param("recall(stage=final)@5", "recall@5", id="the final list is the default"),
+        pytest.param("Recall(Stage=RAW)@50", "recall(stage=raw)@50", id="the list before reranking, in capitals"),
+        pytest.param("recall(rewrite=2)@5", "recall(rewrite=2)@5", id="a rewritten question"),
+        pytest.param("R(source=kb-BR)@5", "recall(source=kb-BR)@5", id="the questions of a source"),
+        pytest.param("recall(source=Straße/2)@5", "recall(source=Straße/2)@5", id="a source of any letters"),
+        pytest.param("map(stage=raw)", "map(stage=raw)", id="map keeps its name"),
+        pytest.param("NDCG_any(stage=raw)@5", "ndcg(gain=binary,stage=raw)@5", id="after the metric's own parameters"),
+        pytest.param(
+            "recall(source=KB,stage=raw,rel=2)@5", "recall(rel=2,stage=raw,source=KB)@5", id="in their declared order"
+        ),
+        pytest.param("recall_auc(stage=raw)", "recall_auc(stage=raw)", id="of a metric without a cut-off"),
+        # What a step adds.
+        pytest.param("rerank_gain(recall@5)", "rerank_gain(recall@5)", id="of reranking"),
+        pytest.param("Rerank-Gain( nDCG_at_10 )", "rerank_gain(ndcg@10)", id="of reranking, in another spelling"),
+        pytest.param("rerank_gain(f(beta=2,rel=2)@5)", "rerank_gain(f(rel=2,beta=2)@5)", id="with parameters inside"),
+        pytest.param("rerank_gain(recall)", "rerank_gain(recall@k)", id="at the sample's k"),
+        pytest.param("rewrite_gain(mrr)", "rewrite_gain(mrr)", id="of rewriting"),
+        pytest.param(
+            "rewrite_gain(mrr,rewrite=1)", "rewrite_gain(mrr)", id="the first rewritten question is the default"
+        ),
+        pytest.param("rewrite_gain(R@5, Rewrite = 2)", "rewrite_gain(recall@5,rewrite=2)", id="the second"),
+        pytest.param(
+            "rewrite_gain(ndcg(gain=binary,ideal=retrieved)@5,rewrite=2)",
+            "rewrite_gain(ndcg(gain=binary,ideal=retrieved)@5,rewrite=2)",
+            id="the second, with parameters inside",
+        ),
         # A name must say what it stands for.
         pytest.param("recall(rel=1.0000001)@5", "recall(rel=1.0000001)@5", id="no digit of a parameter is dropped"),
         pytest.param("latency(quantile=0.9999999)", "latency(quantile=0.9999999)", id="nor of a quantile"),
@@ -117,34 +215,95 @@ def test_spelling(written: str, canonical: str) -> None:
     assert parse_metric(canonical) == parse_metric(written)
 
 
-RELEVANCE = [Hit, Recall, RecallAll, Precision, ReciprocalRank, AveragePrecision]
+FINITE = st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)  # without -0.0
+BETAS = st.floats(1e-3, 1000)
+POSITIVE = st.floats(1e-6, 1e6)
+SHARE = st.floats(0, 1, exclude_min=True, exclude_max=True)
 CUTOFFS = st.one_of(st.integers(1, 9_999_999), st.sampled_from([Cutoff.WHOLE, Cutoff.SAMPLE]))
-FINITE = st.floats(allow_nan=False, allow_infinity=False)
-METRICS = st.one_of(
-    st.builds(lambda family, **fields: family(**fields), st.sampled_from(RELEVANCE), cutoff=CUTOFFS, rel=FINITE),
-    st.builds(
-        lambda family, **fields: family(**fields),
-        st.sampled_from([DCG, NDCG]),
-        cutoff=CUTOFFS,
-        gain=st.sampled_from(Gain),
-    ),
-    st.builds(
-        Latency,
-        stage=st.sampled_from(Stage),
-        quantile=st.none() | st.floats(0, 1, exclude_min=True, exclude_max=True),
-    ),
+GRIDS = st.lists(st.integers(1, 9_999_999), min_size=2, max_size=6, unique=True).map(
+    lambda points: "/".join(map(str, sorted(points)))
 )
+# What users call a source or a field.
+WORDS = st.from_regex(r"[\w.:/+-]([\w.:/+ -]{0,20}[\w.:/+-])?", fullmatch=True)
+AT_RELEVANCE = st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE})
+
+# Every family with every parameter.
+PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
+    **dict.fromkeys((Hit, Recall, RecallAll, CappedRecall, ReciprocalRank, AveragePrecision), AT_RELEVANCE),
+    Precision: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(Of)}),
+    F: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(Of), "beta": BETAS}),
+    RecallAUC: st.fixed_dictionaries({"rel": FINITE, "grid": GRIDS}),
+    DCG: st.fixed_dictionaries(
+        {"cutoff": CUTOFFS, "gain": st.sampled_from(Gain), "discount": st.sampled_from(Discount)}
+    ),
+    NDCG: st.fixed_dictionaries(
+        {
+            "cutoff": CUTOFFS,
+            "gain": st.sampled_from(Gain),
+            "discount": st.sampled_from(Discount),
+            "ideal": st.sampled_from(Ideal),
+        }
+    ),
+    **dict.fromkeys(
+        (WeightedRecall, NegativesAbove, Judged, Holes, Containment, DistinctDocs, Redundancy, Freshness, Overlap),
+        st.fixed_dictionaries({"cutoff": CUTOFFS}),
+    ),
+    Novelty: st.fixed_dictionaries({"cutoff": CUTOFFS, "threshold": SHARE | st.just(1.0)}),
+    RankBiasedOverlap: st.fixed_dictionaries({"cutoff": CUTOFFS, "p": SHARE}),
+    FalseEvidenceRate: st.fixed_dictionaries({"min_score": st.none() | FINITE}),
+    **dict.fromkeys((SourceCoverage, MisrouteRate, EntityF1), st.fixed_dictionaries({})),
+    SourceShare: st.fixed_dictionaries({"source": WORDS}),
+    Score: st.fixed_dictionaries({"field": WORDS}),
+    Latency: st.fixed_dictionaries({"stage": st.sampled_from(latency.Stage), "quantile": st.none() | SHARE}),
+}
+
+
+def of_families(families: Iterable[type[BaseMetric]]) -> st.SearchStrategy[BaseMetric]:
+    def made(family: type[BaseMetric]) -> st.SearchStrategy[BaseMetric]:
+        return PARAMETERS[family].map(lambda parameters: family(**parameters))
+
+    return st.sampled_from(list(families)).flatmap(made)
+
+
+RANKING = of_families(family for family in FAMILIES if family.ranking)
+VIEWS = st.builds(View, metric=RANKING, stage=st.sampled_from(views.Stage), source=st.none() | WORDS) | st.builds(
+    View, metric=RANKING, rewrite=st.integers(1, 99), source=st.none() | WORDS
+)
+GAINS = st.builds(ListGain, metric=RANKING, rewrite=st.none() | st.integers(1, 99))
+# A view of the final list for all questions is the metric itself.
+METRICS: st.SearchStrategy[Metric] = st.one_of(
+    of_families(FAMILIES), VIEWS.map(lambda view: view.metric if view == View(metric=view.metric) else view), GAINS
+)
+
+
+def test_which_way_is_better_is_part_of_a_name() -> None:
+    """Two gates may look at one score from both sides, and a report keeps them apart."""
+    lower = parse_metric("score(cost,better=lower)")
+    assert lower.name == "score(cost,better=lower)"
+    assert lower == Score(field="cost", better=Direction.LOWER)
+
+
+def test_every_family_is_among_the_metrics() -> None:
+    assert PARAMETERS.keys() == set(FAMILIES)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(METRICS)
-def test_every_metric_reads_back_from_its_name(metric: Recall | DCG | Latency) -> None:
+def test_every_metric_reads_back_from_its_name(metric: Metric) -> None:
     assert parse_metric(metric.name) == metric
+    assert [each.name for each in parse_metrics(f"mrr@3,{metric.name}")] == list(dict.fromkeys(["mrr@3", metric.name]))
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(METRICS)
+def test_every_metric_says_what_it_means(metric: Metric) -> None:
+    assert metric.meaning.strip()
+    assert not set("{}") & set(metric.meaning)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(METRICS, METRICS)
-def test_two_metrics_have_two_names(one: Recall | DCG | Latency, other: Recall | DCG | Latency) -> None:
+def test_two_metrics_have_two_names(one: Metric, other: Metric) -> None:
     assert (one.name == other.name) == (one == other)
 
 
@@ -175,10 +334,39 @@ def test_two_metrics_have_two_names(one: Recall | DCG | Latency, other: Recall |
         ),
         pytest.param("recall@5,R@5,Recall_at_5", ["recall@5"], id="the same metric once"),
         pytest.param("mrr,recall@5,map", ["mrr", "recall@5", "map"], id="in the order written"),
+        pytest.param(
+            "recall(stage=raw)@5,50",
+            ["recall(stage=raw)@5", "recall(stage=raw)@50"],
+            id="of another list, cut-offs expand",
+        ),
+        pytest.param(
+            "rewrite_gain(recall@5,rewrite=2),mrr@1,3",
+            ["rewrite_gain(recall@5,rewrite=2)", "mrr@1", "mrr@3"],
+            id="a comma inside a gain does not part",
+        ),
+        pytest.param("score(cost),source_share(KB)", ["score(cost)", "source_share(KB)"], id="what stands alone"),
     ],
 )
 def test_list(written: str, canonical: list[str]) -> None:
     assert [metric.name for metric in parse_metrics(written)] == canonical
+
+
+@pytest.mark.parametrize(
+    ("written", "cutoffs", "expected"),
+    [
+        pytest.param("recall", [5], "recall@5", id="one"),
+        pytest.param("recall,hit", [1, 3], "recall@1,3,hit@1,3", id="each at each"),
+        pytest.param("recall@2,hit", [1, 3], "recall@2,hit@1,3", id="but what has its own"),
+        pytest.param("latency,score(cost)", [5], "latency,score(cost)", id="and what takes none"),
+        pytest.param("rerank_gain(recall@5)", [3], "rerank_gain(recall@5)", id="or has it inside"),
+        pytest.param("ndcg(gain=binary,ideal=gold)", [3], "ndcg(gain=binary,ideal=gold)@3", id="after the parameters"),
+        pytest.param(
+            "source_share(kb),recall(source=kb)", [3], "source_share(kb),recall(source=kb)@3", id="of a source"
+        ),
+    ],
+)
+def test_cut_offs_for_all_that_lack_one(written: str, cutoffs: Sequence[int], expected: str) -> None:
+    assert at_cutoffs(written, cutoffs) == expected
 
 
 NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential)@10"
@@ -200,7 +388,11 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
         ),
         pytest.param("xyz", "unknown metric 'xyz'; `rankgate metrics` lists them", id="nothing near"),
         pytest.param("retrieval_", "unknown metric 'retrieval_'; `rankgate metrics` lists them", id="only the prefix"),
-        pytest.param("f1@5", "unknown metric 'f1@5'; `rankgate metrics` lists them", id="nothing near, with cut-off"),
+        pytest.param("xyz@5", "unknown metric 'xyz@5'; `rankgate metrics` lists them", id="nothing near, with cut-off"),
+        pytest.param(
+            "rerank_gian(recall@5)", "unknown metric 'rerank_gian(recall@5)'; did you mean 'rerank_gain'?", id="a gain"
+        ),
+        pytest.param("rerank_gain(recal@5)", "unknown metric 'recal@5'; did you mean 'recall@5'?", id="inside a gain"),
         # No name at all.
         pytest.param("", f"'' {NO_NAME}", id="empty"),
         pytest.param("@5", f"'@5' {NO_NAME}", id="only a cut-off"),
@@ -233,11 +425,13 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
         # Parameters.
         pytest.param(
             "recall(beta=2)@5",
-            "'recall(beta=2)@5': recall has no parameter 'beta' (known: rel)",
+            "'recall(beta=2)@5': recall has no parameter 'beta' (known: rel, stage, rewrite, source)",
             id="unknown parameter",
         ),
         pytest.param(
-            "mrr(gain=binary)", "'mrr(gain=binary)': mrr has no parameter 'gain' (known: rel)", id="another's"
+            "mrr(gain=binary)",
+            "'mrr(gain=binary)': mrr has no parameter 'gain' (known: rel, stage, rewrite, source)",
+            id="another's",
         ),
         pytest.param(
             "latency(rel=2)",
@@ -245,7 +439,9 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
             id="two known",
         ),
         pytest.param(
-            "recall(cutoff=5)", "'recall(cutoff=5)': recall has no parameter 'cutoff' (known: rel)", id="cutoff by name"
+            "recall(cutoff=5)",
+            "'recall(cutoff=5)': recall has no parameter 'cutoff' (known: rel, stage, rewrite, source)",
+            id="cutoff by name",
         ),
         pytest.param(
             "recall(rel=2,rel=3)@5",
@@ -262,17 +458,112 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
             "recall(rel=x)@5", "'recall(rel=x)@5': parameter rel: Expected `float`, got `str`", id="not a number"
         ),
         pytest.param(
-            "recall(rel=)@5", "'recall(rel=)@5': parameter rel: Expected `float`, got `str`", id="empty value"
+            "recall(rel=)@5",
+            "'recall(rel=)@5': parameters are written once each as name=value, not 'rel='",
+            id="empty value",
         ),
         pytest.param("recall(rel=nan)@5", "'recall(rel=nan)@5': parameter rel must be a finite number", id="NaN"),
         pytest.param("recall(rel=1e999)@5", "'recall(rel=1e999)@5': parameter rel: Number out of range", id="infinite"),
         pytest.param(
-            "ndcg(gain=cubic)@5", "'ndcg(gain=cubic)@5': parameter gain: Invalid enum value 'cubic'", id="unknown gain"
+            "ndcg(gain=cubic)@5",
+            "'ndcg(gain=cubic)@5': parameter gain is one of linear, exponential, binary, not 'cubic'",
+            id="unknown gain",
         ),
         pytest.param(
             "latency(stage=index)",
-            "'latency(stage=index)': parameter stage: Invalid enum value 'index'",
+            "'latency(stage=index)': parameter stage is one of retrieve, rerank, total, not 'index'",
             id="unknown stage",
+        ),
+        pytest.param(
+            "recall(stage=index)@5",
+            "'recall(stage=index)@5': parameter stage is one of final, raw, not 'index'",
+            id="a stage of a list is another",
+        ),
+        pytest.param(
+            "precision(of=list)@5",
+            "'precision(of=list)@5': parameter of is one of places, retrieved, not 'list'",
+            id="unknown divisor",
+        ),
+        pytest.param(
+            "judged(stage=raw)@5",
+            "'judged(stage=raw)@5': judged has no parameter 'stage' (known: none)",
+            id="no view of it",
+        ),
+        *(
+            pytest.param(
+                f"{name}({parameter}=null)",
+                f"'{name}({parameter}=null)': parameter {parameter} must be a number, not 'null'",
+                id=f"{parameter} null",
+            )
+            for name, parameter in {
+                "latency": "quantile",
+                "false_evidence_rate": "min_score",
+                "recall": "rewrite",
+            }.items()
+        ),
+        pytest.param(
+            "rewrite_gain(recall@5,rewrite=null)",
+            "'rewrite_gain(recall@5,rewrite=null)': parameter rewrite must be a number, not 'null'",
+            id="no rewriting is not reranking",
+        ),
+        pytest.param("recall(rewrite=0)@5", "'recall(rewrite=0)@5': rewrite counts from 1, not 0", id="rewrite 0"),
+        pytest.param(
+            "rewrite_gain(mrr,rewrite=0)",
+            "'rewrite_gain(mrr,rewrite=0)': rewrite counts from 1, not 0",
+            id="the gain of rewrite 0",
+        ),
+        pytest.param(
+            "recall(stage=raw,rewrite=1)@5",
+            "'recall(stage=raw,rewrite=1)@5': a rewritten question has one list; leave out stage or rewrite",
+            id="two lists at once",
+        ),
+        *(
+            pytest.param(written, f"{written!r}: {problem}", id=written)
+            for written, problem in {
+                "f(beta=0)@5": "beta must lie above 0 and at most at 1000, not 0",
+                "f(beta=-1)@5": "beta must lie above 0 and at most at 1000, not -1",
+                "novelty(threshold=0)@5": "threshold must lie above 0 and at most at 1, not 0",
+                "novelty(threshold=1.5)@5": "threshold must lie above 0 and at most at 1, not 1.5",
+                "rbo(p=0)": "p must lie between 0 and 1, not 0",
+                "rbo(p=1)": "p must lie between 0 and 1, not 1",
+                "recall_auc(grid=5)": "grid must be two or more ascending cut-offs such as 1/3/5/10/20, not '5'",
+                "recall_auc(grid=5/3)": "grid must be two or more ascending cut-offs such as 1/3/5/10/20, not '5/3'",
+                "recall_auc(grid=3/3)": "grid must be two or more ascending cut-offs such as 1/3/5/10/20, not '3/3'",
+                "recall_auc(grid=0/3)": "grid must be two or more ascending cut-offs such as 1/3/5/10/20, not '0/3'",
+                "recall_auc@5": "recall_auc takes no cut-off",
+                "score(cost)@5": "score takes no cut-off",
+                "score": "score needs its field; write score(FIELD)",
+                "score()": "score needs its field; write score(FIELD)",
+                "score(better=lower)": "score needs its field; write score(FIELD)",
+                "score(a,b)": "parameters are written once each as name=value, not 'b'",
+                "score(cost,better=less)": "parameter better is one of higher, lower, not 'less'",
+                "score(a|b)": "parameter field may hold letters, digits, blanks and . _ : / + -",
+                "recall(source=<b>)@5": "parameter source may hold letters, digits, blanks and . _ : / + -",
+                "source_share": "source_share needs its source; write source_share(SOURCE)",
+            }.items()
+        ),
+        *(
+            pytest.param(
+                written, f"{written!r}: {step} takes one ranking metric, such as {step}(recall@5)", id=f"{step}: {what}"
+            )
+            for step, written, what in [
+                ("rerank_gain", "rerank_gain", "of nothing"),
+                ("rerank_gain", "rerank_gain()", "of nothing in brackets"),
+                ("rerank_gain", "rerank_gain(recall@5)@5", "two cut-offs"),
+                ("rerank_gain", "rerank_gain(latency)", "of no ranking metric"),
+                ("rerank_gain", "rerank_gain(recall(stage=raw)@5)", "of a view"),
+                ("rewrite_gain", "rewrite_gain(judged@5)", "of no ranking metric"),
+            ]
+        ),
+        pytest.param(
+            "rerank_gain(recall@5,mrr)",
+            "'rerank_gain(recall@5,mrr)': rerank_gain takes one metric, such as rerank_gain(recall@5)",
+            id="two metrics",
+        ),
+        pytest.param(
+            "rerank_gain(recall@5,rewrite=1)",
+            "'rerank_gain(recall@5,rewrite=1)': rerank_gain takes one metric, such as rerank_gain(recall@5)",
+            id="reranking of a rewritten question",
         ),
         *(
             pytest.param(

@@ -1,8 +1,8 @@
-"""Every metric against a slow second implementation, and what must hold of it whatever the gold and the list."""
+"""Every metric against a slow second implementation, and what must hold of it whatever the gold and the run say."""
 
 import random
 import runpy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,10 +13,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from rankgate.matching import match
-from rankgate.metrics.base import BaseMetric
+from rankgate.matching import BY_CHUNK, By, Matching, match
+from rankgate.metrics.base import BaseMetric, Metric
+from rankgate.metrics.gain import ListGain
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Details, MatchedQuery, Need, Ranking, Sample
+from rankgate.metrics.registry import FAMILIES
+from rankgate.metrics.together import Together
+from rankgate.metrics.views import Stage, View
+from rankgate.model import Details, Item, MatchedQuery, Need, Ranking, Sample
 from rankgate.readers.base import once
 
 if TYPE_CHECKING:
@@ -26,47 +30,191 @@ else:  # a module beside this one, found whatever pytest's import mode
 
 SAMPLE_K = 4  # what @k means here
 
-Oracle = Callable[[oracle.Gold, oracle.Ranked], float | None]
+OfList = Callable[["oracle.Gold", "oracle.Ranked"], float | None]
+OfNames = Callable[["oracle.Question", "oracle.Ranked"], float | None]
+OfLine = Callable[["oracle.Question", "oracle.Line"], float | None]
 
 CUTOFFS: dict[str, int | None] = {"@1": 1, "@3": 3, "@10": 10, "@k": SAMPLE_K, "@all": None}
+LEVELS = {"": 0, "(rel=2)": 2}
 OF_RELEVANCE = {
     "hit": oracle.hit,
     "recall": oracle.recall,
     "recall_all": oracle.recall_all,
+    "capped_recall": oracle.capped_recall,
     "precision": oracle.precision,
     "mrr": oracle.mrr,
     "ap": oracle.ap,
 }
-OF_GAINS = {"dcg": oracle.dcg, "ndcg": oracle.ndcg}
+GRIDS = {"": (1, 3, 5, 10, 20), "grid=2/4": (2, 4), "grid=1/2/3/30": (1, 2, 3, 30)}
 
-# Every family with its parameters and cut-offs: the metric, and the function that it must agree with.
-VARIANTS: dict[str, dict[str, tuple[BaseMetric, Oracle]]] = {
+
+def metric(name: str) -> BaseMetric:
+    parsed = parse_metric(name)
+    assert isinstance(parsed, BaseMetric)
+    return parsed
+
+
+# Every family with its parameters and cut-offs: the metric, and the function that it must agree with. Those of a list
+# are told what each item is called and what that is worth; see `oracle`.
+OF_LISTS: dict[str, dict[str, tuple[BaseMetric, OfList]]] = {
     **{
         family: {
-            f"{rel}{suffix}": (parse_metric(f"{family}{rel}{suffix}"), partial(function, k=k, rel=level))
-            for rel, level in {"": 0, "(rel=2)": 2}.items()
+            f"{rel}{suffix}": (metric(f"{family}{rel}{suffix}"), partial(function, k=k, rel=level))
+            for rel, level in LEVELS.items()
             for suffix, k in CUTOFFS.items()
         }
         for family, function in OF_RELEVANCE.items()
     },
+    "f": {
+        f"{beta}{rel}{suffix}": (
+            metric(f"f(beta={beta},rel={rel}){suffix}"),
+            partial(oracle.f, k=k, rel=rel, beta=beta),
+        )
+        for beta in (0.5, 1, 2)
+        for rel in (0, 2)
+        for suffix, k in CUTOFFS.items()
+    },
+    "weighted_recall": {
+        suffix: (metric(f"weighted_recall{suffix}"), partial(oracle.weighted_recall, k=k))
+        for suffix, k in CUTOFFS.items()
+    },
+    "recall_auc": {
+        f"{grid}{rel}": (
+            metric(f"recall_auc({grid or 'rel=0'},rel={rel})"),
+            partial(oracle.recall_auc, grid=points, rel=rel),
+        )
+        if grid
+        else (metric(f"recall_auc(rel={rel})"), partial(oracle.recall_auc, grid=points, rel=rel))
+        for grid, points in GRIDS.items()
+        for rel in (0, 2)
+    },
     **{
         family: {
-            f"{gain}{suffix}": (parse_metric(f"{family}(gain={gain}){suffix}"), partial(function, k=k, gain=gain))
+            f"{gain},{kind}{suffix}": (
+                metric(f"{family}(gain={gain},discount={kind}){suffix}"),
+                partial(function, k=k, gain=gain, kind=kind),
+            )
             for gain in ("linear", "exponential", "binary")
+            for kind in ("log2", "jarvelin")
             for suffix, k in CUTOFFS.items()
         }
-        for family, function in OF_GAINS.items()
+        for family, function in {"dcg": oracle.dcg, "ndcg": oracle.ndcg}.items()
     },
 }
-each_family = pytest.mark.parametrize("family", VARIANTS)
-examples = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+# Parameters with which a metric divides by what was retrieved, so that a longer list may lower it.
+OF_RETRIEVED: dict[str, dict[str, tuple[BaseMetric, OfList]]] = {
+    "precision": {
+        suffix: (metric(f"precision(of=retrieved){suffix}"), partial(oracle.precision, k=k, of="retrieved"))
+        for suffix, k in CUTOFFS.items()
+    },
+    "f": {
+        suffix: (metric(f"f(of=retrieved,beta=2){suffix}"), partial(oracle.f, k=k, of="retrieved", beta=2))
+        for suffix, k in CUTOFFS.items()
+    },
+    "ndcg": {
+        f"{gain},{kind}{suffix}": (
+            metric(f"ndcg(gain={gain},discount={kind},ideal=retrieved){suffix}"),
+            partial(oracle.ndcg, k=k, gain=gain, kind=kind, ideal="retrieved"),
+        )
+        for gain in ("linear", "binary")
+        for kind in ("log2", "jarvelin")
+        for suffix, k in CUTOFFS.items()
+    },
+}
+EVERY_LIST = {family: OF_LISTS[family] | OF_RETRIEVED.get(family, {}) for family in OF_LISTS}
+OF_NAMES: dict[str, dict[str, tuple[BaseMetric, OfNames]]] = {
+    family: {suffix: (metric(f"{family}{suffix}"), partial(function, k=k)) for suffix, k in CUTOFFS.items()}
+    for family, function in {
+        "judged": oracle.judged,
+        "holes": oracle.holes,
+        "negatives_above": oracle.negatives_above,
+    }.items()
+}
+
+
+def of_line(function: Callable[..., float | None], **fixed: object) -> OfLine:
+    """A function of the oracle that does not look at the question."""
+    return lambda question, line: function(line, **fixed)
+
+
+def of_times(line: "oracle.Line", stage: str) -> float | None:
+    return oracle.latency(line.latency, stage)
+
+
+OF_LINES: dict[str, dict[str, tuple[BaseMetric, OfLine]]] = {
+    "containment": {
+        suffix: (metric(f"containment{suffix}"), partial(oracle.containment, k=k)) for suffix, k in CUTOFFS.items()
+    },
+    "distinct_docs": {
+        suffix: (metric(f"distinct_docs{suffix}"), of_line(oracle.distinct_docs, k=k)) for suffix, k in CUTOFFS.items()
+    },
+    "redundancy": {
+        suffix: (metric(f"redundancy{suffix}"), of_line(oracle.redundancy, k=k)) for suffix, k in CUTOFFS.items()
+    },
+    "novelty": {
+        f"{threshold}{suffix}": (
+            metric(f"novelty(threshold={threshold}){suffix}"),
+            of_line(oracle.novelty, k=k, threshold=threshold),
+        )
+        for threshold in (0.25, 0.5, 0.8, 1)
+        for suffix, k in CUTOFFS.items()
+    },
+    "freshness": {
+        suffix: (metric(f"freshness{suffix}"), partial(oracle.freshness, k=k)) for suffix, k in CUTOFFS.items()
+    },
+    "false_evidence_rate": {
+        "": (metric("false_evidence_rate"), oracle.false_evidence_rate),
+        "0.5": (metric("false_evidence_rate(min_score=0.5)"), partial(oracle.false_evidence_rate, min_score=0.5)),
+        "-1": (metric("false_evidence_rate(min_score=-1)"), partial(oracle.false_evidence_rate, min_score=-1)),
+    },
+    "source_coverage": {"": (metric("source_coverage"), oracle.source_coverage)},
+    "misroute_rate": {"": (metric("misroute_rate"), oracle.misroute_rate)},
+    "source_share": {
+        source: (metric(f"source_share({source})"), of_line(oracle.source_share, source=source))
+        for source in ("kb", "KB")
+    },
+    "entity_f1": {"": (metric("entity_f1"), oracle.entity_f1)},
+    "score": {name: (metric(f"score({name})"), of_line(oracle.score, name=name)) for name in ("cost", "Faith")},
+    "latency": {
+        stage: (metric(f"latency(stage={stage})"), of_line(of_times, stage=stage))
+        for stage in ("total", "retrieve", "rerank")
+    },
+    "overlap": {suffix: (metric(f"overlap{suffix}"), of_line(oracle.overlap, k=k)) for suffix, k in CUTOFFS.items()},
+    "rbo": {
+        f"{p}{suffix}": (metric(f"rbo(p={p}){suffix}"), of_line(oracle.rbo, p=p, k=k))
+        for p in (0.5, 0.9)
+        for suffix, k in CUTOFFS.items()
+    },
+}
+
+NOT_OF_ONE_QUERY = {("latency", "quantile"), ("score", "better")}  # of the aggregate, and of a gate
+
+
+def test_every_family_and_every_parameter_has_an_oracle() -> None:
+    tables = (EVERY_LIST, OF_NAMES, OF_LINES)
+    variants = {family: [each for each, _ in rows.values()] for table in tables for family, rows in table.items()}
+    assert variants.keys() == {family.key for family in FAMILIES}
+    assert {family.key for family in FAMILIES if family.ranking} == EVERY_LIST.keys()
+    idle = {
+        (family.key, field.name)
+        for family in FAMILIES
+        for field in msgspec.structs.fields(family)
+        if all(getattr(each, field.name) == field.default for each in variants[family.key])
+    }
+    assert idle - {(family.key, "cutoff") for family in FAMILIES} == NOT_OF_ONE_QUERY
+
+
+each_family = pytest.mark.parametrize("family", OF_LISTS)
+examples = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 # Few ids, so that the list meets the gold often; grades as people write them.
 DOCS = [f"d{number}" for number in range(12)]
 STRANGERS = [f"x{number}" for number in range(5)]
 GRADES = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])
-GOLD = st.dictionaries(st.sampled_from(DOCS), GRADES, max_size=10)
+GOLD = st.dictionaries(st.sampled_from(DOCS), GRADES, max_size=12)
 RANKED = st.lists(st.sampled_from(DOCS + STRANGERS), max_size=20)
+
+close = partial(pytest.approx, rel=1e-12, abs=1e-12)
 
 
 def seen(gold: Mapping[str, float], ranked: list[str]) -> MatchedQuery:
@@ -74,9 +222,9 @@ def seen(gold: Mapping[str, float], ranked: list[str]) -> MatchedQuery:
 
 
 def values(family: str, gold: Mapping[str, float], ranked: list[str]) -> dict[str, float | None]:
-    """The value of every variant of a family."""
+    """The value of every variant of a family of lists, but those that divide by what was retrieved."""
     query = seen(gold, ranked)
-    return {variant: metric.per_query(query) for variant, (metric, _) in VARIANTS[family].items()}
+    return {variant: each.per_query(query) for variant, (each, _) in OF_LISTS[family].items()}
 
 
 @each_family
@@ -86,9 +234,11 @@ def values(family: str, gold: Mapping[str, float], ranked: list[str]) -> dict[st
 @example(gold={"d0": 1.0}, ranked=[])
 @example(gold={"d0": 1.0, "d1": 3.0}, ranked=["d0", "d0", "d1"])
 def test_agrees_with_the_slow_implementation(family: str, gold: Mapping[str, float], ranked: list[str]) -> None:
-    for variant, value in values(family, gold, ranked).items():
-        expected = VARIANTS[family][variant][1](gold, ranked)
-        assert value == (None if expected is None else pytest.approx(expected, rel=1e-12, abs=1e-12)), variant
+    query = seen(gold, ranked)
+    names = oracle.by_chunk(oracle.Question(gains=gold), [oracle.Item(id=each) for each in ranked])
+    for variant, (each, slow) in EVERY_LIST[family].items():
+        expected = slow(gold, names)
+        assert each.per_query(query) == (None if expected is None else close(expected)), variant
 
 
 @each_family
@@ -96,11 +246,12 @@ def test_agrees_with_the_slow_implementation(family: str, gold: Mapping[str, flo
 @given(gold=GOLD, ranked=RANKED)
 def test_lies_in_its_range(family: str, gold: Mapping[str, float], ranked: list[str]) -> None:
     query = seen(gold, ranked)
-    for metric, _ in VARIANTS[family].values():
-        value = metric.per_query(query)
-        assert value is None or (
-            metric.low is not None and value >= metric.low and (metric.high is None or value <= metric.high)
-        ), metric.name
+    for each, _ in EVERY_LIST[family].values():
+        assert in_range(each, each.per_query(query)), each.name
+
+
+def in_range(of: Metric, value: float | None) -> bool:
+    return value is None or ((of.low is None or value >= of.low) and (of.high is None or value <= of.high))
 
 
 @each_family
@@ -139,10 +290,11 @@ def test_one_more_relevant_document_never_lowers_it(
     place, doc = data.draw(st.sampled_from(useless)), data.draw(st.sampled_from(unfound))
     before = values(family, gold, ranked)
     after = values(family, gold, [*ranked[:place], doc, *ranked[place + 1 :]])
+    rounding = 1e-12 if family == "f" else 0
     for variant, value in before.items():
         improved = after[variant]
         assert (value is None) == (improved is None), variant
-        assert value is None or improved is None or improved >= value, variant
+        assert value is None or improved is None or improved >= value - rounding, variant
 
 
 @each_family
@@ -152,7 +304,7 @@ def test_useless_documents_at_the_end_change_nothing(
     family: str, gold: Mapping[str, float], ranked: list[str], more: list[str]
 ) -> None:
     before, after = values(family, gold, ranked), values(family, gold, ranked + more)
-    if family == "precision":  # over the whole list it divides by the list's length
+    if family in {"precision", "f"}:  # over the whole list precision divides by the list's length
         before, after = (
             {name: value for name, value in side.items() if "@all" not in name} for side in (before, after)
         )
@@ -165,7 +317,18 @@ def test_only_the_best_order_of_all_relevant_documents_has_ndcg_1(gold: Mapping[
     best = sorted((gain for gain in gold.values() if gain > 0), reverse=True)
     found = [gold.get(doc, 0) for doc in dict.fromkeys(ranked)]
     if best:
-        assert (values("ndcg", gold, ranked)["linear@all"] == 1) == (found[: len(best)] == best)
+        assert (values("ndcg", gold, ranked)["linear,log2@all"] == 1) == (found[: len(best)] == best)
+
+
+@examples
+@given(gold=GOLD, ranked=RANKED)
+def test_recall_never_exceeds_its_cousins(gold: Mapping[str, float], ranked: list[str]) -> None:
+    for suffix in CUTOFFS:
+        whole, recall, capped, hit = (
+            values(family, gold, ranked)[suffix] for family in ("recall_all", "recall", "capped_recall", "hit")
+        )
+        if None not in (whole, recall, capped, hit):
+            assert 0 <= (whole or 0) <= (recall or 0) <= (capped or 0) <= (hit or 0) <= 1, suffix
 
 
 @examples
@@ -175,17 +338,196 @@ def test_a_depth_is_a_shorter_list(gold: Mapping[str, float], ranked: list[str],
     assert match(sample, Ranking("q", ids), depth=depth) == match(sample, Ranking("q", ids[:depth]))
 
 
-STAGES = st.none() | st.dictionaries(st.sampled_from(["retrieve", "rerank"]), st.floats(0, 1e6))
+# What lines say: items with documents, days, texts and scores, other lists, routes, entities and scores of other tools.
 
-
-@pytest.mark.parametrize("stage", ["total", "retrieve", "rerank"])
-@examples
-@given(stages=STAGES)
-def test_latency_of_a_query(stage: str, stages: Mapping[str, float] | None) -> None:
-    query = match(
-        Sample(query_id="q", gains={}), Ranking("q", [], 0, Details(latency_ms=stages)), needs=frozenset({Need.LATENCY})
+PHRASES = ["the refund window", "is 30 days", "from the day", "of purchase", "Ask support", "no refund"]
+PASSAGES = ["The refund window is 30 days\nfrom the day of purchase", "the refund window", "no refund", "of purchase"]
+TEXTS = (
+    st.none()
+    | st.just("")
+    | st.lists(st.sampled_from(PHRASES), min_size=1, max_size=3).map(" ".join)
+    | st.builds(
+        lambda head, said, joint: head + joint.join(said),
+        st.sampled_from(["", "Date: 2025-01-01\n", "Date: 2025-01-01\\n", "user: ", "Date: today\nassistant: "]),
+        st.lists(st.sampled_from(PHRASES), max_size=3),
+        st.sampled_from(["\n", "\\n", "\nuser: ", "  "]),
     )
-    assert parse_metric(f"latency(stage={stage})").per_query(query) == oracle.latency(stages, stage)
+)
+DAYS = ["2024-12-31", "2025-01-01", "2025-06-01"]
+ITEM_IDS = ["a#1", "a#2", "b#1", "b", "c", "#1", "d#1#2"]
+DOC_IDS = ["a", "b", "c", "#1", "d"]
+ITEMS = st.lists(
+    st.builds(
+        oracle.Item,
+        id=st.sampled_from(ITEM_IDS),
+        doc_id=st.none() | st.sampled_from(DOC_IDS),
+        version=st.none() | st.sampled_from(DAYS),
+        text=TEXTS,
+        score=st.none() | st.sampled_from([-1.5, 0.0, 0.5, 2.0]),
+    ),
+    max_size=7,
+)
+LABELS = st.lists(st.sampled_from(["Porto", "porto", "Lisbon", "BR"]), max_size=4)
+SOURCES = st.none() | st.sampled_from(["kb", "KB", "web"])
+QUESTIONS = st.builds(
+    oracle.Question,
+    gains=st.dictionaries(st.sampled_from(ITEM_IDS + DOC_IDS + PASSAGES), GRADES, max_size=6)
+    | st.dictionaries(st.sampled_from(ITEM_IDS + DOC_IDS + PASSAGES), GRADES, min_size=9, max_size=14),
+    negatives=st.lists(st.sampled_from(ITEM_IDS + DOC_IDS + PASSAGES), max_size=3, unique=True),
+    answers=st.lists(st.sampled_from(["30 DAYS", "Refund  window", "never", "STRASSE"]), max_size=2),
+    as_of=st.none() | st.sampled_from(DAYS),
+    source=SOURCES,
+    entities=st.none() | LABELS,
+    no_answer=st.booleans(),
+)
+LINES = st.builds(
+    oracle.Line,
+    items=ITEMS,
+    raw=st.none() | ITEMS,
+    rewrites=st.none() | st.lists(ITEMS, max_size=3),
+    latency=st.none() | st.dictionaries(st.sampled_from(["retrieve", "rerank", "total"]), st.floats(0, 1e6)),
+    source=SOURCES,
+    entities=st.none() | LABELS,
+    scores=st.none() | st.dictionaries(st.sampled_from(["cost", "Faith", "faith"]), st.floats(-1e3, 1e3)),
+    baseline=st.none() | st.lists(st.sampled_from(ITEM_IDS), max_size=7, unique=True),
+)
+
+
+def ranking(items: Sequence["oracle.Item"], **said: object) -> Ranking:
+    """The list as readers give it, with all that is said of it."""
+    kept = oracle.once(items)
+    told = [Item(doc_id=each.doc_id, version=each.version, text=each.text, score=each.score) for each in kept]
+    details = msgspec.structs.replace(Details(items=told), **said)
+    return Ranking("q", [each.id for each in kept], len(items) - len(kept), details)
+
+
+def matched(
+    question: "oracle.Question", line: "oracle.Line", how: Matching = BY_CHUNK, needs: frozenset[Need] = frozenset(Need)
+) -> MatchedQuery:
+    sample = Sample(
+        query_id="q",
+        gains=question.gains,
+        negatives=tuple(question.negatives),
+        k=SAMPLE_K,
+        answers=tuple(question.answers),
+        as_of=question.as_of,
+        source=question.source,
+        entities=None if question.entities is None else tuple(question.entities),
+        no_answer=question.no_answer,
+    )
+    full = ranking(
+        line.items,
+        raw=None if line.raw is None else ranking(line.raw),
+        rewrites=None if line.rewrites is None else [ranking(each) for each in line.rewrites],
+        latency_ms=line.latency,
+        source=line.source,
+        entities=line.entities,
+        scores=line.scores,
+    )
+    return match(sample, full, how=how, needs=needs, baseline_ids=line.baseline)
+
+
+@pytest.mark.parametrize("family", OF_LINES)
+@examples
+@given(question=QUESTIONS, line=LINES)
+@example(question=oracle.Question(), line=oracle.Line())
+def test_what_a_line_says_agrees_with_the_slow_implementation(
+    family: str, question: "oracle.Question", line: "oracle.Line"
+) -> None:
+    for variant, (each, slow) in OF_LINES[family].items():
+        value, expected = each.per_query(matched(question, line, needs=each.needs)), slow(question, line)
+        assert value == (None if expected is None else close(expected)), variant
+        assert in_range(each, value), variant
+
+
+# How items are told: the matching, and what it calls them.
+WAYS = [
+    pytest.param(Matching(), oracle.by_chunk, id="chunk"),
+    pytest.param(Matching(by=By.DOC), oracle.by_doc, id="doc"),
+    pytest.param(Matching(by=By.DOC, separator="#1"), partial(oracle.by_doc, separator="#1"), id="doc, separator"),
+    pytest.param(Matching(by=By.TEXT), oracle.by_text, id="text"),
+    pytest.param(Matching(by=By.TEXT, similarity=0.6), partial(oracle.by_text, similarity=0.6), id="text, similar"),
+]
+Named = Callable[["oracle.Question", Sequence["oracle.Item"]], list[str]]
+
+
+@pytest.mark.parametrize(("how", "named"), WAYS)
+@examples
+@given(question=QUESTIONS, line=LINES)
+def test_matching_agrees_with_the_slow_implementation(
+    how: Matching, named: Named, question: "oracle.Question", line: "oracle.Line"
+) -> None:
+    query, names = matched(question, line, how), named(question, line.items)
+    for family, variants in EVERY_LIST.items():
+        for variant, (each, slow) in variants.items():
+            expected = slow(question.gains, names)
+            assert each.per_query(query) == (None if expected is None else close(expected)), (family, variant)
+    for family, of_names in OF_NAMES.items():
+        for variant, (each, slow_too) in of_names.items():
+            expected = slow_too(question, names)
+            assert each.per_query(query) == (None if expected is None else close(expected)), (family, variant)
+
+
+@pytest.mark.parametrize(("how", "named"), WAYS)
+@examples
+@given(question=QUESTIONS, line=LINES)
+def test_no_way_of_matching_pushes_a_metric_out_of_its_range(
+    how: Matching, named: Named, question: "oracle.Question", line: "oracle.Line"
+) -> None:
+    query = matched(question, line, how)
+    for table in (EVERY_LIST, OF_NAMES):
+        for variants in table.values():
+            for each, _ in variants.values():
+                assert in_range(each, each.per_query(query)), each.name
+
+
+@pytest.mark.parametrize("family", EVERY_LIST)
+@settings(examples, max_examples=25)
+@given(question=QUESTIONS, line=LINES, way=st.sampled_from([way.values for way in WAYS]))
+def test_other_lists_of_the_line_agree_with_the_slow_implementation(
+    family: str, question: "oracle.Question", line: "oracle.Line", way: tuple[Matching, Named]
+) -> None:
+    how, named = way
+    query = matched(question, line, how)
+    rewrites = [*(line.rewrites or ()), None, None][:2]
+    for variant, (each, slow) in EVERY_LIST[family].items():
+        final, raw, first, second = (
+            None if items is None else slow(question.gains, named(question, items))
+            for items in (line.items, line.raw, *rewrites)
+        )
+        expected: list[tuple[View | ListGain, float | None]] = [
+            (View(metric=each, stage=Stage.RAW), raw),
+            (View(metric=each, rewrite=1), first),
+            (View(metric=each, rewrite=2), second),
+            (View(metric=each, source="kb"), final if question.source == "kb" else None),
+            (View(metric=each, source="kb", stage=Stage.RAW), raw if question.source == "kb" else None),
+            (ListGain(metric=each), None if raw is None or final is None else final - raw),
+            (ListGain(metric=each, rewrite=1), None if first is None or final is None else first - final),
+            (ListGain(metric=each, rewrite=2), None if second is None or final is None else second - final),
+        ]
+        for view, value in expected:
+            assert view.per_query(query) == (None if value is None else close(value)), (variant, view.name)
+
+
+EVERY_METRIC: list[Metric] = [
+    each for table in (EVERY_LIST, OF_NAMES, OF_LINES) for variants in table.values() for each, _ in variants.values()
+]
+SOME_VIEWS: list[Metric] = [
+    parse_metric(name) for name in ("recall(stage=raw)@3", "mrr(source=kb)", "rerank_gain(mrr)")
+]
+
+
+@pytest.mark.parametrize("how", [BY_CHUNK, Matching(by=By.DOC)])
+@settings(examples, max_examples=30)
+@given(asked=st.lists(st.tuples(QUESTIONS, LINES), min_size=1, max_size=5))
+def test_values_of_several_metrics_and_queries_are_those_of_each_alone(
+    how: Matching, asked: list[tuple["oracle.Question", "oracle.Line"]]
+) -> None:
+    metrics = EVERY_METRIC + SOME_VIEWS
+    together = Together(metrics)
+    for question, line in asked:
+        query = matched(question, line, how)
+        assert list(together.values(query)) == [each.per_query(query) for each in metrics]
 
 
 @pytest.mark.parametrize("q", [0.01, 0.5, 0.9, 0.95, 0.99])
@@ -201,7 +543,7 @@ def test_a_matched_query_is_what_it_says(gold: Mapping[str, float], ranked: list
     ids, removed = once(ranked)
     query = match(Sample(query_id="q", gains=gold), Ranking("q", ids, removed))
     wanted = oracle.relevant_ids(gold, 0)
-    places = [(rank, doc) for rank, doc in enumerate(oracle.first_k(ranked, None), start=1) if doc in wanted]
+    places = [(rank, doc) for rank, doc in enumerate(dict.fromkeys(ranked), start=1) if doc in wanted]
     assert msgspec.structs.asdict(query) == {
         "query_id": "q",
         "hits": tuple((rank, gold[doc]) for rank, doc in places),
@@ -214,6 +556,7 @@ def test_a_matched_query_is_what_it_says(gold: Mapping[str, float], ranked: list
         "judged": (),
         "negatives": (),
         "ids": (),
+        "documents": (),
         "baseline_ids": None,
         "details": None,
         "raw": None,

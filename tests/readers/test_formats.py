@@ -24,16 +24,28 @@ SAMPLE = '{"id": "q", "expected_output": ["a"]}'
 OTHER_SAMPLE = '{"id": "q2", "expected_output": []}'
 LINE = '{"query_id": "q", "topk": [{"chunk_id": "a"}]}'
 
+GOLD_NAMES = "yaml, json, jsonl, qrels, beir, dict, ragas, llama_index"
+RUN_NAMES = "jsonl, json, trec, dict, mteb, ragas, msmarco, csv, parquet"
+
 GOLDS = {
     "yaml": YAML,
     "json": f'{{"samples": [{SAMPLE}]}}',
     "jsonl": f"{SAMPLE}\n",
     "qrels": "q 0 a 1\n",
+    "beir": "query-id\tcorpus-id\tscore\nq\ta\t1\n",
+    "dict": '{"q": {"a": 1}}',
+    "ragas": '{"user_input": "q", "reference_context_ids": ["a"]}\n',
+    "llama_index": '{"queries": {"q": "?"}, "corpus": {}, "relevant_docs": {"q": ["a"]}, "mode": "text"}',
 }
 RUNS = {
     "jsonl": f"{LINE}\n",
     "json": '{"q": ["a"]}',
     "trec": "q Q0 a 1 0.5 tag\n",
+    "dict": '{"q": {"a": 0.5}}',
+    "mteb": '{"mteb_model_meta": {"model_name": "m"}, "default": {"test": {"q": {"a": 0.5}}}}',
+    "ragas": '{"user_input": "q", "retrieved_context_ids": ["a"]}\n',
+    "msmarco": "q\ta\t1\n",
+    "csv": "qid,docid,score\nq,a,0.5\n",
 }
 
 
@@ -196,7 +208,7 @@ def test_long_lines_are_recognised() -> None:
     [
         pytest.param(GOLDS["json"], "yaml", {"q": ["a"]}, id="JSON is YAML too"),
         pytest.param(SAMPLE, "yaml", None, id="one sample is not a list of them"),
-        pytest.param("# 0 a 1\n", "qrels", {"#": ["a"]}, id="a query that looks like a comment"),
+        pytest.param("# 0 a 1\n", "qrels", None, id="a comment that looks like a judgment"),
         pytest.param("- 0 a 1\n", "qrels", {"-": ["a"]}, id="a query that looks like a list"),
         pytest.param(
             '{"id": "q", "expected_output": ["a"], "samples": 5}', "jsonl", {"q": ["a"]}, id="a line with samples"
@@ -252,7 +264,7 @@ NOTHING_LIKE_IT = "no gold format starts like that"
 def test_what_is_no_gold_set(content: str | bytes, saw: str, why: str) -> None:
     with pytest.raises(RankgateError) as caught:
         gold(content)
-    known = "known formats: yaml, json, jsonl, qrels"
+    known = f"known formats: {GOLD_NAMES}"
     assert str(caught.value) == f"gold: cannot be read as a gold set: it starts with {saw}; {why} ({known})"
 
 
@@ -270,18 +282,16 @@ def test_what_is_no_gold_set(content: str | bytes, saw: str, why: str) -> None:
 def test_what_is_no_run(content: str | bytes, saw: str, why: str) -> None:
     with pytest.raises(RankgateError) as caught:
         run(content)
-    known = "known formats: jsonl, json, trec"
+    known = f"known formats: {RUN_NAMES}"
     assert str(caught.value) == f"run: cannot be read as a run: it starts with {saw}; {why} ({known})"
 
 
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        pytest.param(
-            "yml", "unknown gold format 'yml'; did you mean 'yaml'? (known: yaml, json, jsonl, qrels)", id="near"
-        ),
-        pytest.param("trec", "unknown gold format 'trec' (known: yaml, json, jsonl, qrels)", id="a format of runs"),
-        pytest.param("", "unknown gold format '' (known: yaml, json, jsonl, qrels)", id="empty"),
+        pytest.param("yml", f"unknown gold format 'yml'; did you mean 'yaml'? (known: {GOLD_NAMES})", id="near"),
+        pytest.param("trec", f"unknown gold format 'trec' (known: {GOLD_NAMES})", id="a format of runs"),
+        pytest.param("", f"unknown gold format '' (known: {GOLD_NAMES})", id="empty"),
     ],
 )
 def test_unknown_gold_format(form: str, message: str) -> None:
@@ -293,7 +303,7 @@ def test_unknown_gold_format(form: str, message: str) -> None:
 def test_unknown_run_format() -> None:
     with pytest.raises(RankgateError) as caught:
         run(LINE, "jsnol")
-    assert str(caught.value) == "unknown run format 'jsnol'; did you mean 'jsonl'? (known: jsonl, json, trec)"
+    assert str(caught.value) == f"unknown run format 'jsnol'; did you mean 'jsonl'? (known: {RUN_NAMES})"
 
 
 # Standard input, in a process of its own.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rankgate.model import Gold, Sample
-from rankgate.readers.formats import read_gold
+from rankgate.readers.formats import fingerprint_of, read_gold
 
 
 def gold(where: Path, content: str | bytes, form: str | None = None) -> Gold:
@@ -268,6 +268,6 @@ def test_the_fingerprint_is_of_the_judgments_alone(tmp_path: Path) -> None:
         'samples:\n- {id: q1, input: "Why?", expected_output: {a: 1, b: 2.0}}\n- {id: q2, expected_output: [c]}\n',
     ]
     other = ["q1 0 a 1\nq1 0 b 1\nq2 0 c 1\n", "q1 0 a 1\nq1 0 b 2\n", "q1 0 a 1\nq1 0 b 2\nq2 0 d 1\n"]
-    prints = [gold(tmp_path, content).fingerprint for content in same + other]
+    prints = [fingerprint_of(gold(tmp_path, content)) for content in same + other]
     assert len(set(prints[: len(same)])) == 1
     assert len(set(prints)) == 1 + len(other)

@@ -16,8 +16,10 @@ from rankgate.criteria import load_criteria
 from rankgate.errors import Problem, RankgateError
 from rankgate.metrics.names import parse_metrics
 from rankgate.model import Gold, Need, Ranking
-from rankgate.readers.formats import GOLD_FORMATS, RUN_FORMATS, read_gold, read_run
-from rankgate.scoring import Plan, score
+from rankgate.plan import Plan
+from rankgate.readers.formats import GOLD_FORMATS, MAPPED_FORMATS, RUN_FORMATS, read_gold, read_run
+from rankgate.readers.mapping import FieldMap
+from rankgate.scoring import score
 from rankgate.yaml_text import load_yaml
 
 many = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
@@ -27,8 +29,15 @@ TIMES = frozenset({Need.LATENCY})
 METRICS = parse_metrics("hit@3,recall@3,precision@all,mrr,map,ndcg,ndcg(gain=exponential)@3,recall(rel=2)@k,latency")
 
 
-def rankings(name: str, form: str | None = None, needs: frozenset[Need] = frozenset()) -> list[Ranking]:
-    return list(read_run(name, form, needs=needs).rankings)
+EVERYTHING = frozenset(Need)
+OF_LISTS = FieldMap(query_id="id", items="topk", chunk_id="id", score="score", text="text", latency_ms="k")
+OF_ROWS = FieldMap(query_id="id", chunk_id="question", rank="k", doc_id="ids.rank", doc_version="name")
+
+
+def rankings(
+    name: str, form: str | None = None, needs: frozenset[Need] = frozenset(), fields: FieldMap | None = None
+) -> list[Ranking]:
+    return list(read_run(name, form, needs=needs, map=fields).rankings)
 
 
 Read = Callable[[str], object]
@@ -39,6 +48,8 @@ READERS: dict[str, Read] = {
     "criteria": load_criteria,
     **{f"gold as {form}": partial(read_gold, format=form) for form in GOLD_FORMATS},
     **{f"run as {form}": partial(rankings, form=form) for form in RUN_FORMATS},
+    **{f"lists as {form}": partial(rankings, form=form, fields=OF_LISTS) for form in MAPPED_FORMATS},
+    **{f"rows as {form}": partial(rankings, form=form, fields=OF_ROWS, needs=EVERYTHING) for form in MAPPED_FORMATS},
 }
 
 
@@ -117,6 +128,8 @@ def test_json(file: Path, value: object, other: object, indent: int | None) -> N
 
 # Ids as the column formats can hold them; the JSON formats hold any text.
 COLUMN_IDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=6)
+# Those of queries in qrels, where a line that begins with # is a comment, and U+FEFF at the start of a file a mark.
+QRELS_IDS = COLUMN_IDS.filter(lambda text: not text.startswith(("#", "\ufeff")))
 LISTS = ("topk", "retrieved", "actual_output", "actualOutput")  # a document with such a key is read as a run line
 IDS = (COLUMN_IDS | st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.integers(0, 30).map(str)).filter(
     lambda text: text not in LISTS
@@ -124,11 +137,13 @@ IDS = (COLUMN_IDS | st.text(st.characters(exclude_categories=["Cs"]), max_size=6
 GAINS = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0]) | st.floats(-1000, 1000)
 
 
-def judged(ids: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, dict[str, float]]]:
+def judged(
+    ids: st.SearchStrategy[str], queries: st.SearchStrategy[str] | None = None
+) -> st.SearchStrategy[dict[str, dict[str, float]]]:
     """Judgments by query, one of them positive."""
-    return st.dictionaries(ids, st.dictionaries(ids, GAINS, min_size=1, max_size=4), min_size=1, max_size=4).filter(
-        lambda gold: any(gain > 0 for gains in gold.values() for gain in gains.values())
-    )
+    return st.dictionaries(
+        ids if queries is None else queries, st.dictionaries(ids, GAINS, min_size=1, max_size=4), min_size=1, max_size=4
+    ).filter(lambda gold: any(gain > 0 for gains in gold.values() for gain in gains.values()))
 
 
 def ranked(ids: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, list[str]]]:
@@ -212,7 +227,7 @@ RUN_WRITERS: dict[str, Callable[[Mapping[str, list[str]]], tuple[str, str]]] = {
 @some
 @given(data=st.data(), pack=st.booleans())
 def test_gold_reads_back(file: Path, shape: str, data: st.DataObject, pack: bool) -> None:  # noqa: FBT001
-    gold = data.draw(judged(COLUMN_IDS if shape == "qrels" else IDS))
+    gold = data.draw(judged(COLUMN_IDS, QRELS_IDS) if shape == "qrels" else judged(IDS))
     form, content = GOLD_WRITERS[shape](gold)
     encoded = content.encode()
     file.write_bytes(gzip.compress(encoded) if pack else encoded)
@@ -225,7 +240,7 @@ def test_gold_reads_back(file: Path, shape: str, data: st.DataObject, pack: bool
 @some
 @given(data=st.data(), pack=st.booleans())
 def test_run_reads_back(file: Path, shape: str, data: st.DataObject, pack: bool) -> None:  # noqa: FBT001
-    run = data.draw(ranked(COLUMN_IDS if shape == "TREC" else IDS))
+    run = data.draw(ranked(QRELS_IDS if shape == "TREC" else IDS))
     form, content = RUN_WRITERS[shape](run)
     if shape == "TREC":
         run = {query_id: ids for query_id, ids in run.items() if ids}  # it cannot say that a list is empty

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.statistics import saddlepoint
+from rankgate.statistics import counts
 from rankgate.statistics.saddlepoint import difference_interval, mean_interval
 
 Interval = tuple[float, float]
@@ -47,9 +47,12 @@ VERDICTS = [
 ]
 
 
+@pytest.mark.parametrize("widest", [None, 1.0])
 @pytest.mark.parametrize(("lost", "won", "ties", "verdict"), VERDICTS)
-def test_lost_and_won_queries_are_judged_as_by_the_sign_test(lost: int, won: int, ties: int, verdict: str) -> None:
-    lower, upper = interval_of(difference_interval(outcomes(lost, won, ties)))
+def test_lost_and_won_queries_are_judged_as_by_the_sign_test(
+    lost: int, won: int, ties: int, verdict: str, widest: float | None
+) -> None:
+    lower, upper = interval_of(difference_interval(outcomes(lost, won, ties), widest=widest))
     assert ("harm" if upper < 0 else "gain" if lower > 0 else "inconclusive") == verdict
 
 
@@ -62,6 +65,9 @@ def test_lost_and_won_queries_are_judged_as_by_the_sign_test(lost: int, won: int
         pytest.param(difference_interval([-0.5]), None, id="one difference"),
         pytest.param(difference_interval([0.0]), (0.0, 0.0), id="one query, unchanged"),
         pytest.param(difference_interval([0, -0.0, 0.0]), (0.0, 0.0), id="no query changed"),
+        pytest.param(
+            difference_interval([0.0, 0.0], widest=1.0), (0.0, 0.0), id="no query changed, whatever could have"
+        ),
         pytest.param(mean_interval([0.3, 0.3, 0.3], low=None, high=None), (0.3, 0.3), id="constant, no ends"),
         pytest.param(mean_interval([1.0, 0.0], low=0, high=1), (0.0, 1.0), id="two values: r* stays below z"),
     ],
@@ -101,6 +107,25 @@ def test_an_end_that_rounding_has_passed_is_moved_to_the_observed_extreme() -> N
     assert upper == above
 
 
+def test_small_losses_prove_nothing_while_a_whole_hit_could_be_won() -> None:
+    # 30 of 100 lost a little and none won: +1 on 3 of 100 would make up for it and is unseen in 5 % of all samples
+    losses = [-0.1] * 30 + [0.0] * 70
+    assert interval_of(difference_interval(losses))[1] < 0
+    assert interval_of(difference_interval(losses, widest=1.0))[1] == pytest.approx(-0.03 + 0.0335, abs=0.003)
+
+
+@pytest.mark.parametrize("widest", [0.3, 0.0, -1.0])
+def test_less_than_was_observed_is_not_the_widest(widest: float) -> None:
+    differences = outcomes(7, 2, 50)
+    assert difference_interval(differences, widest=widest) == difference_interval(differences)
+
+
+@pytest.mark.parametrize("widest", [math.nan, math.inf])
+def test_a_width_that_is_not_finite_is_refused(widest: float) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        difference_interval([0.5, 0.1], widest=widest)
+
+
 @pytest.mark.parametrize("outliers", [1, 2])
 def test_far_outliers_do_not_hide_the_others(outliers: int) -> None:
     # One timeout among 1,400 latencies is missing from 37 % of all resamples, two from 14 %: the lower bound is a mean
@@ -138,7 +163,7 @@ def test_confidence_must_be_a_probability(confidence: float) -> None:
 # --- the oracle: the bootstrap itself, with the same observation appended
 
 
-def resampled(values: Sequence[float], appended: float, probability: float, draws: int = 80_000) -> Interval:
+def resampled(values: Sequence[float], appended: float, probability: float, draws: int = 40_000) -> Interval:
     """The quantile of the resampled means, and the standard deviation of the mean."""
     everything = [*values, appended]
     size = len(everything)
@@ -174,6 +199,20 @@ def test_agrees_with_resampling(values: list[float], low: float, high: float | N
         assert bound == pytest.approx(expected, abs=step / (len(values) + 1) / 2 + 0.02 * deviation)
 
 
+@pytest.mark.parametrize(
+    ("differences", "step"),
+    [
+        pytest.param([0.5] * 12 + [-0.5] * 14 + [0.0] * 34, 0.5, id="halves, and a whole one could be"),
+        pytest.param(drawn(120, lambda r: r.gauss(0, 0.1)), 0, id="all move a little"),
+    ],
+)
+def test_differences_agree_with_resampling(differences: list[float], step: float) -> None:
+    found = interval_of(difference_interval(differences, widest=1.0))
+    for bound, end, probability in zip(found, (-1.0, 1.0), (0.025, 0.975), strict=True):
+        expected, deviation = resampled(differences, end, probability, draws=20_000)
+        assert bound == pytest.approx(expected, abs=step / (len(differences) + 1) / 2 + 0.04 * deviation)
+
+
 # --- properties
 
 UNIT = st.one_of(st.sampled_from([0.0, 0.2, 1 / 3, 0.5, 1.0]), st.floats(0, 1))
@@ -199,12 +238,44 @@ def test_mean_bounds_enclose_the_mean_and_stay_in_range(values: list[float], con
     assert mean - 1e-12 <= upper <= 1
 
 
-@given(CHANGES, LEVELS)
-def test_difference_bounds_enclose_the_mean_and_stay_in_range(values: list[float], confidence: float) -> None:
-    lower, upper = interval_of(difference_interval(values, confidence=confidence))
-    mean, farthest = math.fsum(values) / len(values), max(map(abs, values))
+WIDTHS = st.sampled_from([None, 1.0, 2.5])
+
+
+@given(CHANGES, LEVELS, WIDTHS)
+def test_difference_bounds_enclose_the_mean_and_stay_in_range(
+    values: list[float], confidence: float, widest: float | None
+) -> None:
+    lower, upper = interval_of(difference_interval(values, widest=widest, confidence=confidence))
+    mean, farthest = math.fsum(values) / len(values), max(widest or 0, *map(abs, values))
     assert -farthest <= lower <= mean + 1e-12
     assert mean - 1e-12 <= upper <= farthest
+
+
+@given(CHANGES, st.sampled_from([None, 1.0]))
+def test_a_wider_range_never_narrows(values: list[float], widest: float | None) -> None:
+    lower, upper = interval_of(difference_interval(values, widest=widest))
+    wider_lower, wider_upper = interval_of(difference_interval(values, widest=2.0))
+    assert wider_lower <= lower + 1e-9
+    assert wider_upper >= upper - 1e-9
+
+
+@given(CHANGES, WIDTHS, st.sampled_from([2, 5, 30]))
+def test_more_of_the_same_narrows(values: list[float], widest: float | None, times: int) -> None:
+    lower, upper = interval_of(difference_interval(values, widest=widest))
+    more_lower, more_upper = interval_of(difference_interval(values * times, widest=widest))
+    assert more_lower >= lower - 1e-9
+    assert more_upper <= upper + 1e-9
+
+
+@given(CHANGES, WIDTHS)
+def test_more_confidence_never_narrows_a_difference(values: list[float], widest: float | None) -> None:
+    intervals = [
+        interval_of(difference_interval(values, widest=widest, confidence=confidence))
+        for confidence in (0.5, 0.8, 0.95, 0.99, 1 - 1e-9)
+    ]
+    for (lower, upper), (wider_lower, wider_upper) in itertools.pairwise(intervals):
+        assert wider_lower <= lower + 1e-9
+        assert wider_upper >= upper - 1e-9
 
 
 @given(RATES)
@@ -218,17 +289,20 @@ def test_more_confidence_never_narrows(values: list[float]) -> None:
         assert wider_upper >= upper - 1e-9
 
 
-@given(CHANGES, st.sampled_from([1e-12, 0.01, 3.0, 1000.0, 1e150]))
-def test_differences_in_other_units_have_the_interval_in_other_units(values: list[float], unit: float) -> None:
-    lower, upper = interval_of(difference_interval(values))
-    scaled = interval_of(difference_interval([unit * x for x in values]))
+@given(CHANGES, WIDTHS, st.sampled_from([1e-12, 0.01, 3.0, 1000.0, 1e150]))
+def test_differences_in_other_units_have_the_interval_in_other_units(
+    values: list[float], widest: float | None, unit: float
+) -> None:
+    lower, upper = interval_of(difference_interval(values, widest=widest))
+    scaled = interval_of(difference_interval([unit * x for x in values], widest=widest and unit * widest))
     assert scaled == pytest.approx((unit * lower, unit * upper), rel=1e-6, abs=1e-7 * unit)
 
 
-@given(CHANGES)
-def test_swapping_the_two_runs_mirrors_the_interval(values: list[float]) -> None:
-    lower, upper = interval_of(difference_interval(values))
-    assert interval_of(difference_interval([-x for x in values])) == pytest.approx((-upper, -lower), abs=1e-12)
+@given(CHANGES, WIDTHS)
+def test_swapping_the_two_runs_mirrors_the_interval(values: list[float], widest: float | None) -> None:
+    lower, upper = interval_of(difference_interval(values, widest=widest))
+    mirrored = interval_of(difference_interval([-x for x in values], widest=widest))
+    assert mirrored == pytest.approx((-upper, -lower), abs=1e-12)
 
 
 @given(RATES, st.sampled_from([-1.0, 0.5, 40.0, 1000.0]))
@@ -256,7 +330,7 @@ def test_more_than_ten_thousand_distinct_values_are_binned_within_the_stated_err
 ) -> None:
     values = [*drawn(10_500, lambda r: r.gauss(0, 1)), outlier]
     binned = interval_of(mean_interval(values, low=None, high=None))
-    monkeypatch.setattr(saddlepoint, "_MOST_DISTINCT", len(values))
+    monkeypatch.setattr(counts, "_MOST_DISTINCT", len(values))
     exact = interval_of(mean_interval(values, low=None, high=None))
     deviation = math.sqrt(sum(x * x for x in values)) / len(values)
     assert binned != exact
@@ -287,11 +361,43 @@ def test_changes_that_cancel_are_rarely_called_a_change(size: int, share: float)
     assert max(below, above) <= PROMISED
 
 
+LOPSIDED = [(100, 0.03, 0.05), (100, 0.02, 0.2), (200, 0.01, 0.1), (200, 0.1, 0.2)]
+
+
+@pytest.mark.parametrize(("size", "rare", "step"), LOPSIDED)
+def test_rare_wins_that_make_up_for_frequent_losses_are_rarely_called_harm(size: int, rare: float, step: float) -> None:
+    chances = [rare / step, 1 - rare - rare / step, rare]
+    below, above = misses(
+        lambda r: difference_interval(r.choices((-step, 0.0, 1.0), chances, k=size), widest=1.0), 0.0, 1500
+    )
+    assert max(below, above) <= PROMISED
+
+
+def test_without_the_width_they_often_are() -> None:
+    size, rare, step = LOPSIDED[2]
+    chances = [rare / step, 1 - rare - rare / step, rare]
+    _, above = misses(lambda r: difference_interval(r.choices((-step, 0.0, 1.0), chances, k=size)), 0.0, 1500)
+    assert above > 2 * PROMISED
+
+
 @pytest.mark.parametrize(("size", "rate"), [(50, 0.8), (200, 0.95), (400, 0.8), (400, 0.98)])
 def test_a_true_rate_is_rarely_outside(size: int, rate: float) -> None:
     chances = [1 - rate, rate]
     below, above = misses(lambda r: mean_interval(r.choices((0.0, 1.0), chances, k=size), low=0, high=1), rate, 1500)
     assert max(below, above) <= PROMISED
+
+
+@pytest.mark.parametrize("size", [50, 100, 200])
+def test_no_rate_at_all_is_missed_more_often(size: int) -> None:
+    intervals = [
+        interval_of(mean_interval([1.0] * found + [0.0] * (size - found), low=0, high=1)) for found in range(size + 1)
+    ]
+    for permille in range(20, 981, 2):
+        rate = permille / 1000
+        masses = [math.comb(size, k) * rate**k * (1 - rate) ** (size - k) for k in range(size + 1)]
+        below = sum(mass for mass, (lower, _) in zip(masses, intervals, strict=True) if lower > rate)
+        above = sum(mass for mass, (_, upper) in zip(masses, intervals, strict=True) if upper < rate)
+        assert max(below, above) <= 0.034
 
 
 def test_the_interval_is_not_wider_than_it_must_be() -> None:

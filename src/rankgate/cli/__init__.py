@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("rankgate.cli.score", "compute metrics without a gate"),
     "compare": ("rankgate.cli.compare", "compare two runs, query by query, without a gate"),
     "baseline": ("rankgate.cli.baseline", "accept a run as the baseline"),
+    "gold": ("rankgate.cli.gold", "pool results for labelling, merge the labels into the gold set"),
     "render": ("rankgate.cli.render", "render a report.json again, also through your own template"),
     "metrics": ("rankgate.cli.metrics", "list the metrics with formula, direction and needs"),
     "schema": ("rankgate.cli.schema", "print the JSON Schema of the ship criteria"),

@@ -48,6 +48,7 @@ def accept(arguments: argparse.Namespace) -> str:
     from rankgate.errors import bad_input
     from rankgate.inputs import gold_of, run_of
     from rankgate.model import Need
+    from rankgate.readers.formats import fingerprint_of
     from rankgate.wording import count_text
 
     depth = DEFAULT_DEPTH if arguments.depth is None else arguments.depth
@@ -63,7 +64,9 @@ def accept(arguments: argparse.Namespace) -> str:
     if not isinstance(store, DirectoryStore):
         raise bad_input("is a file; a baseline is accepted into a directory", file=target)
     gold = gold_of(gold_file, criteria) if gold_file or (criteria and criteria.gold) else None
-    opened = run_of(run_file, criteria, frozenset({Need.LATENCY}))
+    # Latencies always, for later gates; of the rest what today's gates read.
+    needs = frozenset({Need.LATENCY}) | (criteria.plan().needs if criteria else frozenset())
+    opened = run_of(run_file, criteria, needs)
     rankings = list(opened.rankings)
     if gold:
         known = sum(ranking.query_id in gold.samples for ranking in rankings)
@@ -73,7 +76,7 @@ def accept(arguments: argparse.Namespace) -> str:
         rankings,
         source=opened.name,
         provenance=opened.provenance,
-        gold=GoldMark(path=gold.name, queries=len(gold.samples), fingerprint=gold.fingerprint) if gold else None,
+        gold=GoldMark(path=gold.name, queries=len(gold.samples), fingerprint=fingerprint_of(gold)) if gold else None,
         date=date_of(arguments),
         depth=depth,
     )

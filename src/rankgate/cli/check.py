@@ -6,10 +6,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
+from rankgate.cli.workers import add_workers, workers_of
 
 if TYPE_CHECKING:
     from rankgate.errors import Problem
     from rankgate.inputs import Inputs
+    from rankgate.parallel import Watch
     from rankgate.report import Report
 
 
@@ -46,6 +48,7 @@ def parser() -> argparse.ArgumentParser:
         help="what to print (default: terminal; github: annotations for the Actions log)",
     )
     made.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="the mildest verdict that exits 1")
+    add_workers(made)
     add_date(made)
     return made
 
@@ -53,12 +56,13 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Check, write, print, and return 0, 1 or 2."""
     from rankgate.cli.output import say
+    from rankgate.cli.progress import bar
     from rankgate.errors import RankgateError
     from rankgate.files import write_atomic
     from rankgate.renderers.base import RENDERERS, format_for
 
     outputs = [(path, RENDERERS[format_for(path)]) for path in arguments.output]
-    report = judge(_inputs(arguments))
+    report = judge(_inputs(arguments), workers=workers_of(arguments), watch=bar)
     problems: list[Problem] = []
     for path, render in outputs:
         try:
@@ -71,14 +75,15 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code(report, arguments.fail_on)
 
 
-def judge(inputs: Inputs) -> Report:
+def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = None) -> Report:
     """The report of a check, also when it could not judge and when rankgate itself is at fault."""
     from rankgate.check import check
     from rankgate.compose import internal_error, not_judged
     from rankgate.errors import RankgateError
+    from rankgate.parallel import unwatched
 
     try:
-        return check(inputs)
+        return check(inputs, workers=workers, watch=watch or unwatched)
     except RankgateError as error:
         return not_judged(inputs, error.problems)
     except Exception as error:  # noqa: BLE001 -- an internal error too is a report, never a pass

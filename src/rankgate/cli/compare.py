@@ -12,6 +12,7 @@ from rankgate.cli.score import DEFAULT_METRICS
 
 if TYPE_CHECKING:
     from rankgate.comparison import Comparison
+    from rankgate.estimates import Estimate
     from rankgate.metrics.base import Metric
     from rankgate.model import Scores
 
@@ -47,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.comparison import baseline_column, compare
     from rankgate.criteria import InputFile
     from rankgate.errors import bad_input
+    from rankgate.estimates import estimate
     from rankgate.inputs import baseline_of, deepest_cutoff, gold_of
     from rankgate.model import Need
     from rankgate.readers.source import STDIN
@@ -72,8 +74,13 @@ def run(arguments: argparse.Namespace) -> int:
         plan = replace(plan, baseline_ids=ids_of(scores))
         sides.append(scores)
     before, after = sides
-    found = [
-        (metric, compare(metric, baseline_column(metric, after), baseline_column(metric, before)))
+    found: list[tuple[Metric, Comparison | Estimate | None]] = [
+        (
+            metric,
+            estimate(baseline_column(metric, after), metric)
+            if Need.BASELINE in metric.needs
+            else compare(metric, baseline_column(metric, after), baseline_column(metric, before)),
+        )
         for metric in plan.metrics
     ]
     absent = [(run.name, len(scores.missing)) for run, scores in zip(filter(None, runs), sides, strict=True)]
@@ -81,13 +88,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _table(found: Sequence[tuple[Metric, Comparison | None]]) -> str:
+def _table(found: Sequence[tuple[Metric, Comparison | Estimate | None]]) -> str:
+    from rankgate.estimates import Estimate
     from rankgate.renderers.phrases import NOTHING, interval_text
     from rankgate.renderers.terminal import table
     from rankgate.wording import delta_text, value_text
 
     rows: list[tuple[str, ...]] = [("metric", "A", "B", "change", "95% interval", "better", "worse", "same")]
     for metric, pairs in found:
+        if isinstance(pairs, Estimate):  # it compares with A by itself
+            value, ci = value_text(pairs.value, metric.unit), interval_text(pairs.ci, metric.unit) or NOTHING
+            rows.append((metric.name, NOTHING, value, NOTHING, ci, *[NOTHING] * 3))
+            continue
         if pairs is None:
             rows.append((metric.name, *[NOTHING] * 7))
             continue
@@ -118,24 +130,29 @@ def _absent(absent: Sequence[tuple[str, int]]) -> str:
     return "".join(f"{line}\n" for line in ["", *lines]) if lines else ""
 
 
-def _json(found: Sequence[tuple[Metric, Comparison | None]], after: Scores, before: Scores) -> str:
+def _described(found: Comparison | Estimate | None) -> dict[str, Any] | None:
+    from rankgate.estimates import Estimate
+
+    if found is None:
+        return None
+    if isinstance(found, Estimate):
+        return {"a": None, "b": found.value, "delta": None, "ci": found.ci, "n_pairs": found.n}
+    return {
+        "a": found.baseline,
+        "b": found.value,
+        "delta": found.delta,
+        "ci": found.ci,
+        "n_pairs": found.n_pairs,
+        "better": found.better,
+        "worse": found.worse,
+    }
+
+
+def _json(found: Sequence[tuple[Metric, Comparison | Estimate | None]], after: Scores, before: Scores) -> str:
     import msgspec
 
     value: dict[str, Any] = {
-        "metrics": {
-            metric.name: {
-                "a": pairs.baseline,
-                "b": pairs.value,
-                "delta": pairs.delta,
-                "ci": pairs.ci,
-                "n_pairs": pairs.n_pairs,
-                "better": pairs.better,
-                "worse": pairs.worse,
-            }
-            if pairs
-            else None
-            for metric, pairs in found
-        },
+        "metrics": {metric.name: _described(pairs) for metric, pairs in found},
         "queries": {
             "total": len(after.query_ids),
             "missing_a": len(before.missing),

@@ -38,11 +38,13 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.inputs import file_of, refuse_two_stdins
     from rankgate.criteria import DEFAULT_PATHS
     from rankgate.errors import bad_input
+    from rankgate.estimates import estimate
     from rankgate.files import write_atomic
     from rankgate.inputs import gold_of, run_of
     from rankgate.metrics.names import parse_metric
+    from rankgate.plan import Plan
     from rankgate.readers.source import STDIN
-    from rankgate.scoring import Plan, estimate, refuse_strangers, score
+    from rankgate.scoring import refuse_strangers, score
     from rankgate.starting import FIRST_GATES, Job, Start, criteria_text, requirements_commands, workflow_text
 
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")

@@ -7,10 +7,10 @@ import argparse
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
 from rankgate.errors import RankgateError, bad_input
 from rankgate.matching import BY_CHUNK, DEFAULT_K, By, Matching
-from rankgate.metrics.base import BaseMetric
+from rankgate.metrics.base import Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
+from rankgate.plan import Plan
 from rankgate.readers.source import STDIN
-from rankgate.scoring import Plan
 
 
 def file_of(arguments: argparse.Namespace, flag: str) -> InputFile | None:
@@ -66,7 +66,7 @@ def plan_of(arguments: argparse.Namespace, criteria: Criteria | None) -> Plan:
     return Plan(metrics=_metrics(arguments.metrics), default_k=criteria.default_k if criteria else DEFAULT_K, how=how)
 
 
-def _metrics(written: str) -> list[BaseMetric]:
+def _metrics(written: str) -> list[Metric]:
     try:
         return parse_metrics(written)
     except UnknownMetricError as error:

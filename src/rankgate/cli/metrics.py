@@ -1,93 +1,300 @@
-"""`rankgate metrics`: what can be gated, how it is computed, and what it needs."""
+"""`rankgate metrics`: what can be gated, how it is computed, and what it needs.
+
+Everything said here is read from the families' docstrings and class variables, as docs/metrics.md is.
+"""
 
 from __future__ import annotations
 
 import argparse
 import inspect
+import re
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from itertools import zip_longest
+from typing import Any
+
+import msgspec
 
 from rankgate.cli.options import make_parser
+from rankgate.cli.output import say
+from rankgate.errors import bad_input
+from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff, Direction, Metric
+from rankgate.metrics.gain import ListGain
+from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric
+from rankgate.metrics.registry import FAMILIES, PRESETS, plugins
+from rankgate.metrics.views import View
+from rankgate.model import Need
 
-if TYPE_CHECKING:
-    from rankgate.metrics.base import BaseMetric
+Facts = dict[str, Any]
+
+# What any ranking metric can be asked besides, each by an example.
+VIEWS = {"stage": "recall(stage=raw)@50", "rewrite": "recall(rewrite=1)@5", "source": "recall(source=kb-br)@5"}
+GAINS = {RERANK_GAIN: f"{RERANK_GAIN}(recall@5)", REWRITE_GAIN: f"{REWRITE_GAIN}(recall@5)"}
+
+WITHOUT_NUMBER = {
+    "k": "without a number the sample's `metadata.k`, else `default_k` (5)",
+    "all": "without a number the whole list",
+    "": "takes no cut-off",
+}
+
+_WIDTH = 80
+_NAMES = 23  # columns
+_LABELS = 18
 
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
+    asked = ("", " f1", " 'ndcg(gain=exponential)@10'", " stage", " rerank_gain", " --format json")
     made = make_parser(
         "metrics",
-        "List the metrics: formula, direction, cut-off, what they need. With a name, all about that one.",
-        ["rankgate metrics", "rankgate metrics ndcg", "rankgate metrics --format json"],
+        "Ask for one by any of its names, as in `rankgate metrics 'recall(stage=raw)@50'`.\n"
+        "Without one, all are listed with meaning, formula, direction and needs.",
+        [f"rankgate metrics{words}" for words in asked],
     )
-    made.add_argument("name", metavar="NAME", nargs="?", help="a metric, such as recall or ndcg")
+    made.add_argument("name", metavar="NAME", nargs="?", help="a metric as a gate writes it, or a part of its name")
     made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
     return made
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one metric or all."""
-    from rankgate.cli.output import say
-    from rankgate.errors import bad_input
-    from rankgate.metrics.names import UnknownMetricError, parse_metric
-    from rankgate.metrics.registry import FAMILIES, plugins
-
-    families = [*FAMILIES, *plugins()]
-    if arguments.name:
-        try:
-            families = [type(parse_metric(arguments.name))]
-        except UnknownMetricError as error:
-            raise bad_input(str(error)) from error
+    try:
+        asked, found = look_up(arguments.name) if arguments.name else (None, everything())
+    except UnknownMetricError as error:
+        raise bad_input(str(error)) from error
     if arguments.format == "json":
-        import msgspec
-
-        described = msgspec.json.encode([describe(family) for family in families])
-        text = msgspec.json.format(described, indent=2).decode() + "\n"
+        say(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
+    elif arguments.name:
+        new = asked is not None and asked.name not in found[0]["written"]
+        pages = [_wrapped(f"{asked.name}: {asked.meaning}", "") + "\n"] if asked and new else []
+        say("\n".join([*pages, *map(_page, found)]))
     else:
-        text = "\n".join(_paragraph(family, full=bool(arguments.name)) for family in families)
-    say(text)
+        say(_list(found))
     return 0
 
 
-def describe(family: type[BaseMetric]) -> dict[str, Any]:
-    """A family as plain values."""
-    import msgspec
+def everything() -> list[Facts]:
+    """All families in display order, those of other packages, the views and the gains."""
+    return [
+        *(describe(family) for family in (*FAMILIES, *plugins())),
+        *(describe_view(parameter) for parameter in VIEWS),
+        *(describe_gain(name) for name in GAINS),
+    ]
 
-    parameters = {
-        field.name: None if field.default is None else str(field.default)
-        for field in msgspec.structs.fields(family)
-        if field.name != "cutoff"
-    }
+
+def look_up(text: str) -> tuple[Metric | None, list[Facts]]:
+    """What a name means, if it is a whole metric, and the facts that belong to it.
+
+    Raises:
+        UnknownMetricError: it is neither a metric nor a part of one's name.
+    """
+    word = text.strip().lower().replace("-", "_")
+    if word in VIEWS or word in GAINS:
+        return None, [describe_view(word) if word in VIEWS else describe_gain(word)]
+    try:
+        metric = parse_metric(text)
+    except UnknownMetricError:
+        # A family whose parameter has no default, such as `score`, is no metric without it; still it can be explained.
+        if "(" in text or not family_of(text).alone:
+            raise
+        return None, [describe(family_of(text))]
+    if isinstance(metric, ListGain):
+        name = RERANK_GAIN if metric.rewrite is None else REWRITE_GAIN
+        return metric, [describe_gain(name), describe(type(metric.metric))]
+    if isinstance(metric, View):
+        asked = [parameter for parameter in VIEWS if f"{parameter}=" in metric.name]
+        return metric, [describe(type(metric.metric)), *map(describe_view, asked)]
+    return metric, [describe(family_of(text))]
+
+
+def describe(family: type[BaseMetric]) -> Facts:
+    """A family as plain values."""
+    description, meanings = documentation(family)
+    whole = family.default_cutoff is Cutoff.WHOLE
+    direction = inspect.getattr_static(family, "direction")  # a property where whoever asks for the metric states it
+    example = _example(family, family.default_cutoff)
     return {
+        "kind": "metric",
         "name": family.key,
+        "written": [example.name, *([_example(family, Cutoff.SAMPLE).name] if whole else [])],
         "aliases": list(family.aliases),
+        "stands_for": {word: parse_metric(f"{word}@k").name for word, (of, _) in PRESETS.items() if of is family},
+        "meaning": example.meaning,
         "formula": family.formula,
-        "direction": family.direction.value,
-        "cutoff": family.default_cutoff.value,
-        "parameters": parameters,
-        "needs": ["ids", *sorted(need.value for need in family.reads)],
+        "direction": direction.value if isinstance(direction, Direction) else None,
+        "unit": family.unit.value,
         "low": family.low,
         "high": family.high,
-        "description": inspect.cleandoc(family.__doc__ or ""),
+        "cutoff": family.default_cutoff.value,
+        "absent": family.worst,
+        "judge_bounds": family.judge_bounds,
+        "parameters": parameters_of(family, meanings),
+        "views": [parameter for parameter in VIEWS if family.ranking and parameter not in family.__struct_fields__],
+        "needs": needs_of_files(family.reads, family.gold_keys),
+        "description": description,
     }
 
 
-CUTOFFS = {"k": "the sample's k, else 5", "all": "the whole list", "": "takes none"}
+def describe_view(parameter: str) -> Facts:
+    """A parameter that any ranking metric takes, as plain values."""
+    description, meanings = documentation(View)
+    example = parse_metric(VIEWS[parameter])
+    return {
+        "kind": "view",
+        "name": parameter,
+        "written": [example.name],
+        "meaning": example.meaning,
+        "parameters": {parameter: parameters_of(View, meanings)[parameter]},
+        "needs": needs_of_files(example.needs, ["metadata.source"] if parameter == "source" else []),
+        "description": description,
+    }
 
 
-def _paragraph(family: type[BaseMetric], *, full: bool) -> str:
-    facts = describe(family)
-    names = ", ".join([facts["name"], *facts["aliases"]])
-    description = facts["description"] if full else facts["description"].split("\n\n")[0]
-    lines = [
-        names,
-        textwrap.indent(description, "  "),
-        f"  formula:    {facts['formula']}",
-        f"  better:     {facts['direction']}",
-        f"  without @k: {CUTOFFS[facts['cutoff']]}",
-        f"  needs:      {', '.join(facts['needs'])}",
-    ]
-    if facts["parameters"]:
-        shown = ", ".join(key if value is None else f"{key}={value}" for key, value in facts["parameters"].items())
-        lines.append(f"  parameters: {shown}")
-    return "\n".join(lines) + "\n"
+def describe_gain(name: str) -> Facts:
+    """A gain as plain values."""
+    description, meanings = documentation(ListGain)
+    example = parse_metric(GAINS[name])
+    parameters = parameters_of(ListGain, meanings)
+    return {
+        "kind": "gain",
+        "name": name,
+        "written": [example.name],
+        "meaning": example.meaning,
+        "absent": example.worst,
+        "parameters": parameters if name == REWRITE_GAIN else {"metric": parameters["metric"]},
+        "needs": needs_of_files(example.needs, []),
+        "description": description,
+    }
+
+
+def documentation(kind: type) -> tuple[str, dict[str, str]]:
+    """What a class's docstring says of it, and what it and its bases' say of each parameter."""
+    description, *_ = inspect.cleandoc(kind.__doc__ or "").split("\n\nAttributes:\n")
+    meanings: dict[str, str] = {}
+    for base in kind.__mro__:
+        *_, attributes = inspect.cleandoc(base.__doc__ or "").partition("\nAttributes:\n")
+        for name, meaning in re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", attributes, re.MULTILINE):
+            meanings.setdefault(name, " ".join(meaning.split()))
+    return description, meanings
+
+
+def _example(family: type[BaseMetric], cutoff: Any) -> BaseMetric:
+    """A metric of the family; a parameter without a default stands as its name in capitals."""
+    needed = [field.name for field in msgspec.structs.fields(family) if field.required or field.name == family.alone]
+    return family(cutoff=cutoff, **{name: name.upper() for name in needed})
+
+
+def parameters_of(kind: type, meanings: Mapping[str, str]) -> dict[str, Facts]:
+    """The fields of a struct but the cut-off, each with default, choices and meaning."""
+    parameters: dict[str, Facts] = {}
+    for field in msgspec.structs.fields(kind):
+        if field.name == "cutoff":
+            continue
+        default = field.default.value if isinstance(field.default, Enum) else field.default
+        required = field.required or default == ""
+        facts: Facts = {"default": None if required else default, "required": required}
+        if isinstance(field.type, type) and issubclass(field.type, Enum):
+            facts["choices"] = [choice.value for choice in field.type]
+        parameters[field.name] = {**facts, "meaning": meanings.get(field.name, "")}
+    return parameters
+
+
+def needs_of_files(needs: Iterable[Need], gold_keys: Sequence[str]) -> dict[str, list[str]]:
+    """The keys beyond ranked ids and judgments, by the file that has them."""
+    found: dict[str, list[str]] = {"run": [], "gold": list(gold_keys), "baseline": []}
+    for file, key in sorted(map(_place, needs)):
+        found[file] += [key] if key else []
+    return found
+
+
+def _place(need: Need) -> tuple[str, str]:
+    """The file that states what is needed, and the key; none for ids and judgments, which all files state."""
+    of_items = (Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES)
+    elsewhere = {
+        Need.REWRITES: ("run", "rewrites[].topk"),
+        Need.JUDGED: ("gold", ""),
+        Need.NEGATIVES: ("gold", "negatives"),
+        Need.IDS: ("run", ""),
+        Need.BASELINE: ("baseline", "topk"),
+    }
+    return elsewhere.get(need, ("run", f"topk[].{need.value}" if need in of_items else need.value))
+
+
+def needs_text(facts: Facts) -> str:
+    """Run `latency_ms`, gold `metadata.source`, a baseline; or nothing."""
+    needs = facts["needs"]
+    named = [f"{file} {', '.join(f'`{key}`' for key in needs[file])}" for file in ("run", "gold") if needs[file]]
+    return ", ".join([*named, *(["a baseline"] if needs["baseline"] else [])])
+
+
+def range_text(facts: Facts) -> str:
+    """0 to 1, from 0 up, any number."""
+    low, high = facts["low"], facts["high"]
+    if low is None:
+        return "any number"
+    return f"from {low:g} up" if high is None else f"{low:g} to {high:g}"
+
+
+def default_text(facts: Facts) -> str:
+    """A parameter's default as it is written; required, or none."""
+    default = facts["default"]
+    if facts["required"]:
+        return "required"
+    return "none" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _list(found: Sequence[Facts]) -> str:
+    kinds = {
+        "metric": "Ask for one by name: `rankgate metrics ndcg`. R_k: the first k results, G: the\n"
+        "gold's relevant documents, n: how many. `recall@1,3,5` asks for three metrics.",
+        "view": "Of another list, or of some of the queries: parameters of any ranking metric.",
+        "gain": "What a step adds: any ranking metric after it, minus before it.",
+    }
+    blocks: list[str] = []
+    for kind, heading in kinds.items():
+        blocks += [heading, *(_entry(facts) for facts in found if facts["kind"] == kind)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _entry(facts: Facts) -> str:
+    """One metric of the list: names and direction left; meaning, formula and needs right."""
+    left = [", ".join(facts["written"])]
+    if facts["kind"] == "metric":
+        left.append(f"  {facts['direction']}, {range_text(facts)}" if facts["direction"] else "  as its user states")
+    needs = needs_text(facts)
+    said = [facts["meaning"], facts.get("formula"), f"needs {needs}" if needs else None]
+    right = [line for text in said if text for line in textwrap.wrap(text, _WIDTH - _NAMES, break_on_hyphens=False)]
+    if len(left[0]) >= _NAMES:
+        right.insert(0, "")
+    return "\n".join(f"{one:{_NAMES}}{other}".rstrip() for one, other in zip_longest(left, right, fillvalue=""))
+
+
+def _page(facts: Facts) -> str:
+    """All about one."""
+    paragraphs = [_wrapped(" ".join(each.split()), "  ") for each in facts["description"].split("\n\n")]
+    rows: list[tuple[str, str]] = [("written", ", ".join(facts["written"]))]
+    if facts["kind"] == "metric":
+        also = [word for word in facts["aliases"] if word not in facts["written"]]
+        also += [f"{word}@k (= {name})" for word, name in facts["stands_for"].items()]
+        rows += [
+            ("also written", ", ".join(also)),
+            ("formula", facts["formula"]),
+            ("better", f"{facts['direction'] or 'as its user states'}; {range_text(facts)}"),
+            ("cut-off", WITHOUT_NUMBER[facts["cutoff"]]),
+        ]
+    if facts["kind"] != "view":
+        rows.append(("absent query", "undefined" if facts["absent"] is None else f"scores {facts['absent']:g}"))
+    rows.append(("needs", needs_text(facts) or "ranked ids and judgments only"))
+    for name, parameter in facts["parameters"].items():
+        default = default_text(parameter)
+        rows.append((name if default in ("none", "required") else f"{name}={default}", parameter["meaning"]))
+    if facts.get("views"):
+        rows.append(("other lists", f"{', '.join(facts['views'])}; see `rankgate metrics stage`"))
+    table = [_wrapped(text, f"  {label:{_LABELS}}", " " * (_LABELS + 2)) for label, text in rows if text]
+    return "\n\n".join([_wrapped(f"{facts['name']}: {facts['meaning']}", ""), *paragraphs, "\n".join(table)]) + "\n"
+
+
+def _wrapped(text: str, first: str, then: str | None = None) -> str:
+    below = first if then is None else then
+    return textwrap.fill(text, _WIDTH, initial_indent=first, subsequent_indent=below, break_on_hyphens=False)

@@ -22,14 +22,32 @@ def make_parser(command: str, description: str, examples: Sequence[str]) -> argp
 
 def add_gold(parser: argparse.ArgumentParser) -> None:
     """`--gold` and `--gold-format`."""
-    parser.add_argument("--gold", metavar="FILE", help="the gold set (YAML, JSON, JSONL, TREC qrels; .gz; - for stdin)")
-    parser.add_argument("--gold-format", metavar="NAME", help="yaml, json, jsonl or qrels; else told from the content")
+    parser.add_argument(
+        "--gold",
+        metavar="FILE",
+        help="the gold set (YAML, JSON, JSONL; qrels of TREC, BEIR, ranx, pytrec_eval; Ragas, LlamaIndex; .gz; "
+        "- for stdin)",
+    )
+    parser.add_argument(
+        "--gold-format",
+        metavar="NAME",
+        help="yaml, json, jsonl, qrels, beir, dict, ragas or llama_index; else told from the content",
+    )
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """`--run` and `--run-format`."""
-    parser.add_argument("--run", metavar="FILE", help="the run (JSONL, JSON, TREC run; .gz; - for stdin)")
-    parser.add_argument("--run-format", metavar="NAME", help="jsonl, json or trec; else told from the content")
+    parser.add_argument(
+        "--run",
+        metavar="FILE",
+        help="the run (JSONL, JSON, CSV, Parquet; runs of TREC, BEIR, ranx, pytrec_eval, MTEB, MS MARCO; Ragas; .gz; "
+        "- for stdin)",
+    )
+    parser.add_argument(
+        "--run-format",
+        metavar="NAME",
+        help="jsonl, json, trec, dict, mteb, ragas, msmarco, csv or parquet; else told from the content",
+    )
 
 
 def add_criteria(parser: argparse.ArgumentParser) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.cli.options import add_criteria, add_gold, add_match, add_run, make_parser
+from rankgate.cli.workers import add_workers, workers_of
 
 if TYPE_CHECKING:
+    from rankgate.estimates import Estimate
     from rankgate.metrics.base import Metric
     from rankgate.model import Scores
-    from rankgate.scoring import Estimate
 
 DEFAULT_METRICS = "hit@5,recall@5,recall@10,precision@5,mrr,map,ndcg@10"
 
@@ -37,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     add_match(made)
     made.add_argument("--per-query", metavar="FILE", help="also write one JSON line a query")
     made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    add_workers(made)
     return made
 
 
@@ -44,14 +46,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Score and print."""
     from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
     from rankgate.cli.output import say
+    from rankgate.cli.progress import bar
     from rankgate.errors import bad_input
+    from rankgate.estimates import estimate
     from rankgate.files import write_atomic
     from rankgate.inputs import gold_of, run_of
     from rankgate.model import Need
-    from rankgate.scoring import estimate, refuse_silence, refuse_strangers, score
+    from rankgate.parallel import score_run
+    from rankgate.scoring import refuse_silence, refuse_strangers
 
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold_file, run_file)
+    workers = workers_of(arguments)
     criteria = None if gold_file and run_file and not arguments.criteria else criteria_if_any(arguments)
     plan = plan_of(arguments, criteria)
     if any(Need.BASELINE in metric.needs for metric in plan.metrics):
@@ -59,13 +65,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input(f"{compared} compares with a baseline; use `rankgate compare A B`", key="--metrics")
     gold = gold_of(gold_file, criteria)
     opened = run_of(run_file, criteria, plan.needs)
-    scores = score(gold, opened.rankings, plan)
+    scores = score_run(gold, opened, plan, workers=workers, watch=bar)
     refuse_strangers(scores, opened.name, gold)
     refuse_silence(scores, plan, opened.name)
     estimates = {metric.name: estimate(scores.values[metric.name], metric) for metric in plan.metrics}
     if arguments.per_query:
         write_atomic(arguments.per_query, per_query_lines(scores))
-    say(_json(estimates, scores) if arguments.format == "json" else _table(plan.metrics, estimates, scores))
+    say(
+        _json(plan.metrics, estimates, scores)
+        if arguments.format == "json"
+        else _table(plan.metrics, estimates, scores)
+    )
     return 0
 
 
@@ -81,18 +91,23 @@ def per_query_lines(scores: Scores) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def _json(estimates: dict[str, Estimate | None], scores: Scores) -> str:
+def _json(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], scores: Scores) -> str:
     import msgspec
 
+    from rankgate.notes import judged_value
+
     total = len(scores.query_ids)
-    nothing = {"value": None, "ci": None, "n": 0, "undefined": total}
+    nothing = {"value": None, "ci": None, "n": 0, "undefined": total, "distribution": None}
+    described = {
+        metric.name: nothing if found is None else msgspec.to_builtins(found)
+        for metric, found in zip(metrics, estimates.values(), strict=True)
+    }
+    if scores.with_judge:
+        described = {
+            metric.name: {**described[metric.name], "with_judge": judged_value(metric, scores)} for metric in metrics
+        }
     value = {
-        "metrics": {
-            name: {"value": found.value, "ci": found.ci, "n": found.n, "undefined": found.undefined}
-            if found
-            else nothing
-            for name, found in estimates.items()
-        },
+        "metrics": described,
         "queries": {
             "total": total,
             "missing": len(scores.missing),
@@ -104,19 +119,22 @@ def _json(estimates: dict[str, Estimate | None], scores: Scores) -> str:
 
 
 def _table(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], scores: Scores) -> str:
+    from rankgate.notes import judge_notes
     from rankgate.renderers.phrases import NOTHING, interval_text
     from rankgate.renderers.terminal import table
     from rankgate.wording import count_text, value_text
 
-    rows = [("metric", "value", "95% interval", "queries")]
+    rows: list[tuple[str, ...]] = [("metric", "value", "95% interval", "queries", "at 0", "at 1")]
     for metric in metrics:
         found = estimates[metric.name]
         if found is None:
-            rows.append((metric.name, NOTHING, NOTHING, "0"))
+            rows.append((metric.name, NOTHING, NOTHING, "0", "", ""))
         else:
             value = value_text(found.value, metric.unit)
-            rows.append((metric.name, value, interval_text(found.ci, metric.unit) or NOTHING, str(found.n)))
-    lines = table(rows, right=(1, 3))
+            spread = found.distribution
+            ends = [f"{100 * share:.0f}%" for share in (spread.zero, spread.one)] if spread else ["", ""]
+            rows.append((metric.name, value, interval_text(found.ci, metric.unit) or NOTHING, str(found.n), *ends))
+    lines = table(rows, right=(1, 3, 4, 5))
     notes = [f"{count_text(len(scores.query_ids), 'query', 'queries')} in the gold set"]
     if scores.missing:
         notes.append(f"{len(scores.missing)} absent from the run, scored as worst")
@@ -124,4 +142,5 @@ def _table(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], sco
         notes.append(f"{len(scores.strangers)} of the run without judgment, ignored")
     if scores.duplicates:
         notes.append(f"{count_text(scores.duplicates, 'repeated id')} removed")
-    return "\n".join([*lines, "", "; ".join(notes) + "."]) + "\n"
+    judged = judge_notes(metrics, scores)
+    return "\n".join([*lines, "", "; ".join(notes) + ".", *judged]) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import ClassVar, Protocol
 
@@ -13,12 +13,20 @@ import msgspec
 
 from rankgate.model import MatchedQuery, Need
 
+# Written around a ranking metric: see `gain`. Parameters of any ranking metric: see `views`.
+RERANK_GAIN = "rerank_gain"
+REWRITE_GAIN = "rewrite_gain"
+VIEWS = ("stage", "rewrite", "source")
+
 
 class Direction(Enum):
     """Which way is better."""
 
     HIGHER = "higher"
     LOWER = "lower"
+
+    def __str__(self) -> str:
+        return self.value
 
 
 class Unit(Enum):
@@ -104,11 +112,20 @@ def needs_of(metrics: Iterable[Metric]) -> frozenset[Need]:
     return frozenset[Need]().union(*(metric.needs for metric in metrics))
 
 
+def spelled(stem: str, parameters: Mapping[str, str], suffix: str, alone: str | None = None) -> str:
+    """The canonical spelling of a metric; the parameter that may stand alone does."""
+    inside = ",".join(value if key == alone else f"{key}={value}" for key, value in parameters.items())
+    return f"{stem}({inside}){suffix}" if inside else f"{stem}{suffix}"
+
+
 class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
     """Shared by all our metrics: the canonical name, and the mean as aggregate.
 
     A subclass is a family of the registry. Its fields besides `cutoff` are its parameters; its class variables say
-    how it is written and read; its docstring is its documentation.
+    how it is written and read; its docstring is its documentation. `ranking` families judge one ranked list by the
+    gold's gains alone, so that they can be asked of another list of the line; `alone` is the parameter that may be
+    written without its name; where a family `asks_direction`, its users say which way is better; `reads` is what it
+    needs of the run beyond ids, `gold_keys` what it needs of a sample beyond its judgments.
 
     Attributes:
         cutoff: rank up to which the list counts; a number, or a named cut-off.
@@ -126,15 +143,17 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
     high: ClassVar[float | None] = 1.0
     worst: ClassVar[float | None] = 0.0
     judge_bounds: ClassVar[bool] = False
+    ranking: ClassVar[bool] = False
+    asks_direction: ClassVar[bool] = False
+    alone: ClassVar[str | None] = None
     reads: ClassVar[frozenset[Need]] = frozenset()
+    gold_keys: ClassVar[tuple[str, ...]] = ()
     plain: ClassVar[str]
 
     @property
     def name(self) -> str:
         """The canonical spelling: `recall@5`, `ndcg(gain=exponential)@10`, `mrr`."""
-        parameters = self.parameters()
-        inside = f"({','.join(f'{key}={value}' for key, value in parameters.items())})" if parameters else ""
-        return f"{self.stem}{inside}{self.suffix}"
+        return spelled(self.stem, self.parameters(), self.suffix, self.alone)
 
     @property
     def stem(self) -> str:
@@ -177,11 +196,11 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
 
     def parameters(self) -> dict[str, str]:
         """Parameters that differ from their defaults, as text, in declared order."""
-        default = type(self)()
+        defaults = dict(zip(self.__struct_fields__, self.__struct_defaults__, strict=True))  # every field has one
         return {
             name: repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
-            for name in self.__struct_fields__
-            if name != "cutoff" and (value := getattr(self, name)) != getattr(default, name)
+            for name, default in defaults.items()
+            if name != "cutoff" and (value := getattr(self, name)) != default
         }
 
     def limit(self, query: MatchedQuery) -> int:
@@ -200,10 +219,12 @@ class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):
     """A metric for which a document is relevant or not.
 
     Attributes:
-        rel: the lowest gain that counts as relevant; 0 means every positive gain (trec_eval's `-l`).
+        rel: the lowest gain that counts as relevant, as trec_eval's `-l`; 0 (default) means every positive gain.
     """
 
     rel: float = 0.0
+
+    ranking: ClassVar[bool] = True
 
     def ranks(self, query: MatchedQuery) -> list[int]:
         """Ranks of the relevant documents within the cut-off, ascending."""

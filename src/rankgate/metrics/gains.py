@@ -1,6 +1,6 @@
 """Discounted cumulative gain. Undefined where the gold names no relevant document.
 
-Source: Järvelin & Kekäläinen (2002), with the discount 1 / log2(rank + 1) that trec_eval uses.
+Source: Järvelin & Kekäläinen (2002), with the discount 1 / log2(rank + 1) that trec_eval uses unless theirs is asked.
 """
 
 from __future__ import annotations
@@ -25,8 +25,28 @@ class Gain(Enum):
         return self.value
 
 
-def discounted(hits: Iterable[tuple[int, float]], gain: Gain, limit: int) -> float:
-    """Σ gain / log2(rank + 1) over (rank, grade) pairs up to the limit."""
+class Discount(Enum):
+    """What a gain is divided by: log2(rank + 1), or log2(rank) with ranks 1 and 2 undiscounted."""
+
+    LOG2 = "log2"
+    JARVELIN = "jarvelin"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Ideal(Enum):
+    """The list that nDCG divides by: all gold gains in their best order, or only those that were retrieved."""
+
+    GOLD = "gold"
+    RETRIEVED = "retrieved"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def discounted(hits: Iterable[tuple[int, float]], gain: Gain, limit: int, discount: Discount = Discount.LOG2) -> float:
+    """Σ gain / discount over (rank, grade) pairs up to the limit."""
     total = 0.0
     for rank, grade in hits:
         if rank > limit:
@@ -37,43 +57,53 @@ def discounted(hits: Iterable[tuple[int, float]], gain: Gain, limit: int) -> flo
             value = math.expm1(grade * math.log(2))  # 2^grade − 1, also where the grade is tiny
         else:
             value = 1.0
-        total += value / math.log2(rank + 1)
+        total += value / (math.log2(rank + 1) if discount is Discount.LOG2 else max(1.0, math.log2(rank)))
     return total
 
 
 class DCG(BaseMetric, frozen=True, kw_only=True):
     """Discounted cumulative gain: each relevant document's gain, worth less the lower it stands.
 
-    Unbounded above, so that values of different queries do not compare; gates usually want ndcg.
-    Undefined where the gold names no relevant document.
+    Unbounded above, so that values of different queries do not compare; gates usually want ndcg. From 0 up; undefined
+    where the gold names no relevant document. Source: Järvelin & Kekäläinen (2002), with trec_eval's discount
+    log2(i + 1) unless theirs is asked for.
 
     Attributes:
         gain: linear (the grade, default), exponential (2^grade − 1) or binary (1 for every relevant document).
+        discount: log2 (of rank + 1, default) or jarvelin (ranks 1 and 2 undiscounted, then log2 of the rank).
     """
 
     gain: Gain = Gain.LINEAR
+    discount: Discount = Discount.LOG2
 
     key: ClassVar[str] = "dcg"
     formula: ClassVar[str] = "Σ_{i≤k} g_i / log2(i + 1)"
     default_cutoff: ClassVar[Cutoff] = Cutoff.WHOLE
     unit: ClassVar[Unit] = Unit.NUMBER
     high: ClassVar[float | None] = None
+    ranking: ClassVar[bool] = True
     plain: ClassVar[str] = "sum of the right documents' worth in {first}, less the lower they stand"
 
     def per_query(self, query: MatchedQuery) -> float | None:
-        """Σ g_i / log2(i + 1); None where nothing is relevant."""
-        return discounted(query.hits, self.gain, self.limit(query)) if query.ideal else None
+        """Σ g_i / discount; None where nothing is relevant."""
+        return discounted(query.hits, self.gain, self.limit(query), self.discount) if query.ideal else None
 
 
 class NDCG(DCG, frozen=True, kw_only=True):
     """DCG divided by the DCG of the best possible order of *all* relevant documents of the gold.
 
     The ideal list is cut at the same k, never at what was retrieved, so a run that found one of five documents does
-    not score 1. Range 0 to 1; undefined where the gold names no relevant document.
+    not score 1. `ndcg_any@5` is `ndcg(gain=binary)@5`. Range 0 to 1; undefined where the gold names no relevant
+    document. Source: Järvelin & Kekäläinen (2002); trec_eval, ndcg and ndcg_cut.
 
     Attributes:
         gain: linear (the grade, default), exponential (2^grade − 1) or binary (1 for every relevant document).
+        discount: log2 (of rank + 1, default) or jarvelin (ranks 1 and 2 undiscounted, then log2 of the rank).
+        ideal: gold (default), or retrieved (the gains found within k, in their best order), which only serves to
+            reproduce toolkits that do so; 0 where nothing was found.
     """
+
+    ideal: Ideal = Ideal.GOLD
 
     key: ClassVar[str] = "ndcg"
     formula: ClassVar[str] = "dcg@k / dcg@k of all gold gains in their best order"
@@ -86,5 +116,9 @@ class NDCG(DCG, frozen=True, kw_only=True):
         if not query.ideal:
             return None
         limit = self.limit(query)
-        ideal = discounted(enumerate(query.ideal, start=1), self.gain, limit)
-        return min(1.0, discounted(query.hits, self.gain, limit) / ideal)  # rounding may end just above 1
+        best = query.ideal
+        if self.ideal is Ideal.RETRIEVED:
+            best = tuple(sorted((gain for rank, gain in query.hits if rank <= limit), reverse=True))
+        ideal = discounted(enumerate(best, start=1), self.gain, limit, self.discount)
+        found = discounted(query.hits, self.gain, limit, self.discount)
+        return min(1.0, found / ideal) if ideal else 0.0  # rounding may end just above 1

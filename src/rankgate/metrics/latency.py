@@ -25,7 +25,7 @@ class Stage(Enum):
 class Latency(BaseMetric, frozen=True, kw_only=True):
     """Milliseconds per query, from `latency_ms` of the run: the mean, or a quantile over the queries.
 
-    Lower is better. Undefined for a query without the stage's time, and for a query that the run lacks.
+    Lower is better. From 0 up; undefined for a query without the stage's time, and for a query that the run lacks.
 
     Attributes:
         stage: retrieve, rerank, or total (default): as the query states it, else the sum of the stages that it states.

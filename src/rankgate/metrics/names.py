@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from rankgate.errors import did_you_mean
 from rankgate.metrics import registry
-from rankgate.metrics.base import BaseMetric, Cutoff
+from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, VIEWS, BaseMetric, Cutoff, Metric
+
+if TYPE_CHECKING:
+    from rankgate.metrics.views import View
 
 _NAME = re.compile(
-    r"(?:retrieval[_-])?(?P<stem>[a-z][a-z0-9_-]*?)(?:\((?P<parameters>[^()]*)\))?(?:(?:@|_at_|-at-)(?P<cutoff>\w+))?"
+    r"(?:retrieval[_-])?(?P<stem>[a-z][a-z0-9_-]*?)(?:\((?P<inside>(?:[^()]|\([^()]*\))*)\))?(?:(?:@|_at_|-at-)(?P<cutoff>\w+))?",
+    re.IGNORECASE,
 )
+_CUTOFF = r"(?i)(?:@|_at_|-at-)\w+$"
+_PLAIN_TEXT = r"[\w.:/+-](?:[\w.:/+ -]{0,98}[\w.:/+-])?"  # as names go into comments and tables
 _LONGEST_CUTOFF = 7  # digits; no ranking is longer
 
 
@@ -21,76 +30,172 @@ class UnknownMetricError(ValueError):
     """A name that is no metric; the message says what is wrong and what is near."""
 
 
-def parse_metric(text: str) -> BaseMetric:
+def parse_metric(text: str) -> Metric:
     """The metric that a name means.
 
-    Case does not matter; `_at_`, `-at-` and `@` are alike; a leading `retrieval_` is dropped. Without a number, mrr,
-    map, dcg and ndcg take the whole list and the others the sample's `metadata.k`; `@all` and `@k` say so for any.
+    Case does not matter but in the names of sources and of fields; `_at_`, `-at-` and `@` are alike; a leading
+    `retrieval_` is dropped. Without a number, mrr, map, dcg and ndcg take the whole list and the others the sample's
+    `metadata.k`; `@all` and `@k` say so for any.
 
     Raises:
         UnknownMetricError: no such metric, parameter or cut-off.
     """
-    match = _NAME.fullmatch(text.strip().lower())
+    match = _NAME.fullmatch(text.strip())
     if match is None:
         raise UnknownMetricError(f"{text!r} is not a metric name; write it like recall@5 or ndcg(gain=exponential)@10")
-    stem = match["stem"].replace("-", "_")
-    found = registry.find(stem)
-    if found is None:
-        near = did_you_mean(stem, registry.words())
-        if near and match["cutoff"]:
-            near = near.removesuffix("'?") + f"@{match['cutoff']}'?"
-        raise UnknownMetricError(f"unknown metric {text!r}{near or '; `rankgate metrics` lists them'}")
-    family, implied = found
-    parameters: dict[str, object] = {}
-    for key, value in {**implied, **_pairs(text, match["parameters"] or "")}.items():
-        parameters[key] = _parameter(text, family, key, value)
-    cutoff = _cutoff(text, family, match["cutoff"])
+    stem, inside = match["stem"].lower().replace("-", "_"), match["inside"] or ""
     try:
-        return family(cutoff=cutoff, **parameters)
+        if stem in (RERANK_GAIN, REWRITE_GAIN):
+            return _gain(text, stem, inside, match["cutoff"])
+        family, parameters = _family(text, stem, match["cutoff"])
+        parameters = {**parameters, **_pairs(text, family, inside)}
+        asked = {key: parameters.pop(key) for key in VIEWS if _is_view(family, key) and key in parameters}
+        metric = family(cutoff=_cutoff(text, family, match["cutoff"]), **_converted(text, family, parameters))
+        for field in filter(None, (family.alone,)):
+            if not getattr(metric, field):
+                raise ValueError(f"{family.key} needs its {field}; write {family.key}({field.upper()})")
+        return _view(text, metric, asked) if asked else metric
     except (ValueError, TypeError) as error:
+        if isinstance(error, UnknownMetricError):
+            raise
         raise UnknownMetricError(f"{text!r}: {error}") from error
 
 
-def parse_metrics(text: str) -> list[BaseMetric]:
+def family_of(text: str) -> type[BaseMetric]:
+    """The family that a name belongs to, whatever parameters and cut-off it has or lacks.
+
+    Raises:
+        UnknownMetricError: there is no such family.
+    """
+    match = _NAME.fullmatch(text.strip())
+    stem = match["stem"].lower().replace("-", "_") if match else text
+    return _family(text, stem, match and match["cutoff"])[0]
+
+
+def parse_metrics(text: str) -> list[Metric]:
     """Several metrics from one comma-separated text; `recall@1,3,5` expands to three.
 
     Raises:
         UnknownMetricError: one of them is none.
     """
-    metrics: dict[str, BaseMetric] = {}
+    metrics: dict[str, Metric] = {}
     stem = ""
-    for part in re.split(r",(?![^()]*\))", text):
+    for part in _split(text):
         word = part.strip()
-        if re.fullmatch(r"\d+|all|k", word) and stem:
+        if re.fullmatch(r"\d+|all|k", word, re.IGNORECASE) and stem:
             word = f"{stem}@{word}"
-        stem = re.split(r"@|_at_|-at-", word.lower())[0]
+        stem = re.sub(_CUTOFF, "", word)
         metric = parse_metric(word)
         metrics.setdefault(metric.name, metric)
     return list(metrics.values())
 
 
-def _pairs(text: str, inside: str) -> dict[str, str]:
+def at_cutoffs(text: str, cutoffs: Sequence[int]) -> str:
+    """A list of names in which each that takes a cut-off and has none is written once for each of these."""
+    written = ",".join(map(str, cutoffs))
+    parts = [part.strip() for part in _split(text)]
+    return ",".join(f"{part}@{written}" if _lacks_cutoff(part) else part for part in parts)
+
+
+def _lacks_cutoff(name: str) -> bool:
+    match = _NAME.fullmatch(name)
+    if match is None or match["cutoff"] or match["stem"].lower().replace("-", "_") in (RERANK_GAIN, REWRITE_GAIN):
+        return False
+    return family_of(name).default_cutoff is not Cutoff.NONE
+
+
+def _split(text: str) -> Iterator[str]:
+    """The parts between commas that stand in no parentheses."""
+    depth = start = 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            yield text[start:position]
+            start = position + 1
+    yield text[start:]
+
+
+def _family(text: str, stem: str, cutoff: str | None) -> tuple[type[BaseMetric], dict[str, str]]:
+    found = registry.find(stem)
+    if found is None:
+        near = did_you_mean(stem, [*registry.words(), RERANK_GAIN, REWRITE_GAIN])
+        if near and cutoff:
+            near = near.removesuffix("'?") + f"@{cutoff.lower()}'?"
+        raise UnknownMetricError(f"unknown metric {text!r}{near or '; `rankgate metrics` lists them'}")
+    return found
+
+
+def _view(text: str, metric: BaseMetric, asked: Mapping[str, str]) -> Metric:
+    from rankgate.metrics.views import View  # noqa: PLC0415 -- paid only where another list or a source is asked for
+
+    view = View(metric=metric, **_converted(text, View, asked))
+    return metric if view == View(metric=metric) else view
+
+
+def _gain(text: str, stem: str, inside: str, cutoff: str | None) -> Metric:
+    from rankgate.metrics.gain import ListGain  # noqa: PLC0415 -- as above
+    from rankgate.metrics.views import View  # noqa: PLC0415
+
+    *inner, last = _split(inside)
+    key, equals, number = (part.strip() for part in last.partition("="))
+    chosen: int | None = None if stem == RERANK_GAIN else 1
+    if inner and key.lower() == "rewrite" and stem == REWRITE_GAIN and equals:
+        chosen = _converted(text, View, {"rewrite": number})["rewrite"]
+    elif inner:
+        raise UnknownMetricError(f"{text!r}: {stem} takes one metric, such as {stem}(recall@5)")
+    metric = parse_metric(inner[0] if inner else last) if inside.strip() else None
+    if cutoff or not isinstance(metric, BaseMetric) or not metric.ranking:
+        raise UnknownMetricError(f"{text!r}: {stem} takes one ranking metric, such as {stem}(recall@5)")
+    return ListGain(metric=metric, rewrite=chosen)
+
+
+def _is_view(family: type[BaseMetric], key: str) -> bool:
+    return family.ranking and key not in family.__struct_fields__
+
+
+def _pairs(text: str, family: type[BaseMetric], inside: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
-    for part in filter(None, (part.strip() for part in inside.split(","))):
+    for part in filter(None, (part.strip() for part in _split(inside))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or key in pairs:
+        if not equals and family.alone:
+            key, value = family.alone, part
+        if not value or key.lower() in pairs:
             raise UnknownMetricError(f"{text!r}: parameters are written once each as name=value, not {part!r}")
-        pairs[key] = value
+        pairs[key.lower()] = value
     return pairs
 
 
-def _parameter(text: str, family: type[BaseMetric], key: str, value: str) -> object:
-    fields = {field.name: field for field in msgspec.structs.fields(family) if field.name != "cutoff"}
-    if key not in fields:
-        known = ", ".join(fields) or "none"
-        raise UnknownMetricError(f"{text!r}: {family.key} has no parameter {key!r} (known: {known})")
-    percent = re.fullmatch(r"p(\d{1,2})", value)
+def _converted(text: str, kind: type[BaseMetric | View], written: Mapping[str, str]) -> dict[str, Any]:
+    if not written:
+        return {}
+    fields = {field.name: field for field in msgspec.structs.fields(kind) if field.name not in ("cutoff", "metric")}
+    converted: dict[str, Any] = {}
+    for key, value in written.items():
+        if key not in fields:
+            more = VIEWS if getattr(kind, "ranking", False) else ()
+            known = ", ".join((*fields, *more)) or "none"
+            name = getattr(kind, "key", "")
+            raise UnknownMetricError(f"{text!r}: {name} has no parameter {key!r} (known: {known})")
+        converted[key] = _parameter(text, key, fields[key].type, value)
+    return converted
+
+
+def _parameter(text: str, key: str, kind: Any, value: str) -> object:
+    percent = re.fullmatch(r"p(\d{1,2})", value, re.IGNORECASE)
     if key == "quantile" and percent:
         value = str(int(percent[1]) / 100)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        value, choices = value.lower(), [choice.value for choice in kind]
+        if value not in choices:
+            raise UnknownMetricError(f"{text!r}: parameter {key} is one of {', '.join(choices)}, not {value!r}")
+    if kind in (str, str | None) and not re.fullmatch(_PLAIN_TEXT, value):
+        raise UnknownMetricError(f"{text!r}: parameter {key} may hold letters, digits, blanks and . _ : / + -")
     try:
-        converted = msgspec.convert(value, fields[key].type, strict=False)
+        converted = msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
         raise UnknownMetricError(f"{text!r}: parameter {key}: {error}") from error
+    if converted is None:  # what the decoder makes of the text null
+        raise UnknownMetricError(f"{text!r}: parameter {key} must be a number, not {value!r}")
     if isinstance(converted, float) and not math.isfinite(converted):
         raise UnknownMetricError(f"{text!r}: parameter {key} must be a finite number")
     return converted
@@ -101,6 +206,7 @@ def _cutoff(text: str, family: type[BaseMetric], written: str | None) -> int | C
         return family.default_cutoff
     if family.default_cutoff is Cutoff.NONE:
         raise UnknownMetricError(f"{text!r}: {family.key} takes no cut-off")
+    written = written.lower()
     if written in (Cutoff.WHOLE.value, Cutoff.SAMPLE.value):
         return Cutoff(written)
     if not (written.isascii() and written.isdigit() and len(written) <= _LONGEST_CUTOFF):

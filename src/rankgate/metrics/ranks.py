@@ -11,8 +11,8 @@ from rankgate.model import MatchedQuery
 class ReciprocalRank(RelevanceMetric, frozen=True, kw_only=True):
     """One over the rank of the first relevant document; its mean over queries is the MRR.
 
-    0 when no relevant document is within the cut-off. Without a number the whole list counts.
-    Range 0 to 1; undefined where the gold names no relevant document. Source: Voorhees, TREC-8 QA track (1999).
+    0 when no relevant document is within the cut-off. Without a number the whole list counts. Range 0 to 1; undefined
+    where the gold names no relevant document. Source: Voorhees (1999), The TREC-8 question answering track report.
     """
 
     key: ClassVar[str] = "mrr"
@@ -20,6 +20,7 @@ class ReciprocalRank(RelevanceMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 / rank of the first relevant document; 0 when none"
     default_cutoff: ClassVar[Cutoff] = Cutoff.WHOLE
     unit: ClassVar[Unit] = Unit.SCORE
+    judge_bounds: ClassVar[bool] = True
     plain: ClassVar[str] = "how high the first right document stands in {first}, 1 = always first"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -34,7 +35,8 @@ class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
     """Mean of the precision at each relevant document's rank; its mean over queries is MAP.
 
     Relevant documents that are not retrieved count as precision 0. Written `map` over the whole list, `ap@k` with a
-    cut-off. Range 0 to 1; undefined where the gold names no relevant document.
+    cut-off; divided by all relevant documents, also where they are more than k. Range 0 to 1; undefined where the gold
+    names no relevant document. Source: Harman (1992); trec_eval, map and map_cut.
     """
 
     key: ClassVar[str] = "ap"

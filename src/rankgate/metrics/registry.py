@@ -1,22 +1,35 @@
-"""The explicit table of metric families, in display order, and the door for those of other packages."""
+"""The explicit table of metric families, in display order, and the door for those of other packages.
+
+Families that read more than ids and gains are listed in `beyond`, which is imported when one of them is asked for.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import bad_input
 from rankgate.metrics.base import BaseMetric
+from rankgate.metrics.curves import RecallAUC
 from rankgate.metrics.gains import DCG, NDCG
 from rankgate.metrics.latency import Latency
 from rankgate.metrics.ranks import AveragePrecision, ReciprocalRank
-from rankgate.metrics.sets import Hit, Precision, Recall, RecallAll
+from rankgate.metrics.sets import CappedRecall, F, Hit, Precision, Recall, RecallAll, WeightedRecall
 
-FAMILIES: tuple[type[BaseMetric], ...] = (
+if TYPE_CHECKING:
+    FAMILIES: tuple[type[BaseMetric], ...]
+
+USUAL: tuple[type[BaseMetric], ...] = (
     Hit,
     Recall,
     RecallAll,
+    CappedRecall,
+    WeightedRecall,
+    RecallAUC,
     Precision,
+    F,
     ReciprocalRank,
     AveragePrecision,
     DCG,
@@ -25,29 +38,46 @@ FAMILIES: tuple[type[BaseMetric], ...] = (
 )
 
 # Other tools' names that stand for a family with a parameter set.
-PRESETS: dict[str, tuple[type[BaseMetric], dict[str, str]]] = {"ndcg_any": (NDCG, {"gain": "binary"})}
+PRESETS: dict[str, tuple[type[BaseMetric], dict[str, str]]] = {
+    "ndcg_any": (NDCG, {"gain": "binary"}),
+    "f1": (F, {"beta": "1"}),
+}
 
 ENTRY_POINT_GROUP = "rankgate.metrics"
 REQUIRED = ("key", "formula", "plain")  # what a family must say of itself
 
 
+def __getattr__(name: str) -> Any:
+    """`FAMILIES`: the usual ones and those of `beyond`, which most checks need not load."""
+    if name != "FAMILIES":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _all()
+
+
+def _all() -> tuple[type[BaseMetric], ...]:
+    from rankgate.metrics.beyond import BEYOND  # noqa: PLC0415 -- paid only where a metric is none of the usual ones
+
+    return (*USUAL, *BEYOND)
+
+
 def find(word: str) -> tuple[type[BaseMetric], dict[str, str]] | None:
     """The family, and the parameters that its name implies, for a key or an alias in lower case."""
-    for family in FAMILIES:
-        if word == family.key or word in family.aliases:
-            return family, {}
+    if found := _named(word, USUAL):
+        return found, {}
     if word in PRESETS:
         return PRESETS[word]
     # Only an unknown name pays for the look at installed packages.
-    for family in plugins():
-        if word == family.key or word in family.aliases:
-            return family, {}
-    return None
+    found = _named(word, _all()) or _named(word, plugins())
+    return (found, {}) if found else None
+
+
+def _named(word: str, families: Iterable[type[BaseMetric]]) -> type[BaseMetric] | None:
+    return next((family for family in families if word == family.key or word in family.aliases), None)
 
 
 def words() -> list[str]:
     """Every name under which a family is found."""
-    return [word for family in (*FAMILIES, *plugins()) for word in (family.key, *family.aliases)] + list(PRESETS)
+    return [word for family in (*_all(), *plugins()) for word in (family.key, *family.aliases)] + list(PRESETS)
 
 
 @cache
@@ -59,7 +89,7 @@ def plugins() -> tuple[type[BaseMetric], ...]:
     """
     from importlib.metadata import entry_points  # noqa: PLC0415 -- costs more than scoring a small gold set
 
-    taken = {word for family in FAMILIES for word in (family.key, *family.aliases)} | set(PRESETS)
+    taken = {word for family in _all() for word in (family.key, *family.aliases)} | set(PRESETS)
     found: list[type[BaseMetric]] = []
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
         place = f"entry point {point.name!r} of {ENTRY_POINT_GROUP}"

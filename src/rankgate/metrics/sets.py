@@ -5,21 +5,36 @@ Notation: G = relevant ids of the gold, R_k = the first k retrieved ids, n = |G|
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import ClassVar
 
-from rankgate.metrics.base import Cutoff, RelevanceMetric
+from rankgate.metrics.base import BaseMetric, Cutoff, RelevanceMetric, Unit
 from rankgate.model import MatchedQuery
+
+LARGEST_BETA = 1000  # beyond it F is recall to six decimals, and its square need not stay a number
+
+
+class Of(Enum):
+    """What precision divides by: the k places, or the results that the list really has within them."""
+
+    PLACES = "places"
+    RETRIEVED = "retrieved"
+
+    def __str__(self) -> str:
+        return self.value
 
 
 class Hit(RelevanceMetric, frozen=True, kw_only=True):
     """Whether at least one relevant document is among the first k.
 
     Also called success@k and hit rate. Range 0 or 1; undefined where the gold names no relevant document.
+    Source: trec_eval, success.
     """
 
     key: ClassVar[str] = "hit"
     aliases: ClassVar[tuple[str, ...]] = ("success", "hit_rate")
     formula: ClassVar[str] = "1 if R_k ∩ G ≠ ∅, else 0"
+    judge_bounds: ClassVar[bool] = True
     plain: ClassVar[str] = "share of questions with at least one right document in {first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -30,8 +45,9 @@ class Hit(RelevanceMetric, frozen=True, kw_only=True):
 class Recall(RelevanceMetric, frozen=True, kw_only=True):
     """Share of the relevant documents that are among the first k.
 
-    With more than k relevant documents it cannot reach 1: eight relevant ones and k = 5 top out at 0.625.
-    Range 0 to 1; undefined where the gold names no relevant document.
+    With more than k relevant documents it cannot reach 1: eight relevant ones and k = 5 top out at 0.625, where
+    capped_recall reaches 1. Range 0 to 1; undefined where the gold names no relevant document.
+    Source: trec_eval, recall.
     """
 
     key: ClassVar[str] = "recall"
@@ -48,7 +64,8 @@ class Recall(RelevanceMetric, frozen=True, kw_only=True):
 class RecallAll(RelevanceMetric, frozen=True, kw_only=True):
     """Whether every relevant document is among the first k: what an answer from several sources needs.
 
-    Range 0 or 1; undefined where the gold names no relevant document.
+    With more than k relevant documents it is 0. Range 0 or 1; undefined where the gold names no relevant document.
+    Source: LongMemEval (Wu et al. 2024), recall_all.
     """
 
     key: ClassVar[str] = "recall_all"
@@ -61,21 +78,103 @@ class RecallAll(RelevanceMetric, frozen=True, kw_only=True):
         return float(len(self.ranks(query)) == relevant) if relevant else None
 
 
+class CappedRecall(RelevanceMetric, frozen=True, kw_only=True):
+    """Recall as far as k places can hold it: found, by the relevant documents or k, whichever is fewer.
+
+    Equals recall where the gold names at most k documents. With more it reaches 1 where recall cannot, so it has a name
+    of its own and never stands in for recall.
+    Range 0 to 1; undefined where the gold names no relevant document. Source: BEIR (Thakur et al. 2021), R_cap@k.
+    """
+
+    key: ClassVar[str] = "capped_recall"
+    aliases: ClassVar[tuple[str, ...]] = ("recall_cap",)
+    formula: ClassVar[str] = "|R_k ∩ G| / min(n, k)"
+    plain: ClassVar[str] = "share of the right documents found in {first}, as far as they have room"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """|R_k ∩ G| / min(n, k); None where nothing is relevant."""
+        relevant = self.relevant(query)
+        return len(self.ranks(query)) / min(relevant, self.limit(query)) if relevant else None
+
+
+class WeightedRecall(BaseMetric, frozen=True, kw_only=True):
+    """Share of the gold's gains that is among the first k: a document graded 3 counts three times one graded 1.
+
+    Equals recall where all gains are alike. Range 0 to 1; undefined where the gold names no relevant document.
+    Source: the generalized recall of Kekäläinen & Järvelin (2002).
+    """
+
+    key: ClassVar[str] = "weighted_recall"
+    formula: ClassVar[str] = "Σ gains in R_k / Σ gains in G"
+    ranking: ClassVar[bool] = True
+    plain: ClassVar[str] = "share of the right documents' worth found in {first}"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """Found gains by all gains; None where nothing is relevant."""
+        limit = self.limit(query)
+        found = sum(gain for rank, gain in query.hits if rank <= limit)
+        return min(1.0, found / sum(query.ideal)) if query.ideal else None
+
+
 class Precision(RelevanceMetric, frozen=True, kw_only=True):
     """Share of the first k places that hold a relevant document.
 
-    A list shorter than k still divides by k; `precision@all` divides by the length of the list and is 0 for an empty
-    one. Range 0 to 1; undefined where the gold names no relevant document.
+    A list shorter than k still divides by k; `precision@all`, and `of=retrieved` with any k, divide by the results that
+    the list has, and are 0 for an empty one. Matching by document or text counts every item of a relevant document.
+    Range 0 to 1; undefined where the gold names no relevant document. Source: trec_eval, P and set_P.
+
+    Attributes:
+        of: what it divides by: places (k, default), or retrieved (the results that there are within k).
     """
+
+    of: Of = Of.PLACES
 
     key: ClassVar[str] = "precision"
     aliases: ClassVar[tuple[str, ...]] = ("p",)
     formula: ClassVar[str] = "|R_k ∩ G| / k"
+    judge_bounds: ClassVar[bool] = True
     plain: ClassVar[str] = "share of {first} that are right documents"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """|R_k ∩ G| / k; None where nothing is relevant."""
         if not self.relevant(query):
             return None
-        places = query.retrieved if self.cutoff is Cutoff.WHOLE else self.limit(query)
-        return len(self.ranks(query)) / places if places else 0.0
+        limit = self.limit(query)
+        places = min(limit, query.retrieved) if self.of is Of.RETRIEVED or self.cutoff is Cutoff.WHOLE else limit
+        right = len(self.ranks(query)) + sum(rank <= limit and gain >= self.rel for rank, gain in query.repeats)
+        return right / places if places else 0.0
+
+
+class F(Precision, frozen=True, kw_only=True):
+    """Weighted harmonic mean of precision and recall at k; 0 where both are 0.
+
+    `f1@5` is `f@5`. Range 0 to 1; undefined where the gold names no relevant document. Source: van Rijsbergen (1979),
+    Information Retrieval; trec_eval's set_F is `f(of=retrieved)@all`.
+
+    Attributes:
+        beta: how many times as much recall counts as precision; 1 by default.
+        of: what precision divides by: places (k, default), or retrieved (the results that there are within k).
+    """
+
+    beta: float = 1.0
+    of: Of = Of.PLACES
+
+    key: ClassVar[str] = "f"
+    aliases: ClassVar[tuple[str, ...]] = ()
+    formula: ClassVar[str] = "(1 + β²) P R / (β² P + R)"
+    judge_bounds: ClassVar[bool] = False
+    unit: ClassVar[Unit] = Unit.SCORE
+    plain: ClassVar[str] = "balance of finding the right documents in {first} and showing few wrong ones"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.beta <= LARGEST_BETA:
+            raise ValueError(f"beta must lie above 0 and at most at {LARGEST_BETA}, not {self.beta:g}")
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """F of precision and recall; None where nothing is relevant."""
+        precision = Precision.per_query(self, query)
+        if precision is None:
+            return None
+        recall = len(self.ranks(query)) / self.relevant(query)
+        weight = self.beta * self.beta
+        return (1 + weight) * precision * recall / (weight * precision + recall) if recall else 0.0

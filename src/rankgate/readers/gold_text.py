@@ -10,9 +10,8 @@ from rankgate.errors import Problem, shown
 from rankgate.model import Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import JsonError, explain, strict_json
-from rankgate.readers.samples import add_sample, to_sample
+from rankgate.readers.samples import add_sample, plain_sample, to_sample
 from rankgate.readers.source import Source
-from rankgate.readers.trec import read_qrels
 
 
 class _JudgedLine(msgspec.Struct):
@@ -26,6 +25,9 @@ def read_gold_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
     samples: dict[str, Sample] = {}
     decode_raw = msgspec.json.Decoder(_JudgedLine).decode
     for number, line in source.lines():
+        plain = plain_sample(line, number)
+        if plain is not None and samples.setdefault(plain.query_id, plain) is plain:
+            continue
         place = Problem("", source.name, number)
         try:
             line.decode()
@@ -83,14 +85,6 @@ def read_gold_yaml(source: Source, log: ProblemLog) -> dict[str, Sample]:
         line = document.line(("samples", index) if nested else (index,))
         _add(entry, samples, Problem("", source.name, line, key), log)
     return samples
-
-
-def read_gold_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Samples from TREC qrels: judgments without questions or tags."""
-    return {
-        query_id: Sample(query_id=query_id, gains=gains, line=line)
-        for query_id, (line, gains) in read_qrels(source, log).items()
-    }
 
 
 def _entries(value: object, source: Source, log: ProblemLog, line: int) -> Iterator[tuple[str, object]]:

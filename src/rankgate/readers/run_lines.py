@@ -8,7 +8,7 @@ Order: by rank where the items state ranks, else as listed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -26,32 +26,24 @@ PER_QUERY_KEYS = frozenset(
     | {"entities", "scores", "input", "expected_output", "rewrites"}
 )
 
+# How a decoder refuses a line.
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
 
 def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from JSONL, one line a query. Lines in the usual shape are settled at once, all others looked into."""
-    decode = next(filter(None, (_fitting(source.head, shape) for shape in fast_shapes(needs))), None)
-    decode_loose = msgspec.json.Decoder(loose_shape(needs)).decode
+    lines = _Lines(source.head, needs)
     seen: dict[str, int] = {}
     for number, line in source.lines():
-        parsed = ids = None
-        if decode is not None:
-            try:
-                if not line.isascii():
-                    line.decode()
-                parsed = decode(line)
-                ids = parsed.settled()
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                ids = None
-        times = getattr(parsed, "latency_ms", None)
-        if parsed is not None and ids is not None and parsed.query_id not in seen and plausible(times):
-            seen[parsed.query_id] = number
-            yield Ranking(parsed.query_id, ids, 0, Details(latency_ms=times) if times else None)
+        settled = lines.settled(line)
+        if settled is not None and settled.query_id not in seen:
+            seen[settled.query_id] = number
+            yield settled
             continue
         place = Problem("", source.name, number)
         try:
-            line.decode()
-            loose = decode_loose(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            loose = lines.loose(line)
+        except _REFUSED as error:
             log.add(msgspec.structs.replace(place, message=explain(line, error)))
             continue
         ranking = checked(loose, needs, seen, number, place, log)
@@ -60,12 +52,65 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog) -> Itera
     log.raise_if_any()
 
 
+def read_jsonl_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need]) -> Iterator[Ranking]:
+    """The same of a part of a file, as long as nothing is wrong; see `ranges.Quick`.
+
+    Raises:
+        ValueError: something is.
+    """
+    lines = _Lines(head, needs)
+    for line in stream:
+        ranking = lines.settled(line)
+        if ranking is None and not line.isspace():
+            loose = lines.loose(line)
+            ranking = to_ranking(loose, loose.written_id(), needs)
+        if ranking is not None:
+            yield ranking
+
+
+class _Lines:
+    """Decodes the lines of one file, knowing the shape of its first."""
+
+    def __init__(self, head: bytes, needs: frozenset[Need]) -> None:
+        self._decode = next(filter(None, (_fitting(head, shape) for shape in fast_shapes(needs))), None)
+        self._decode_loose = msgspec.json.Decoder(loose_shape(needs)).decode
+        self._timed = Need.LATENCY in needs
+
+    def settled(self, line: bytes) -> Ranking | None:
+        """The ranking of a line of the usual shape, or None where it needs a closer look."""
+        if self._decode is None:
+            return None
+        try:
+            if not line.isascii():
+                line.decode()
+            parsed = self._decode(line)
+        except _REFUSED:
+            return None
+        ids = parsed.settled()
+        if ids is None:
+            return None
+        times = getattr(parsed, Need.LATENCY.value) if self._timed else None
+        if not times:
+            return Ranking(parsed.query_id, ids)
+        return Ranking(parsed.query_id, ids, 0, Details(latency_ms=times)) if plausible(times) else None
+
+    def loose(self, line: bytes) -> LooseLine:
+        """A line of any accepted shape, decoded.
+
+        Raises:
+            MsgspecError: it has none, or is no JSON.
+            UnicodeDecodeError: it is not UTF-8.
+        """
+        line.decode()
+        return self._decode_loose(line)
+
+
 def _fitting(head: bytes, shape: type[SettledLine]) -> Callable[[bytes], SettledLine] | None:
     """The decoder of a shape if the first line has it."""
     decode = msgspec.json.Decoder(shape).decode
     try:
         decode(head.lstrip().partition(b"\n")[0])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except _REFUSED:
         return None
     return decode
 
@@ -91,7 +136,7 @@ def provenance(source: Source) -> Mapping[str, Any]:
     """What the first line of a JSONL run says about the system; empty when it does not parse or says nothing."""
     try:
         value = msgspec.json.decode(source.head.lstrip().partition(b"\n")[0])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except _REFUSED:
         return {}
     known = value.items() if isinstance(value, dict) else ()
     return {key: entry for key, entry in known if key not in PER_QUERY_KEYS}

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -46,6 +46,37 @@ class WrittenSample(msgspec.Struct):
     judge_labels: Any = None
     negatives: list[str | int] = []
     metadata: Metadata | None = None
+
+
+class _PlainLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """A line of JSONL with nothing but a question and judgments."""
+
+    id: str
+    expected_output: msgspec.Raw
+    input: Input | str | None = None
+
+
+_plain_line = msgspec.json.Decoder(_PlainLine).decode
+_plain_gains = msgspec.json.Decoder(
+    list[str] | dict[str, Annotated[float, msgspec.Meta(ge=-LARGEST_GAIN, le=LARGEST_GAIN)]]
+).decode
+
+
+def plain_sample(line: bytes, number: int) -> Sample | None:
+    """The sample of a line of JSONL, as `to_sample` makes it, at several times its speed; None where it must look."""
+    if not line.isascii() or line.count(b'"id"') != 1 or line.count(b'"expected_output"') != 1:
+        return None
+    try:
+        written = _plain_line(line)
+        gains = _plain_gains(written.expected_output)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    if isinstance(gains, list):
+        gains = dict.fromkeys(gains, 1.0)
+    elif bytes(written.expected_output).count(b":") != len(gains):
+        return None  # an id with a colon in it, or one that stands twice
+    question = written.input.question if isinstance(written.input, Input) else written.input
+    return Sample(query_id=written.id, gains=gains, question=question, line=number)
 
 
 class _SampleError(ValueError):
@@ -131,7 +162,7 @@ def _day(written: str | None, name: str) -> str | None:
     return day
 
 
-def _answers(expected: object, answer: str | list[str] | None, name: str) -> tuple[str, ...]:
+def _answers(expected: object, answer: Any, name: str) -> tuple[str, ...]:
     """The texts of which any one is an answer: of `metadata.answer`, else of `expected_output.answer`."""
     key = "metadata.answer"
     if answer is None and isinstance(expected, dict) and isinstance(expected.get("ids"), list | dict):

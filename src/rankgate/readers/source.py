@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
-from rankgate.errors import bad_input
+from rankgate.errors import RankgateError, bad_input
 
 STDIN = "-"
 _HEAD = 1 << 18
@@ -20,12 +23,39 @@ _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 
 
+class FileMark(msgspec.Struct, frozen=True):
+    """A regular file that is not compressed, as it was when it was opened; `start` lies behind a byte order mark."""
+
+    name: str
+    path: str
+    device: int
+    inode: int
+    size: int
+    start: int
+
+    def refuse_changed(self, size: int) -> None:
+        """What was read of a file that grew or shrank meanwhile is neither the old run nor the new one.
+
+        Raises:
+            RankgateError: this is no longer its size.
+        """
+        if size != self.size:
+            what = f"the file changed from {self.size} to {size} bytes while it was read"
+            raise bad_input(f"{what}; try again once it is written", file=self.name)
+
+
 class Source(msgspec.Struct, frozen=True):
-    """An open input: the name for messages, the uncompressed bytes, and their beginning."""
+    """An open input: the name for messages, the uncompressed bytes, and their beginning.
+
+    `file` is there for a regular file that is not compressed; `share_read` says how much of a file of known size has
+    been read, from 0 to 1.
+    """
 
     name: str
     stream: BinaryIO
     head: bytes
+    file: FileMark | None = None
+    share_read: Callable[[], float] | None = None
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Numbered lines that are not blank, as bytes."""
@@ -86,7 +116,8 @@ def open_source(path: str) -> Iterator[Source]:
     """Open a path, or `-` for standard input; gzip is recognised by its first bytes, a byte order mark is skipped.
 
     Raises:
-        RankgateError: no such file, not a file, unreadable, empty, or a damaged gzip stream.
+        RankgateError: no such file, not a file, unreadable, empty, a damaged gzip stream, or a file that changes size
+            while it is read.
     """
     name = "standard input" if path == STDIN else shown_path(path)
     try:
@@ -94,6 +125,7 @@ def open_source(path: str) -> Iterator[Source]:
             start = b""
             while len(start) < len(_GZIP) and (chunk := raw.read(_HEAD)):
                 start += chunk
+            mark = _mark(raw, name, path, _BOM if start.startswith(_BOM) else b"")
             content: io.BufferedIOBase = io.BufferedReader(_Joined(start, raw), _HEAD)
             read = content.read1
             if start.startswith(_GZIP):
@@ -104,7 +136,14 @@ def open_source(path: str) -> Iterator[Source]:
             begun = _beginning(read)
             if not begun.strip():
                 raise bad_input("the file is empty", file=name)
-            yield Source(name, io.BufferedReader(_Joined(begun, content), _HEAD), begun)
+            stream = io.BufferedReader(_Joined(begun, content), _HEAD)
+            file = None if start.startswith(_GZIP) else mark
+            try:
+                yield Source(name, stream, begun, file, None if mark is None else partial(_share, raw, mark.size))
+            except RankgateError:
+                _refuse_changed(raw, mark)  # half a line at the end of what was written so far is not the user's fault
+                raise
+            _refuse_changed(raw, mark)
     except FileNotFoundError as error:
         raise bad_input("no such file", file=name) from error
     except IsADirectoryError as error:
@@ -115,6 +154,26 @@ def open_source(path: str) -> Iterator[Source]:
         if error.errno is None:  # gzip's own, for a wrong checksum and the like
             raise bad_input(f"damaged gzip data: {error}", file=name) from error
         raise bad_input(f"cannot be read: {error.strerror or error}", file=name) from error
+
+
+def _mark(raw: io.FileIO, name: str, path: str, skipped: bytes) -> FileMark | None:
+    found = os.fstat(raw.fileno())
+    if not stat.S_ISREG(found.st_mode) or path == STDIN:
+        return None
+    return FileMark(name, path, found.st_dev, found.st_ino, found.st_size, len(skipped))
+
+
+def _refuse_changed(raw: io.FileIO, mark: FileMark | None) -> None:
+    if mark is not None:
+        mark.refuse_changed(os.fstat(raw.fileno()).st_size)
+
+
+def _share(raw: io.FileIO, size: int) -> float:
+    """How much of a file has been read; all of it once it is closed."""
+    try:
+        return min(1.0, raw.tell() / size)
+    except ValueError:
+        return 1.0
 
 
 def _beginning(read: Callable[[int], bytes]) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any
 from rankgate.errors import Problem, bad_input
 from rankgate.files import write_atomic
 from rankgate.model import Gold
-from rankgate.readers.formats import read_gold
+from rankgate.readers.formats import fingerprint_of, read_gold
 from rankgate.readers.run_lines import PER_QUERY_KEYS
 from rankgate.readers.source import STDIN
 from rankgate.recording.lines import encoded, run_line
@@ -76,7 +76,7 @@ def record(
     judged = gold if isinstance(gold, Gold) else read_gold(os.fspath(gold))
     questions = questions_of(judged)
     binding = {
-        "gold set": judged.fingerprint,
+        "gold set": fingerprint_of(judged),
         "set of questions": digest(questions),
         "retriever": retriever or name_of(retrieve),
         "provenance": stamp,

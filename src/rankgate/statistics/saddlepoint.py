@@ -16,24 +16,29 @@ step + 0.02 SD of the mean once ten values differ from the rest, and with fewer 
 Sparse data break the plain form: four losses among a thousand ties would look like proof. So before *each bound* one
 observation is appended, at the far end of what is possible on that side; where r* never reaches z, that end is the
 bound. Five losses without a win then prove nothing and six do, as the sign test has it.
+
+The same curve read the other way gives levels: how small the error of one side may be until its bound touches a value.
+Levels are what several gates share out among them (``rankgate.statistics.holm``).
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable
-from itertools import groupby
-from operator import mul
-from typing import NamedTuple
+from typing import Literal
 
+from rankgate.statistics.counts import (
+    Counts,
+    counts_of,
+    farthest_of,
+    mean_of,
+    mirrored,
+    size_of,
+    thinned,
+    upper_bound,
+    upper_level,
+)
 from rankgate.statistics.quantiles import normal_quantile
 
-_MOST_DISTINCT = 10_000
-_BINS_PER_UNIT = 512
-_NEAR_ZERO = 0.01  # below this w, log(u / w) / w is rounding noise over a small number: take its limit
-_CLOSE = 1e-8  # in r*, that is, in standard errors
-_SUMMIT = 1e-3  # of t: r* is flat at its summit, so this decides to about 1e-6 whether it reaches z
-
-_Counts = list[tuple[float, int]]  # distinct values in ascending order, whatever order they came in, and how many each
+Side = Literal["below", "above"]  # of a value: where the truth would be proven to lie, by the bound on the other side
 
 
 def mean_interval(
@@ -42,7 +47,7 @@ def mean_interval(
     """Interval for the mean of a metric whose values lie between ``low`` and ``high``.
 
     What is appended is ``low`` for the lower bound and ``high`` for the upper; on a side without an end (None), or with
-    values beyond it, the observed extreme. More than 10,000 distinct values are binned first: see ``_binned``.
+    values beyond it, the observed extreme. More than 10,000 distinct values are binned first: see ``counts.thinned``.
 
     Returns:
         Lower and upper bound, around the mean and within the range of the data and what was appended. None for fewer
@@ -52,144 +57,94 @@ def mean_interval(
     Raises:
         ValueError: a value or the range is not finite; ``confidence`` is not strictly between 0 and 1.
     """
-    return _interval(sorted(Counter(values).items()), low, high, confidence)
+    return _interval(counts_of(values), low, high, confidence)
 
 
-def difference_interval(differences: Iterable[float], *, confidence: float = 0.95) -> tuple[float, float] | None:
+def difference_interval(
+    differences: Iterable[float], *, widest: float | None = None, confidence: float = 0.95
+) -> tuple[float, float] | None:
     """Interval for the mean of paired differences, candidate minus baseline, one per query.
 
-    What is appended is -max|d| for the lower bound and +max|d| for the upper: one more query that moved as far as any
-    did, against the conclusion. Queries that did not change are differences of zero and must be given too.
+    What is appended is -widest for the lower bound and +widest for the upper: one more query that moved as far as the
+    metric allows, against the conclusion. ``widest`` is the width of the metric's range; None, for a metric without
+    one, or less than was observed, stands for max|d|. Queries that did not change are differences of zero and must be
+    given too.
 
     Returns:
-        Lower and upper bound, around the mean and within -max|d| and max|d|. (0.0, 0.0) if all differences are zero,
+        Lower and upper bound, around the mean and within what was appended. (0.0, 0.0) if all differences are zero,
         however few: no query changed. Otherwise None for fewer than two.
 
     Raises:
-        ValueError: a difference is not finite; ``confidence`` is not strictly between 0 and 1.
+        ValueError: a difference or ``widest`` is not finite; ``confidence`` is not strictly between 0 and 1.
     """
-    counts = sorted(Counter(differences).items())
-    farthest = max((abs(x) for x, _ in counts), default=0.0)
-    interval = _interval(counts, -farthest, farthest, confidence)
-    return (0.0, 0.0) if counts and farthest == 0 else interval
+    counts = counts_of(differences)
+    reach = _reach(counts, widest)
+    interval = _interval(counts, -reach, reach, confidence)
+    return (0.0, 0.0) if counts and farthest_of(counts) == 0 else interval
 
 
-class _Point(NamedTuple):
-    t: float
-    mean: float  # of the tilted distribution: m + K'(t)
-    r: float
-    slope: float  # of r*
+def mean_level(
+    values: Iterable[float], value: float, *, side: Side, low: float | None, high: float | None
+) -> float | None:
+    """The one-sided level at which the bound of ``mean_interval`` touches ``value``.
 
+    With side "below", the upper bound at a confidence c lies below ``value`` where the level is less than
+    (1 - c) / 2; with "above", the lower bound lies above it. 0.0 where it does at every confidence, 1.0 where it does
+    at none because the mean itself does not.
 
-class _Tilting:
-    """r* for t > 0 and for values given by their gaps to the largest: from -1 to 0, which is among them.
+    Returns:
+        The level; None where ``mean_interval`` is.
 
-    t K' - K and K'' do not depend on the origin; from this one exp cannot overflow, and K'' keeps its digits as it
-    vanishes on the way to the largest value.
+    Raises:
+        ValueError: a value or the range is not finite.
     """
-
-    def __init__(self, gaps: list[float], sizes: list[int]) -> None:
-        squares = list(map(mul, gaps, gaps))
-        self._powers = (gaps, squares, list(map(mul, squares, gaps)))
-        self._sizes = sizes
-        self._n = sum(sizes)
-        _, self.mean, variance, third = self._cumulants(0.0)
-        self.rate = math.sqrt(self._n * variance)  # the slope of r* at 0, to the first order
-        self.limit = third / variance / self.rate / 6  # r* at 0: a sixth of the skewness of the mean
-
-    def at(self, t: float) -> _Point:
-        cumulant, mean, variance, third = self._cumulants(t)
-        if variance <= 0:  # every value but the largest has vanished, and the density with it
-            return _Point(t, mean, -math.inf, -math.inf)
-        w = math.sqrt(max(2 * self._n * (t * mean - cumulant), 0.0))
-        if w < _NEAR_ZERO:
-            return _Point(t, mean, w + self.limit, self.rate)
-        slope = self._n * t * variance / w
-        log_ratio = math.log(t * math.sqrt(self._n * variance) / w)
-        bend = 1 / t + third / variance / 2 - slope / w - log_ratio * slope / w
-        return _Point(t, mean, w + log_ratio / w, slope + bend / w)
-
-    def _cumulants(self, t: float) -> tuple[float, float, float, float]:
-        masses = [size * math.exp(t * gap) for size, gap in zip(self._sizes, self._powers[0], strict=True)]
-        total = math.fsum(masses)
-        mean, square, cube = (math.fsum(map(mul, masses, power)) / total for power in self._powers)
-        return math.log(total / self._n), mean, square - mean**2, cube - 3 * mean * square + 2 * mean**3
+    return _level(counts_of(values), value, side, low, high)
 
 
-def _interval(counts: _Counts, low: float | None, high: float | None, confidence: float) -> tuple[float, float] | None:
+def difference_level(
+    differences: Iterable[float], value: float = 0.0, *, side: Side, widest: float | None = None
+) -> float | None:
+    """The one-sided level at which the bound of ``difference_interval`` touches ``value``; else as ``mean_level``.
+
+    Raises:
+        ValueError: a difference or ``widest`` is not finite.
+    """
+    counts = counts_of(differences)
+    if counts and farthest_of(counts) == 0:
+        return 0.0 if (value > 0 if side == "below" else value < 0) else 1.0
+    reach = _reach(counts, widest)
+    return _level(counts, value, side, -reach, reach)
+
+
+def _interval(counts: Counts, low: float | None, high: float | None, confidence: float) -> tuple[float, float] | None:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1, not {confidence!r}")
-    if not all(math.isfinite(x) for x, _ in counts):
-        raise ValueError("an interval needs finite values")
-    if sum(size for _, size in counts) <= 1:
+    if size_of(counts) <= 1:
         return None
+    low, high, mean = *_ends(counts, low, high), mean_of(counts)
+    counts, z = thinned(counts), -normal_quantile((1 - confidence) / 2)
+    lower, upper = -upper_bound(mirrored(counts), -low, z), upper_bound(counts, high, z)
+    return max(min(lower, mean), low) + 0.0, min(max(upper, mean), high) + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+def _level(counts: Counts, value: float, side: Side, low: float | None, high: float | None) -> float | None:
+    if size_of(counts) <= 1:
+        return None
+    low, high = _ends(counts, low, high)
+    mean = mean_of(counts)
+    if side == "below":
+        return upper_level(thinned(counts), high, value) if mean < value else 1.0
+    return upper_level(mirrored(thinned(counts)), -low, -value) if mean > value else 1.0
+
+
+def _ends(counts: Counts, low: float | None, high: float | None) -> tuple[float, float]:
     least, greatest = counts[0][0], counts[-1][0]
     low, high = least if low is None else min(low, least), greatest if high is None else max(high, greatest)
     if not math.isfinite(high - low):
         raise ValueError(f"a range from {low!r} to {high!r} is not finite")
-    mean, _ = _pooled(counts)
-    if len(counts) > _MOST_DISTINCT:
-        counts = _binned(counts, mean)
-    z = -normal_quantile((1 - confidence) / 2)
-    lower = -_upper_bound([(-x, size) for x, size in reversed(counts)], -low, z)
-    upper = _upper_bound(counts, high, z)
-    return max(min(lower, mean), low) + 0.0, min(max(upper, mean), high) + 0.0  # + 0.0 turns -0.0 into 0.0
+    return low, high
 
 
-def _pooled(counts: _Counts) -> tuple[float, int]:
-    """The mean, measured from the smallest value so that equal values have exactly that mean, and the size."""
-    least, total = counts[0][0], sum(size for _, size in counts)
-    return least + math.fsum((x - least) * (size / total) for x, size in counts), total
-
-
-def _binned(counts: _Counts, mean: float) -> _Counts:
-    """Fewer than 10,000 values for any 70 million; a bound moves by less than 0.001 SD of the mean.
-
-    Values whose asinh((x - mean) / SD) falls into the same bin of width 1/512 become their mean: a bin is about
-    hypot(SD, x - mean) / 512 wide, however far out an outlier lies. So the mean stays, and the SD shrinks by less than
-    1e-6 of itself.
-    """
-    unit = counts[-1][0] - counts[0][0]
-    mean_square, _ = _pooled([(((x - mean) / unit) ** 2, size) for x, size in counts])
-    scale = unit * math.sqrt(mean_square)
-    bins = groupby(counts, lambda count: math.floor(math.asinh((count[0] - mean) / scale) * _BINS_PER_UNIT))
-    return [_pooled(list(members)) for _, members in bins]
-
-
-def _upper_bound(counts: _Counts, extreme: float, z: float) -> float:
-    """The quantile at z of the mean of the values with one ``extreme`` appended, which none of them exceeds."""
-    width = extreme - counts[0][0]
-    if width == 0:
-        return extreme
-    gaps = [(x - extreme) / width for x, _ in counts]
-    return extreme + width * _tilted_mean(_Tilting([*gaps, 0.0], [*(size for _, size in counts), 1]), z)
-
-
-def _tilted_mean(tilting: _Tilting, z: float) -> float:
-    """The mean where r* first rises through z; 0, the largest value, if it never does.
-
-    r* climbs from its limit at 0 and falls for good once t leaves nothing but the largest value. In between it can fall
-    and climb again, where a few far values split the mean's distribution into lumps. So t grows by Newton's steps, at
-    most doubling, and where a fall follows a rise, bisection searches the summit between them.
-    """
-    if z <= tilting.limit:
-        return tilting.mean
-    low = _Point(0.0, tilting.mean, tilting.limit, tilting.rate)
-    high: _Point | None = None
-    t = (z - tilting.limit) / tilting.rate
-    for _ in range(200):
-        point = tilting.at(t)
-        if point.slope > 0 and abs(point.r - z) <= _CLOSE:
-            return point.mean
-        newton = t + (z - point.r) / point.slope if point.slope > 0 else math.inf
-        if point.r >= z or low.slope > 0 >= point.slope:
-            high = point
-        elif point.slope > -math.inf:
-            low = point
-        else:
-            break
-        if high and high.r < z and high.t - low.t <= _SUMMIT * high.t:
-            low, high = high, None  # this summit stays below z: look behind it
-        rest = 2 * low.t if high is None else (low.t + high.t) / 2
-        t = newton if low.t < newton < (high.t if high else rest) else rest
-    return high.mean if high else 0.0
+def _reach(counts: Counts, widest: float | None) -> float:
+    farthest = farthest_of(counts)
+    return farthest if widest is None else max(widest, farthest)

@@ -1,0 +1,396 @@
+"""How often the statistics are wrong, and what they can see: the tables of docs/statistics.md, from a fixed seed.
+
+    python scripts/simulate_verdicts.py [--quick] [--seed N]
+
+Draws gold sets from populations whose truth is known and counts verdicts. Needs numpy (in the dev extra) for the
+drawing and for many intervals at once; a few of each are computed again by rankgate itself, and must agree. Takes some
+minutes, with --quick some seconds for numbers too rough to quote.
+"""
+
+import argparse
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankgate.statistics.clusters import clustered_mean_level
+from rankgate.statistics.holm import holm
+from rankgate.statistics.power import Evidence, detectable_drop
+from rankgate.statistics.saddlepoint import Side, difference_level, mean_level
+
+Floats = npt.NDArray[np.float64]
+
+LEVEL = 0.025  # one-sided, at 95 % confidence
+LIMIT = 0.03  # the regression_max of the tables that have one
+SIZES = (50, 100, 200, 400, 1000, 3000, 10_000)
+ALL_EVIDENCE: tuple[Evidence, ...] = ("estimate", "proven_safe", "proven_harm")
+SIDES: tuple[Side, ...] = ("below", "above")
+AGAIN = 3  # of the samples of each kind are computed a second time, by rankgate
+REACH = 1.0  # all metrics here go from 0 to 1
+
+
+class Population(NamedTuple):
+    """Values and how likely each is."""
+
+    name: str
+    values: Floats
+    chances: Floats
+
+    @property
+    def mean(self) -> float:
+        """The truth."""
+        return float(self.values @ self.chances)
+
+    @property
+    def spread(self) -> float:
+        """Its standard deviation."""
+        return math.sqrt(float(self.values**2 @ self.chances) - self.mean**2)
+
+
+def population(name: str, chances: Iterable[tuple[float, float]]) -> Population:
+    """From pairs of a value and a weight."""
+    values, weights = np.array(sorted(chances), dtype=float).T
+    return Population(name, values, weights / weights.sum())
+
+
+# --- values
+
+
+def hits(rate: float) -> Population:
+    """One where the answer was found."""
+    return population(f"hit, {100 * rate:.0f} %", [(0.0, 1 - rate), (1.0, rate)])
+
+
+RECIPROCAL = population("reciprocal rank", [(0.0, 0.15), *((1 / rank, 0.6**rank) for rank in range(1, 11))])
+GRADED = population(
+    "graded, as nDCG", [(0.0, 0.05), (1.0, 0.2), *((x, 0.75 * x**3 / 11) for x in np.arange(0.02, 1, 0.02))]
+)
+VALUES = (*map(hits, (0.02, 0.05, 0.2, 0.5, 0.8, 0.95, 0.98)), RECIPROCAL, GRADED)
+
+# --- changes
+
+
+def flips(share: float) -> Population:
+    """Hits lost as often as won."""
+    return population(f"±1 on {100 * share:.0f} %", [(-1.0, share / 2), (0.0, 1 - share), (1.0, share / 2)])
+
+
+def moved(drop: float = 0.0, share: float = 0.26) -> Population:
+    """Half of what moves does so by 1, half by one of two documents; losses outweigh wins by ``drop``."""
+    down, up = share / 2 + drop / 1.5, share / 2 - drop / 1.5
+    steps = [(-1.0, down / 2), (-0.5, down / 2), (0.0, 1 - share), (0.5, up / 2), (1.0, up / 2)]
+    return population(f"±1 and ±0.5 on {100 * share:.0f} %", steps)
+
+
+def small(drop: float = 0.0, spread: float = 0.05) -> Population:
+    """Every query moves a little."""
+    grid = np.arange(-4, 4.01, 0.2)
+    return population(
+        f"all move a little, SD {spread}", [(float(spread * x - drop), math.exp(-x * x / 2)) for x in grid]
+    )
+
+
+def reordered(drop: float = 0.0, share: float = 0.3) -> Population:
+    """Reciprocal ranks drawn anew; for a drop, some first results that become second ones besides."""
+    pairs = zip(RECIPROCAL.values, RECIPROCAL.chances, strict=True)
+    new = [(float(x), float(p)) for x, p in pairs]
+    second = 2 * drop
+    chances: dict[float, float] = {0.0: 1 - share - second, -0.5: second}
+    for x, p in new:
+        for y, q in new:
+            chances[round(x - y, 9)] = chances.get(round(x - y, 9), 0.0) + share * p * q
+    return population(f"reciprocal rank, {100 * share:.0f} % reordered", chances.items())
+
+
+def lopsided(rare: float, step: float) -> Population:
+    """Rare wins of a whole hit, frequent small losses, as much of one as of the other."""
+    frequent = rare / step
+    steps = [(-step, frequent), (0.0, max(1 - rare - frequent, 0.0)), (1.0, rare)]
+    return population(f"+1 on {100 * rare:g} %, −{step:g} on {100 * frequent:.3g} %", steps)
+
+
+LOPSIDED = [
+    lopsided(rare, step)
+    for rare in (0.005, 0.01, 0.02, 0.03, 0.035, 0.05, 0.07, 0.1)
+    for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+    if rare + rare / step <= 1
+]
+SYMMETRIC = (flips(0.01), flips(0.05), moved(), reordered(), small())
+ONE_WAY = population("−1 on 3 %, nothing won", [(-1.0, 0.03), (0.0, 0.97)])
+
+# --- many levels at once
+
+
+def levels(people: Population, drawn: Floats, end: Floats | float, truth: float, *, below: bool) -> Floats:
+    """The levels of rankgate.statistics.saddlepoint for many samples of one population, one a row of counts.
+
+    r* is taken where the tilted mean is the truth, without looking for an earlier summit.
+    """
+    values, counts = (people.values, drawn) if below else (-people.values[::-1], drawn[:, ::-1])
+    target = truth if below else -truth
+    ends = np.broadcast_to(np.asarray(end, dtype=float), (len(counts),))
+    width = np.maximum(ends - values[0], 1e-300)
+    gaps, goal, n = (values - ends[:, None]) / width[:, None], (target - ends) / width, counts.sum(axis=1) + 1
+
+    def cumulants(t: Floats) -> tuple[Floats, Floats, Floats]:
+        masses = counts * np.exp(np.minimum(t[:, None] * gaps, 0.0))
+        total = masses.sum(axis=1) + 1
+        mean = (masses * gaps).sum(axis=1) / total
+        return np.log(total / n), mean, np.maximum((masses * gaps**2).sum(axis=1) / total - mean**2, 1e-300)
+
+    _, mean, variance = cumulants(np.zeros(len(counts)))
+    open_rows = (goal > mean) & (goal < 0)
+    low, high = np.zeros(len(counts)), np.full(len(counts), np.inf)
+    t = np.where(open_rows, (goal - mean) / variance, 1.0)
+    for _ in range(100):
+        _, mean, variance = cumulants(t)
+        low, high = np.where(mean < goal, t, low), np.where(mean < goal, high, t)
+        newton, rest = t + (goal - mean) / variance, np.where(np.isinf(high), 2 * t, (low + high) / 2)
+        following = np.where((newton > low) & (newton < np.minimum(high, 2 * t)), newton, rest)
+        if np.max(np.abs(np.where(open_rows, following / t - 1, 0.0))) < 1e-9:  # noqa: PLR2004 - rounding
+            break
+        t = np.where(open_rows, following, t)
+    cumulant, mean, variance = cumulants(t)
+    w = np.sqrt(np.maximum(2 * n * (t * mean - cumulant), 1e-12))
+    r = w + np.log(t * np.sqrt(n * variance) / w) / w
+    tail = np.array([math.erfc(x / math.sqrt(2)) / 2 for x in r])
+    return np.where(open_rows, tail, np.where(goal > 0, 0.0, 1.0))
+
+
+class Simulation(NamedTuple):
+    """A source of chance and how often to ask it."""
+
+    source: np.random.Generator
+    runs: int
+
+    def draw(self, people: Population, size: int) -> Floats:
+        """Samples as rows of counts, one column a value."""
+        return self.source.multinomial(size, people.chances, size=self.runs).astype(float)
+
+    def value_levels(self, people: Population, drawn: Floats, truth: float, *, below: bool) -> Floats:
+        """As ``mean_level``."""
+        found = levels(people, drawn, 1.0 if below else 0.0, truth, below=below)
+        for row in range(AGAIN):
+            again = mean_level(sample(people, drawn[row]), truth, side="below" if below else "above", low=0, high=1)
+            same(found[row], again)
+        return found
+
+    def change_levels(self, people: Population, drawn: Floats, truth: float = 0.0, *, below: bool) -> Floats:
+        """As ``difference_level``."""
+        found = levels(people, drawn, REACH, truth, below=below)
+        still = drawn[:, people.values != 0].sum(axis=1) == 0
+        found[still] = 0.0 if (truth > 0 if below else truth < 0) else 1.0
+        side: Side = "below" if below else "above"
+        for row in range(AGAIN):
+            same(found[row], difference_level(sample(people, drawn[row]), truth, side=side, widest=REACH))
+        return found
+
+    def violated(self, evidence: Evidence, people: Population, drawn: Floats) -> npt.NDArray[np.bool_]:
+        """Which samples the gate of ``evidence`` would block."""
+        drop = -(drawn @ people.values) / drawn.sum(axis=1)
+        over: npt.NDArray[np.bool_] = drop > LIMIT + 1e-9
+        if evidence == "estimate":
+            return over
+        if evidence == "proven_harm":
+            return over & (self.change_levels(people, drawn, below=True) < LEVEL)
+        return ~(self.change_levels(people, drawn, -LIMIT, below=False) < LEVEL)
+
+
+def sample(people: Population, counts: Floats) -> list[float]:
+    """The values that a row of counts stands for."""
+    return [float(x) for x, size in zip(people.values, counts, strict=True) for _ in range(int(size))]
+
+
+def same(found: float, again: float | None) -> None:
+    """Refuse a simulation of something else than rankgate; near one half rounding may decide between two sides."""
+    far = again is not None and min(found, again) > 10 * LEVEL
+    if again is None or not (far or math.isclose(found, again, rel_tol=1e-3, abs_tol=1e-9)):
+        raise SystemExit(f"rankgate has the level {again}, the simulation {found}")
+
+
+# --- tables
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print as Markdown, the first column to the left and the others to the right."""
+    lines = [list(head), *map(list, rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
+    for line in (lines[0], rule, *lines[1:]):
+        first, *others = (
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        )
+        print("|", " | ".join([first, *others]), "|", flush=True)
+    print()
+
+
+def percent(share: float) -> str:
+    """To a tenth, as the chance of the simulation itself allows."""
+    return f"{100 * share:.1f}"
+
+
+def choose(simulation: Simulation) -> None:
+    """What to append: the worst false claim, and what each choice sees."""
+    rules: dict[str, Callable[[Floats], Floats]] = {
+        "max abs(d)": lambda farthest: farthest,
+        "√(max abs(d) · width)": np.sqrt,
+        "half the width": lambda farthest: np.maximum(farthest, 0.5),
+        "0.8 of the width": lambda farthest: np.maximum(farthest, 0.8),
+        "the width": np.ones_like,
+    }
+
+    def claims(people: Population, size: int) -> list[float]:
+        drawn = simulation.draw(people, size)
+        drawn = drawn[drawn[:, people.values != 0].sum(axis=1) > 0]
+        farthest = np.where(drawn > 0, np.abs(people.values), 0.0).max(axis=1)
+        found = [levels(people, drawn, rule(farthest), 0.0, below=True) < LEVEL for rule in rules.values()]
+        return [float(claim.sum()) / simulation.runs for claim in found]
+
+    print(f"**False harm, the worst of {len(LOPSIDED)} lopsided populations without a change of the mean (%)**\n")
+    sizes = SIZES[:-1]
+    worst = [np.max([claims(people, size) for people in LOPSIDED], axis=0) for size in sizes]
+    table(["appended", *map(str, sizes)], [[rule, *(percent(w[i]) for w in worst)] for i, rule in enumerate(rules)])
+
+    print("**Harm found (%)**\n")
+    cases = [
+        *((f"hits, {n} queries, drop 6 pp", moved(0.06), n) for n in (200, 1000)),
+        *((f"reciprocal rank, {n} queries, drop 4 pp", reordered(0.04), n) for n in (100, 200, 400)),
+        *((f"all move a little, {n} queries, drop 1 pp", small(0.01), n) for n in (100, 200, 400, 1000)),
+    ]
+    found = [claims(people, size) for _, people, size in cases]
+    table(["", *rules], [[name, *map(percent, shares)] for (name, *_), shares in zip(cases, found, strict=True)])
+
+
+def misses(simulation: Simulation) -> None:
+    """How often a bound is on the wrong side of the truth, the worse side of the two."""
+
+    def worse(people: Population, size: int, level: Callable[..., Floats]) -> float:
+        drawn = simulation.draw(people, size)
+        wrong = [level(people, drawn, people.mean, below=below) < LEVEL for below in (True, False)]
+        something = drawn[:, people.values != 0].sum(axis=1) > 0
+        return max(float((side & something).sum()) / simulation.runs for side in wrong)
+
+    print("**One-sided misses of the interval of a value (%); nominal 2.5, promised 4.0**\n")
+    head = ["population", *map(str, SIZES)]
+    table(
+        head,
+        [[p.name, *(percent(worse(p, size, simulation.value_levels)) for size in SIZES)] for p in VALUES],
+    )
+    print("**One-sided misses of the interval of a change (%); nominal 2.5, promised 4.0**\n")
+    worst = [max(worse(p, size, simulation.change_levels) for p in LOPSIDED) for size in SIZES]
+    table(
+        head,
+        [
+            *([p.name, *(percent(worse(p, size, simulation.change_levels)) for size in SIZES)] for p in SYMMETRIC),
+            ["lopsided, the worst of all", *map(percent, worst)],
+            [f"{ONE_WAY.name} ¹", *(percent(worse(ONE_WAY, size, simulation.change_levels)) for size in SIZES)],
+        ],
+    )
+    print("¹ Counted where a query changed. Where none did, the interval is [0, 0], whatever the truth is.\n")
+
+
+def blocks(simulation: Simulation) -> None:
+    """Verdicts by true drop: none is a false alarm, the others are what should be seen."""
+    sizes = (100, 200, 300, 400, 1400, 5000)
+    for name, make in (("±1 and ±0.5 on 26 % of the queries", moved), ("all move a little, SD 0.05", small)):
+        print(f"**Blocked (%), limit 3 pp, {name}**\n")
+        rows = []
+        for drop in (0.0, 0.01, 0.02, 0.03, 0.05) if make is small else (0.0, 0.01, 0.03, 0.05, 0.08, 0.12):
+            for evidence in ALL_EVIDENCE:
+                people = make(drop)
+                shares = [simulation.violated(evidence, people, simulation.draw(people, n)).mean() for n in sizes]
+                rows.append([f"drop {100 * drop:.0f} pp, `{evidence}`", *map(percent, shares)])
+        table(["", *(f"N = {size}" for size in sizes)], rows)
+
+    print("**Blocked at the drop that is detectable by the formula (80 % expected)**\n")
+    rows = []
+    for evidence in ("estimate", "proven_harm"):
+        cells = []
+        for size in sizes:
+            drop = 0.0
+            for _ in range(20):  # the spread depends on the drop a little
+                drop = detectable_drop(evidence, spread=moved(drop).spread, queries=size, regression_max=LIMIT)
+            people = moved(drop)
+            blocked = simulation.violated(evidence, people, simulation.draw(people, size)).mean()
+            cells.append(f"{100 * drop:.1f} pp: {100 * blocked:.0f} %")
+        rows.append([f"`{evidence}`", *cells])
+    table(["", *(f"N = {size}" for size in sizes)], rows)
+
+
+def segments(simulation: Simulation) -> None:
+    """Three properties with ten values each make thirty segments that share their queries."""
+    people, kinds, each = moved(), 3, 10
+    rows = []
+    for size in (500, 1500, 5000):
+        alone = together = 0
+        rounds = max(simulation.runs // 10, 20)
+        batch = []
+        for _ in range(rounds):
+            changes = simulation.source.choice(len(people.values), size=size, p=people.chances)
+            labels = simulation.source.integers(each, size=(kinds, size))
+            batch += [segment_counts(kind, changes, each, people) for kind in labels]
+        drawn = np.concatenate(batch)
+        drop = -(drawn @ people.values) / drawn.sum(axis=1)
+        found = simulation.change_levels(people, drawn, below=True)
+        for start in range(0, len(drawn), kinds * each):
+            part = slice(start, start + kinds * each)
+            over = drop[part] > LIMIT
+            alone += bool((over & (found[part] < LEVEL)).any())
+            together += bool((over & np.array(holm(found[part].tolist(), LEVEL))).any())
+        estimate = (drop > LIMIT).reshape(rounds, -1).any(axis=1).mean()
+        rows.append([f"N = {size}", *map(percent, (float(estimate), alone / rounds, together / rounds))])
+    print("**No change, 30 segments of about N / 10: at least one blocked (%), limit 3 pp**\n")
+    table(["", "`estimate`", "`proven_harm`, uncorrected", "`proven_harm` with Holm"], rows)
+
+
+def segment_counts(
+    labels: npt.NDArray[np.int64], changes: npt.NDArray[np.int64], each: int, people: Population
+) -> Floats:
+    """Counts of each value in each segment, one row a segment."""
+    width = len(people.values)
+    counts = np.bincount(labels * width + changes, minlength=each * width)
+    return counts.reshape(each, width).astype(float)
+
+
+def clusters(simulation: Simulation) -> None:
+    """Hits that agree within their cluster: each cluster has a rate of its own, around a common one."""
+    source, rounds = simulation.source, max(simulation.runs // 10, 20)
+    kinds = {"5": [5], "1, 2, 3 or 10": [1, 2, 3, 10], "1, one in ten 20": [1] * 9 + [20]}
+    rows = []
+    for name, sizes in kinds.items():
+        for rate in (0.7, 0.9):
+            cells = []
+            for count in (12, 30, 100, 300):
+                clustered, alone = [0, 0], [0, 0]
+                for _ in range(rounds):
+                    labels = np.repeat(np.arange(count), source.choice(sizes, size=count))
+                    own = source.beta(2 * rate, 2 * (1 - rate), size=count)
+                    values = (source.random(len(labels)) < own[labels]).astype(float).tolist()
+                    names = labels.tolist()
+                    for i, side in enumerate(SIDES):
+                        level = clustered_mean_level(values, names, rate, side=side, low=0, high=1)
+                        clustered[i] += level is not None and level < LEVEL
+                        level = mean_level(values, rate, side=side, low=0, high=1)
+                        alone[i] += level is not None and level < LEVEL
+                cells.append(f"{percent(max(clustered) / rounds)} ({percent(max(alone) / rounds)})")
+            rows.append([f"of {name}, {100 * rate:.0f} %", *cells])
+    print("**One-sided misses over clusters (%); in brackets, as if queries were independent**\n")
+    table(["clusters and hits", "12", "30", "100", "300"], rows)
+
+
+def main() -> None:
+    """Print every table."""
+    parser = argparse.ArgumentParser(description="Coverage, false alarms and power by simulation.")
+    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes, and rough")
+    parser.add_argument("--seed", type=int, default=20_251_121)
+    options = parser.parse_args()
+    simulation = Simulation(np.random.default_rng(options.seed), 200 if options.quick else 10_000)
+    print(f"{simulation.runs} samples a cell, seed {options.seed}\n")
+    for part in (choose, misses, blocks, segments, clusters):
+        part(simulation)
+
+
+if __name__ == "__main__":
+    main()

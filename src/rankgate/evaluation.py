@@ -1,0 +1,219 @@
+"""`rankgate.score(...)`: metrics of a run in Python, from files or from plain lists, as a whole and query by query."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from rankgate.errors import bad_input
+from rankgate.estimates import Estimate, estimate
+from rankgate.matching import DEFAULT_K, By, Matching
+from rankgate.metrics.base import Metric, needs_of
+from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
+from rankgate.model import Gold, Need, Ranking, Sample, Scores
+from rankgate.plan import Plan
+from rankgate.readers.base import Run, once
+from rankgate.readers.formats import read_gold, read_run
+from rankgate.readers.samples import judgments
+from rankgate.scoring import ids_of, refuse_silence, refuse_strangers
+from rankgate.scoring import score as score_rankings
+
+DEFAULT_METRICS = "hit,recall,precision,mrr@all,map@all,ndcg"
+
+File = str | os.PathLike[str]
+Relevant = Sequence[str | int] | Mapping[str, float] | Mapping[int, float]
+Retrieved = Sequence[str | int] | Mapping[str, float] | Mapping[int, float]
+GoldLike = File | Sequence[Relevant] | Mapping[str, Relevant] | Mapping[int, Relevant] | Gold
+RunLike = File | Sequence[Retrieved] | Mapping[str, Retrieved] | Mapping[int, Retrieved]
+
+__all__ = ["Evaluation", "PerQuery", "score"]
+
+
+class PerQuery(Mapping[str, Mapping[str, float | None]]):
+    """The values query by query: `per_query["q-1"]["recall@5"]`, in gold order; None where a metric is undefined."""
+
+    def __init__(self, scores: Scores) -> None:
+        self._rows = {query_id: row for row, query_id in enumerate(scores.query_ids)}
+        self._columns = scores.values
+
+    def __getitem__(self, query_id: str) -> Mapping[str, float | None]:
+        row = self._rows[query_id]
+        return {name: column[row] for name, column in self._columns.items()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run scored.
+
+    `evaluation["recall@5"]` is the run's value, in any spelling of the name; None where the metric is defined for no
+    query.
+
+    Attributes:
+        estimates: by canonical name the value over all queries, its 95 % interval, `n` scored and `undefined` queries,
+            and the distribution of a rate; None where the metric is defined for no query.
+        columns: by canonical name one value a gold query, in gold order; None where undefined.
+        per_query: the same by query: `per_query["q-1"]["recall@5"]`.
+        missing: gold queries that the run lacks; they score as worst.
+        unjudged: queries of the run that the gold lacks; they are ignored.
+        duplicates: repeated ids that were removed from the lists.
+    """
+
+    estimates: Mapping[str, Estimate | None]
+    columns: Mapping[str, Sequence[float | None]]
+    per_query: PerQuery
+    missing: tuple[str, ...]
+    unjudged: tuple[str, ...]
+    duplicates: int
+
+    def __getitem__(self, name: str) -> float | None:
+        canonical = name if name in self.estimates else parse_metric(name).name
+        found = self.estimates[canonical]
+        return None if found is None else found.value
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        """The run's value by canonical name."""
+        return {name: None if found is None else found.value for name, found in self.estimates.items()}
+
+
+def score(
+    gold: GoldLike,
+    run: RunLike | None = None,
+    *,
+    retrieved: RunLike | None = None,
+    metrics: str | Sequence[str] | None = None,
+    k: int | Sequence[int] | None = None,
+    match: str | Matching = "chunk",
+    default_k: int = DEFAULT_K,
+    baseline: RunLike | None = None,
+) -> Evaluation:
+    """Score a run, from files or from what a notebook has in memory.
+
+    >>> import rankgate
+    >>> found = rankgate.score(gold=[["doc1", "doc2"], ["doc3"]], retrieved=[["doc2", "doc9"], ["doc3"]], k=[1, 5])
+    >>> found["recall@5"], found["mrr"]
+    (0.75, 1.0)
+    >>> found.columns["recall@5"]
+    [0.5, 1.0]
+
+    Args:
+        gold: a gold file of any format, or per query the relevant ids or `{id: gain}`: a mapping by query id, or a list
+            in the order of `retrieved`, whose queries are then called "0", "1" and so on.
+        run: a run file of any format, or per query the ranked ids or `{id: score}`, as a mapping or a list.
+        retrieved: another name for `run`.
+        metrics: names such as `"recall@5,mrr"` or `["recall@5", "ndcg(gain=exponential)@10"]`; by default hit, recall,
+            precision and nDCG at `k`, and MRR and MAP over the whole list.
+        k: cut-offs for every name that has none of its own: `k=[1, 5]` makes recall@1 and recall@5 of `recall`.
+        match: chunk, doc or text, or a `Matching` with its parameters.
+        default_k: the cut-off where neither a name, nor `k`, nor the gold's sample states one.
+        baseline: the run to compare with, for metrics such as overlap and rbo.
+
+    Raises:
+        RankgateError: what cannot be scored, with file, line and query where there are any.
+    """
+    if (run is None) == (retrieved is None):
+        raise bad_input("give the run once, as run= or retrieved=")
+    found = _metrics(metrics, k)
+    plan = Plan(
+        metrics=found,
+        default_k=default_k,
+        how=match if isinstance(match, Matching) else Matching(by=_by(match)),
+        keep_matched=baseline is not None,
+    )
+    judged = _gold(gold)
+    if baseline is not None:
+        accepted = score_rankings(judged, _run(baseline, plan, "baseline").rankings, plan)
+        plan = msgspec.structs.replace(plan, baseline_ids=ids_of(accepted), keep_matched=False)
+    elif Need.BASELINE in needs_of(found):
+        name = next(metric.name for metric in found if Need.BASELINE in metric.needs)
+        raise bad_input(f"{name} compares with a baseline; give it as baseline=")
+    opened = _run(retrieved if run is None else run, plan, "run")
+    if isinstance(gold, Sequence) and not isinstance(gold, str):
+        _refuse_other_length(gold, retrieved if run is None else run)
+    scores = score_rankings(judged, opened.rankings, plan)
+    refuse_strangers(scores, opened.name, judged)
+    refuse_silence(scores, plan, opened.name)
+    return Evaluation(
+        estimates={metric.name: estimate(scores.values[metric.name], metric) for metric in found},
+        columns=scores.values,
+        per_query=PerQuery(scores),
+        missing=tuple(query_id for query_id in scores.query_ids if query_id in scores.missing),
+        unjudged=scores.strangers,
+        duplicates=scores.duplicates,
+    )
+
+
+def _metrics(written: str | Sequence[str] | None, k: int | Sequence[int] | None) -> list[Metric]:
+    text = DEFAULT_METRICS if written is None else written if isinstance(written, str) else ",".join(written)
+    cutoffs = (k,) if isinstance(k, int) else tuple(k or ())
+    if any(type(cutoff) is not int or cutoff < 1 for cutoff in cutoffs):
+        raise bad_input(f"k must be whole numbers from 1 up, not {k!r}")
+    try:
+        return parse_metrics(at_cutoffs(text, cutoffs) if cutoffs else text)
+    except UnknownMetricError as error:
+        raise bad_input(str(error)) from error
+
+
+def _by(written: str) -> By:
+    try:
+        return By(written)
+    except ValueError as error:
+        raise bad_input(f"match is one of {', '.join(by.value for by in By)}, not {written!r}") from error
+
+
+def _gold(given: GoldLike) -> Gold:
+    if isinstance(given, Gold):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return read_gold(os.fspath(given))
+    samples: dict[str, Sample] = {}
+    for query_id, relevant in _by_query(given, "gold"):
+        listed = list(relevant) if isinstance(relevant, set | tuple | frozenset) else relevant
+        try:
+            samples[query_id] = Sample(query_id=query_id, gains=judgments(listed))
+        except ValueError as error:
+            raise bad_input(f"query {query_id!r}: {error}", file="gold") from error
+    if not any(sample.relevant() for sample in samples.values()):
+        raise bad_input("names no relevant document; nothing could be scored", file="gold")
+    return Gold(samples=samples, name="gold", format="python")
+
+
+def _run(given: RunLike | None, plan: Plan, name: str) -> Run:
+    if isinstance(given, str | os.PathLike):
+        return read_run(os.fspath(given), needs=plan.needs)
+    rankings = [_ranking(query_id, listed, name) for query_id, listed in _by_query(given, name)]
+    return Run(name=name, format="python", rankings=iter(rankings))
+
+
+def _ranking(query_id: str, listed: object, name: str) -> Ranking:
+    if isinstance(listed, Mapping):
+        # As in score files: score descending, ties by id descending.
+        scored = sorted(((float(value), str(doc)) for doc, value in listed.items()), reverse=True)
+        if not all(abs(value) < float("inf") for value, _ in scored):
+            raise bad_input(f"query {query_id!r}: scores must be finite numbers", file=name)
+        return Ranking(query_id, [doc for _, doc in scored])
+    if isinstance(listed, str) or not isinstance(listed, Sequence):
+        raise bad_input(f"query {query_id!r}: expected ranked ids or {{id: score}}, found {listed!r}", file=name)
+    return Ranking(query_id, *once([str(doc) for doc in listed]))
+
+
+def _by_query(given: object, name: str) -> Iterator[tuple[str, object]]:
+    if isinstance(given, Mapping):
+        yield from ((str(query_id), entry) for query_id, entry in given.items())
+    elif isinstance(given, Sequence):
+        yield from ((str(position), entry) for position, entry in enumerate(given))
+    else:
+        raise bad_input(f"expected a file name, a mapping by query, or a list, found {given!r}", file=name)
+
+
+def _refuse_other_length(gold: Sequence[object], run: object) -> None:
+    """Lists without query ids belong together by position, so none may be missing."""
+    if isinstance(run, Sequence) and not isinstance(run, str) and len(run) != len(gold):
+        raise bad_input(f"gold has {len(gold)} queries, the run {len(run)}; give a list for each, empty where need be")

@@ -1,0 +1,147 @@
+"""Metrics of what the retrieved items say: their texts, their documents, their versions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rankgate.metrics.base import BaseMetric, Direction, Unit
+from rankgate.model import Item, MatchedQuery, Need
+from rankgate.texts import folded, share_of_words
+
+
+class ItemMetric(BaseMetric, frozen=True, kw_only=True):
+    """A metric that looks at the items themselves, so that an empty list leaves it undefined."""
+
+    def items(self, query: MatchedQuery) -> list[Item]:
+        """The first k items, by rank."""
+        found = query.details.items if query.details and query.details.items else ()
+        return list(found[: self.limit(query)])
+
+    def absent(self, query: MatchedQuery) -> float | None:
+        """The worst, although an empty list is undefined: a query that was not answered at all has nothing good."""
+        del query
+        return self.worst
+
+
+class Containment(ItemMetric, frozen=True, kw_only=True):
+    """Whether the answer stands in a text of the first k, whatever the ids.
+
+    The answer is `metadata.answer` of the sample, else `expected_output.answer`; of several, any is right. Case and
+    white space are folded. Range 0 or 1; undefined where the gold names no answer. A run without any texts is
+    an error. Also called answer containment; the top-k accuracy of DPR (Karpukhin et al. 2020) asks the same.
+    """
+
+    key: ClassVar[str] = "containment"
+    aliases: ClassVar[tuple[str, ...]] = ("answer_containment",)
+    formula: ClassVar[str] = "1 if an answer occurs in a text of R_k, else 0"
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.TEXTS})
+    gold_keys: ClassVar[tuple[str, ...]] = ("metadata.answer",)
+    plain: ClassVar[str] = "share of questions whose answer stands in {first}"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """1.0 or 0.0; None where the gold names no answer."""
+        if query.sample is None or not query.sample.answers:
+            return None
+        answers = [folded(answer) for answer in query.sample.answers]
+        texts = [folded(item.text) for item in self.items(query) if item.text]
+        return float(any(answer in text for text in texts for answer in answers))
+
+    def absent(self, query: MatchedQuery) -> float | None:
+        """0, or None where the gold names no answer."""
+        return self.per_query(query)
+
+
+class DistinctDocs(ItemMetric, frozen=True, kw_only=True):
+    """How many different documents the first k items come from: `doc_id`, else the item's id up to `#`.
+
+    Undefined for an empty list; 0 for a query that the run lacks.
+    """
+
+    key: ClassVar[str] = "distinct_docs"
+    formula: ClassVar[str] = "number of different doc_id in R_k"
+    unit: ClassVar[Unit] = Unit.NUMBER
+    high: ClassVar[float | None] = None
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.DOCS})
+    plain: ClassVar[str] = "number of different documents in {first}"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """The number; None for an empty list."""
+        return float(len(set(query.documents[: self.limit(query)]))) or None
+
+
+class Redundancy(DistinctDocs, frozen=True, kw_only=True):
+    """Share of the first k items that come from a document which stands there already. Lower is better.
+
+    Range 0 to 1; undefined for an empty list.
+    """
+
+    key: ClassVar[str] = "redundancy"
+    formula: ClassVar[str] = "1 − distinct_docs@k / |R_k|"
+    direction: ClassVar[Direction] = Direction.LOWER
+    unit: ClassVar[Unit] = Unit.SHARE
+    high: ClassVar[float | None] = 1.0
+    worst: ClassVar[float | None] = 1.0
+    plain: ClassVar[str] = "share of {first} that repeat a document"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """1 − distinct / shown; None for an empty list."""
+        documents = query.documents[: self.limit(query)]
+        return 1 - len(set(documents)) / len(documents) if documents else None
+
+
+class Novelty(ItemMetric, frozen=True, kw_only=True):
+    """Share of the first k items whose text says something new: it overlaps little with each text above it.
+
+    The overlap of a text with one above it is the share of its distinct words that the other has too; words are runs of
+    letters and digits, case folded. The first text is always new; items without a text are left out. Range 0 to 1;
+    undefined where none of the first k has a text.
+
+    Attributes:
+        threshold: a text is new if its overlap with every text above it is below this; 0.8 by default.
+    """
+
+    threshold: float = 0.8
+
+    key: ClassVar[str] = "novelty"
+    formula: ClassVar[str] = "share of R_k whose word overlap with every higher text is below the threshold"
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.TEXTS})
+    plain: ClassVar[str] = "share of {first} that say something new"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise ValueError(f"threshold must lie above 0 and at most at 1, not {self.threshold:g}")
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """New texts by texts; None without any."""
+        texts = [item.text for item in self.items(query) if item.text]
+        new = sum(
+            all(share_of_words(text, above) < self.threshold for above in texts[:position])
+            for position, text in enumerate(texts)
+        )
+        return new / len(texts) if texts else None
+
+
+class Freshness(ItemMetric, frozen=True, kw_only=True):
+    """Share of the first k items whose `doc_version` is not later than the day for which the question asks (`as_of`).
+
+    Both compare as days; an item without a version is not fresh. Range 0 to 1; undefined where the sample states no
+    `as_of`, and for an empty list.
+    """
+
+    key: ClassVar[str] = "freshness"
+    formula: ClassVar[str] = "share of R_k with doc_version ≤ as_of"
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.VERSIONS})
+    gold_keys: ClassVar[tuple[str, ...]] = ("metadata.as_of",)
+    plain: ClassVar[str] = "share of {first} that were valid on the day asked about"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """Fresh by shown; None without `as_of` and for an empty list."""
+        day = query.sample.as_of if query.sample else None
+        shown = min(self.limit(query), query.retrieved)
+        if day is None or not shown:
+            return None
+        return sum(item.version is not None and item.version <= day for item in self.items(query)) / shown
+
+    def absent(self, query: MatchedQuery) -> float | None:
+        """0, or None where the sample states no `as_of`."""
+        return self.worst if query.sample and query.sample.as_of else None

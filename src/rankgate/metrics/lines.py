@@ -1,0 +1,191 @@
+"""Metrics of what a run line states beside its list: where the question went, entities, other tools' scores."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Unit
+from rankgate.model import MatchedQuery, Need
+
+
+class LineMetric(BaseMetric, frozen=True, kw_only=True):
+    """A metric without a cut-off."""
+
+    cutoff: int | Cutoff = Cutoff.NONE
+
+    default_cutoff: ClassVar[Cutoff] = Cutoff.NONE
+
+
+class FalseEvidenceRate(LineMetric, frozen=True, kw_only=True):
+    """Of the questions that nothing answers (`no_answer: true`), the share for which something is returned.
+
+    An empty list is right. Lower is better. Range 0 or 1; undefined for questions that have an answer.
+
+    Attributes:
+        min_score: only items with at least this `score`, or with none, count as returned; every item if not given.
+    """
+
+    min_score: float | None = None
+
+    key: ClassVar[str] = "false_evidence_rate"
+    aliases: ClassVar[tuple[str, ...]] = ("false_evidence",)
+    formula: ClassVar[str] = "over no_answer samples: 1 if the list is not empty, else 0"
+    direction: ClassVar[Direction] = Direction.LOWER
+    worst: ClassVar[float | None] = 1.0
+    gold_keys: ClassVar[tuple[str, ...]] = ("metadata.no_answer",)
+    plain: ClassVar[str] = "share of unanswerable questions for which something is shown all the same"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The items' scores, where a lowest one is given."""
+        return frozenset() if self.min_score is None else frozenset({Need.ITEM_SCORES})
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """1.0 or 0.0; None for an answerable question."""
+        if query.sample is None or not query.sample.no_answer:
+            return None
+        if self.min_score is None:
+            return float(query.retrieved > 0)
+        items = query.details.items if query.details else None
+        return float(any(item.score is None or item.score >= self.min_score for item in items or ()))
+
+
+class SourceCoverage(LineMetric, frozen=True, kw_only=True):
+    """Whether the router sent the question to the source that the gold names (`source` of line and sample).
+
+    Range 0 or 1; undefined where the gold or the line names no source.
+    """
+
+    key: ClassVar[str] = "source_coverage"
+    formula: ClassVar[str] = "1 if the line's source is the gold's, else 0"
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.SOURCE})
+    gold_keys: ClassVar[tuple[str, ...]] = ("metadata.source",)
+    plain: ClassVar[str] = "share of questions that went to the right source"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """1.0 or 0.0; None where a side names no source."""
+        wanted = query.sample.source if query.sample else None
+        found = query.details.source if query.details else None
+        return None if wanted is None or found is None else float(wanted == found)
+
+    def absent(self, query: MatchedQuery) -> float | None:
+        """The worst, or None where the gold names no source."""
+        return self.worst if query.sample and query.sample.source is not None else None
+
+
+class MisrouteRate(SourceCoverage, frozen=True, kw_only=True):
+    """Whether the router sent the question elsewhere than the gold says: 1 − source_coverage. Lower is better.
+
+    Range 0 or 1; undefined where the gold or the line names no source.
+    """
+
+    key: ClassVar[str] = "misroute_rate"
+    aliases: ClassVar[tuple[str, ...]] = ("misroutes",)
+    formula: ClassVar[str] = "1 − source_coverage"
+    direction: ClassVar[Direction] = Direction.LOWER
+    worst: ClassVar[float | None] = 1.0
+    plain: ClassVar[str] = "share of questions that went to a wrong source"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """0.0 or 1.0; None where a side names no source."""
+        right = super().per_query(query)
+        return None if right is None else 1 - right
+
+
+class SourceShare(LineMetric, frozen=True, kw_only=True):
+    """How often the router chooses a source, right or wrong: `source_share(kb-br)`.
+
+    Neither direction is better; higher is assumed. Range 0 or 1; undefined where the line names no source, and for a
+    query that the run lacks.
+
+    Attributes:
+        source: the source whose share is taken; it must be given and stands alone.
+    """
+
+    source: str = ""
+
+    key: ClassVar[str] = "source_share"
+    alone: ClassVar[str | None] = "source"
+    formula: ClassVar[str] = "1 if the line's source is this one, else 0"
+    worst: ClassVar[float | None] = None
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.SOURCE})
+    plain: ClassVar[str] = "share of questions that went to the source {source}"
+
+    @property
+    def meaning(self) -> str:
+        """One clause for a reader who does not know the metric."""
+        return self.plain.format(source=self.source)
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """1.0 or 0.0; None where the line names no source."""
+        found = query.details.source if query.details else None
+        return None if found is None else float(found == self.source)
+
+
+class EntityF1(LineMetric, frozen=True, kw_only=True):
+    """F1 of the entities that the line states against those of the sample, as sets, exactly as written.
+
+    0 where none agree; 1 where both are empty. Range 0 to 1; undefined where the gold or the line states none at all.
+    """
+
+    key: ClassVar[str] = "entity_f1"
+    formula: ClassVar[str] = "2 |E ∩ F| / (|E| + |F|), E the gold's entities, F the line's"
+    unit: ClassVar[Unit] = Unit.SCORE
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.ENTITIES})
+    gold_keys: ClassVar[tuple[str, ...]] = ("metadata.entities",)
+    plain: ClassVar[str] = "how well the entities of the question were found, 1 = exactly"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """2 |both| / (|gold| + |line|); None where a side states none."""
+        wanted = query.sample.entities if query.sample else None
+        found = query.details.entities if query.details else None
+        if wanted is None or found is None:
+            return None
+        expected, stated = set(wanted), set(found)
+        count = len(expected) + len(stated)
+        return 2 * len(expected & stated) / count if count else 1.0
+
+    def absent(self, query: MatchedQuery) -> float | None:
+        """0, or None where the gold states no entities."""
+        return self.worst if query.sample and query.sample.entities is not None else None
+
+
+class Score(LineMetric, frozen=True, kw_only=True):
+    """The mean of a number that another tool wrote into `scores` of the line: `score(faithfulness)`.
+
+    rankgate does not know what it means, so a gate on it states `direction: higher` or `lower`. Any finite number;
+    undefined where the line does not state it, and for a query that the run lacks.
+
+    Attributes:
+        field: the key in `scores`; it must be given and stands alone: `score(cost)`.
+        better: which way is better, higher (default) or lower; a gate's `direction` sets it.
+    """
+
+    field: str = ""
+    better: Direction = Direction.HIGHER
+
+    key: ClassVar[str] = "score"
+    alone: ClassVar[str | None] = "field"
+    asks_direction: ClassVar[bool] = True
+    formula: ClassVar[str] = "mean of scores[field] over the queries"
+    unit: ClassVar[Unit] = Unit.NUMBER
+    low: ClassVar[float | None] = None
+    high: ClassVar[float | None] = None
+    worst: ClassVar[float | None] = None
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.SCORES})
+    plain: ClassVar[str] = "{field}, as another tool scored it"
+
+    @property
+    def direction(self) -> Direction:  # type: ignore[override]  # the one metric whose direction its user states
+        """As stated."""
+        return self.better
+
+    @property
+    def meaning(self) -> str:
+        """One clause for a reader who does not know the metric."""
+        return self.plain.format(field=self.field)
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """The number that the line states, or None."""
+        scores = query.details.scores if query.details else None
+        return scores.get(self.field) if scores else None

@@ -1,0 +1,67 @@
+"""Facts that a careful reader of a report would ask for. Hold no text from the inputs but metric names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from rankgate.criteria import Criteria
+from rankgate.estimates import estimate
+from rankgate.metrics.base import Cutoff, Metric
+from rankgate.model import Scores
+from rankgate.report import JudgedValue
+from rankgate.side import Side
+from rankgate.wording import count_text, value_text
+
+
+def notes_of(criteria: Criteria, candidate: Side, baseline: Side | None) -> list[str]:
+    """One sentence a fact: what was left out, counted as worst, cut, or judged otherwise."""
+    notes: list[str] = []
+    scores = candidate.scores
+    if scores.missing:
+        gone = count_text(len(scores.missing), "query is", "queries are")
+        notes.append(f"{gone} absent from the run; where relevance is scored, that counts as the worst.")
+    if scores.strangers:
+        count = count_text(len(scores.strangers), "query of the run has", "queries of the run have")
+        notes.append(f"{count} no judgment and {'was' if len(scores.strangers) == 1 else 'were'} ignored.")
+    if scores.duplicates:
+        count = count_text(scores.duplicates, "repeated id was", "repeated ids were")
+        notes.append(f"{count} removed from the rankings.")
+    notes += judge_notes(criteria.metrics(), scores)
+    if baseline is None:
+        if any(gate.regression_max is not None for gate in criteria.gates):
+            floors = any(gate.threshold is not None for gate in criteria.gates)
+            what = "floors were judged, drops were not" if floors else "drops were not judged"
+            notes.append(f"There is no baseline yet: {what}.")
+        return notes
+    if baseline.scores.missing:
+        count = count_text(len(baseline.scores.missing), "query is", "queries are")
+        notes.append(f"{count} new since the baseline or absent from it, and not compared.")
+    whole = any(metric.cutoff is Cutoff.WHOLE for metric in criteria.metrics())
+    if whole and (scores.cut or baseline.scores.cut or baseline.run.cut):
+        notes.append(f"Lists were cut at rank {baseline.run.depth}, the depth of the baseline, on both sides.")
+    return notes
+
+
+def judge_notes(metrics: Sequence[Metric], scores: Scores) -> list[str]:
+    """What a judge's labels beside the gold would make of the values, one sentence a metric that they move."""
+    notes: list[str] = []
+    for metric in metrics:
+        judged, own = judged_value(metric, scores), estimate(scores.values[metric.name], metric)
+        if judged is None or judged.value is None or own is None or judged.value == own.value:
+            continue
+        gold_only, both = (value_text(value, metric.unit) for value in (own.value, judged.value))
+        if judged.bound:
+            notes.append(f"{metric.name} lies between {gold_only} (gold alone) and {both} (with the judge's labels).")
+        else:
+            notes.append(f"{metric.name} is {gold_only} by the gold alone, {both} with the judge's labels.")
+    return notes
+
+
+def judged_value(metric: Metric, scores: Scores) -> JudgedValue | None:
+    """The metric with a judge's labels added to the gold's; None where the gold has none."""
+    if metric.name not in scores.with_judge:
+        return None
+    defined = [value for value in scores.with_judge[metric.name] if value is not None]
+    bound: Literal["upper"] | None = "upper" if metric.judge_bounds else None
+    return JudgedValue(value=metric.aggregate(defined) if defined else None, n=len(defined), bound=bound)

@@ -1,0 +1,93 @@
+"""Tables as text: a header row, then rows of cells parted by commas, tabs or semicolons, quoted as CSV does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rankgate.errors import Problem, bad_input, on_one_line, shown
+from rankgate.readers.base import ProblemLog
+from rankgate.readers.source import Source, utf8_message
+
+SEPARATORS = "\t,;"
+RAGAS_CSV = (
+    "lists as Python shows them, as Ragas' to_csv writes them, cannot be read back; write JSONL instead, with "
+    'to_jsonl(path) or to_pandas().to_json(path, orient="records", lines=True)'
+)
+
+
+class Table:
+    """A table with its header read: `columns` as written, `line` where the header stands.
+
+    Raises:
+        RankgateError: not UTF-8, broken quotes, or two columns of one name.
+    """
+
+    def __init__(self, source: Source, log: ProblemLog) -> None:
+        import csv  # noqa: PLC0415 -- paid only for tables
+
+        self.name = source.name
+        self.log = log
+        self._broken = csv.Error
+        self._reader = csv.reader(_decoded(source), delimiter=separator_of(source.head), strict=True)
+        self.line, self.columns = next(self._records(), (1, []))
+        self._places = {plain(column): place for place, column in enumerate(self.columns)}
+        if len(self._places) != len(self.columns):
+            twice = next(each for each in map(plain, self.columns) if list(map(plain, self.columns)).count(each) > 1)
+            raise bad_input(f"two columns are called {shown(twice)}; keep one", file=self.name, line=self.line)
+
+    def place(self, column: str) -> int | None:
+        """Where a column stands; case and surrounding blanks do not matter. None where there is none."""
+        return self._places.get(plain(column))
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Numbered rows that have as many cells as the header; the others are noted."""
+        count, listed = len(self.columns), on_one_line(", ".join(self.columns))
+        for number, cells in self._records():
+            if len(cells) == count:
+                yield number, cells
+            else:
+                message = f"expected {count} cells ({listed}), found {len(cells)}: {shown(cells)}"
+                self.log.add(Problem(message, self.name, number))
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Records that are not blank, each with the line on which it begins."""
+        while True:
+            begins = self._reader.line_num + 1
+            try:
+                cells = next(self._reader, None)
+            except self._broken as error:
+                message = f"broken CSV: {error}; a cell with quotes is quoted, and its quotes doubled"
+                raise bad_input(message, file=self.name, line=begins) from error
+            if cells is None:
+                return
+            if cells and (cells[0].strip() or any(cell.strip() for cell in cells)):
+                yield begins, cells
+
+
+def plain(column: str) -> str:
+    """A column's name without what does not tell it from others."""
+    return column.strip().casefold()
+
+
+def separator_of(head: bytes) -> str:
+    """The sign that parts the first row into most cells; a comma where none does."""
+    first = first_row(head)
+    return max(SEPARATORS, key=first.count) if any(sign in first for sign in SEPARATORS) else ","
+
+
+def header_of(head: bytes) -> list[str]:
+    """The cells of the first row, plain, as well as can be told from the beginning of a file."""
+    return [plain(cell.strip().strip('"')) for cell in first_row(head).split(separator_of(head))]
+
+
+def first_row(head: bytes) -> str:
+    """The first line that is not blank, as text."""
+    return head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+
+
+def _decoded(source: Source) -> Iterator[str]:
+    for number, line in enumerate(source.stream, start=1):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise bad_input(utf8_message(error), file=source.name, line=number) from error

@@ -1,0 +1,48 @@
+"""LlamaIndex' `EmbeddingQAFinetuneDataset` as gold: `{queries, corpus, relevant_docs, mode}` in one JSON object."""
+
+from __future__ import annotations
+
+from rankgate.errors import Problem, bad_input, shown
+from rankgate.model import Sample
+from rankgate.readers.base import ProblemLog
+from rankgate.readers.json_text import JsonError, strict_json
+from rankgate.readers.source import Source
+
+QUERIES, RELEVANT = "queries", "relevant_docs"
+
+
+def read_gold_llama_index(source: Source, log: ProblemLog) -> dict[str, Sample]:
+    """Samples with their questions, in the order of `queries`; each of `relevant_docs` has gain 1.
+
+    A query without relevant documents is a sample without any, which recall-like metrics leave out. The corpus is not
+    read.
+    """
+    try:
+        value = strict_json(source.text())
+    except JsonError as error:
+        raise bad_input(str(error), file=source.name, line=error.line) from error
+    queries = value.get(QUERIES) if isinstance(value, dict) else None
+    relevant = value.get(RELEVANT) if isinstance(value, dict) else None
+    if not isinstance(queries, dict) or not isinstance(relevant, dict):
+        message = f"expected mappings {QUERIES} and {RELEVANT}, as LlamaIndex' save_json writes them"
+        raise bad_input(message, file=source.name, line=1)
+    samples: dict[str, Sample] = {}
+    for query_id, question in queries.items():
+        try:
+            if not isinstance(question, str):
+                raise ValueError(f"expected the question's text, found {shown(question)}")
+            samples[query_id] = Sample(query_id=query_id, gains=_gains(relevant.get(query_id, [])), question=question)
+        except ValueError as error:
+            log.add(Problem(str(error), source.name, None, query_id))
+    for query_id in relevant.keys() - queries.keys():
+        log.add(Problem(f"stands in {RELEVANT} and not in {QUERIES}", source.name, None, query_id))
+    return samples
+
+
+def _gains(ids: object) -> dict[str, float]:
+    if not isinstance(ids, list):
+        raise ValueError(f"{RELEVANT}: expected a list of ids, found {shown(ids)}")
+    for each in ids:
+        if isinstance(each, bool) or not isinstance(each, str | int):
+            raise ValueError(f"{RELEVANT}: expected an id, found {shown(each)}")
+    return dict.fromkeys(map(str, ids), 1.0)

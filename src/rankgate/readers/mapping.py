@@ -1,0 +1,160 @@
+"""The map of `inputs: {run: {map: …}}`: which key or column of the user's own file holds what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from rankgate.errors import Problem, did_you_mean, shown
+from rankgate.model import Need
+
+_DEEPEST = 3
+_MOST_NAMES = 20
+
+Name = Annotated[str, Meta(min_length=1)]
+_Optional = Name | None
+
+
+class FieldMap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects."""
+
+    query_id: Annotated[Name, Meta(description="The query's id.")]
+    items: Annotated[
+        _Optional,
+        Meta(
+            description="The list of results of a query, best first. Absent: each line or row is one result, and "
+            "`score` or `rank` orders them."
+        ),
+    ] = None
+    chunk_id: Annotated[
+        _Optional, Meta(description="A result's id. May be absent where the entries of `items` are bare ids.")
+    ] = None
+    score: Annotated[
+        _Optional, Meta(description="A result's score, higher is better; it orders rows, not a list that has an order.")
+    ] = None
+    rank: Annotated[_Optional, Meta(description="A result's rank, 1 to n without gaps.")] = None
+    text: Annotated[_Optional, Meta(description="A result's text.")] = None
+    doc_id: Annotated[_Optional, Meta(description="The document that a result is a part of.")] = None
+    doc_version: Annotated[_Optional, Meta(description="The day of the document's version, ISO 8601.")] = None
+    latency_ms: Annotated[
+        _Optional, Meta(description="Milliseconds that the query took: a number, or an object of stages.")
+    ] = None
+
+    def problem(self) -> tuple[str, str] | None:
+        """What the map lacks, as (key, message); None where it can be read by."""
+        if self.items is None and self.chunk_id is None:
+            return "chunk_id", "is missing: without `items` each row is one result, and this is its id"
+        if self.items is None and self.score is None and self.rank is None:
+            return "score", "is missing: without `items` each row is one result, and score or rank must order them"
+        return None
+
+
+# What is read only where a metric needs it; the rest always.
+_NEEDED = {"text": Need.TEXTS, "doc_id": Need.DOCS, "doc_version": Need.VERSIONS, "latency_ms": Need.LATENCY}
+
+
+class MissingNameError(ValueError):
+    """An object or a table lacks what the map names under `key`."""
+
+    def __init__(self, key: str, name: str, where: str, found: Iterable[str]) -> None:
+        known = list(islice(found, _MOST_NAMES + 1))
+        listed = ", ".join(map(shown, known[:_MOST_NAMES])) + (", …" if len(known) > _MOST_NAMES else "")
+        near = did_you_mean(name, known)
+        super().__init__(f"{where} has no {shown(name)}{near} (found: {listed or 'nothing'})")
+        self.key = key
+
+    def at(self, place: Problem) -> Problem:
+        """The problem to tell."""
+        return Problem(str(self), place.file, place.line, f"map.{self.key}")
+
+
+class Finder:
+    """Looks up what a map names, as far as metrics need it, and remembers what was missed; `place` is set by its user.
+
+    Every name is told once: of those that each object must have, the first object that lacks it; of the others, only
+    where no object had it.
+    """
+
+    def __init__(self, fields: FieldMap, needs: frozenset[Need]) -> None:
+        named = {key: getattr(fields, key) for key in FieldMap.__struct_fields__}
+        self._names: dict[str, str] = {
+            key: name for key, name in named.items() if name is not None and _NEEDED.get(key) in {None, *needs}
+        }
+        self._found: set[str] = set()
+        self._lacking: dict[str, Problem] = {}
+        self._missed: dict[str, Problem] = {}
+        self.place = Problem("")
+
+    def names(self, key: str) -> bool:
+        """Whether the map names this, and something needs it."""
+        return key in self._names
+
+    def required(self, key: str, record: Any, where: str) -> Any:
+        """The value that the map names under this key.
+
+        Raises:
+            MissingNameError: the object, called `where`, lacks it.
+        """
+        found = look_up(record, self._names[key])
+        if found is MISSING:
+            raise MissingNameError(key, self._names[key], where, names_of(record))
+        return found
+
+    def optional(self, key: str, record: Any) -> Any:
+        """The value that the map names under this key; None where the map or the object has none."""
+        name = self._names.get(key)
+        if name is None:
+            return None
+        found = look_up(record, name)
+        if found is not MISSING:
+            self._found.add(key)
+            return found
+        if key not in self._found and key not in self._lacking:
+            error = MissingNameError(key, name, "the first object, like all others,", names_of(record))
+            self._lacking[key] = error.at(self.place)
+        return None
+
+    def miss(self, error: MissingNameError) -> None:
+        """Remember what an object lacked."""
+        self._missed.setdefault(error.key, error.at(self.place))
+
+    def problems(self) -> list[Problem]:
+        """What was missed, to be told when all was read."""
+        never = [problem for key, problem in self._lacking.items() if key not in self._found]
+        return [*self._missed.values(), *never]
+
+
+class Missing:
+    """Says that a record does not have what was asked for; null is a value."""
+
+
+MISSING = Missing()
+
+
+def look_up(record: Any, name: str) -> Any:
+    """The value under a name, dots reaching into nested objects; `MISSING` where it is not there."""
+    if not isinstance(record, Mapping):
+        return MISSING
+    if name in record:
+        return record[name]
+    begins, dot, rest = name.partition(".")
+    while dot:
+        if begins in record:
+            found = look_up(record[begins], rest)
+            if found is not MISSING:
+                return found
+        more, dot, rest = rest.partition(".")
+        begins = f"{begins}.{more}"
+    return MISSING
+
+
+def names_of(record: Any, depth: int = _DEEPEST) -> Iterator[str]:
+    """The names by which a record's values can be looked up, nested ones with dots."""
+    for key, value in record.items() if isinstance(record, Mapping) else ():
+        yield str(key)
+        if depth > 1:
+            yield from (f"{key}.{inner}" for inner in names_of(value, depth - 1))

@@ -1,0 +1,233 @@
+"""Runs as Parquet, read through DuckDB: the one format that needs an extra, and that cannot be streamed in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import Problem, bad_input, on_one_line, shown
+from rankgate.model import Need, Ranking
+from rankgate.readers.base import ProblemLog, once
+from rankgate.readers.mapped import read_records
+from rankgate.readers.mapping import FieldMap, MissingNameError
+from rankgate.readers.rows import Gathered, Order, Row, ranking_of
+from rankgate.readers.source import FileMark, Source
+from rankgate.readers.tables import ROW_NEEDS, usual_map
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+MAGIC = b"PAR1"
+INSTALL = "pip install 'rankgate[parquet]'"
+_BATCH = 1_000
+_THREADS = 2
+_QUOTE = "'"
+# DuckDB's names for the types that can be what a column is for, and what the column is read as.
+_WHOLE = frozenset({*("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")})
+_NUMBER = _WHOLE | {"HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL"}
+_ID = _WHOLE | {"HUGEINT", "UHUGEINT", "VARCHAR", "ENUM", "UUID"}
+_TEXT = _ID | {"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S"}
+_KINDS: dict[str, tuple[frozenset[str], str, str]] = {
+    **dict.fromkeys(("query_id", "chunk_id", "doc_id"), (_ID, "VARCHAR", "ids are texts or whole numbers")),
+    "score": (_NUMBER, "DOUBLE", "scores are numbers"),
+    "rank": (_WHOLE, "BIGINT", "ranks are whole numbers"),
+    **dict.fromkeys(("text", "doc_version"), (_TEXT, "VARCHAR", "expected text")),
+    "latency_ms": (_NUMBER, "DOUBLE", "expected milliseconds as a number"),
+}
+
+
+def read_parquet(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings from a table with one result a row and columns of usual names, queries in the order of their ids."""
+    with _opened(source) as file:
+        yield from _results(file, usual_map(list(file.columns), file.name), needs, log)
+
+
+def read_mapped_parquet(source: Source, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings from a table whose columns a map names; with `items`, each row is a query with a list of results."""
+    with _opened(source) as file:
+        if fields.items is None:
+            yield from _results(file, fields, needs, log)
+        else:
+            yield from read_records(file.records(fields), file.name, fields, needs, log)
+
+
+class _File:
+    """A Parquet file in DuckDB: its columns with their types, and queries over it."""
+
+    def __init__(self, mark: FileMark, connection: DuckDBPyConnection) -> None:
+        self.name = mark.name
+        self.connection = connection
+        # Directories called key=value are no columns here.
+        options = "hive_partitioning = false, binary_as_string = true"
+        self.table = f"read_parquet('{_pattern(mark).replace(_QUOTE, 2 * _QUOTE)}', {options})"
+        self.columns = self._types(f"FROM {self.table}")
+
+    def _types(self, query: str) -> dict[str, str]:
+        return {str(row[0]): str(row[1]) for row in self.rows(f"DESCRIBE {query}")}
+
+    def rows(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query, some at a time."""
+        cursor = self.connection.cursor()
+        cursor.execute(query, values or None)
+        while batch := cursor.fetchmany(_BATCH):
+            yield from batch
+
+    def column(self, key: str, name: str) -> tuple[str, str]:
+        """A column, or a field of one by dots, as an expression and its type.
+
+        Raises:
+            MissingNameError: there is none.
+        """
+        if name in self.columns:
+            return quoted(name), self.columns[name]
+        first, *rest = name.split(".")
+        expression, kind, known = quoted(first), self.columns.get(first), list(self.columns)
+        for field in rest:
+            if kind is None or not kind.startswith("STRUCT"):
+                break
+            inner = self._types(f"SELECT unnest({expression}) FROM {self.table} LIMIT 0")  # noqa: S608 -- quoted
+            expression, kind = f"{expression}.{quoted(field)}", inner.get(field)
+            known += [f"{first}.{each}" for each in inner]
+            first = f"{first}.{field}"
+        if kind is None or first != name:
+            raise MissingNameError(key, name, "the file", known)
+        return expression, kind
+
+    def records(self, fields: FieldMap) -> Iterator[tuple[Problem, Any]]:
+        """Rows as objects with the columns that the map reaches into."""
+        names = [name for key in ("query_id", "items", "latency_ms") if (name := getattr(fields, key)) is not None]
+        roots = list(dict.fromkeys(name if name in self.columns else name.split(".")[0] for name in names))
+        columns = [name for name in roots if name in self.columns] or list(self.columns)
+        place = Problem("", self.name)
+        for row in self.rows(f"SELECT {', '.join(map(quoted, columns))} FROM {self.table}"):  # noqa: S608 -- quoted
+            yield place, dict(zip(columns, row, strict=True))
+
+
+def _pattern(mark: FileMark) -> str:
+    """The path as DuckDB takes it: as a pattern, and with `scheme://` for elsewhere, which no absolute path has."""
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in os.path.abspath(mark.path))  # noqa: PTH100
+
+
+def quoted(name: str) -> str:
+    """A column's name in SQL."""
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _results(file: _File, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings of a table with one result a row.
+
+    DuckDB groups the rows, and where scores alone matter sorts them too; Python holds some queries at a time.
+    """
+    found = _columns(file, fields, needs, log)
+    query, doc, score, rank = found["query_id"], found["chunk_id"], found.get("score"), found.get("rank")
+    flaws = [f"{doc} IS NULL", *([f"{score} IS NULL OR NOT isfinite({score})"] if score else [])]
+    flawed = " OR ".join(flaws + ([f"{rank} IS NULL"] if rank else []))
+    plain = set(found) == {"query_id", "chunk_id", "score"} and Need.ITEM_SCORES not in needs
+    packed = ", ".join(f"{key} := {expression}" for key, expression in found.items() if key != "query_id")
+    rows = f"list({doc} ORDER BY {score} DESC, {doc} DESC)" if plain else f"list(struct_pack({packed}))"
+    select = f"SELECT {query}, count(*) FILTER ({flawed}), {rows} FROM {file.table} GROUP BY 1 ORDER BY 1"  # noqa: S608
+    order = Order.of(scored=score is not None, ranked=rank is not None)
+    for query_id, wrong, results in file.rows(select):
+        if query_id is None:
+            log.add(Problem("a row has no query id", file.name))
+        elif wrong:
+            select = f"SELECT {doc}, {score or rank} FROM {file.table} WHERE {query} = ? AND ({flawed}) ORDER BY 1"  # noqa: S608
+            culprit, value = next(file.rows(select, query_id))
+            flaw = _flaw(culprit, value, "score" if score else "rank")
+            log.add(Problem(f"query {shown(query_id)}: {flaw}", file.name))
+        elif plain:
+            yield Ranking(query_id, *once(results))
+        else:
+            try:
+                yield ranking_of(query_id, _gathered(results, needs), order, needs)
+            except ValueError as error:
+                log.add(Problem(str(error), file.name))
+    log.raise_if_any()
+
+
+def _gathered(results: list[dict[str, Any]], needs: frozenset[Need]) -> Gathered:
+    keys = [need.value for need in ROW_NEEDS if need in needs]
+    rows = [
+        Row(
+            each["chunk_id"],
+            each.get("score", 0.0),
+            each.get("rank", 0),
+            {key: each[key] for key in keys if each.get(key) is not None} or None,
+        )
+        for each in results
+    ]
+    times = [time for each in results if (time := each.get("latency_ms")) is not None]
+    return Gathered(None, rows, {"total": times[0]} if times else None)
+
+
+def _flaw(doc: str | None, value: float | None, what: str) -> str:
+    if doc is None:
+        return "a row has no id of a result"
+    if value is None:
+        return f"the {what} of {shown(doc)} is missing"
+    return f"the score of {shown(doc)} is {'NaN' if value != value else 'infinite'}; scores must be finite numbers"  # noqa: PLR0124
+
+
+def _columns(file: _File, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> dict[str, str]:
+    """The expression of each column that is read, under the map's key.
+
+    Raises:
+        RankgateError: columns are missing, or of types that cannot be what they are for.
+    """
+    needed = {need.value for need in (*ROW_NEEDS, Need.LATENCY) if need in needs} | {
+        "query_id",
+        "chunk_id",
+        "score",
+        "rank",
+    }
+    found: dict[str, str] = {}
+    for key, (kinds, read_as, expected) in _KINDS.items():
+        name = getattr(fields, key)
+        if name is None or key not in needed:
+            continue
+        try:
+            expression, kind = file.column(key, name)
+        except MissingNameError as error:
+            log.add(error.at(Problem("", file.name)))
+            continue
+        if kind.partition("(")[0] not in kinds:
+            log.add(Problem(f"the column {shown(name)} is of type {kind}; {expected}", file.name))
+        found[key] = f"CAST({expression} AS {read_as})"
+    log.raise_if_any()
+    return found
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[_File]:
+    """The file in DuckDB.
+
+    Raises:
+        RankgateError: no DuckDB, not a Parquet file on disk, or a damaged one.
+    """
+    if source.file is None:
+        message = "Parquet is read from a file of its own, neither from a pipe nor gzipped; it is compressed within"
+        raise bad_input(message, file=source.name)
+    if not source.head.startswith(MAGIC):
+        raise bad_input("not a Parquet file", file=source.name)
+    try:
+        import duckdb  # noqa: PLC0415 -- an extra, and a tenth of a second
+    except ImportError as error:
+        raise bad_input(f"reading Parquet needs DuckDB: {INSTALL}", file=source.name) from error
+    import tempfile  # noqa: PLC0415 -- paid only for Parquet
+
+    # Nothing is ever fetched; what does not fit in memory goes where temporary files go.
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "threads": _THREADS,
+        "temp_directory": tempfile.gettempdir(),
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    try:
+        with duckdb.connect(":memory:", config=settings) as connection:
+            yield _File(source.file, connection)
+    except duckdb.Error as error:
+        what = str(error).partition("\n")[0].replace(_pattern(source.file), source.name)
+        raise bad_input(f"cannot be read as Parquet: {on_one_line(what)}", file=source.name) from error

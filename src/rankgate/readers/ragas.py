@@ -1,0 +1,143 @@
+"""Ragas datasets, one sample a line: what should be found as gold, what was found as a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from rankgate.errors import Problem, shown
+from rankgate.model import Need, Ranking, Sample
+from rankgate.readers.base import ProblemLog
+from rankgate.readers.delimited import RAGAS_CSV
+from rankgate.readers.json_text import JsonError, explain, strict_json
+from rankgate.readers.run_lines import checked
+from rankgate.readers.run_shapes import loose_shape
+from rankgate.readers.samples import add_sample
+from rankgate.readers.source import Source
+
+QUESTION = "user_input"
+REFERENCE = ("reference_context_ids", "reference_contexts")
+RETRIEVED = ("retrieved_context_ids", "retrieved_contexts")
+
+Line = dict[str, Any]
+
+
+def read_gold_ragas(source: Source, log: ProblemLog) -> dict[str, Sample]:
+    """Samples from `user_input`, `reference_context_ids` or else `reference_contexts`, and `reference`, the answer.
+
+    A context without an id goes by its text, as it does in a run of the same kind. The query's id is `id` or
+    `query_id` where the line has one, else the question itself: what two runs of one dataset have in common.
+    """
+    samples: dict[str, Sample] = {}
+    for place, line in _lines(source, log):
+        try:
+            query_id, question = _query_id(line), line.get(QUESTION)
+            ids = _listed(line, REFERENCE)
+            answer = line.get("reference")
+            if answer is not None and not isinstance(answer, str):
+                raise ValueError(f"query {shown(query_id)}: the reference is {shown(answer)}, not a text")
+        except ValueError as error:
+            log.add(msgspec.structs.replace(place, message=str(error)))
+            continue
+        sample = Sample(
+            query_id=query_id,
+            gains=dict.fromkeys(map(str, ids), 1.0),
+            question=question if isinstance(question, str) else None,
+            answers=(answer,) if answer and answer.strip() else (),
+            line=place.line,
+        )
+        add_sample(samples, sample, place, log)
+    return samples
+
+
+def read_ragas(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings from `retrieved_context_ids`, or else `retrieved_contexts`, in the order of the list.
+
+    Texts are those of `retrieved_contexts`, unless ids stand beside them and are more or fewer: then none is known.
+    """
+    shape = loose_shape(needs)
+    seen: dict[str, int] = {}
+    for place, line in _lines(source, log):
+        try:
+            query_id, ids = _query_id(line), _listed(line, RETRIEVED)
+            texts = line.get(RETRIEVED[1]) if Need.TEXTS in needs else None
+            items: list[Any] = list(ids)
+            if isinstance(texts, list) and len(texts) == len(ids):
+                items = [{"chunk_id": each, "text": text} for each, text in zip(ids, texts, strict=True)]
+            written = msgspec.convert({"query_id": query_id, "topk": items}, shape)
+        except ValueError as error:
+            log.add(msgspec.structs.replace(place, message=str(error)))
+            continue
+        ranking = checked(written, needs, seen, place.line or 0, place, log)
+        if ranking is not None:
+            yield ranking
+    log.raise_if_any()
+
+
+def _lines(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:
+    """Objects, one a line, each with its place; what is no object is noted."""
+    for number, line in source.lines():
+        place = Problem("", source.name, number)
+        try:
+            line.decode()
+            value = msgspec.json.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            log.add(msgspec.structs.replace(place, message=explain(line, error)))
+            continue
+        if not isinstance(value, dict):
+            log.add(msgspec.structs.replace(place, message=f"expected a sample of Ragas, found {shown(value)}"))
+        elif any(line.count(f'"{key}"'.encode()) > 1 for key in (QUESTION, *REFERENCE, *RETRIEVED)) and (
+            twice := _key_twice(line)
+        ):
+            log.add(msgspec.structs.replace(place, message=twice))
+        else:
+            yield place, value
+
+
+def _key_twice(line: bytes) -> str | None:
+    try:
+        strict_json(line)
+    except JsonError as error:
+        return str(error)
+    return None
+
+
+def _query_id(line: Line) -> str:
+    """The query's id.
+
+    Raises:
+        ValueError: there is none.
+    """
+    for key in ("id", "query_id", QUESTION):
+        value = line.get(key)
+        if value is None:
+            continue
+        if isinstance(value, list) and key == QUESTION:
+            raise ValueError("user_input is a conversation, which is no id; add an `id` to each line")
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise ValueError(f"{key}: expected an id, found {shown(value)}")
+        return str(value)
+    raise ValueError("no user_input, id or query_id; one of them names the query")
+
+
+def _listed(line: Line, keys: tuple[str, str]) -> list[str | int]:
+    """The ids under the first key, or else the texts under the second.
+
+    Raises:
+        ValueError: there is neither, or no list of them.
+    """
+    key = next((key for key in keys if line.get(key) is not None), None)
+    name = f"query {shown(_query_id(line))}"
+    if key is None:
+        raise ValueError(f"{name} has neither {keys[0]} nor {keys[1]}")
+    value = line[key]
+    if isinstance(value, str) and value.startswith("["):
+        raise ValueError(f"{name}: {key} is {shown(value)}: {RAGAS_CSV}")
+    if not isinstance(value, list):
+        raise ValueError(f"{name}: {key}: expected a list, found {shown(value)}")
+    for each in value:
+        if isinstance(each, bool) or not isinstance(each, str | int):
+            raise ValueError(f"{name}: {key}: expected an id, found {shown(each)}")
+    return value

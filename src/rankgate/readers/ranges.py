@@ -1,0 +1,150 @@
+"""Byte ranges of one file, each of whole lines and whole queries, so that several processes can read it together.
+
+What reads a range is quick and knows nothing of the other ranges: neither the number of a line nor which queries stood
+before. It answers only for a flawless file; whoever finds a flaw reads the file again from its beginning, carefully,
+to say what is wrong and where.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, BinaryIO
+
+import msgspec
+
+from rankgate.model import Need, Ranking
+from rankgate.readers.source import FileMark
+
+_BUFFER = 1 << 18
+
+
+class Quick(msgspec.Struct, frozen=True):
+    """How to read the ranges of one kind of run.
+
+    Attributes:
+        read: the rankings of a range, from its bytes, the beginning of the whole file, and what is needed beyond ids.
+            Any exception means that the file must be read carefully.
+        query_of: which query a line belongs to, None for a blank one. Not given where every line is a whole query.
+    """
+
+    read: Callable[[BinaryIO, bytes, frozenset[Need]], Iterator[Ranking]]
+    query_of: Callable[[bytes], bytes | None] | None = None
+
+
+class Part:
+    """An open range of a file."""
+
+    def __init__(self, raw: io.FileIO, start: int, end: int, read: Callable[[BinaryIO], Iterator[Ranking]]) -> None:
+        self.raw = raw
+        self.start = start
+        self.end = end
+        self.read = read
+        raw.seek(start)
+
+    def rankings(self) -> Iterator[Ranking]:
+        """The rankings of this range, to be read once."""
+        yield from self.read(io.BufferedReader(_Within(self.raw, self.end - self.start), _BUFFER))
+
+    def position(self) -> int:
+        """How many of its bytes have been read, also by a process that was forked after it was opened."""
+        return self.raw.tell() - self.start
+
+
+class RunFile(msgspec.Struct, frozen=True):
+    """A run that lies in one regular file, and so can be read in parts."""
+
+    mark: FileMark
+    head: bytes
+    needs: frozenset[Need]
+    quick: Quick
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.mark.size
+
+    @contextmanager
+    def parts(self, count: int) -> Iterator[Sequence[Part]]:
+        """The file in at most that many ranges, opened; none where another file has taken its place.
+
+        Raises:
+            RankgateError: on leaving, the file has changed its size.
+        """
+        with ExitStack() as opened:
+            first = self._opened(opened)
+            if first is None:
+                yield ()
+                return
+            begins = borders(first, self.mark.start, self.size, count, self.quick.query_of)
+            files = [first, *(self._opened(opened) for _ in begins[2:])]
+            yield (
+                [
+                    Part(raw, start, end, lambda stream: self.quick.read(stream, self.head, self.needs))
+                    for raw, start, end in zip(files, begins, begins[1:], strict=False)
+                    if raw is not None
+                ]
+                if None not in files
+                else ()
+            )
+            self.mark.refuse_changed(os.fstat(first.fileno()).st_size)
+
+    def _opened(self, stack: ExitStack) -> io.FileIO | None:
+        try:
+            raw = stack.enter_context(io.FileIO(self.mark.path))
+        except OSError:
+            return None
+        found = os.fstat(raw.fileno())
+        same = (found.st_dev, found.st_ino, found.st_size) == (self.mark.device, self.mark.inode, self.mark.size)
+        return raw if same else None
+
+
+def borders(
+    raw: io.FileIO, start: int, end: int, count: int, query_of: Callable[[bytes], bytes | None] | None
+) -> list[int]:
+    """Where up to `count` ranges of about the same size begin, and the end of the last."""
+    found = [start]
+    for index in range(1, count):
+        border = _next_query(raw, max(found[-1], start + (end - start) * index // count), query_of)
+        if border >= end:
+            break
+        if border > found[-1]:
+            found.append(border)
+    return [*found, end]
+
+
+def _next_query(raw: io.FileIO, at: int, query_of: Callable[[bytes], bytes | None] | None) -> int:
+    """The beginning of a query behind this place, which may lie within a line; or the end of the file."""
+    raw.seek(at)
+    lines = io.BufferedReader(raw, _BUFFER)
+    try:
+        at += len(lines.readline())
+        before = None
+        while query_of and (line := lines.readline()):
+            query = query_of(line)
+            if query is not None and before is not None and query != before:
+                break
+            before = query or before
+            at += len(line)
+        return at
+    finally:
+        lines.detach()
+
+
+class _Within(io.RawIOBase):
+    """The next bytes of a file, up to a limit."""
+
+    def __init__(self, raw: io.FileIO, limit: int) -> None:
+        super().__init__()
+        self.raw = raw
+        self.limit = limit
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self.raw.readinto(memoryview(buffer)[: self.limit]) or 0
+        self.limit -= count
+        return count

@@ -1,0 +1,149 @@
+"""Results that come one a row: gathered by query, ordered by score or rank, and made rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from itertools import pairwise
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from rankgate.errors import Problem, shown
+from rankgate.model import Need, Ranking
+from rankgate.readers.base import ProblemLog, once
+from rankgate.readers.json_text import spoken
+from rankgate.readers.run_details import to_ranking
+from rankgate.readers.run_shapes import loose_shape
+
+RENUMBER = "renumber them, or order the rows by a score"
+
+
+class Order(Enum):
+    """What orders the rows of a query.
+
+    `SCORE`: descending, ties by id descending, as trec_eval does; scores compare as 64-bit floats. `RANK`: ascending,
+    1 to n, each once. `BOTH`: the score, and the rank where scores tie; ranks that contradict the scores are an error,
+    since one of them does not mean what it says. Ranks that are all the same, as some writers leave them, say nothing.
+    """
+
+    SCORE = "score"
+    RANK = "rank"
+    BOTH = "both"
+
+    @staticmethod
+    def of(*, scored: bool, ranked: bool) -> Order:
+        """By what the rows have; one of the two at least."""
+        return Order.BOTH if scored and ranked else Order.SCORE if scored else Order.RANK
+
+
+class Row(msgspec.Struct, gc=False, frozen=True):
+    """One result: its id, what orders it, and what metrics need of it beyond, under the contract's keys."""
+
+    doc: str
+    score: float = 0.0
+    rank: int = 0
+    extras: Mapping[str, Any] | None = None
+
+
+class Gathered(msgspec.Struct, gc=False):
+    """A query's rows, the line of the first, and what the query took where a row says so."""
+
+    line: int | None
+    rows: list[Row] = []
+    times: Any = None
+
+
+class Rows:
+    """Rows of any order, gathered by query; queries keep the order in which they first appear."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.queries: dict[str, Gathered] = {}
+
+    def add(self, query_id: str, row: Row, line: int | None, times: Any = None) -> None:
+        """Take one row; of the times that a query's rows state, the first count."""
+        gathered = self.queries.get(query_id)
+        if gathered is None:
+            gathered = self.queries[query_id] = Gathered(line)
+        gathered.rows.append(row)
+        if gathered.times is None:
+            gathered.times = times
+
+    def rankings(self, name: str, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+        """A ranking a query.
+
+        Raises:
+            RankgateError: every problem noted so far, and those of ranks and details.
+        """
+        log.raise_if_any()
+        for query_id, gathered in self.queries.items():
+            try:
+                yield ranking_of(query_id, gathered, self.order, needs)
+            except ValueError as error:
+                log.add(Problem(str(error), name, gathered.line))
+        log.raise_if_any()
+
+
+def ranking_of(query_id: str, gathered: Gathered, order: Order, needs: frozenset[Need]) -> Ranking:
+    """The ranking that a query's rows make.
+
+    Raises:
+        ValueError: what is wrong with their ranks or their details.
+    """
+    rows = gathered.rows
+    try:
+        _sort(rows, order)
+    except ValueError as error:
+        raise ValueError(f"query {shown(query_id)}: {error}") from error
+    if not needs or (gathered.times is None and not any(row.extras for row in rows)):
+        ids, duplicates = once([row.doc for row in rows])
+        return Ranking(query_id, ids, duplicates)
+    line = {
+        "query_id": query_id,
+        "topk": [{"chunk_id": row.doc, **(row.extras or {})} for row in rows],
+        Need.LATENCY.value: gathered.times,
+    }
+    try:
+        written = msgspec.convert(line, loose_shape(needs))
+    except msgspec.ValidationError as error:
+        raise ValueError(f"query {shown(query_id)}: {spoken(error)}") from error
+    return to_ranking(written, query_id, needs)
+
+
+def _sort(rows: list[Row], order: Order) -> None:
+    """Put the best first.
+
+    Raises:
+        ValueError: ranks with gaps or repeats, or ranks that contradict the scores.
+    """
+    if order is Order.SCORE:
+        rows.sort(key=attrgetter("score", "doc"), reverse=True)
+    elif order is Order.RANK:
+        rows.sort(key=attrgetter("rank"))
+        _refuse_gaps(rows)
+    else:
+        rows.sort(key=attrgetter("doc"), reverse=True)
+        rows.sort(key=attrgetter("rank"))
+        rows.sort(key=attrgetter("score"), reverse=True)
+        _refuse_contradiction(rows)
+
+
+def _refuse_gaps(rows: list[Row]) -> None:
+    for place, row in enumerate(rows, start=1):
+        if row.rank == place:
+            continue
+        if row.rank < 1:
+            raise ValueError(f"{shown(row.doc)} has rank {row.rank}; ranks start at 1: {RENUMBER}")
+        if row.rank < place:
+            both = f"{shown(rows[place - 2].doc)}, {shown(row.doc)}"
+            raise ValueError(f"rank {row.rank} stands twice ({both}): {RENUMBER}")
+        raise ValueError(f"rank {place} is missing; ranks run from 1 without gaps: {RENUMBER}")
+
+
+def _refuse_contradiction(rows: list[Row]) -> None:
+    for better, worse in pairwise(rows):
+        if better.rank > worse.rank:
+            what = f"{shown(better.doc)} has the better score and {shown(worse.doc)} the better rank"
+            raise ValueError(f"{what}; drop one of the two columns, or map the one that orders")

@@ -1,0 +1,165 @@
+"""JSON of `{query: {document: number}}`: qrels and runs of ranx, pytrec_eval and BEIR, and MTEB's predictions."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from rankgate.errors import Problem, bad_input, on_one_line, shown
+from rankgate.model import Need, Ranking, Sample
+from rankgate.readers.base import ProblemLog
+from rankgate.readers.json_text import JsonError, strict_json
+from rankgate.readers.samples import check_gain
+from rankgate.readers.source import Source
+
+MTEB_KEY = "mteb_model_meta"
+
+_Raws = dict[str, msgspec.Raw]
+_FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def read_gold_dict(source: Source, log: ProblemLog) -> dict[str, Sample]:
+    """Samples from `{query: {document: gain}}`."""
+    try:
+        value = strict_json(source.text())
+    except JsonError as error:
+        raise bad_input(str(error), file=source.name, line=error.line) from error
+    if not isinstance(value, dict):
+        raise bad_input(f"expected {{query: {{document: gain}}}}, found {shown(value)}", file=source.name, line=1)
+    samples: dict[str, Sample] = {}
+    for query_id, written in value.items():
+        try:
+            if not isinstance(written, dict):
+                raise ValueError(f"expected a mapping of ids to gains, found {shown(written)}")
+            gains = {doc: check_gain(doc, gain) for doc, gain in written.items()}
+        except ValueError as error:
+            log.add(Problem(str(error), source.name, None, query_id))
+            continue
+        samples[query_id] = Sample(query_id=query_id, gains=gains)
+    return samples
+
+
+def read_dict(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings from `{query: {document: score}}`.
+
+    As in TREC files the score decides, descending, ties by document id descending; scores compare as 64-bit floats.
+    """
+    del needs  # the format holds ids and scores only
+    yield from _rankings(source.text(), source.name, log)
+
+
+def read_mteb(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings from what MTEB saves as `<task>_predictions.json`: subset → split → `{query: {document: score}}`.
+
+    One subset with one split can be read; where there are several, nothing says which the gold set is for.
+    """
+    del needs
+    text = source.text()
+    subsets = {subset: _parts(raw) for subset, raw in _whole(text, source.name).items() if subset != MTEB_KEY}
+    splits = [(f"{subset}/{split}", raw) for subset, found in subsets.items() for split, raw in found.items()]
+    if len(splits) != 1:
+        names = ", ".join(on_one_line(name) for name, _ in splits) or "none"
+        message = (
+            f"holds {len(splits)} subsets and splits ({names}) where one can be read; save the predictions of that one"
+            " as {query: {document: score}}"
+        )
+        raise bad_input(message, file=source.name)
+    yield from _rankings(bytes(splits[0][1]).decode(), source.name, log)
+
+
+def mteb_provenance(source: Source) -> Mapping[str, Any]:
+    """The model and its revision, which stand first."""
+    found = source.head.partition(f'"{MTEB_KEY}"'.encode())[2].lstrip(b" \n\r\t:")
+    end = found.find(b"}") + 1
+    try:
+        meta = msgspec.json.decode(found[:end], type=dict[str, Any])
+    except _FAULTS:
+        return {}
+    known = {"system": meta.get("model_name"), "revision": meta.get("revision")}
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def _rankings(text: str, name: str, log: ProblemLog) -> Iterator[Ranking]:
+    decode = msgspec.json.Decoder(dict[str, float]).decode
+    queries = _whole(text, name)
+    for query_id, raw in queries.items():
+        try:
+            scores = decode(raw)
+            # One colon a key, unless ids contain colons or a key stands twice: only then parse slowly.
+            if bytes(raw).count(b":") != len(scores):
+                strict_json(bytes(raw))
+        except (*_FAULTS, JsonError) as error:
+            log.add(Problem(f"query {shown(query_id)}: {_culprit(bytes(raw), error)}", name))
+            continue
+        order = sorted(scores.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)
+        yield Ranking(query_id, [doc for doc, _ in order])
+    log.raise_if_any()
+
+
+def _whole(text: str, name: str) -> _Raws:
+    """The values by query, each undecoded.
+
+    Raises:
+        RankgateError: not JSON, not an object, or a query that stands twice.
+    """
+    try:
+        queries = msgspec.json.decode(text, type=_Raws)
+        if text.count(":") != len(queries) + sum(bytes(raw).count(b":") for raw in queries.values()):
+            strict_json(text)
+    except (*_FAULTS, JsonError) as error:
+        raise _refusal(text, name, error) from error
+    return queries
+
+
+def _parts(raw: msgspec.Raw) -> _Raws:
+    try:
+        return msgspec.json.decode(raw, type=_Raws)
+    except _FAULTS:
+        return {}
+
+
+def _refusal(text: str, name: str, error: Exception) -> Exception:
+    """What is wrong with a document that was not read even in its outline."""
+    try:
+        value = json.loads(text, parse_constant=float)
+    except (ValueError, RecursionError):
+        value = None
+    for query_id, scores in value.items() if isinstance(value, dict) else ():
+        if isinstance(scores, dict) and (found := _infinite(scores)):
+            return bad_input(f"query {shown(query_id)}: {found}", file=name)
+    try:
+        found = strict_json(text)
+    except JsonError as strict:
+        return bad_input(str(strict), file=name, line=strict.line)
+    return (
+        bad_input(f"expected {{query: {{document: score}}}}, found {shown(found)}", file=name)
+        if not isinstance(found, dict)
+        else bad_input(str(error), file=name)
+    )
+
+
+def _culprit(raw: bytes, error: Exception) -> str:
+    """What is wrong with the scores of one query."""
+    try:
+        scores = json.loads(raw, parse_constant=float)
+    except (ValueError, RecursionError):
+        return str(error)
+    if not isinstance(scores, dict):
+        return f"expected a mapping of ids to scores, found {shown(scores)}"
+    for doc, score in scores.items():
+        if isinstance(score, bool) or not isinstance(score, int | float):
+            return f"the score of {shown(doc)} is {shown(score)}, not a number"
+    return _infinite(scores) or str(error)
+
+
+def _infinite(scores: Mapping[str, Any]) -> str | None:
+    """Names the first document whose score is not finite."""
+    for doc, score in scores.items():
+        if isinstance(score, float) and not math.isfinite(score):
+            what = "NaN" if math.isnan(score) else "infinite"
+            return f"the score of {shown(doc)} is {what}; scores must be finite numbers"
+    return None

@@ -1,0 +1,177 @@
+"""Intervals where queries come in clusters: turns of one conversation rise and fall together and count as one draw.
+
+The mean over all queries is a ratio, the sum of the clusters' sums over the sum of their sizes, and the bootstrap draws
+whole clusters. Its ratio is at most r exactly if the drawn values y_c = S_c - r n_c sum to at most zero, and that is a
+mean again: the bound is the r at which the saddlepoint bound of the y_c is zero (Davison & Hinkley 1997, sections 2.4
+and 9.5). With clusters of one query each it is the interval of ``rankgate.statistics.saddlepoint``.
+
+What is appended before each bound is one more cluster, all at the far end of what is possible and as large as the one
+in which the average query finds itself: sum n_c^2 / sum n_c. With one of average size, very unequal clusters miss up to
+6 % on one side.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from rankgate.statistics.counts import counts_of, thinned, upper_bound, upper_level
+from rankgate.statistics.quantiles import normal_quantile
+from rankgate.statistics.saddlepoint import Side
+
+FEWEST = 10  # clusters: under it their spread is not known, and there is no interval
+_CLOSE = 1e-9  # of the way from the mean to the end
+_STEPS = 100
+
+
+def clustered_mean_interval(
+    values: Sequence[float],
+    clusters: Sequence[Hashable],
+    *,
+    low: float | None,
+    high: float | None,
+    confidence: float = 0.95,
+) -> tuple[float, float] | None:
+    """Interval for the mean of values between ``low`` and ``high``, each in the cluster at its place.
+
+    A query that belongs to none is a cluster of its own: give it a label of its own. None stands for the observed
+    extreme, as in ``mean_interval``.
+
+    Returns:
+        Lower and upper bound, around the mean; None for fewer than 10 clusters.
+
+    Raises:
+        ValueError: a value or the range is not finite; ``confidence`` is not strictly between 0 and 1; not as many
+            clusters as values.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, not {confidence!r}")
+    sums = _sums(values, clusters)
+    if len(sums) < FEWEST:
+        return None
+    z = -normal_quantile((1 - confidence) / 2)
+    lower = -_bound(_mirrored(sums), -(min(values) if low is None else min(low, *values)), z)
+    upper = _bound(sums, max(values) if high is None else max(high, *values), z)
+    return lower + 0.0, upper + 0.0
+
+
+def clustered_difference_interval(
+    differences: Sequence[float],
+    clusters: Sequence[Hashable],
+    *,
+    widest: float | None = None,
+    confidence: float = 0.95,
+) -> tuple[float, float] | None:
+    """Interval for the mean of paired differences, each in the cluster at its place; ``widest`` as elsewhere.
+
+    Returns:
+        Lower and upper bound, around the mean; None for fewer than 10 clusters, (0.0, 0.0) if no query changed.
+
+    Raises:
+        ValueError: as ``clustered_mean_interval`` has it.
+    """
+    reach = max(widest or 0.0, max(map(abs, differences), default=0.0))
+    interval = clustered_mean_interval(differences, clusters, low=-reach, high=reach, confidence=confidence)
+    return (0.0, 0.0) if differences and not any(differences) else interval
+
+
+def clustered_mean_level(
+    values: Sequence[float],
+    clusters: Sequence[Hashable],
+    value: float,
+    *,
+    side: Side,
+    low: float | None,
+    high: float | None,
+) -> float | None:
+    """The level at which the bound of ``clustered_mean_interval`` touches ``value``; else as ``mean_level``.
+
+    Raises:
+        ValueError: a value or the range is not finite; not as many clusters as values.
+    """
+    sums = _sums(values, clusters)
+    if len(sums) < FEWEST:
+        return None
+    if side == "above":
+        sums, value = _mirrored(sums), -value
+        end = -(min(values) if low is None else min(low, *values))
+    else:
+        end = max(values) if high is None else max(high, *values)
+    if value <= _mean(sums):
+        return 1.0
+    if value > end:
+        return 0.0
+    return upper_level(thinned(counts_of(_residuals(sums, value))), _appended(sums, end, value), 0.0)
+
+
+def clustered_difference_level(
+    differences: Sequence[float],
+    clusters: Sequence[Hashable],
+    value: float = 0.0,
+    *,
+    side: Side,
+    widest: float | None = None,
+) -> float | None:
+    """The level at which the bound of ``clustered_difference_interval`` touches ``value``; else as ``mean_level``.
+
+    Raises:
+        ValueError: as ``clustered_mean_level`` has it.
+    """
+    reach = max(widest or 0.0, max(map(abs, differences), default=0.0))
+    if differences and not any(differences):
+        return 0.0 if (value > 0 if side == "below" else value < 0) else 1.0
+    return clustered_mean_level(differences, clusters, value, side=side, low=-reach, high=reach)
+
+
+class _Cluster(NamedTuple):
+    total: float
+    size: int
+
+
+def _sums(values: Sequence[float], clusters: Sequence[Hashable]) -> list[_Cluster]:
+    members: dict[Hashable, list[float]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        members.setdefault(cluster, []).append(value)
+    return [_Cluster(math.fsum(group), len(group)) for group in members.values()]
+
+
+def _mirrored(sums: Sequence[_Cluster]) -> list[_Cluster]:
+    return [_Cluster(-total, size) for total, size in sums]
+
+
+def _mean(sums: Sequence[_Cluster]) -> float:
+    return math.fsum(total for total, _ in sums) / sum(size for _, size in sums)
+
+
+def _residuals(sums: Sequence[_Cluster], ratio: float) -> list[float]:
+    return [total - ratio * size for total, size in sums]
+
+
+def _appended(sums: Sequence[_Cluster], end: float, ratio: float) -> float:
+    return (end - ratio) * sum(size * size for _, size in sums) / sum(size for _, size in sums)
+
+
+def _bound(sums: Sequence[_Cluster], end: float, z: float) -> float:
+    """The ratio at which the upper bound of the residuals is zero: it falls from the mean, or above, to the end."""
+
+    def excess(ratio: float) -> float:
+        return upper_bound(thinned(counts_of(_residuals(sums, ratio))), _appended(sums, end, ratio), z)
+
+    low, high = _mean(sums), end
+    if not math.isfinite(end - low):
+        raise ValueError(f"a range to {end!r} is not finite")
+    at_low, at_high = excess(low), excess(high)
+    if high <= low or at_low <= 0:
+        return low
+    if at_high >= 0:
+        return high
+    ratio = low
+    for _ in range(_STEPS):  # regula falsi, halving the weight of an end that stays (Illinois)
+        previous, ratio = ratio, high - at_high * (high - low) / (at_high - at_low)
+        here = excess(ratio)
+        if here > 0:
+            low, at_low, at_high = ratio, here, at_high / 2 if previous == low else at_high
+        else:
+            high, at_high, at_low = ratio, here, at_low / 2 if previous == high else at_low
+        if abs(ratio - previous) <= _CLOSE * (end - low):
+            break
+    return ratio

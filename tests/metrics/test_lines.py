@@ -1,0 +1,147 @@
+"""Metrics of what a line states beside its list, worked by hand: false evidence, routes, entities, scores."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from rankgate.matching import match
+from rankgate.metrics.base import Direction
+from rankgate.metrics.names import parse_metric
+from rankgate.model import Details, Item, Ranking, Sample
+
+
+def value(metric: str, gold: Mapping[str, Any], ids: Sequence[str] = (), **said: Any) -> float | None:
+    wanted = parse_metric(metric)
+    sample = Sample(query_id="q", **{"gains": {}, **gold})
+    return wanted.per_query(match(sample, Ranking("q", list(ids), 0, Details(**said)), needs=wanted.needs))
+
+
+def scored(*scores: float | None) -> dict[str, Any]:
+    return {"ids": [f"c{rank}" for rank in range(len(scores))], "items": [Item(score=score) for score in scores]}
+
+
+UNANSWERABLE = {"no_answer": True}
+
+
+@pytest.mark.parametrize(
+    ("metric", "gold", "line", "expected"),
+    [
+        pytest.param("false_evidence_rate", UNANSWERABLE, {"ids": ["a"]}, 1, id="something is returned"),
+        pytest.param("false_evidence_rate", UNANSWERABLE, {"ids": []}, 0, id="an empty list is right"),
+        pytest.param("false_evidence_rate", {}, {"ids": ["a"]}, None, id="answerable: undefined"),
+        pytest.param(
+            "false_evidence_rate", {"gains": {"a": 1.0}}, {"ids": []}, None, id="answerable, empty: undefined"
+        ),
+        pytest.param(
+            "false_evidence_rate",
+            {"gains": {"a": 0.0}},
+            {"ids": ["a"]},
+            None,
+            id="nothing relevant is not unanswerable",
+        ),
+        pytest.param("false_evidence_rate(min_score=0.5)", UNANSWERABLE, scored(0.4, 0.5), 1, id="at the lowest score"),
+        pytest.param("false_evidence_rate(min_score=0.5)", UNANSWERABLE, scored(0.4, 0.3), 0, id="all below it"),
+        pytest.param("false_evidence_rate(min_score=0)", UNANSWERABLE, scored(-0.1, 0.0), 1, id="a lowest score of 0"),
+        pytest.param("false_evidence_rate(min_score=-2)", UNANSWERABLE, scored(-1.5), 1, id="a lowest score below 0"),
+        pytest.param(
+            "false_evidence_rate(min_score=0.5)", UNANSWERABLE, scored(), 0, id="a lowest score, an empty list"
+        ),
+        pytest.param("false_evidence_rate(min_score=0.5)", {}, scored(0.9), None, id="a lowest score, answerable"),
+    ],
+)
+def test_false_evidence_rate(
+    metric: str, gold: Mapping[str, Any], line: Mapping[str, Any], expected: float | None
+) -> None:
+    assert value(metric, gold, **line) == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "coverage"),
+    [
+        pytest.param("kb-br", "kb-br", 1, id="the right source"),
+        pytest.param("kb-br", "kb-pt", 0, id="another"),
+        pytest.param("kb-br", "KB-BR", 0, id="case makes another"),
+        pytest.param(None, "kb-br", None, id="the gold names none: undefined"),
+        pytest.param("kb-br", None, None, id="the line names none: undefined"),
+    ],
+)
+def test_routes(wanted: str | None, found: str | None, coverage: float | None) -> None:
+    assert value("source_coverage", {"source": wanted}, source=found) == coverage
+    assert value("misroute_rate", {"source": wanted}, source=found) == (None if coverage is None else 1 - coverage)
+
+
+@pytest.mark.parametrize(
+    ("metric", "found", "expected"),
+    [
+        pytest.param("source_share(kb-br)", "kb-br", 1, id="this source"),
+        pytest.param("source_share(kb-br)", "kb-pt", 0, id="another"),
+        pytest.param("source_share(kb-br)", "KB-BR", 0, id="case makes another"),
+        pytest.param("source_share(kb-br)", None, None, id="the line names none: undefined"),
+    ],
+)
+@pytest.mark.parametrize("wanted", [pytest.param("kb-pt", id="gold"), pytest.param(None, id="no gold")])
+def test_source_share_does_not_ask_the_gold(
+    metric: str, wanted: str | None, found: str | None, expected: float | None
+) -> None:
+    assert value(metric, {"source": wanted}, source=found) == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "expected"),
+    [
+        pytest.param(("Porto", "Lisbon"), ["Lisbon", "Porto"], 1, id="the same, in any order"),
+        pytest.param(("Porto", "Lisbon"), ["Porto"], 2 / 3, id="one of two: precision 1, recall 1/2"),
+        pytest.param(("Porto",), ["Porto", "Faro", "Braga"], 1 / 2, id="two too many: precision 1/3, recall 1"),
+        pytest.param(("Porto", "Lisbon"), ["Porto", "Faro"], 1 / 2, id="half right, half found"),
+        pytest.param(("Porto",), ["Faro"], 0, id="none"),
+        pytest.param(("Porto",), ["porto"], 0, id="exactly as written"),
+        pytest.param(("Porto",), ["Porto", "Porto"], 1, id="as sets"),
+        pytest.param(("Porto",), [], 0, id="none stated"),
+        pytest.param((), ["Porto"], 0, id="one where there is none"),
+        pytest.param((), [], 1, id="both say that there is none"),
+        pytest.param(None, ["Porto"], None, id="the gold does not say: undefined"),
+        pytest.param(("Porto",), None, None, id="the line does not say: undefined"),
+    ],
+)
+def test_entity_f1(wanted: tuple[str, ...] | None, found: list[str] | None, expected: float | None) -> None:
+    given = value("entity_f1", {"entities": wanted}, entities=found)
+    assert given == (None if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize(
+    ("metric", "scores", "expected"),
+    [
+        pytest.param("score(faithfulness)", {"faithfulness": 0.75, "cost": 3}, 0.75, id="one of several"),
+        pytest.param("score(faithfulness)", {"faithfulness": 0}, 0, id="0 is a number"),
+        pytest.param("score(cost)", {"cost": -12.5}, -12.5, id="any number"),
+        pytest.param("score(Cost)", {"cost": 1}, None, id="case makes another"),
+        pytest.param("score(cost)", {"faithfulness": 1}, None, id="another is stated: undefined"),
+        pytest.param("score(cost)", {}, None, id="none stated: undefined"),
+        pytest.param("score(cost)", None, None, id="no scores: undefined"),
+    ],
+)
+def test_score(metric: str, scores: Mapping[str, float] | None, expected: float | None) -> None:
+    assert value(metric, {}, scores=scores) == expected
+
+
+@pytest.mark.parametrize(
+    ("metric", "direction"),
+    [
+        pytest.param("false_evidence_rate", Direction.LOWER, id="false evidence"),
+        pytest.param("misroute_rate", Direction.LOWER, id="misroutes"),
+        pytest.param("source_coverage", Direction.HIGHER, id="right routes"),
+        pytest.param("entity_f1", Direction.HIGHER, id="entities"),
+        pytest.param("score(cost)", Direction.HIGHER, id="a score, unless it is said"),
+        pytest.param("score(cost,better=lower)", Direction.LOWER, id="a score of which less is better"),
+        pytest.param("redundancy@5", Direction.LOWER, id="redundancy"),
+        pytest.param("holes@5", Direction.LOWER, id="holes"),
+        pytest.param("negatives_above@5", Direction.LOWER, id="negatives above"),
+        pytest.param("latency", Direction.LOWER, id="latency"),
+        pytest.param("recall@5", Direction.HIGHER, id="recall"),
+        pytest.param("recall(stage=raw)@5", Direction.HIGHER, id="recall of another list"),
+        pytest.param("rerank_gain(recall@5)", Direction.HIGHER, id="what reranking adds"),
+    ],
+)
+def test_which_way_is_better(metric: str, direction: Direction) -> None:
+    assert parse_metric(metric).direction is direction

@@ -1,0 +1,266 @@
+"""Ragas datasets and LlamaIndex' QA datasets, in the shapes that their own writers give them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankgate.errors import RankgateError
+from rankgate.model import Need, Ranking, Sample
+from rankgate.readers.formats import read_gold, read_run
+
+# What `EvaluationDataset.to_jsonl` of ragas 0.4.3 writes: keys that are None are left out.
+TO_JSONL = """\
+{"user_input": "What is the refund window?", "retrieved_contexts": ["Shipping…", "30 days"], "reference_contexts": \
+["30 days"], "retrieved_context_ids": ["doc-7", "doc-3"], "reference_context_ids": ["doc-3", 9], "response": \
+"30 days", "reference": "30 days"}
+{"user_input": "Zażółć?", "retrieved_contexts": ["x", "y"], "reference_contexts": ["y"], "reference": "z"}
+"""
+# What `to_pandas().to_json(orient="records", lines=True)` writes: keys that are None are null.
+TO_JSON = """\
+{"user_input":"What is the refund window?","retrieved_contexts":["Shipping\\u2026","30 days"],"reference_contexts":\
+["30 days"],"retrieved_context_ids":["doc-7","doc-3"],"reference_context_ids":["doc-3",9],"response":"30 days",\
+"reference":"30 days"}
+{"user_input":"Za\\u017c\\u00f3\\u0142\\u0107?","retrieved_contexts":["x","y"],"reference_contexts":["y"],\
+"retrieved_context_ids":null,"reference_context_ids":null,"response":null,"reference":"z"}
+"""
+# What `to_csv` writes.
+TO_CSV = """\
+user_input,retrieved_contexts,reference_contexts,retrieved_context_ids,reference_context_ids,response,reference
+What is the refund window?,"['Shipping…', '30 days']",['30 days'],"['doc-7', 'doc-3']","['doc-3', 9]",30 days,30 days
+Zażółć?,['x'],['y'],,,,z
+"""
+INSTEAD = (
+    "lists as Python shows them, as Ragas' to_csv writes them, cannot be read back; write JSONL instead, with "
+    'to_jsonl(path) or to_pandas().to_json(path, orient="records", lines=True)'
+)
+TEXTS = frozenset({Need.TEXTS})
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def gold(content: str, form: str | None = None) -> list[Sample]:
+    Path("file").write_text(content, encoding="utf-8")
+    read = read_gold("file", form)
+    assert form or read.format in {"ragas", "llama_index"}
+    return list(read.samples.values())
+
+
+def run(content: str, needs: frozenset[Need] = frozenset(), form: str | None = None) -> list[Ranking]:
+    Path("file").write_text(content, encoding="utf-8")
+    read = read_run("file", form, needs=needs)
+    assert form or read.format == "ragas"
+    return list(read.rankings)
+
+
+def line(**keys: Any) -> str:
+    return json.dumps({"user_input": "q", **keys}) + "\n"
+
+
+def refusal(content: str, what: str) -> str:
+    with pytest.raises(RankgateError) as caught:
+        gold(content) if what == "gold" else run(content)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("content", [TO_JSONL, TO_JSON], ids=["to_jsonl", "to_json"])
+def test_ragas_gold(content: str) -> None:
+    assert gold(content) == [
+        Sample(
+            query_id="What is the refund window?",
+            gains={"doc-3": 1.0, "9": 1.0},
+            question="What is the refund window?",
+            answers=("30 days",),
+            line=1,
+        ),
+        Sample(query_id="Zażółć?", gains={"y": 1.0}, question="Zażółć?", answers=("z",), line=2),
+    ]
+
+
+@pytest.mark.parametrize("content", [TO_JSONL, TO_JSON], ids=["to_jsonl", "to_json"])
+def test_ragas_run(content: str) -> None:
+    assert run(content) == [Ranking("What is the refund window?", ["doc-7", "doc-3"]), Ranking("Zażółć?", ["x", "y"])]
+
+
+def texts(found: Ranking) -> list[str | None]:
+    assert found.details is not None
+    return [item.text for item in found.details.items or []]
+
+
+def test_texts_only_where_needed() -> None:
+    assert [texts(ranking) for ranking in run(TO_JSONL, TEXTS)] == [["Shipping…", "30 days"], ["x", "y"]]
+    assert all(ranking.details is None for ranking in run(TO_JSONL))
+
+
+def test_texts_stay_with_their_ids_when_repeats_go() -> None:
+    (found,) = run(line(retrieved_context_ids=["a", "b", "a", "c"], retrieved_contexts=["A", "B", "A", "C"]), TEXTS)
+    assert (found.ids, found.duplicates, texts(found)) == (["a", "b", "c"], 1, ["A", "B", "C"])
+
+
+def test_texts_of_another_number_than_the_ids_are_not_known() -> None:
+    (found,) = run(line(retrieved_context_ids=["a", "b"], retrieved_contexts=["A"]), TEXTS)
+    assert (found.ids, texts(found)) == (["a", "b"], [None, None])
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        pytest.param({}, "q", id="the question"),
+        pytest.param({"query_id": "7"}, "7", id="query_id"),
+        pytest.param({"id": 7}, "7", id="id, a number"),
+        pytest.param({"id": "a", "query_id": "b"}, "a", id="id before query_id"),
+        pytest.param({"id": None}, "q", id="id, null"),
+        pytest.param({"id": "c", "user_input": [{"content": "hi", "type": "human"}]}, "c", id="a conversation"),
+    ],
+)
+def test_query_id(keys: dict[str, Any], expected: str) -> None:
+    content = line(reference_context_ids=["a"], retrieved_context_ids=["b"], **keys)
+    assert [sample.query_id for sample in gold(content)] == [expected]
+    assert [ranking.query_id for ranking in run(content)] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("content", "what", "expected"),
+    [
+        pytest.param(
+            line(retrieved_contexts=["a"]),
+            "gold",
+            "file:1: query 'q' has neither reference_context_ids nor reference_contexts",
+            id="a run as gold",
+        ),
+        pytest.param(
+            line(reference_contexts=["a"]),
+            "run",
+            "file:1: query 'q' has neither retrieved_context_ids nor retrieved_contexts",
+            id="gold as a run",
+        ),
+        pytest.param(
+            line(retrieved_contexts="['a', 'b']"),
+            "run",
+            f"""file:1: query 'q': retrieved_contexts is "['a', 'b']": {INSTEAD}""",
+            id="a list as Python shows it",
+        ),
+        pytest.param(
+            line(reference_context_ids=[1.5]),
+            "gold",
+            "file:1: query 'q': reference_context_ids: expected an id, found 1.5",
+            id="no id",
+        ),
+        pytest.param(
+            line(retrieved_context_ids={"a": 1}),
+            "run",
+            "file:1: query 'q': retrieved_context_ids: expected a list, found {'a': 1}",
+            id="no list",
+        ),
+        pytest.param(
+            line(retrieved_context_ids=["a"]) * 2,
+            "run",
+            "file:2: query 'q' stands twice (first on line 1); keep one ranking of it",
+            id="a question twice in a run",
+        ),
+        pytest.param(
+            line(reference_context_ids=["a"]) * 2,
+            "gold",
+            "file:2: sample 'q' stands twice (first on line 1); keep one",
+            id="a question twice in gold",
+        ),
+        pytest.param(
+            line(user_input=[{"content": "hi"}], retrieved_context_ids=["a"]),
+            "run",
+            "file:1: user_input is a conversation, which is no id; add an `id` to each line",
+            id="a conversation",
+        ),
+        pytest.param(
+            line(user_input=None, retrieved_context_ids=["a"]),
+            "run",
+            "file:1: no user_input, id or query_id; one of them names the query",
+            id="no question",
+        ),
+        pytest.param(
+            line(reference_context_ids=["a"], reference=5),
+            "gold",
+            "file:1: query 'q': the reference is 5, not a text",
+            id="an answer that is none",
+        ),
+        pytest.param(
+            line(retrieved_context_ids=["a"]) + "5\n{",
+            "run",
+            "file:2: expected a sample of Ragas, found 5\n"
+            "file:3: broken JSON: expecting property name enclosed in double quotes (column 2)",
+            id="several",
+        ),
+    ],
+)
+def test_bad_lines(content: str, what: str, expected: str) -> None:
+    assert refusal(content, what) == expected
+
+
+@pytest.mark.parametrize("what", ["gold", "run"])
+def test_to_csv_cannot_be_read(what: str) -> None:
+    assert INSTEAD in refusal(TO_CSV, what)
+
+
+def test_a_line_of_the_contract_may_have_the_key_too() -> None:
+    contract = '{"user_input": "?", "query_id": "q", "topk": ["a"]}'
+    Path("file").write_text(contract)
+    assert read_run("file").format == "jsonl"
+    Path("file").write_text('{"user_input": "?", "id": "q", "expected_output": ["a"]}')
+    assert read_gold("file").format == "jsonl"
+
+
+# LlamaIndex: what `EmbeddingQAFinetuneDataset.save_json` writes.
+
+DATASET: dict[str, Any] = {
+    "queries": {"7f3a": "What is the refund window?", "9b1c": "Who pays?"},
+    "corpus": {"node-1": "Refunds within 30 days.", "node-2": "The sender pays."},
+    "relevant_docs": {"7f3a": ["node-1"], "9b1c": ["node-2", "node-1"]},
+    "mode": "text",
+}
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+def test_llama_index(indent: int | None) -> None:
+    assert gold(json.dumps(DATASET, indent=indent)) == [
+        Sample(query_id="7f3a", gains={"node-1": 1.0}, question="What is the refund window?"),
+        Sample(query_id="9b1c", gains={"node-2": 1.0, "node-1": 1.0}, question="Who pays?"),
+    ]
+
+
+def test_llama_index_query_without_documents() -> None:
+    assert gold(json.dumps(DATASET | {"relevant_docs": {"7f3a": ["node-1"]}}))[1].gains == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        pytest.param(
+            {"relevant_docs": {"7f3a": ["node-1"], "x": ["node-2"]}},
+            "file: x: stands in relevant_docs and not in queries",
+            id="a query that is not there",
+        ),
+        pytest.param(
+            {"relevant_docs": {"7f3a": "node-1"}},
+            "file: 7f3a: relevant_docs: expected a list of ids, found 'node-1'",
+            id="no list",
+        ),
+        pytest.param(
+            {"relevant_docs": {"7f3a": [None]}}, "file: 7f3a: relevant_docs: expected an id, found None", id="no id"
+        ),
+        pytest.param(
+            {"queries": {"7f3a": 5}, "relevant_docs": {}},
+            "file: 7f3a: expected the question's text, found 5",
+            id="no question",
+        ),
+        pytest.param(
+            {"queries": ["7f3a"]},
+            "file:1: expected mappings queries and relevant_docs, as LlamaIndex' save_json writes them",
+            id="no mapping",
+        ),
+    ],
+)
+def test_bad_llama_index(change: dict[str, Any], expected: str) -> None:
+    assert refusal(json.dumps(DATASET | change), "gold") == expected

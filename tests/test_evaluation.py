@@ -1,0 +1,154 @@
+"""`rankgate.score(...)`: from lists, mappings and files to the same values."""
+
+from __future__ import annotations
+
+import doctest
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankgate
+from rankgate import Evaluation, RankgateError, evaluation
+from rankgate.cli import main
+from rankgate.matching import By, Matching
+
+GOLD = [["doc1", "doc2"], ["doc3"]]
+LISTS = [["doc2", "doc9", "doc1"], ["doc7", "doc3"]]
+
+
+def test_the_example_of_the_docstring() -> None:
+    assert doctest.testmod(evaluation).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("gold", "retrieved"),
+    [
+        pytest.param(GOLD, LISTS, id="plain lists"),
+        pytest.param([tuple(ids) for ids in GOLD], tuple(map(tuple, LISTS)), id="tuples"),
+        pytest.param([dict.fromkeys(ids, 1) for ids in GOLD], LISTS, id="gold with gains"),
+        pytest.param({"0": GOLD[0], "1": GOLD[1]}, dict(enumerate(LISTS)), id="mappings, ids that are numbers"),
+        pytest.param(GOLD, [{"doc2": 3.0, "doc1": 1, "doc9": 2}, {"doc3": 0.1, "doc7": 0.2}], id="scores in any order"),
+        pytest.param(GOLD, [["doc2", "doc2", "doc9", "doc1"], ["doc7", "doc3"]], id="a repeated id is removed"),
+    ],
+)
+def test_every_way_to_give_the_same(gold: Any, retrieved: Any) -> None:
+    found = rankgate.score(gold=gold, retrieved=retrieved, metrics="recall@1,2,mrr")
+    assert found.values == {"recall@1": 0.25, "recall@2": 0.75, "mrr": 0.75}
+    assert found.columns == {"recall@1": [0.5, 0.0], "recall@2": [0.5, 1.0], "mrr": [1.0, 0.5]}
+    assert found.per_query == {
+        "0": {"recall@1": 0.5, "recall@2": 0.5, "mrr": 1.0},
+        "1": {"recall@1": 0.0, "recall@2": 1.0, "mrr": 0.5},
+    }
+
+
+def test_k_applies_to_names_without_a_cutoff() -> None:
+    found = rankgate.score(GOLD, LISTS, k=[1, 5])
+    assert list(found.values) == [
+        *("hit@1", "hit@5", "recall@1", "recall@5", "precision@1", "precision@5", "mrr", "map", "ndcg@1", "ndcg@5")
+    ]
+    written = rankgate.score(GOLD, LISTS, metrics=["recall", "mrr@2", "recall_auc", "rerank_gain(hit@1)"][:3], k=3)
+    assert list(written.values) == ["recall@3", "mrr@2", "recall_auc"]
+    assert list(rankgate.score(GOLD, LISTS).values) == ["hit@k", "recall@k", "precision@k", "mrr", "map", "ndcg"]
+
+
+def test_a_value_is_found_by_any_spelling_of_its_name() -> None:
+    found = rankgate.score(GOLD, LISTS, metrics="recall@2")
+    assert found["recall@2"] == found["R@2"] == found["retrieval_recall_at_2"] == 0.75
+    with pytest.raises(KeyError):
+        found["recall@3"]
+
+
+def test_what_was_left_out_is_said() -> None:
+    found = rankgate.score({"a": ["x"], "b": ["y"], "c": []}, {"a": ["x", "x"], "z": ["y"]}, metrics="hit@1,mrr")
+    assert (found.missing, found.unjudged, found.duplicates) == (("b", "c"), ("z",), 1)
+    assert dict(found.per_query["b"]) == {"hit@1": 0.0, "mrr": 0.0}
+    assert dict(found.per_query["c"]) == {"hit@1": None, "mrr": None}
+    estimate = found.estimates["hit@1"]
+    assert estimate is not None
+    assert (estimate.value, estimate.n, estimate.undefined) == (0.5, 2, 1)
+    assert estimate.distribution is not None
+    assert (estimate.distribution.zero, estimate.distribution.one) == (0.5, 0.5)
+
+
+def test_undefined_for_every_query_is_none() -> None:
+    found = rankgate.score(GOLD, LISTS, metrics="hit(rel=3)@1")
+    assert found["hit(rel=3)@1"] is None
+    assert found.estimates == {"hit(rel=3)@1": None}
+
+
+def test_drift_from_a_baseline() -> None:
+    found = rankgate.score(GOLD, LISTS, baseline=[["doc2", "doc1", "doc9"], ["doc8"]], metrics="overlap@1,rbo(p=0.5)")
+    assert found.columns["overlap@1"] == [1.0, 0.0]
+    assert found["overlap@1"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("match", "recall"),
+    [
+        pytest.param("chunk", 0.0, id="chunk"),
+        pytest.param("doc", 1.0, id="doc"),
+        pytest.param(Matching(by=By.DOC, separator="/"), 0.0, id="doc, another separator"),
+    ],
+)
+def test_matching(match: str | Matching, recall: float) -> None:
+    assert rankgate.score([["doc1"]], [["doc1#c1"]], metrics="recall@1", match=match)["recall@1"] == recall
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param({"gold": GOLD}, "give the run once, as run= or retrieved=", id="no run"),
+        pytest.param({"gold": GOLD, "run": LISTS, "retrieved": LISTS}, "give the run once, as", id="two runs"),
+        pytest.param({"gold": GOLD, "run": LISTS[:1]}, "gold has 2 queries, the run 1; give a list for", id="lengths"),
+        pytest.param({"gold": GOLD, "run": LISTS, "metrics": "recal@5"}, "did you mean 'recall@5'?", id="metric"),
+        pytest.param({"gold": GOLD, "run": LISTS, "k": 0}, "k must be whole numbers from 1 up, not 0", id="k"),
+        pytest.param({"gold": GOLD, "run": LISTS, "k": [1, True]}, "k must be whole numbers", id="k that is true"),
+        pytest.param({"gold": GOLD, "run": LISTS, "match": "id"}, "match is one of chunk, doc, text", id="match"),
+        pytest.param({"gold": GOLD, "run": LISTS, "metrics": "overlap@5"}, "give it as baseline=", id="no baseline"),
+        pytest.param({"gold": ["doc1"], "run": [["doc1"]]}, "query '0': expected a list of ids", id="gold not nested"),
+        pytest.param({"gold": [["a"]], "run": ["a"]}, "query '0': expected ranked ids or {id: score}", id="run"),
+        pytest.param({"gold": [["a"]], "run": [{"a": float("nan")}]}, "scores must be finite", id="NaN"),
+        pytest.param({"gold": [[]], "run": [["a"]]}, "gold: names no relevant document", id="nothing relevant"),
+        pytest.param({"gold": 5, "run": [["a"]]}, "gold: expected a file name, a mapping", id="gold of no kind"),
+        pytest.param({"gold": {"q": ["a"]}, "run": {"r": ["a"]}}, "has none of the 1 gold queries", id="strangers"),
+        pytest.param({"gold": "none.yaml", "run": LISTS}, "none.yaml: no such file", id="no file"),
+        pytest.param(
+            {"gold": GOLD, "run": LISTS, "metrics": "latency"}, "latency reads `latency_ms`, which the run", id="silent"
+        ),
+    ],
+)
+def test_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(RankgateError) as caught:
+        rankgate.score(**arguments)
+    assert message in str(caught.value)
+
+
+def test_files_score_as_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold, run = tmp_path / "gold.yaml", tmp_path / "run.jsonl"
+    gold.write_text("samples:\n  - {id: a, expected_output: [x, y]}\n  - {id: b, expected_output: {z: 2}}\n")
+    run.write_text('{"query_id": "a", "topk": ["y", "w", "x"]}\n{"query_id": "b", "topk": ["w", "z"]}\n')
+    found = rankgate.score(gold=gold, run=str(run), metrics="recall@2,ndcg@5,mrr")
+    words = ["score", "--gold", str(gold), "--run", str(run), "--metrics", "recall@2,ndcg@5,mrr", "--format", "json"]
+    assert main(words) == 0
+    printed = json.loads(capsys.readouterr().out)["metrics"]
+    assert {name: entry["value"] for name, entry in printed.items()} == found.values
+
+
+ids = st.lists(st.sampled_from("abcdef"), max_size=6)
+
+
+@given(st.lists(st.tuples(ids.filter(bool), ids), min_size=1, max_size=5))
+def test_lists_and_mappings_agree(queries: list[tuple[list[str], list[str]]]) -> None:
+    gold, lists = [relevant for relevant, _ in queries], [ranked for _, ranked in queries]
+
+    def scored(one: Any, other: Any) -> Evaluation:
+        return rankgate.score(one, other, metrics="recall@1,3,ndcg@5,mrr")
+
+    plain = scored(gold, lists)
+    named = scored({f"q{i}": each for i, each in enumerate(gold)}, {f"q{i}": each for i, each in enumerate(lists)})
+    assert plain.columns == named.columns
+    assert plain.values == named.values

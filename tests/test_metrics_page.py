@@ -1,0 +1,143 @@
+"""docs/metrics.md: generated from the docstrings, every name in it parses, and its prose says what the metrics are."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankgate.matching import By
+from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff
+from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric, parse_metrics
+from rankgate.metrics.registry import FAMILIES, PRESETS, find, words
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "metrics.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+PAGES = ["README.md", "docs/metrics.md", "docs/worked-example.md", "docs/decisions/0003-metric-semantics.md"]
+
+# Code spans of these pages that look like a metric and are another tool's name for one, or no metric at all.
+THEIRS = {"nDCG(dcg='exp-log2')@10", "hits@5", "R_cap@10", "Hole@10", "recall_any@5", "dcg_burges@10", "ndcg_burges@10"}
+
+
+def make_page(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    script = ROOT / "scripts" / "make_metrics_page.py"
+    return subprocess.run([sys.executable, script, *words], capture_output=True, text=True, check=False)
+
+
+def test_the_page_is_what_the_docstrings_make_it() -> None:
+    checked = make_page("--check")
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_a_page_that_differs_is_noticed_and_written_anew(tmp_path: Path) -> None:
+    page = tmp_path / "metrics.md"
+    page.write_text(TEXT.replace("at least one right document", "a right document"), encoding="utf-8")
+    checked = make_page(page, "--check")
+    assert checked.returncode == 1
+    assert "run scripts/make_metrics_page.py" in checked.stderr
+    assert make_page(page).returncode == 0
+    assert page.read_text(encoding="utf-8") == TEXT
+
+
+def spans(text: str) -> list[str]:
+    without_blocks = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"(?<!`)`([^`\n]+)`(?!`)", without_blocks)
+
+
+def looks_like_a_metric(span: str) -> bool:
+    """A word with a cut-off, or a metric's word, alone or with parentheses."""
+    if re.fullmatch(r"[A-Za-z][\w-]*(\(.*\))?(@|_at_|-at-)\w+(,\w+)*", span):
+        return True
+    stem = re.match(r"(?:retrieval[_-])?([A-Za-z][\w-]*)(\(.*\))?$", span)
+    known = {*words(), RERANK_GAIN, REWRITE_GAIN}
+    return stem is not None and stem[1].lower().replace("-", "_") in known
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_metric_that_a_page_names_parses(page: str) -> None:
+    named = [span for span in spans((ROOT / page).read_text(encoding="utf-8")) if looks_like_a_metric(span)]
+    assert named
+    wrong: list[str] = []
+    for span in dict.fromkeys(named):
+        family = find(span)
+        if span in THEIRS or (family and family[0].alone):  # the word alone, as `score` is
+            continue
+        try:
+            parse_metrics(span)
+        except UnknownMetricError as error:
+            wrong.append(str(error))
+    assert wrong == []
+
+
+def test_what_is_excepted_stands_in_the_page_and_is_no_metric() -> None:
+    for span in THEIRS:
+        assert f"`{span}`" in TEXT
+        with pytest.raises(UnknownMetricError):
+            parse_metric(span)
+
+
+def test_every_family_has_a_section_in_display_order() -> None:
+    assert re.findall(r"^### (\w+)$", TEXT, re.MULTILINE) == [family.key for family in FAMILIES]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=[family.key for family in FAMILIES])
+def test_a_section_has_every_fact(family: type[BaseMetric]) -> None:
+    section = re.split(r"^(?:### |<!-- end)", TEXT.partition(f"\n### {family.key}\n")[2], flags=re.MULTILINE)[0]
+    assert f"- Formula: `{family.formula}`" in section
+    for alias in family.aliases:
+        assert f"`{alias}`" in section
+    for word, (of, _) in PRESETS.items():
+        assert (f"`{word}@k` for" in section) == (of is family)
+    for key in family.gold_keys:
+        assert f"`{key}`" in section
+    assert "undefined" in section.lower()
+    for field in family.__struct_fields__:
+        if field != "cutoff":
+            assert re.search(rf"^\| `{field}` \| .+ \| .+ \|$", section, re.MULTILINE), f"{field} is not explained"
+
+
+def test_the_links_within_the_page_lead_somewhere() -> None:
+    headings = re.findall(r"^#+ (.*)$", TEXT, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+    assert set(re.findall(r"\]\(#([^)]*)\)", TEXT)) <= anchors
+
+
+def test_the_links_to_other_pages_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^#)][^)#]*)", TEXT):
+        assert (PAGE.parent / target).is_file(), target
+
+
+def sentence(pattern: str) -> set[str]:
+    """The metrics that a sentence of the prose names, by family."""
+    found = re.search(pattern, " ".join(TEXT.split()))
+    assert found is not None, pattern
+    return {family_of(name).key for name in re.findall(r"`([^`]+)`", found[1])}
+
+
+def test_the_prose_names_the_metrics_of_the_whole_list() -> None:
+    whole = {family.key for family in FAMILIES if family.default_cutoff is Cutoff.WHOLE}
+    assert sentence(r"Without a cut-off, (.*?) take the whole list") == whole
+
+
+def test_the_prose_names_the_metrics_that_an_absent_query_leaves_undefined() -> None:
+    assert sentence(r"without an answer \((.*?) and the gains\)") == {
+        family.key for family in FAMILIES if family.worst is None
+    }
+
+
+def test_the_prose_names_the_metrics_that_judge_labels_bound() -> None:
+    assert sentence(r"can only raise (.*?), so that") == {family.key for family in FAMILIES if family.judge_bounds}
+
+
+def test_the_prose_explains_every_way_of_matching() -> None:
+    assert re.findall(r"^- \*\*`(\w+)`\*\*", TEXT, re.MULTILINE) == [by.value for by in By]
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    re.findall(r"`recall@5`, `Recall@5`, .*?`retrieval-recall-at-5`", " ".join(TEXT.split())),
+)
+def test_the_spellings_are_one_metric(spellings: str) -> None:
+    assert {parse_metric(name).name for name in spans(spellings)} == {"recall@5"}
