@@ -84,6 +84,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"pool_files", "gold_documents"}, "pools, and gold sets with all that stands in them, as files"),
     ({"comparison"}, "two runs' values, paired"),
     ({"criteria", "baselines"}, "what is asked for, and where the accepted run lies: neither has seen a score"),
+    ({"evidence", "reasons"}, "what a limit and an interval say together, and how it reads"),
     ({"gates", "segments", "movements", "facts", "starting"}, "decisions and findings: from values to values"),
     ({"inputs"}, "from what the caller and the criteria name to opened files"),
     ({"evaluation"}, "scores for a notebook: the same steps without criteria or verdict"),

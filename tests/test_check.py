@@ -87,19 +87,20 @@ def judge(now: Mapping[str, str], before: Mapping[str, str] | None = None) -> Re
         pytest.param(
             *(LOWER, GOOD, WARN, [PASS, WARN]),
             "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
-            "always first) dropped from 1.000 to 0.833 (−0.167; at most −0.050 allowed).",
+            "always first) dropped from 1.000 to 0.833 (−0.167; at most −0.050 allowed), within noise (95%: "
+            "−0.801 to +0.697).",
             id="right documents stand lower",
         ),
         pytest.param(
             *(LOST, GOOD, FAIL, [FAIL, WARN]),
             "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped from 100.0% to "
-            "50.0% (−50.0 pp; at most −3.0 pp allowed).",
+            "50.0% (−50.0 pp; at most −3.0 pp allowed), within noise (95%: −100.0 to +63.2 pp).",
             id="right documents are lost",
         ),
         pytest.param(
             *({"q1": "a", "2": "7 b"}, GOOD, FAIL, [FAIL, WARN]),
             "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped from 100.0% to "
-            "66.7% (−33.3 pp; at most −3.0 pp allowed).",
+            "66.7% (−33.3 pp; at most −3.0 pp allowed), within noise (95%: −100.0 to +68.8 pp).",
             id="a query left out is a query lost",
         ),
         pytest.param(
@@ -187,7 +188,7 @@ def test_inputs_of_the_criteria_are_relative_to_them(place: Path) -> None:
     inputs = Inputs(criteria="config/criteria.yaml", date="2026-01-31")
 
     first = check(inputs)
-    assert (first.verdict, first.gates[0].evidence_state) == (WARN, "no_baseline"), "not accepted yet: a state"
+    assert (first.verdict, first.gates[0].evidence_state.value) == (WARN, "no_baseline"), "not accepted yet: a state"
 
     accepted = read_run("config/out/run.jsonl")
     DirectoryStore("config/accepted").accept(
@@ -379,3 +380,33 @@ def test_a_stored_baseline_and_its_run_file_give_the_same_gates(place: Path) -> 
     assert by_file.gates == by_directory.gates
     assert by_file.segments == by_directory.segments
     assert by_file.misses == by_directory.misses
+
+
+HOTPOTQA = CRANFIELD.parent / "hotpotqa_sample"
+
+
+@needs_cranfield
+@pytest.mark.parametrize(
+    ("collection", "metric", "limit", "verdict", "state"),
+    [
+        pytest.param(HOTPOTQA, "recall@5", 0.02, WARN, "inconclusive", id="HotpotQA, recall@5"),
+        pytest.param(HOTPOTQA, "hit@5", 0.03, WARN, "inconclusive", id="HotpotQA, hit@5"),
+        pytest.param(CRANFIELD, "recall@5", 0.03, FAIL, "clear", id="Cranfield, recall@5"),
+    ],
+)
+def test_harm_is_proven_where_it_is_real(
+    collection: Path, metric: str, limit: float, verdict: Verdict, state: str, tmp_path: Path
+) -> None:
+    criteria = tmp_path / "ship-criteria.yaml"
+    criteria.write_text(f"evidence: proven_harm\ngates:\n  - {{name: {metric}, regression_max: {limit}}}\n")
+    runs = collection / "runs"
+    (gate,) = check(
+        Inputs(
+            date="2026-01-31",
+            criteria=str(criteria),
+            gold=InputFile(str(collection / "qrels.trec")),
+            run=InputFile(str(runs / "bm25_trunc30.trec")),
+            baseline=InputFile(str(runs / "bm25.trec")),
+        )
+    ).gates
+    assert (gate.verdict, gate.evidence_state.value) == (verdict, state)

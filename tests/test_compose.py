@@ -16,7 +16,7 @@ from rankgate.gates import decide
 from rankgate.inputs import Inputs
 from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Gold, Ranking, Sample, Verdict
+from rankgate.model import EvidenceState, Gold, Ranking, Sample, Verdict
 from rankgate.movements import leading_metric, movements
 from rankgate.plan import Plan
 from rankgate.readers.base import Run, once
@@ -56,7 +56,7 @@ def result(
         delta=None,
         delta_ci=None,
         regression_max=None,
-        evidence_state=state,
+        evidence_state=EvidenceState(state),
         verdict=verdict,
         reasons=list(reasons) or ["held"],
         n=0,

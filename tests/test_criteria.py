@@ -15,6 +15,7 @@ from rankgate.errors import RankgateError
 from rankgate.matching import By, Matching
 from rankgate.metrics.base import Direction
 from rankgate.metrics.names import parse_metric
+from rankgate.model import Evidence
 
 NAME = "ship-criteria.yaml"
 
@@ -54,6 +55,22 @@ gates:
     regression_max: 0.05
     severity: warning      # PR comment, no block
 """
+
+
+def test_evidence_and_confidence_are_the_gates_own_or_the_files() -> None:
+    criteria = load(
+        "evidence: proven_harm\nconfidence: 0.9\n"
+        "gates:\n"
+        "  - {name: recall@5, threshold: 0.5}\n"
+        "  - {name: mrr, threshold: 0.5, evidence: proven_safe, confidence: 0.99}\n"
+    )
+    assert [(gate.evidence, gate.confidence) for gate in criteria.gates] == [
+        (Evidence.PROVEN_HARM, 0.9),
+        (Evidence.PROVEN_SAFE, 0.99),
+    ]
+    assert [(gate.evidence, gate.confidence) for gate in load(AS_IN_THE_DESIGN).gates] == [
+        (Evidence.ESTIMATE, 0.95)
+    ] * 2
 
 
 @pytest.mark.parametrize(
@@ -368,8 +385,8 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             "gates:\n  - recall@5\n",
             [
                 (
-                    "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, severity and "
-                    "direction, found the text 'recall@5'"
+                    "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, severity, "
+                    "evidence, confidence and direction, found the text 'recall@5'"
                 )
             ],
             id="a gate that is only a name",
@@ -425,6 +442,21 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 )
             ],
             id="unknown parameter",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    threshold: 0.5\n    confidence: 0.5"),
+            ["5: gates[0].confidence: expected a number above 0.5, found 0.5"],
+            id="confidence that proves nothing",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    threshold: 0.5") + "confidence: 95\n",
+            ["5: confidence: expected a number below 1, found 95"],
+            id="confidence in percent",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    threshold: 0.5\n    evidence: proven"),
+            ["5: gates[0].evidence: expected estimate, proven_safe or proven_harm, found the text 'proven'"],
+            id="evidence of no kind",
         ),
         pytest.param(
             gate("metric: score(cost)\n    threshold: 0.5"),
@@ -504,12 +536,17 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             gate("threshold: 0.5\n    xyzzy: 1"),
-            ["4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, severity, direction)"],
+            [
+                (
+                    "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, severity, "
+                    "evidence, confidence, direction)"
+                )
+            ],
             id="unknown key, nothing near",
         ),
         pytest.param(
             f"{ONE}severity: error\n",
-            ["3: severity: unknown key (known: gates, inputs, default_k, match)"],
+            ["3: severity: unknown key (known: gates, inputs, default_k, evidence, confidence, match)"],
             id="a key a level too high",
         ),
         pytest.param(

@@ -15,7 +15,7 @@ from rankgate.criteria import Gate
 from rankgate.gates import decide
 from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.names import parse_metric
-from rankgate.model import SEVERITY_ORDER, Need, Scores, Verdict
+from rankgate.model import SEVERITY_ORDER, EvidenceState, Need, Scores, Verdict
 from rankgate.report import GateResult
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
@@ -49,6 +49,17 @@ def scores(values: Column, metric: str = "recall@5", *, missing: Collection[int]
     )
 
 
+TOO_FEW = ", with too few queries to tell it from noise"
+NOISE = ", within noise (95%: {})"
+
+
+def said(reason: str) -> EvidenceState:
+    """What a reason says of the evidence; the field must say the same."""
+    if "within noise" in reason:
+        return EvidenceState.INCONCLUSIVE
+    return EvidenceState.NO_INTERVAL if "too few queries" in reason else EvidenceState.CLEAR
+
+
 def judged(result: GateResult) -> tuple[Verdict, list[str]]:
     return result.verdict, result.reasons
 
@@ -68,17 +79,17 @@ def judged(result: GateResult) -> tuple[Verdict, list[str]]:
         ),
         pytest.param(
             *("recall@5", [1.0, 1.0, 1.0, 1.0, 0.0], 0.85, FAIL),
-            "recall@5 is 80.0%, below the floor of 85.0%",
+            "recall@5 is 80.0%, below the floor of 85.0%" + NOISE.format("26.7 to 100.0%"),
             id="below the floor",
         ),
         pytest.param(
             *("recall@5", [0.84996], 0.85, FAIL),
-            "recall@5 is 84.996%, below the floor of 85.000%",
+            "recall@5 is 84.996%, below the floor of 85.000%" + TOO_FEW,
             id="just below: rounding does not hide it",
         ),
         pytest.param(
             *("recall@5", [0.85 - 2e-9], 0.85, FAIL),
-            "recall@5 is 84.9999998%, below the floor of 85.0000000%",
+            "recall@5 is 84.9999998%, below the floor of 85.0000000%" + TOO_FEW,
             id="below by more than the tolerance of 1e-9",
         ),
         pytest.param(
@@ -102,10 +113,14 @@ def judged(result: GateResult) -> tuple[Verdict, list[str]]:
             id="a floor of nothing",
         ),
         pytest.param(
-            *("mrr", [1.0, 0.0], 0.62, FAIL), "mrr is 0.500, below the floor of 0.620", id="a score reads as a number"
+            *("mrr", [1.0, 0.0], 0.62, FAIL),
+            "mrr is 0.500, below the floor of 0.620" + NOISE.format("0.000 to 1.000"),
+            id="a score reads as a number",
         ),
         pytest.param(
-            *("mrr", [0.6199], 0.62, FAIL), "mrr is 0.6199, below the floor of 0.6200", id="a score just below"
+            *("mrr", [0.6199], 0.62, FAIL),
+            "mrr is 0.6199, below the floor of 0.6200" + TOO_FEW,
+            id="a score just below",
         ),
         pytest.param(
             *("latency", [30.0, 38.0], 35.0, PASS),
@@ -119,12 +134,12 @@ def judged(result: GateResult) -> tuple[Verdict, list[str]]:
         ),
         pytest.param(
             *("latency", [30.0, 50.0], 35.0, FAIL),
-            "latency is 40.0 ms, above the ceiling of 35.0 ms",
+            "latency is 40.0 ms, above the ceiling of 35.0 ms" + NOISE.format("2.7 to 50.0 ms"),
             id="lower is better: above the ceiling",
         ),
         pytest.param(
             *("latency", [35.04], 35.0, FAIL),
-            "latency is 35.04 ms, above the ceiling of 35.00 ms",
+            "latency is 35.04 ms, above the ceiling of 35.00 ms" + TOO_FEW,
             id="lower is better: just above",
         ),
         pytest.param(
@@ -137,7 +152,7 @@ def judged(result: GateResult) -> tuple[Verdict, list[str]]:
 def test_a_floor(metric: str, values: list[float | None], limit: float, verdict: Verdict, reason: str) -> None:
     result = decide(gate(metric, floor=limit), scores(values, metric), None)
     assert judged(result) == (verdict, [reason])
-    assert result.evidence_state == "clear"
+    assert result.evidence_state is said(result.reasons[0])
 
 
 @pytest.mark.parametrize(
@@ -160,17 +175,17 @@ def test_a_floor(metric: str, values: list[float | None], limit: float, verdict:
         ),
         pytest.param(
             *("recall@5", [0.78], [0.749], 0.03, FAIL),
-            "recall@5 dropped from 78.0% to 74.9% (−3.1 pp; at most −3.0 pp allowed)",
+            "recall@5 dropped from 78.0% to 74.9% (−3.1 pp; at most −3.0 pp allowed)" + TOO_FEW,
             id="more than is allowed",
         ),
         pytest.param(
             *("recall@5", [0.78], [0.7499], 0.03, FAIL),
-            "recall@5 dropped from 78.00% to 74.99% (−3.01 pp; at most −3.00 pp allowed)",
+            "recall@5 dropped from 78.00% to 74.99% (−3.01 pp; at most −3.00 pp allowed)" + TOO_FEW,
             id="a shade more than is allowed: rounding does not hide it",
         ),
         pytest.param(
             *("recall@5", [0.78], [0.75 - 2e-9], 0.03, FAIL),
-            "recall@5 dropped from 78.0000000% to 74.9999998% (−3.0000002 pp; at most −3.0000000 pp allowed)",
+            "recall@5 dropped from 78.0000000% to 74.9999998% (−3.0000002 pp; at most −3.0000000 pp allowed)" + TOO_FEW,
             id="more by more than the tolerance of 1e-9",
         ),
         pytest.param(
@@ -180,12 +195,13 @@ def test_a_floor(metric: str, values: list[float | None], limit: float, verdict:
         ),
         pytest.param(
             *("mrr", [1.0, 0.5], [0.5, 0.5], 0.05, FAIL),
-            "mrr dropped from 0.750 to 0.500 (−0.250; at most −0.050 allowed)",
+            "mrr dropped from 0.750 to 0.500 (−0.250; at most −0.050 allowed)" + NOISE.format("−0.958 to +0.910"),
             id="a score",
         ),
         pytest.param(
             *("latency", [30.0, 40.0], [40.0, 50.0], 5.0, FAIL),
-            "latency rose from 35.0 ms to 45.0 ms (+10.0 ms; at most +5.0 ms allowed)",
+            "latency rose from 35.0 ms to 45.0 ms (+10.0 ms; at most +5.0 ms allowed)"
+            + NOISE.format("−8.4 to +10.0 ms"),
             id="lower is better: a rise of more than is allowed",
         ),
         pytest.param(
@@ -195,7 +211,7 @@ def test_a_floor(metric: str, values: list[float | None], limit: float, verdict:
         ),
         pytest.param(
             *("latency(quantile=0.5)", [1.0, 2.0, 9.0], [1.0, 3.0, 4.0], 0.5, FAIL),
-            "latency(quantile=0.5) rose from 2.0 ms to 3.0 ms (+1.0 ms; at most +0.5 ms allowed)",
+            "latency(quantile=0.5) rose from 2.0 ms to 3.0 ms (+1.0 ms; at most +0.5 ms allowed)" + TOO_FEW,
             id="a quantile is compared as a quantile: the median rose though the mean fell",
         ),
     ],
@@ -203,7 +219,7 @@ def test_a_floor(metric: str, values: list[float | None], limit: float, verdict:
 def test_a_drop(metric: str, before: Column, now: Column, allowed: float, verdict: Verdict, reason: str) -> None:
     result = decide(gate(metric, drop=allowed), scores(now, metric), scores(before, metric))
     assert judged(result) == (verdict, [reason])
-    assert result.evidence_state == "clear"
+    assert result.evidence_state is said(result.reasons[0])
 
 
 @pytest.mark.parametrize(
@@ -227,8 +243,9 @@ def test_a_drop_is_named_before_the_floor_since_it_says_more() -> None:
     assert judged(result) == (
         FAIL,
         [
-            "recall@5 dropped from 90.0% to 80.0% (−10.0 pp; at most −3.0 pp allowed)",
-            "recall@5 is 80.0%, below the floor of 85.0%",
+            "recall@5 dropped from 90.0% to 80.0% (−10.0 pp; at most −3.0 pp allowed)"
+            + NOISE.format("−92.9 to +91.2 pp"),
+            "recall@5 is 80.0%, below the floor of 85.0%" + NOISE.format("5.3 to 100.0%"),
         ],
     )
 
@@ -246,7 +263,13 @@ def test_a_passed_gate_gives_the_reasons_why() -> None:
 
 def test_only_what_is_wrong_is_said_of_a_failed_gate() -> None:
     result = decide(gate(floor=0.75, drop=0.03), scores([1.0, 0.6]), scores([1.0, 0.8]))
-    assert judged(result) == (FAIL, ["recall@5 dropped from 90.0% to 80.0% (−10.0 pp; at most −3.0 pp allowed)"])
+    assert judged(result) == (
+        FAIL,
+        [
+            "recall@5 dropped from 90.0% to 80.0% (−10.0 pp; at most −3.0 pp allowed)"
+            + NOISE.format("−92.9 to +91.2 pp")
+        ],
+    )
 
 
 @pytest.mark.parametrize(
@@ -287,7 +310,7 @@ def test_severity_decides_what_a_violation_does(severity: str, floor: float, ver
         pytest.param(
             *(0.85, 0.03, FAIL),
             [
-                "recall@5 is 80.0%, below the floor of 85.0%",
+                "recall@5 is 80.0%, below the floor of 85.0%" + NOISE.format("5.3 to 100.0%"),
                 "no baseline: whether recall@5 got worse could not be checked",
             ],
             "no_baseline",
@@ -300,7 +323,7 @@ def test_no_baseline_is_a_state_of_its_own(
 ) -> None:
     result = decide(gate(floor=floor, drop=drop), scores([1.0, 0.6]), None)
     assert judged(result) == (verdict, reasons)
-    assert result.evidence_state == state
+    assert result.evidence_state.value == state
     assert (result.baseline, result.paired_value, result.delta, result.delta_ci, result.n_pairs) == (None,) * 4 + (0,)
 
 
@@ -334,7 +357,7 @@ def test_a_baseline_without_a_common_query_is_not_judged(before: Column, missing
     assert result.verdict is NOT_JUDGED
     assert result.reasons[:2] == [
         "the baseline has recall@5 for none of the queries that are scored now",
-        "recall@5 is 90.0%, below the floor of 95.0%",
+        "recall@5 is 90.0%, below the floor of 95.0%" + NOISE.format("7.1 to 100.0%"),
     ]
     assert (result.value, result.baseline, result.delta, result.n_pairs) == (0.9, None, None, 0)
 
@@ -342,7 +365,7 @@ def test_a_baseline_without_a_common_query_is_not_judged(before: Column, missing
 def test_a_baseline_without_latencies_warns_since_not_every_run_states_them() -> None:
     result = decide(gate("latency", drop=5.0), scores([30.0, 40.0], "latency"), scores([None, None], "latency"))
     assert judged(result) == (WARN, ["the baseline has latency for none of the queries that are scored now"])
-    assert result.evidence_state == "no_baseline"
+    assert result.evidence_state is EvidenceState.NO_BASELINE
 
 
 @pytest.mark.parametrize(
@@ -395,13 +418,20 @@ def test_one_common_query_is_named_as_one() -> None:
     result = decide(gate(drop=0.03), scores([0.5, 1.0]), scores([1.0, 0.0], missing={1}))
     assert result.reasons == [
         "recall@5 dropped from 100.0% to 50.0% on the 1 query of both runs (−50.0 pp; at most −3.0 pp allowed)"
+        + TOO_FEW
     ]
 
 
 def test_queries_that_the_candidate_lacks_count_as_worst_in_the_pairs() -> None:
     """`score` gave the absent query the worst value, 0: leaving the hard queries out cannot pass."""
     result = decide(gate(drop=0.03), scores([1.0, 0.0], missing={1}), scores([1.0, 1.0]))
-    assert judged(result) == (FAIL, ["recall@5 dropped from 100.0% to 50.0% (−50.0 pp; at most −3.0 pp allowed)"])
+    assert judged(result) == (
+        FAIL,
+        [
+            "recall@5 dropped from 100.0% to 50.0% (−50.0 pp; at most −3.0 pp allowed)"
+            + NOISE.format("−100.0 to +91.6 pp")
+        ],
+    )
     assert result.n_pairs == 2
 
 
@@ -492,7 +522,7 @@ def test_the_result_carries_all_that_a_renderer_needs() -> None:
         delta=-0.25,
         delta_ci=None,
         regression_max=0.1,
-        evidence_state="clear",
+        evidence_state=EvidenceState.INCONCLUSIVE,
         verdict=FAIL,
         reasons=[],
         n=2,
@@ -610,21 +640,21 @@ def test_the_verdict_is_that_of_exact_arithmetic(
 def test_drift_without_a_baseline_warns_and_never_passes(severity: str) -> None:
     result = decide(gate("overlap@5", floor=0.5, severity=severity), scores([None, None], "overlap@5"), None)
     assert judged(result) == (WARN, ["no baseline: overlap@5 compares with it"])
-    assert result.evidence_state == "no_baseline"
+    assert result.evidence_state is EvidenceState.NO_BASELINE
 
 
 def test_a_baseline_that_was_stored_without_texts_is_not_one_without_answers() -> None:
     before = msgspec.structs.replace(scores([0.0, 0.0], "containment@5"), silent={Need.TEXTS: "q0"})
     result = decide(gate("containment@5", floor=0.5, drop=0.1), scores([1.0, 0.5], "containment@5"), before)
     assert judged(result) == (WARN, ["the baseline states no `text`, which containment@5 reads; accept its run again"])
-    assert (result.evidence_state, result.baseline) == ("no_baseline", None)
+    assert (result.evidence_state, result.baseline) == (EvidenceState.NO_BASELINE, None)
 
 
 def test_drift_is_judged_by_its_floor_alone() -> None:
     drifted = scores([1.0, 0.2], "overlap@5")
     result = decide(gate("overlap@5", floor=0.7), drifted, scores([None, None], "overlap@5"))
-    assert judged(result) == (FAIL, ["overlap@5 is 60.0%, below the floor of 70.0%"])
-    assert (result.evidence_state, result.baseline) == ("clear", None)
+    assert judged(result) == (FAIL, ["overlap@5 is 60.0%, below the floor of 70.0%" + NOISE.format("1.3 to 100.0%")])
+    assert (result.evidence_state, result.baseline) == (EvidenceState.INCONCLUSIVE, None)
 
 
 def test_a_query_of_one_run_only_raises_no_doubt_where_nothing_is_compared() -> None:

@@ -27,6 +27,7 @@ def test_every_kind_of_outcome_has_a_scenario() -> None:
     assert set(FOLDERS) >= {
         *("pass", "warn", "fail", "not_judged", "no_baseline", "lower_is_better"),
         *("missing_queries", "user_template", "bad_data"),
+        *("inconclusive", "proven_harm", "proven_safe", "beyond_ids"),
     }
 
 

@@ -40,6 +40,7 @@ def compare(
     baseline: Sequence[float | None],
     *,
     with_interval: bool = True,
+    confidence: float = CONFIDENCE,
 ) -> Comparison | None:
     """Compare two columns query by query; None where no query has a value on both sides."""
     pairs = [(new, old) for new, old in zip(candidate, baseline, strict=True) if new is not None and old is not None]
@@ -54,17 +55,17 @@ def compare(
         n_pairs=len(pairs),
         better=better,
         worse=worse,
-        ci=_interval(metric, new_values, old_values) if with_interval else None,
+        ci=_interval(metric, new_values, old_values, confidence) if with_interval else None,
     )
 
 
-def _interval(metric: Metric, new: Sequence[float], old: Sequence[float]) -> Interval | None:
+def _interval(metric: Metric, new: Sequence[float], old: Sequence[float], confidence: float) -> Interval | None:
     if not all(map(math.isfinite, [*new, *old])):
         return None
     if metric.at_quantile is not None:
-        return difference_of_quantiles_interval(new, old, metric.at_quantile, confidence=CONFIDENCE)
+        return difference_of_quantiles_interval(new, old, metric.at_quantile, confidence=confidence)
     widest = None if metric.low is None or metric.high is None else metric.high - metric.low
-    return difference_interval(map(operator.sub, new, old), widest=widest, confidence=CONFIDENCE)
+    return difference_interval(map(operator.sub, new, old), widest=widest, confidence=confidence)
 
 
 def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
+from msgspec.structs import replace
+
 from rankgate import __version__
 from rankgate.comparison import baseline_column
 from rankgate.criteria import Criteria
 from rankgate.errors import Problem
-from rankgate.estimates import distribution, estimate, is_rate
+from rankgate.estimates import CONFIDENCE, distribution, estimate, is_rate
 from rankgate.gates import NO_BASELINE
 from rankgate.inputs import Inputs
 from rankgate.metrics.base import Metric
@@ -160,8 +162,11 @@ def _only_lacks_baseline(result: GateResult) -> bool:
 
 
 def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores) -> MetricValue:
-    """The candidate's value as the metric's first gate has it; computing its interval again would give the same."""
-    gate = next(result for result in results if result.metric == metric.name)
+    """The candidate's value as one of the metric's gates has it; computing its interval again would give the same."""
+    gate = next((gate for gate in results if gate.metric == metric.name and gate.confidence == CONFIDENCE), None)
+    if gate is None:
+        value = metric_value(metric, scores.values[metric.name])
+        return replace(value, with_judge=judged_value(metric, scores))
     defined = [value for value in scores.values[metric.name] if value is not None]
     return MetricValue(
         value=gate.value,

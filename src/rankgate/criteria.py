@@ -11,10 +11,11 @@ import msgspec
 from msgspec import Meta
 
 from rankgate.errors import bad_input, shown
+from rankgate.estimates import CONFIDENCE
 from rankgate.matching import BY_CHUNK, DEFAULT_K, SEPARATOR, By, Matching
 from rankgate.metrics.base import BaseMetric, Direction, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
-from rankgate.model import Need
+from rankgate.model import Evidence, Need
 from rankgate.plan import Plan
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
@@ -74,6 +75,14 @@ class WrittenGate(_Written, frozen=True, kw_only=True):
     severity: Annotated[
         Literal["error", "warning"], Meta(description="error blocks the merge; warning only comments.")
     ] = "error"
+    evidence: Annotated[
+        Literal["estimate", "proven_safe", "proven_harm"] | None,
+        Meta(description="What decides this gate; the file's own `evidence` where absent."),
+    ] = None
+    confidence: Annotated[
+        Annotated[float, Meta(gt=0.5, lt=1)] | None,
+        Meta(description="Confidence of this gate's intervals; the file's own `confidence` where absent."),
+    ] = None
     direction: Annotated[
         Literal["higher", "lower"] | None,
         Meta(description="Which way is better; for score(FIELD) alone, all other metrics know theirs."),
@@ -113,6 +122,16 @@ class WrittenCriteria(_Written, frozen=True, kw_only=True):
     default_k: Annotated[
         int, Meta(ge=1, description="Cut-off for metrics without a number, where the sample states no k.")
     ] = DEFAULT_K
+    evidence: Annotated[
+        Literal["estimate", "proven_safe", "proven_harm"],
+        Meta(
+            description="What decides a gate. estimate: the value itself. proven_safe: the whole interval must clear "
+            "the limit. proven_harm: only what the interval proves violates; what is within noise warns."
+        ),
+    ] = "estimate"
+    confidence: Annotated[float, Meta(gt=0.5, lt=1, description="Confidence of the intervals, such as 0.95.")] = (
+        CONFIDENCE
+    )
     match: Annotated[
         Literal["chunk", "doc", "text"] | WrittenMatching,
         Meta(description="What makes a retrieved item a document of the gold: chunk (default), doc or text."),
@@ -135,6 +154,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     threshold: float | None
     regression_max: float | None
     blocks: bool
+    evidence: Evidence = Evidence.ESTIMATE
+    confidence: float = CONFIDENCE
     line: int | None
 
 
@@ -187,7 +208,7 @@ def load_criteria(path: str) -> Criteria:
     written = shaped(document, WrittenCriteria, name, _check_of(document))
     return Criteria(
         name=name,
-        gates=tuple(_gate(gate, document.line(("gates", index))) for index, gate in enumerate(written.gates)),
+        gates=tuple(_gate(gate, written, document.line(("gates", index))) for index, gate in enumerate(written.gates)),
         default_k=written.default_k,
         match=_matching(written.match),
         gold=_resolve(written.inputs.gold, path),
@@ -210,13 +231,15 @@ def _in_order(schema: Any) -> Any:
     return [_in_order(value) for value in schema] if isinstance(schema, list) else schema
 
 
-def _gate(written: WrittenGate, line: int | None) -> Gate:
+def _gate(written: WrittenGate, whole: WrittenCriteria, line: int | None) -> Gate:
     return Gate(
         name=written.name,
         metric=_metric(written),
         threshold=written.threshold,
         regression_max=written.regression_max,
         blocks=written.severity == "error",
+        evidence=Evidence(written.evidence or whole.evidence),
+        confidence=whole.confidence if written.confidence is None else written.confidence,
         line=line,
     )
 

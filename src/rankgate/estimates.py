@@ -30,7 +30,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     distribution: Distribution | None = None
 
 
-def estimate(values: Sequence[float | None], metric: Metric) -> Estimate | None:
+def estimate(values: Sequence[float | None], metric: Metric, *, confidence: float = CONFIDENCE) -> Estimate | None:
     """The run's value over the queries where the metric is defined; None where it is defined nowhere."""
     defined = [value for value in values if value is not None]
     if not defined:
@@ -39,7 +39,7 @@ def estimate(values: Sequence[float | None], metric: Metric) -> Estimate | None:
         value=metric.aggregate(defined),
         n=len(defined),
         undefined=len(values) - len(defined),
-        ci=interval(defined, metric),
+        ci=interval(defined, metric, confidence=confidence),
         distribution=distribution(defined) if is_rate(metric) else None,
     )
 
@@ -62,13 +62,13 @@ def distribution(defined: Sequence[float]) -> Distribution:
     )
 
 
-def interval(defined: Sequence[float], metric: Metric) -> Interval | None:
-    """The 95 % interval of a metric's value: of the mean, or of the quantile that it takes.
+def interval(defined: Sequence[float], metric: Metric, *, confidence: float = CONFIDENCE) -> Interval | None:
+    """The interval of a metric's value: of the mean, or of the quantile that it takes.
 
     None where a value is not finite, as a faulty metric of a package could make it.
     """
     if not all(map(math.isfinite, defined)):
         return None
     if metric.at_quantile is not None:
-        return quantile_interval(defined, metric.at_quantile, confidence=CONFIDENCE)
-    return mean_interval(defined, low=metric.low, high=metric.high, confidence=CONFIDENCE)
+        return quantile_interval(defined, metric.at_quantile, confidence=confidence)
+    return mean_interval(defined, low=metric.low, high=metric.high, confidence=confidence)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from rankgate.comparison import Comparison, baseline_column, compare
 from rankgate.criteria import Gate
-from rankgate.estimates import estimate
-from rankgate.metrics.base import Direction, Metric
-from rankgate.model import TOLERANCE, Need, Scores, Verdict
+from rankgate.estimates import Estimate, estimate
+from rankgate.evidence import Finding, Ruling, rule_on_drop, rule_on_floor
+from rankgate.model import EvidenceState, Need, Scores, Verdict
+from rankgate.reasons import drop_reason, floor_reason, uncompared_reason
 from rankgate.report import GateResult
-from rankgate.wording import count_text, delta_text, exact_decimals, telling_decimals, value_text
+from rankgate.wording import count_text
 
 ONE_SIDED_SHARE = 0.01
 NO_BASELINE = "no baseline"
@@ -19,7 +20,7 @@ LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 
 
 def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult:
-    """Judge one gate: its floor on the candidate, its allowed drop on the pairs.
+    """Judge one gate: its floor on the candidate, its allowed drop on the pairs, by the evidence that it asks for.
 
     Equality passes, with one tolerance for rounding in binary fractions. A value that is not a number never passes.
     """
@@ -28,13 +29,12 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     old_values = baseline_column(metric, baseline) if baseline else []
     numbers = [abs(value) for value in (*values, *old_values) if value is not None]
     finite = all(map(math.isfinite, numbers)) and max(numbers, default=0.0) <= LARGEST
-    own = estimate(values, metric) if finite else None
-    pairs = compare(metric, values, old_values) if finite and baseline else None
+    own = estimate(values, metric, confidence=gate.confidence) if finite else None
+    pairs = compare(metric, values, old_values, confidence=gate.confidence) if finite and baseline else None
 
     drifts = Need.BASELINE in metric.needs
-    violations: list[str] = []
+    ruled: list[tuple[Finding, str]] = []
     warnings: list[str] = []
-    held: list[str] = []
     unjudged: list[str] = []
     if not finite:
         unjudged.append(f"{metric.name} is not a finite number for every query")
@@ -50,19 +50,21 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
             elif pairs is None:
                 lacking = [need.value for need in baseline.silent if need in metric.needs]
                 target = warnings if lacking or metric.worst is None else unjudged
-                target.append(_uncompared(metric, lacking))
+                target.append(uncompared_reason(metric, lacking))
             else:
-                target = held if _drop_holds(pairs, gate.regression_max, metric) else violations
-                target.append(_drop_reason(pairs, gate.regression_max, metric, own.n))
+                ruled.append(_drop(gate, pairs, gate.regression_max, own.n))
         if gate.threshold is not None:
-            target = held if _floor_holds(own.value, gate.threshold, metric) else violations
-            target.append(_floor_reason(own.value, gate.threshold, metric))
+            ruled.append(_floor(gate, own, gate.threshold))
     if own is not None:
         warnings += _doubts(gate, candidate, baseline, values, old_values)
-
+    violations, inconclusive, held = (
+        [reason for found, reason in ruled if found.ruling is ruling]
+        for ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE, Ruling.HOLDS)
+    )
     alone = pairs is None if gate.regression_max is not None else drifts and baseline is None
     blocked = Verdict.FAIL if gate.blocks else Verdict.WARN
-    verdict = Verdict.NOT_JUDGED if unjudged else blocked if violations else Verdict.WARN if warnings else Verdict.PASS
+    doubtful = bool(warnings or inconclusive)
+    verdict = Verdict.NOT_JUDGED if unjudged else blocked if violations else Verdict.WARN if doubtful else Verdict.PASS
     return GateResult(
         name=gate.name,
         metric=metric.name,
@@ -79,63 +81,35 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         delta=pairs.delta if pairs else None,
         delta_ci=pairs.ci if pairs else None,
         regression_max=gate.regression_max,
-        evidence="estimate",
-        evidence_state="no_baseline" if alone else "clear",
+        evidence=gate.evidence,
+        evidence_state=EvidenceState.NO_BASELINE if alone else _state([found for found, _ in ruled]),
+        confidence=gate.confidence,
+        only_inconclusive=bool(inconclusive) and not (unjudged or violations or warnings),
         verdict=verdict,
-        reasons=unjudged + violations + warnings or held,
+        reasons=unjudged + violations + inconclusive + warnings or held,
         n=own.n if own else 0,
         n_pairs=pairs.n_pairs if pairs else 0,
         line=gate.line,
     )
 
 
-def _floor_holds(value: float, threshold: float, metric: Metric) -> bool:
-    if metric.direction is Direction.HIGHER:
-        return value >= threshold - TOLERANCE
-    return value <= threshold + TOLERANCE
+def _floor(gate: Gate, own: Estimate, threshold: float) -> tuple[Finding, str]:
+    metric, confidence = gate.metric, gate.confidence
+    found = rule_on_floor(gate.evidence, own.value, own.ci, threshold, metric.direction)
+    return found, floor_reason(own.value, own.ci, threshold, metric, found, confidence=confidence)
 
 
-def _drop_holds(pairs: Comparison, regression_max: float, metric: Metric) -> bool:
-    drop = -pairs.delta if metric.direction is Direction.HIGHER else pairs.delta
-    return drop <= regression_max + TOLERANCE
+def _drop(gate: Gate, pairs: Comparison, regression_max: float, scored: int) -> tuple[Finding, str]:
+    metric, confidence = gate.metric, gate.confidence
+    found = rule_on_drop(gate.evidence, pairs.delta, pairs.ci, regression_max, metric.direction)
+    return found, drop_reason(pairs, regression_max, metric, scored, found, confidence=confidence)
 
 
-def _uncompared(metric: Metric, lacking: Sequence[str]) -> str:
-    if lacking:
-        return f"the baseline states no `{lacking[0]}`, which {metric.name} reads; accept its run again"
-    return f"the baseline has {metric.name} for none of the queries that are scored now"
-
-
-def _floor_reason(value: float, threshold: float, metric: Metric) -> str:
-    decimals = max(telling_decimals(value, threshold, metric.unit), exact_decimals(threshold, metric.unit))
-    limit = "floor" if metric.direction is Direction.HIGHER else "ceiling"
-    equal = abs(value - threshold) <= TOLERANCE
-    side = "exactly at" if equal else "above" if value > threshold else "below"
-    now, bound = value_text(value, metric.unit, decimals), value_text(threshold, metric.unit, decimals)
-    return f"{metric.name} is {now}, {side} the {limit} of {bound}"
-
-
-def _drop_reason(pairs: Comparison, regression_max: float, metric: Metric, scored: int) -> str:
-    unit, delta = metric.unit, pairs.delta
-    allowed = -regression_max if metric.direction is Direction.HIGHER else regression_max
-    decimals = max(
-        exact_decimals(allowed, unit),
-        telling_decimals(delta, allowed, unit),
-        telling_decimals(delta, 0.0, unit),
-        telling_decimals(pairs.value, pairs.baseline, unit),
-    )
-    before, now = (value_text(value, unit, decimals) for value in (pairs.baseline, pairs.value))
-    verb = "dropped" if delta < 0 else "rose"
-    still = abs(delta) <= TOLERANCE
-    moved = f"{metric.name} stayed at {now}" if still else f"{metric.name} {verb} from {before} to {now}"
-    both = count_text(pairs.n_pairs, "query", "queries")
-    on_pairs = "" if pairs.n_pairs == scored else f" on the {both} of both runs"
-    change = delta_text(delta, unit, decimals)
-    if (delta >= 0) == (metric.direction is Direction.HIGHER) and not still:
-        return f"{moved}{on_pairs} ({change})"  # for the better: no limit applies
-    harm = "drop" if metric.direction is Direction.HIGHER else "rise"
-    limit = f"at most {delta_text(allowed, unit, decimals)} allowed" if allowed else f"no {harm} allowed"
-    return f"{moved}{on_pairs} ({change}; {limit})"
+def _state(found: Sequence[Finding]) -> EvidenceState:
+    """The least certain of several states."""
+    states = {each.state for each in found}
+    unsure = (EvidenceState.NO_INTERVAL, EvidenceState.INCONCLUSIVE)
+    return next((state for state in unsure if state in states), EvidenceState.CLEAR)
 
 
 def _doubts(

@@ -23,6 +23,23 @@ class Verdict(Enum):
     NOT_JUDGED = "not_judged"
 
 
+class Evidence(Enum):
+    """What a gate asks for: the estimate alone, proof that all is well, or proof of harm."""
+
+    ESTIMATE = "estimate"
+    PROVEN_SAFE = "proven_safe"
+    PROVEN_HARM = "proven_harm"
+
+
+class EvidenceState(Enum):
+    """What the interval says of a gate's limits: nothing against the ruling, too wide to tell, or not there."""
+
+    CLEAR = "clear"
+    INCONCLUSIVE = "inconclusive"
+    NO_INTERVAL = "no_interval"
+    NO_BASELINE = "no_baseline"
+
+
 SEVERITY_ORDER = (Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED)
 
 

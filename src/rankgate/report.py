@@ -9,7 +9,7 @@ import msgspec
 
 from rankgate.errors import Problem, bad_input
 from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Distribution, Interval, Verdict
+from rankgate.model import Distribution, Evidence, EvidenceState, Interval, Verdict
 
 SCHEMA_VERSION = 1
 BARE_TAG = "tag"  # the dimension of tags without a key
@@ -24,8 +24,11 @@ class GateResult(_Part, frozen=True, kw_only=True):
 
     `value` is over all `n` scored queries. `baseline`, `delta` and `delta_ci` are over the `n_pairs` queries for which
     both runs have a value, and `paired_value` is the candidate's on those, so that paired_value − baseline = delta.
-    `line` is where the gate stands in the criteria. `evidence` says what decides: the estimate. `evidence_state` is
-    `no_baseline` where a regression check had nothing to compare with.
+    `line` is where the gate stands in the criteria.
+
+    `evidence` says what decides; `evidence_state` is what the intervals, at `confidence`, say of the limits: clear,
+    inconclusive (within noise), no_interval (too few queries for one), or no_baseline where a regression check had
+    nothing to compare with. `only_inconclusive` marks a warning for nothing but what could not be proven.
     """
 
     name: str
@@ -43,8 +46,10 @@ class GateResult(_Part, frozen=True, kw_only=True):
     delta: float | None
     delta_ci: Interval | None
     regression_max: float | None
-    evidence: Literal["estimate"] = "estimate"
-    evidence_state: Literal["clear", "no_baseline"]
+    evidence: Evidence = Evidence.ESTIMATE
+    evidence_state: EvidenceState
+    confidence: float = 0.95
+    only_inconclusive: bool = False
     verdict: Verdict
     reasons: list[str]
     n: int

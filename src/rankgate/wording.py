@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from rankgate.metrics.base import Unit
-from rankgate.model import TOLERANCE, Verdict
+from rankgate.model import TOLERANCE, Interval, Verdict
 
 MINUS = "−"
 _MOST_DECIMALS = 9
@@ -40,6 +40,23 @@ def delta_text(delta: float, unit: Unit, decimals: int | None = None) -> str:
     sign = "±" if not digits.strip("0.") else "+" if delta > 0 else MINUS
     suffix = {Unit.SHARE: " pp", Unit.MILLISECONDS: " ms"}.get(unit, "")
     return f"{sign}{digits}{suffix}"
+
+
+def interval_text(ci: Interval | None, unit: Unit, *, change: bool = False) -> str:
+    """`84.1 to 89.9%`; `?` for a bound that the data do not support, nothing where there is no interval."""
+    if ci is None or ci == (None, None):
+        return ""
+    spell = delta_text if change else value_text
+    low, high = ("?" if bound is None else spell(bound, unit) for bound in ci)
+    for suffix in (" pp", "%", " ms"):
+        if high.endswith(suffix):
+            low = low.removesuffix(suffix)
+    return f"{low} to {high}"
+
+
+def confidence_text(confidence: float) -> str:
+    """`95%` or `99.5%`."""
+    return f"{round(100 * confidence, 6):g}%"
 
 
 def telling_decimals(value: float, limit: float, unit: Unit) -> int:

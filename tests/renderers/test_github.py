@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rankgate.errors import Problem
 from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Verdict
+from rankgate.model import EvidenceState, Verdict
 from rankgate.renderers.github import render_github
 from rankgate.report import GateResult, Provenance, Report
 
@@ -29,7 +29,7 @@ GATE = GateResult(
     delta=None,
     delta_ci=None,
     regression_max=None,
-    evidence_state="clear",
+    evidence_state=EvidenceState.CLEAR,
     verdict=Verdict.FAIL,
     reasons=["mrr is 0.500, below the floor of 0.600"],
     n=40,

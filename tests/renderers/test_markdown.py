@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Verdict
+from rankgate.model import EvidenceState, Verdict
 from rankgate.renderers.markdown import environment, render_markdown
 from rankgate.report import (
     DocumentMove,
@@ -50,7 +50,7 @@ RECALL = GateResult(
     delta=-0.10,
     delta_ci=(-0.12, -0.08),
     regression_max=0.03,
-    evidence_state="clear",
+    evidence_state=EvidenceState.CLEAR,
     verdict=Verdict.FAIL,
     reasons=["recall@5 dropped from 90.0% to 80.0%", "recall@5 is 80.0%, below the floor of 85.0%"],
     n=40,
@@ -71,7 +71,7 @@ LATENCY = replace(
     paired_value=None,
     delta=None,
     delta_ci=None,
-    evidence_state="no_baseline",
+    evidence_state=EvidenceState.NO_BASELINE,
     regression_max=5.0,
     verdict=Verdict.WARN,
     reasons=["no baseline: whether latency got worse could not be checked"],

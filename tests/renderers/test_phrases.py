@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
+from rankgate import wording
 from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Interval, Verdict
+from rankgate.model import EvidenceState, Interval, Verdict
 from rankgate.renderers import phrases
 from rankgate.report import DocumentMove, GateResult, Provenance, Queries, Report, SegmentValue
 
@@ -24,7 +25,7 @@ GATE = GateResult(
     delta=-0.061,
     delta_ci=(-0.104, -0.021),
     regression_max=0.03,
-    evidence_state="clear",
+    evidence_state=EvidenceState.CLEAR,
     verdict=Verdict.FAIL,
     reasons=[],
     n=40,
@@ -97,7 +98,7 @@ def test_interval_of_a_change(gate: GateResult, text: str) -> None:
     ],
 )
 def test_interval_of_a_value(ci: Interval | None, unit: Unit, text: str) -> None:
-    assert phrases.interval_text(ci, unit) == text
+    assert wording.interval_text(ci, unit) == text
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rankgate.errors import Problem
 from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Verdict
+from rankgate.model import EvidenceState, Verdict
 from rankgate.renderers.terminal import render_terminal, table
 from rankgate.report import DocumentMove, GateResult, Moved, Movement, Provenance, Queries, Report
 
@@ -29,7 +29,7 @@ RECALL = GateResult(
     delta=-0.10,
     delta_ci=(-0.12, -0.08),
     regression_max=0.03,
-    evidence_state="clear",
+    evidence_state=EvidenceState.CLEAR,
     verdict=Verdict.FAIL,
     reasons=["recall@5 dropped from 90.0% to 80.0%"],
     n=40,

@@ -94,7 +94,10 @@ def exit_code(report: Report, fail_on: str) -> int:
     """0 pass or warn, 1 fail (and warn where asked), 2 not judged."""
     from rankgate.model import Verdict
 
-    codes = {Verdict.PASS: 0, Verdict.WARN: int(fail_on == "warn"), Verdict.FAIL: 1, Verdict.NOT_JUDGED: 2}
+    # A warning that is only "within noise" stops nobody: that is what proven_harm was chosen for.
+    warned = any(gate.verdict is Verdict.WARN and not gate.only_inconclusive for gate in report.gates)
+    counts = fail_on == "warn" and (warned or not report.gates)
+    codes = {Verdict.PASS: 0, Verdict.WARN: int(counts), Verdict.FAIL: 1, Verdict.NOT_JUDGED: 2}
     return codes[report.verdict]
 
 

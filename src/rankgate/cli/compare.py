@@ -90,9 +90,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _table(found: Sequence[tuple[Metric, Comparison | Estimate | None]]) -> str:
     from rankgate.estimates import Estimate
-    from rankgate.renderers.phrases import NOTHING, interval_text
+    from rankgate.renderers.phrases import NOTHING
     from rankgate.renderers.terminal import table
-    from rankgate.wording import delta_text, value_text
+    from rankgate.wording import delta_text, interval_text, value_text
 
     rows: list[tuple[str, ...]] = [("metric", "A", "B", "change", "95% interval", "better", "worse", "same")]
     for metric, pairs in found:

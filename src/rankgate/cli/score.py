@@ -120,9 +120,9 @@ def _json(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], scor
 
 def _table(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], scores: Scores) -> str:
     from rankgate.notes import judge_notes
-    from rankgate.renderers.phrases import NOTHING, interval_text
+    from rankgate.renderers.phrases import NOTHING
     from rankgate.renderers.terminal import table
-    from rankgate.wording import count_text, value_text
+    from rankgate.wording import count_text, interval_text, value_text
 
     rows: list[tuple[str, ...]] = [("metric", "value", "95% interval", "queries", "at 0", "at 1")]
     for metric in metrics:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Interval, Verdict
+from rankgate.metrics.base import Direction
+from rankgate.model import Verdict
 from rankgate.report import DocumentMove, GateResult, Report, SegmentValue
-from rankgate.wording import count_text, delta_text, exact_decimals, telling_decimals, value_text
+from rankgate.wording import (
+    confidence_text,
+    count_text,
+    delta_text,
+    exact_decimals,
+    interval_text,
+    telling_decimals,
+    value_text,
+)
 
 ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
 NOTHING = "–"
@@ -31,19 +39,7 @@ def gate_change(gate: GateResult) -> str:
 def gate_change_interval(gate: GateResult) -> str:
     """`95%: −8.1 to −3.4 pp`, or nothing where the data support none or nothing changed."""
     bounds = interval_text(gate.delta_ci, gate.unit, change=True) if gate.delta else ""
-    return f"95%: {bounds}" if bounds else ""
-
-
-def interval_text(ci: Interval | None, unit: Unit, *, change: bool = False) -> str:
-    """`84.1 to 89.9%`; `?` for a bound that the data do not support, nothing where there is no interval."""
-    if ci is None or ci == (None, None):
-        return ""
-    spell = delta_text if change else value_text
-    low, high = ("?" if bound is None else spell(bound, unit) for bound in ci)
-    for suffix in (" pp", "%", " ms"):
-        if high.endswith(suffix):
-            low = low.removesuffix(suffix)
-    return f"{low} to {high}"
+    return f"{confidence_text(gate.confidence)}: {bounds}" if bounds else ""
 
 
 def gate_limit(gate: GateResult) -> str:

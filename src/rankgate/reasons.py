@@ -1,0 +1,78 @@
+"""Why a gate passed, warned or failed, in a sentence with the numbers that decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankgate.comparison import Comparison
+from rankgate.evidence import Finding, Ruling
+from rankgate.metrics.base import Direction, Metric
+from rankgate.model import TOLERANCE, Evidence, EvidenceState, Interval
+from rankgate.wording import (
+    confidence_text,
+    count_text,
+    delta_text,
+    exact_decimals,
+    interval_text,
+    telling_decimals,
+    value_text,
+)
+
+
+def floor_reason(
+    value: float, ci: Interval | None, threshold: float, metric: Metric, found: Finding, *, confidence: float
+) -> str:
+    """`recall@5 is 84.1%, below the floor of 85.0%`, and what the interval adds where it decides or casts doubt."""
+    decimals = max(telling_decimals(value, threshold, metric.unit), exact_decimals(threshold, metric.unit))
+    limit = "floor" if metric.direction is Direction.HIGHER else "ceiling"
+    equal = abs(value - threshold) <= TOLERANCE
+    side = "exactly at" if equal else "above" if value > threshold else "below"
+    now, bound = value_text(value, metric.unit, decimals), value_text(threshold, metric.unit, decimals)
+    spread = interval_text(ci, metric.unit)
+    said = f"{metric.name} is {now}, {side} the {limit} of {bound}"
+    return said + _doubt(found, spread, confidence, f"not proven to hold the {limit}")
+
+
+def drop_reason(
+    pairs: Comparison, regression_max: float, metric: Metric, scored: int, found: Finding, *, confidence: float
+) -> str:
+    """`recall@5 dropped from 87.0% to 81.2% (−5.8 pp; at most −3.0 pp allowed)`, and what the interval adds."""
+    unit, delta = metric.unit, pairs.delta
+    allowed = -regression_max if metric.direction is Direction.HIGHER else regression_max
+    decimals = max(
+        exact_decimals(allowed, unit),
+        telling_decimals(delta, allowed, unit),
+        telling_decimals(delta, 0.0, unit),
+        telling_decimals(pairs.value, pairs.baseline, unit),
+    )
+    before, now = (value_text(value, unit, decimals) for value in (pairs.baseline, pairs.value))
+    verb = "dropped" if delta < 0 else "rose"
+    still = abs(delta) <= TOLERANCE
+    moved = f"{metric.name} stayed at {now}" if still else f"{metric.name} {verb} from {before} to {now}"
+    both = count_text(pairs.n_pairs, "query", "queries")
+    on_pairs = "" if pairs.n_pairs == scored else f" on the {both} of both runs"
+    change = delta_text(delta, unit, decimals)
+    harm = "drop" if metric.direction is Direction.HIGHER else "rise"
+    limit = f"at most {delta_text(allowed, unit, decimals)} allowed" if allowed else f"no {harm} allowed"
+    better = (delta >= 0) == (metric.direction is Direction.HIGHER) and not still
+    # For the better no limit applies, unless it must be proven that it holds.
+    inside = change if better and found.ruling is Ruling.HOLDS else f"{change}; {limit}"
+    spread = interval_text(pairs.ci, unit, change=True)
+    return f"{moved}{on_pairs} ({inside})" + _doubt(found, spread, confidence, f"a larger {harm} is not ruled out")
+
+
+def _doubt(found: Finding, spread: str, confidence: float, unproven: str) -> str:
+    if found.state is EvidenceState.NO_INTERVAL:
+        return ", with too few queries to tell it from noise"
+    if found.state is not EvidenceState.INCONCLUSIVE:
+        return ""
+    # Of what violates by its estimate one says noise; of what must be proven safe, what is lacking.
+    what = unproven if found.ruling is Ruling.VIOLATED and found.evidence is Evidence.PROVEN_SAFE else "within noise"
+    return f", {what} ({confidence_text(confidence)}: {spread})"
+
+
+def uncompared_reason(metric: Metric, lacking: Sequence[str]) -> str:
+    """Why there is a baseline and nothing to compare with it."""
+    if lacking:
+        return f"the baseline states no `{lacking[0]}`, which {metric.name} reads; accept its run again"
+    return f"the baseline has {metric.name} for none of the queries that are scored now"
