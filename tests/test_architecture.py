@@ -74,6 +74,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"texts"}, "how two texts compare: words and white space, nothing of gold or run"),
     ({"statistics"}, "arithmetic on numbers: knows no metric and no run, so that it can be checked against textbooks"),
     ({"metrics"}, "a metric sees one matched query: never a file, a threshold, a verdict or a report"),
+    ({"gold_changes"}, "what a baseline remembers of the gold set, and what has changed since"),
     ({"matching", "files", "yaml_text", "wording"}, "single steps: on plain values, a file, a text; how numbers read"),
     ({"shapes"}, "from a document to checked values"),
     ({"readers"}, "files become gold sets and runs; what is done with them later is not theirs to know"),
@@ -83,9 +84,18 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"pooling", "labels"}, "what to label and what was labelled, beside the gold: from values to values"),
     ({"pool_files", "gold_documents"}, "pools, and gold sets with all that stands in them, as files"),
     ({"comparison"}, "two runs' values, paired"),
+    ({"staleness"}, "whether gold and lists speak of the same ids: from values to values, or an error"),
+    ({"tags"}, "which queries share a tag"),
+    ({"written"}, "the criteria file as it is written"),
     ({"criteria", "baselines"}, "what is asked for, and where the accepted run lies: neither has seen a score"),
     ({"evidence", "reasons"}, "what a limit and an interval say together, and how it reads"),
-    ({"gates", "segments", "movements", "facts", "starting"}, "decisions and findings: from values to values"),
+    ({"detectable", "noise"}, "what a gold set can see, and what moves by itself"),
+    (
+        {"gates", "segment_gates", "paradox", "segments", "movements", "facts", "starting"},
+        "decisions and findings: from values to values",
+    ),
+    ({"cases", "playbook", "diagnosis"}, "what to look at first: from values to values"),
+    ({"hard_checks", "judging"}, "all gates, on all their queries"),
     ({"inputs"}, "from what the caller and the criteria name to opened files"),
     ({"evaluation"}, "scores for a notebook: the same steps without criteria or verdict"),
     ({"validation"}, "everything wrong or odd at once"),
@@ -176,8 +186,8 @@ def test_model_and_errors_stand_alone() -> None:
 
 PURE_UNITS = {
     *("model", "metrics", "matching", "plan", "scoring", "estimates", "transfer", "statistics", "comparison"),
-    *("gates", "segments", "movements", "facts", "starting", "wording", "report"),
-    *("pooling", "labels"),
+    *("gates", "segments", "movements", "facts", "starting", "wording", "report", "detectable", "noise"),
+    *("pooling", "labels", "staleness", "cases", "playbook", "diagnosis", "gold_changes"),
 }
 PURE = sorted(module for module in TREES if unit(module) in PURE_UNITS)
 

@@ -13,6 +13,7 @@ from rankgate.compose import ISSUES, MOST_IDS, compose, headline, internal_error
 from rankgate.criteria import Criteria, Gate, InputFile
 from rankgate.errors import Problem
 from rankgate.gates import decide
+from rankgate.gold_changes import GoldChanges, GoldMark
 from rankgate.inputs import Inputs
 from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.names import parse_metric
@@ -24,6 +25,7 @@ from rankgate.report import GateResult, Moved, Provenance, Queries, Report, Sour
 from rankgate.scoring import score
 from rankgate.segments import by_tag
 from rankgate.side import Side
+from rankgate.staleness import LostIds
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 MEANINGS = {
@@ -204,6 +206,8 @@ def composed(
     depth: int | None = None,
     inputs: Inputs = INPUTS,
     run_name: str = "run.jsonl",
+    lost: LostIds | None = None,
+    mark: GoldMark | None = None,
 ) -> Report:
     """The steps of a check on rankings written as words."""
     criteria = Criteria(name="ship-criteria.yaml", gates=tuple(gates), default_k=5, gold=None, run=None, baseline=None)
@@ -214,7 +218,7 @@ def composed(
     def side(name: str, lists: Mapping[str, str], depth_of_run: int | None) -> Side:
         rankings = [Ranking(query, *once(ids.split())) for query, ids in lists.items()]
         about = {"system": "bm25", "index": 7}
-        opened = Run(name=name, format="jsonl", rankings=iter(()), provenance=about, depth=depth_of_run)
+        opened = Run(name=name, format="jsonl", rankings=iter(()), provenance=about, depth=depth_of_run, gold=mark)
         return Side(opened, score(gold, rankings, Plan(metrics=metrics, depth=depth, keep_matched=True)))
 
     candidate = side(run_name, now, None)
@@ -224,7 +228,7 @@ def composed(
     leading = leading_metric(gates, results)
     moved = movements(gold, leading, candidate.scores, old) if old and leading else []
     segments = by_tag(gold, metrics, candidate.scores, old)
-    return compose(inputs, criteria, gold, candidate, baseline, results, segments, moved)
+    return compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, lost=lost)
 
 
 def without(*queries: str) -> dict[str, str]:
@@ -321,7 +325,8 @@ WHOLE_LIST = (gate("mrr", drop=0.5),)
     ],
 )
 def test_notes(make: Callable[[], Report], notes: list[str]) -> None:
-    assert make().notes == notes
+    """What so few questions cannot see is a note of its own, and the last: see test_detectable.py."""
+    assert [note for note in make().notes if "from noise" not in note] == notes
 
 
 def test_what_became_of_the_queries() -> None:
@@ -438,6 +443,62 @@ def test_the_verdict_is_the_worst_of_the_gates(
 ) -> None:
     gates = [gate("mrr", floor=0.0), gate("recall@5", floor=0.5, drop=0.03), gate("hit@5", floor=0.0)]
     assert composed(lists, before, gates=gates).verdict is verdict
+
+
+LOST = LostIds(found=20, lost=3, gone=("a", "b"), pairs=3, near=3)
+
+
+@pytest.mark.parametrize(
+    ("lists", "verdict", "begins"),
+    [
+        pytest.param(
+            ACCEPTED, WARN, "May be merged, with a warning: the gold set is partly stale", id="pass becomes warn"
+        ),
+        pytest.param({"q1": ""}, FAIL, "Do not merge: recall@5", id="a fail stays one"),
+    ],
+)
+def test_a_partly_stale_gold_set_warns(lists: Mapping[str, str], verdict: Verdict, begins: str) -> None:
+    found = composed(lists, ACCEPTED, lost=LOST)
+    assert (found.verdict, found.warnings) == (verdict, [LOST.warning])
+    assert found.summary.startswith(begins)
+
+
+def test_the_warning_of_a_stale_gold_set_stands_before_those_of_gates() -> None:
+    both = headline(WARN, [result(PASS), result(WARN, "mrr", MRR_FELL)], [], [LOST.warning])
+    assert both == f"May be merged, with a warning: {LOST.warning}, and 1 more gate warns."
+
+
+def test_ids_that_an_ordinary_loss_explains_warn_of_nothing() -> None:
+    found = composed(ACCEPTED, ACCEPTED, lost=LostIds(found=20, lost=3, gone=(), pairs=3, near=0))
+    assert (found.verdict, found.warnings) == (PASS, [])
+
+
+def test_a_stale_gold_set_is_said_in_the_first_line() -> None:
+    problem = Problem("gold stale: 0 of 9 relevant ids occur in any ranking, …", "gold.yaml")
+    assert headline(NOT_JUDGED, [], [problem]) == (
+        "Retrieval could not be judged: the gold set is stale, it names ids that the search no longer returns."
+    )
+
+
+@pytest.mark.parametrize(
+    ("gates", "lists", "said"),
+    [
+        pytest.param(WHOLE_LIST, "a v w x", True, id="twice as long"),
+        pytest.param(WHOLE_LIST, "a v w", False, id="about as long"),
+        pytest.param(FLOOR, "a v w x", False, id="no metric of the whole list"),
+    ],
+)
+def test_lists_of_another_length_are_noted(gates: Sequence[Gate], lists: str, *, said: bool) -> None:
+    before = dict.fromkeys(ACCEPTED, "a v")
+    told = "Lists have up to 4 results now, 2 in the baseline; metrics of the whole list see that."
+    assert (told in composed({**before, "q1": lists}, before, gates=gates).notes) is said
+
+
+def test_what_changed_in_the_gold_set_is_in_the_report_and_a_note() -> None:
+    found = composed(ACCEPTED, ACCEPTED, mark=GoldMark(path="gold.yaml", queries=3, fingerprint="other"))
+    assert found.gold_changes == GoldChanges(queries=3)
+    assert "The gold set changed since the baseline was accepted; both runs are scored with today's." in found.notes
+    assert composed(ACCEPTED, ACCEPTED).gold_changes is None
 
 
 def test_a_report_without_a_verdict_says_why_and_of_what() -> None:

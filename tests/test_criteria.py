@@ -10,12 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rankgate.criteria import Criteria, Gate, InputFile, find_criteria, json_schema, load_criteria
+from rankgate.criteria import Criteria, Gate, InputFile, Limits, SegmentRule, find_criteria, load_criteria
 from rankgate.errors import RankgateError
 from rankgate.matching import By, Matching
 from rankgate.metrics.base import Direction
 from rankgate.metrics.names import parse_metric
 from rankgate.model import Evidence
+from rankgate.written import json_schema
 
 NAME = "ship-criteria.yaml"
 
@@ -55,6 +56,33 @@ gates:
     regression_max: 0.05
     severity: warning      # PR comment, no block
 """
+
+
+def test_segments_as_they_are_written() -> None:
+    (gate,) = load(
+        "gates:\n"
+        "  - name: recall@5\n"
+        "    segments:\n"
+        "      - by: lang\n"
+        "        threshold: 0.7\n"
+        "        regression_max: 0.03\n"
+        "        only: {pt-BR: {threshold: 0.85, severity: warning}}\n"
+        "      - {by: [lang, topic], threshold: 0.5, min_queries: 10, severity: error}\n"
+        "    must_pass: [q1, 7, 'topic:law']\n"
+        "    max_lost_queries: 0\n"
+    ).gates
+    assert gate.segments == (
+        SegmentRule(
+            by=("lang",),
+            limits=Limits(threshold=0.7, regression_max=0.03, blocks=None),
+            only={"pt-BR": Limits(threshold=0.85, regression_max=0.03, blocks=False)},
+        ),
+        SegmentRule(
+            by=("lang", "topic"), limits=Limits(threshold=0.5, regression_max=None, blocks=True), min_queries=10
+        ),
+    )
+    assert (gate.must_pass, gate.max_lost_queries) == (("q1", "7", "topic:law"), 0)
+    assert (gate.threshold, gate.regression_max) == (None, None)
 
 
 def test_evidence_and_confidence_are_the_gates_own_or_the_files() -> None:
@@ -386,7 +414,8 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, severity, "
-                    "evidence, confidence and direction, found the text 'recall@5'"
+                    "evidence, confidence, segments, must_pass, max_lost_queries and direction, "
+                    "found the text 'recall@5'"
                 )
             ],
             id="a gate that is only a name",
@@ -442,6 +471,50 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 )
             ],
             id="unknown parameter",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    threshold: 0.5\n    segments: {by: lang, min_querys: 5, threshold: 0.5}"),
+            ["5: gates[0].segments.min_querys: unknown key; did you mean 'min_queries'?"],
+            id="a key of the segments that is none",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    segments: {by: lang}"),
+            [
+                "4: gates[0].segments.by: the segments have no limit; give them a threshold, a regression_max, or both",
+            ],
+            id="segments without a limit",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    segments: {by: [], threshold: 0.5}"),
+            ["4: gates[0].segments.by: name the key of a tag, such as lang"],
+            id="segments by nothing",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    segments: {by: lang, only: {pt: {threshold: 85, severity: high}}}"),
+            [
+                "4: gates[0].segments.only.pt.severity: expected error or warning, found the text 'high'",
+            ],
+            id="limits of one segment of the wrong kind",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    segments: [{by: lang, only: {pt: {threshold: 85}}}]"),
+            [
+                (
+                    "4: gates[0].segments[0].only.pt.threshold: 85 lies outside [0, 1], the range of recall@5; "
+                    "write 0.85 for 85%"
+                ),
+            ],
+            id="a limit of one segment out of range",
+        ),
+        pytest.param(
+            gate("metric: latency\n    threshold: 50\n    must_pass: [q1]"),
+            ["5: gates[0].must_pass: latency has no worst value that a query could have"],
+            id="must pass, where nothing is worst",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    threshold: 0.5\n    max_lost_queries: -1"),
+            ["5: gates[0].max_lost_queries: expected a whole number of at least 0, found -1"],
+            id="fewer than none may be lost",
         ),
         pytest.param(
             gate("metric: recall@5\n    threshold: 0.5\n    confidence: 0.5"),
@@ -539,7 +612,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, severity, "
-                    "evidence, confidence, direction)"
+                    "evidence, confidence, segments, must_pass, max_lost_queries, direction)"
                 )
             ],
             id="unknown key, nothing near",

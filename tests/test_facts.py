@@ -1,11 +1,13 @@
 """Suspicious facts: each is told once, with at most three examples, and a sound set of inputs has none."""
 
 import pytest
+from msgspec.structs import replace
 
-from rankgate.criteria import Criteria, Gate
-from rankgate.facts import gate_facts, gold_facts, run_facts, unseen_facts
+from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
+from rankgate.facts import gate_facts, gold_facts, power_facts, run_facts, unseen_facts
+from rankgate.gates import decide
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Gold, Ranking, Sample
+from rankgate.model import Gold, Ranking, Sample, Scores
 
 
 def sample(query_id: str, *relevant: str, **known: object) -> Sample:
@@ -232,3 +234,73 @@ def test_what_is_impossible_for_a_gate(
     criteria: Criteria, gold: Gold, rankings: list[Ranking], facts: list[str]
 ) -> None:
     assert gate_facts(criteria, gold, rankings) == facts
+
+
+def power_of(gold: Gold, *gates: str, **known: object) -> list[str]:
+    found = [criteria_of(name).gates[0] for name in gates]
+    criteria = Criteria(
+        name="c.yaml",
+        gates=tuple(replace(gate, **known) for gate in found),
+        default_k=5,
+        gold=None,
+        run=None,
+        baseline=None,
+    )
+    return power_facts(criteria, gold, [])
+
+
+BLIND = "cannot tell a drop of 10.0 pp from noise (about 71 could); drops from {} pp on are caught four times in five"
+BY_LANG = SegmentRule(by=("lang",), limits=Limits(threshold=None, regression_max=0.1, blocks=None), min_queries=3)
+
+
+def tagged(**sizes: int) -> Gold:
+    pairs = [(lang, number) for lang, size in sizes.items() for number in range(size)]
+    return gold_of(*(sample(f"{lang}-{number}", "a", tags=(f"lang:{lang}",)) for lang, number in pairs))
+
+
+def test_before_any_run_the_number_of_questions_tells_what_can_be_seen() -> None:
+    few, enough = (gold_of(*(sample(query_id, "a") for query_id in many(count))) for count in (70, 71))
+    assert power_of(few, "recall@5") == [
+        f"gate 'recall@5': 70 questions {BLIND.format('13.0')} (spread of 0.3 assumed)"
+    ]
+    assert power_of(enough, "recall@5", "latency") == []
+
+
+def test_questions_that_a_gate_cannot_score_do_not_help_it_to_see() -> None:
+    unanswered = (sample(f"none-{number}", no_answer=True) for number in range(100))
+    [fact] = power_of(gold_of(*unanswered, sample("q1", "a")), "recall@5")
+    assert fact.startswith("gate 'recall@5': 1 question cannot tell")
+
+
+def test_of_segments_the_smallest_is_named_that_is_judged_at_all() -> None:
+    gold = tagged(en=71, pt=20, es=10, fr=2)
+    assert power_of(gold, "recall@5", regression_max=None, segments=(BY_LANG,)) == [
+        f"gate 'recall@5', 2 segments of 4: in 'lang:es' 10 questions {BLIND.format('18.0')} (spread of 0.3 assumed)"
+    ]
+
+
+def test_segments_without_a_drop_of_their_own_promise_none() -> None:
+    rule = replace(BY_LANG, limits=Limits(threshold=0.5, regression_max=None, blocks=None))
+    assert power_of(tagged(en=10), "recall@5", regression_max=None, segments=(rule,)) == []
+
+
+def test_with_runs_what_moved_tells_what_can_be_seen() -> None:
+    gold = gold_of(*(sample(query_id, "a") for query_id in many(100)))
+    criteria = criteria_of("recall@5")
+    moved: list[float | None] = [float(number < 40) for number in range(100)]
+    before, now = (
+        Scores(
+            query_ids=tuple(gold.samples),
+            values={"recall@5": each},
+            matched={},
+            missing=frozenset(),
+            strangers=(),
+            duplicates=0,
+            cut=0,
+        )
+        for each in (moved, moved[::-1])
+    )
+    assert power_facts(criteria, gold, []) == []
+    [fact] = power_facts(criteria, gold, [decide(criteria.gates[0], now, before)])
+    assert fact.startswith("gate 'recall@5': 100 questions cannot tell a drop of 10.0 pp from noise (about ")
+    assert "assumed" not in fact

@@ -111,6 +111,7 @@ def test_document_of_an_item(item_id: str, doc_id: str | None, separator: str, e
         ),
         pytest.param(TEXT, {"30\ndays": 1}, texts(r"30\ndays"), [(1, 1)], [], id="text: escaped"),
         pytest.param(TEXT, {"30 days": 1}, texts(None, ""), [], [], id="text: an item without one matches nothing"),
+        pytest.param(TEXT, {"X": 1}, texts(None, ""), [], [], id="text: nor the shortest passage"),
         pytest.param(TEXT, {"a b c d": 1}, texts("d c b x"), [], [], id="text: no similar text unless asked"),
         pytest.param(
             *(Matching(by=By.TEXT, similarity=0.75), {"a b c d": 1}, texts("d c b x"), [(1, 1)], []),
@@ -214,10 +215,39 @@ def test_every_list_ends_at_the_depth() -> None:
     assert (query.rewrites[0].hits, query.rewrites[0].retrieved) == (((1, 1.0),), 2)
 
 
-def test_nothing_is_filled_in_that_nobody_needs() -> None:
+@pytest.mark.parametrize(
+    "how", [pytest.param(BY_CHUNK, id="ids"), pytest.param(DOC, id="doc"), pytest.param(TEXT, id="text")]
+)
+def test_no_hit_lies_below_the_depth(how: Matching) -> None:
+    items = {"x": Item(text="x"), "y": Item(text="y"), "a": Item(text="a")}
+    ranking = Ranking("q", list(items), 0, Details(items=list(items.values())))
+    assert match(Sample(query_id="q", gains={"a": 1.0}), ranking, depth=2, how=how).hits == ()
+
+
+@pytest.mark.parametrize("details", [pytest.param(None, id="nothing at all"), pytest.param(Details(), id="no items")])
+def test_by_text_a_line_that_says_nothing_of_its_items_has_no_hit(details: Details | None) -> None:
+    query = match(Sample(query_id="q", gains={"a": 1.0}), Ranking("q", ["a"], 0, details), how=TEXT)
+    assert (query.hits, query.retrieved) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    "needs",
+    [
+        pytest.param(frozenset[Need](), id="nothing"),
+        pytest.param(frozenset({Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES}), id="what the line says"),
+    ],
+)
+def test_nothing_is_filled_in_that_nobody_needs(needs: frozenset[Need]) -> None:
     details = Details(items=[Item(text="x")], raw=Ranking("q", ["a"]), source="kb")
-    query = match(Sample(query_id="q", gains={"a": 1.0}), Ranking("q", ["a"], 0, details))
+    query = match(Sample(query_id="q", gains={"a": 1.0}), Ranking("q", ["a"], 0, details), needs=needs)
     assert (query.raw, query.ids, query.documents, query.judged) == (None, (), (), ())
+
+
+def test_where_one_thing_is_needed_the_others_stay_empty() -> None:
+    sample = Sample(query_id="q", gains={"a": 1.0}, negatives=("n",))
+    query = match(sample, Ranking("q", ["n", "a"]), needs=frozenset({Need.IDS}))
+    assert query.ids == ["n", "a"]
+    assert (query.documents, query.judged, query.negatives) == ((), (), ())
 
 
 # Whatever the gold and the list.

@@ -20,12 +20,14 @@ from rankgate.baselines.directory import DirectoryStore
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError
+from rankgate.gold_changes import GoldChanges
 from rankgate.inputs import Inputs
 from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Need, Verdict
+from rankgate.model import EvidenceState, Need, Verdict
 from rankgate.readers.formats import read_run
 from rankgate.report import (
     SCHEMA_VERSION,
+    Diagnosis,
     GateResult,
     MetricValue,
     Provenance,
@@ -305,7 +307,7 @@ gates = st.builds(
     delta=st.none() | finite,
     delta_ci=bounds,
     regression_max=st.none() | finite,
-    evidence_state=st.sampled_from(["clear", "no_baseline"]),
+    evidence_state=st.sampled_from(EvidenceState),
     verdict=st.sampled_from(Verdict),
     reasons=st.lists(texts, max_size=3),
     n=st.integers(0, 1000),
@@ -315,13 +317,17 @@ gates = st.builds(
 sources = st.builds(
     Source, path=texts, format=texts, about=st.dictionaries(texts, texts | st.integers(0, 9), max_size=3)
 )
+evidence = st.dictionaries(texts, texts | st.integers(0, 9) | finite, max_size=3)
 reports = st.builds(
     Report,
     verdict=st.sampled_from(Verdict),
     summary=texts,
     problems=st.lists(st.builds(Problem, texts, st.none() | texts, st.none() | st.integers(1, 9)), max_size=2),
+    warnings=st.lists(texts, max_size=2),
+    diagnosis=st.lists(st.builds(Diagnosis, rule=texts, finding=texts, evidence=evidence), max_size=2),
     gates=st.lists(gates, max_size=2),
     metrics=st.dictionaries(texts, metrics, max_size=2),
+    gold_changes=st.none() | st.builds(GoldChanges, queries=st.integers(0, 9), added=st.none() | st.integers(0, 9)),
     provenance=st.builds(Provenance, rankgate=texts, date=texts, gold=st.none() | sources, run=st.none() | sources),
 )
 

@@ -27,7 +27,8 @@ def test_every_kind_of_outcome_has_a_scenario() -> None:
     assert set(FOLDERS) >= {
         *("pass", "warn", "fail", "not_judged", "no_baseline", "lower_is_better"),
         *("missing_queries", "user_template", "bad_data"),
-        *("inconclusive", "proven_harm", "proven_safe", "beyond_ids"),
+        *("stale_gold", "partly_stale", "gold_changed", "reranker", "one_language"),
+        *("inconclusive", "proven_harm", "proven_safe", "beyond_ids", "segments", "simpson", "must_pass"),
     }
 
 

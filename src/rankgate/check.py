@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec.structs import replace
 
 from rankgate.compose import compose
 from rankgate.criteria import find_criteria, load_criteria
-from rankgate.gates import decide
+from rankgate.diagnosis import diagnose
 from rankgate.inputs import Inputs, baseline_of, deepest_cutoff, gold_of, refuse_nothing, run_of
+from rankgate.judging import judge_all, refuse_misfits, whole
 from rankgate.movements import leading_metric, movements
-from rankgate.parallel import Watch, score_run, unwatched
+from rankgate.parallel import Watch, unwatched
 from rankgate.report import Report
 from rankgate.scoring import ids_of, refuse_silence, refuse_strangers
 from rankgate.segments import by_tag
-from rankgate.side import Side
+from rankgate.side import scored
+from rankgate.staleness import lost_ids, refuse_stale
 
 
 def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatched) -> Report:
@@ -33,22 +37,25 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     refuse_nothing(inputs, criteria)
     plan = criteria.plan()
     gold = gold_of(inputs.gold, criteria)
+    refuse_misfits(criteria, gold)
 
     baseline = None
-    accepted = baseline_of(inputs.baseline, criteria, plan.needs, deepest=deepest_cutoff(plan, gold))
-    if accepted:
+    open_baseline = partial(baseline_of, inputs.baseline, criteria, plan.needs, deepest=deepest_cutoff(plan, gold))
+    if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
-        baseline = Side(accepted, score_run(gold, accepted, plan, workers=workers, watch=watch))
+        baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)
         plan = replace(plan, baseline_ids=ids_of(baseline.scores))
 
-    run = run_of(inputs.run, criteria, plan.needs)
-    scores = score_run(gold, run, plan, workers=workers, watch=watch)
-    refuse_strangers(scores, run.name, gold)
-    refuse_silence(scores, plan, run.name)
-    candidate = Side(run, scores)
+    open_run = partial(run_of, inputs.run, criteria, plan.needs)
+    candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
+    refuse_strangers(candidate.scores, candidate.run.name, gold)
+    refuse_silence(candidate.scores, plan, candidate.run.name)
+    refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
 
-    results = [decide(gate, candidate.scores, baseline.scores if baseline else None) for gate in criteria.gates]
+    results = judge_all(criteria, gold, candidate.scores, baseline.scores if baseline else None)
     segments = by_tag(gold, plan.metrics, candidate.scores, baseline.scores if baseline else None)
-    leading = leading_metric(criteria.gates, results)
+    leading = leading_metric(criteria.gates, whole(results))
     moved = movements(gold, leading, candidate.scores, baseline.scores) if baseline and leading else []
-    return compose(inputs, criteria, gold, candidate, baseline, results, segments, moved)
+    lost = lost_ids(plan, candidate.scores, baseline.scores, candidate.lists) if baseline else None
+    found = diagnose(plan.metrics, whole(results), candidate.scores, baseline.scores if baseline else None, moved, lost)
+    return compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, lost=lost, diagnosis=found)

@@ -11,18 +11,22 @@ from msgspec.structs import replace
 from rankgate import __version__
 from rankgate.comparison import baseline_column
 from rankgate.criteria import Criteria
+from rankgate.detectable import power_notes
 from rankgate.errors import Problem
 from rankgate.estimates import CONFIDENCE, distribution, estimate, is_rate
 from rankgate.gates import NO_BASELINE
+from rankgate.gold_changes import gold_changes
 from rankgate.inputs import Inputs
 from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
 from rankgate.notes import judged_value, notes_of
+from rankgate.paradox import paradoxes
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
 from rankgate.report import (
+    Diagnosis,
     GateResult,
     MetricValue,
     Moved,
@@ -34,6 +38,7 @@ from rankgate.report import (
     Source,
 )
 from rankgate.side import Side
+from rankgate.staleness import GOLD_STALE, LostIds
 from rankgate.wording import count_text
 
 MOST_IDS = 20
@@ -50,10 +55,16 @@ def compose(
     results: list[GateResult],
     segments: list[Segment],
     moved: Sequence[Movement],
+    *,
+    lost: LostIds | None = None,
+    diagnosis: Sequence[Diagnosis] = (),
 ) -> Report:
-    """Put the report together; nothing is decided here but the worst of the gates' verdicts."""
-    verdict = worst([result.verdict for result in results])
+    """Put the report together; nothing is decided here but the worst of the verdicts."""
+    warnings = [lost.warning] if lost and lost.stale else []
+    verdict = worst([*(result.verdict for result in results), *(Verdict.WARN for _ in warnings)])
     metrics = criteria.metrics()
+    fingerprint = fingerprint_of(gold)
+    changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
     problems = [
         Problem(reason, criteria.name, result.line, f"gate {result.name}")
         for result in results
@@ -62,9 +73,11 @@ def compose(
     ]
     return Report(
         verdict=verdict,
-        summary=headline(verdict, results, problems),
+        summary=headline(verdict, results, problems, warnings) + _paradox(results),
         problems=problems,
-        notes=notes_of(criteria, candidate, baseline),
+        warnings=warnings,
+        notes=[*notes_of(criteria, candidate, baseline, changes), *power_notes(criteria.gates, results)],
+        diagnosis=list(diagnosis),
         gates=results,
         metrics={metric.name: _decided_value(metric, results, candidate.scores) for metric in metrics},
         baseline_metrics={
@@ -76,12 +89,13 @@ def compose(
         segments=segments,
         misses=most_telling(moved),
         moved=_moved(moved) if baseline else None,
+        gold_changes=changes,
         provenance=Provenance(
             rankgate=__version__,
             date=inputs.date,
             criteria=criteria.name,
             gold=Source(path=gold.name, format=gold.format),
-            gold_fingerprint=fingerprint_of(gold),
+            gold_fingerprint=fingerprint,
             run=_source(candidate.run),
             baseline=_source(baseline.run) if baseline else None,
             depth=baseline.run.depth if baseline else None,
@@ -121,34 +135,55 @@ def internal_error(error: BaseException) -> Problem:
     return Problem(f"{INTERNAL}: {what}{place} ({versions}); this is our bug, please report this line at {ISSUES}")
 
 
-def headline(verdict: Verdict, results: Sequence[GateResult], problems: Sequence[Problem]) -> str:
+def headline(
+    verdict: Verdict, results: Sequence[GateResult], problems: Sequence[Problem], warnings: Sequence[str] = ()
+) -> str:
     """The verdict as one sentence for a reader who does not know the metrics. Holds no text from the inputs."""
     deciding = [result for result in results if result.verdict is verdict]
     match verdict:
         case Verdict.PASS:
-            count = len(results)
+            count = sum(result.segment is None for result in results)
             return f"Retrieval holds: {'the gate passes' if count == 1 else f'all {count} gates pass'}."
-        case Verdict.WARN if all(_only_lacks_baseline(result) for result in deciding):
+        case Verdict.WARN if not warnings and all(_only_lacks_baseline(result) for result in deciding):
             floors = ": it holds its floors" if any(result.threshold is not None for result in results) else ""
             return f"May be merged{floors}, but without a baseline nobody can tell whether retrieval got worse."
         case Verdict.WARN:
             deciding.sort(key=_only_lacks_baseline)  # what was found says more than what could not be
-            return f"May be merged, with a warning: {_first_reason(deciding)}{_more(len(deciding) - 1, 'warn')}."
+            first = warnings[0] if warnings else _first_reason(deciding)
+            return f"May be merged, with a warning: {first}{_more(len(deciding) - (not warnings), 'warn')}."
         case Verdict.FAIL:
             return f"Do not merge: {_first_reason(deciding)}{_more(len(deciding) - 1, 'fail')}."
         case Verdict.NOT_JUDGED:
-            if any(problem.message.startswith(INTERNAL) for problem in problems):
-                return "Retrieval could not be judged: something went wrong inside rankgate."
-            return f"Retrieval could not be judged: {count_text(len(problems), 'problem')} with the inputs."
+            return f"Retrieval could not be judged: {_what_failed(problems)}."
         case _:
             assert_never(verdict)
 
 
+def _paradox(results: Sequence[GateResult]) -> str:
+    """Simpson's paradox, named: the whole does not show what a part lost."""
+    gates = {result.name: result.metric for result in results}
+    metrics = list(dict.fromkeys(gates[name] for name in paradoxes(results)))
+    if not metrics:
+        return ""
+    return f" Beware of Simpson's paradox: {' and '.join(metrics)} fell in a segment while the whole did not."
+
+
+def _what_failed(problems: Sequence[Problem]) -> str:
+    for begins, what in (
+        (INTERNAL, "something went wrong inside rankgate"),
+        (GOLD_STALE, "the gold set is stale, it names ids that the search no longer returns"),
+    ):
+        if any(problem.message.startswith(begins) for problem in problems):
+            return what
+    return f"{count_text(len(problems), 'problem')} with the inputs"
+
+
 def _first_reason(deciding: Sequence[GateResult]) -> str:
     """The first reason, with what the metric means where the reason begins with its name."""
-    gate = deciding[0]
+    gate = min(deciding, key=lambda result: result.segment is not None)  # what holds for all says more
     name, space, rest = gate.reasons[0].partition(" ")
-    return f"{name} ({gate.meaning}){space}{rest}" if name == gate.metric else gate.reasons[0]
+    reason = f"{name} ({gate.meaning}){space}{rest}" if name == gate.metric else gate.reasons[0]
+    return reason if gate.segment is None else f"in one segment, {reason}"
 
 
 def _more(count: int, verb: str) -> str:
@@ -163,7 +198,7 @@ def _only_lacks_baseline(result: GateResult) -> bool:
 
 def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores) -> MetricValue:
     """The candidate's value as one of the metric's gates has it; computing its interval again would give the same."""
-    gate = next((gate for gate in results if gate.metric == metric.name and gate.confidence == CONFIDENCE), None)
+    gate = next((gate for gate in results if _of_whole(gate, metric)), None)
     if gate is None:
         value = metric_value(metric, scores.values[metric.name])
         return replace(value, with_judge=judged_value(metric, scores))
@@ -179,6 +214,10 @@ def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores
         distribution=distribution(defined) if is_rate(metric) and gate.n else None,
         with_judge=judged_value(metric, scores),
     )
+
+
+def _of_whole(gate: GateResult, metric: Metric) -> bool:
+    return gate.metric == metric.name and gate.segment is None and gate.confidence == CONFIDENCE
 
 
 def metric_value(metric: Metric, values: Sequence[float | None]) -> MetricValue:

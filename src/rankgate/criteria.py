@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeGuard
+from typing import TypeGuard
 
 import msgspec
-from msgspec import Meta
 
 from rankgate.errors import bad_input, shown
 from rankgate.estimates import CONFIDENCE
-from rankgate.matching import BY_CHUNK, DEFAULT_K, SEPARATOR, By, Matching
+from rankgate.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.base import BaseMetric, Direction, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.model import Evidence, Need
@@ -20,122 +19,19 @@ from rankgate.plan import Plan
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
 from rankgate.shapes import shaped
+from rankgate.written import (
+    MIN_QUERIES,
+    WrittenCriteria,
+    WrittenGate,
+    WrittenInput,
+    WrittenMatching,
+    WrittenRun,
+    WrittenSegments,
+)
 from rankgate.yaml_text import KeyPath, YamlDocument, load_yaml
 
 DEFAULT_PATHS = ("config/ship-criteria.yaml", "ship-criteria.yaml", ".github/ship-criteria.yaml")
 _LONGEST_RANGE = 1.0
-
-
-class _Written(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A mapping of the file, as it is written."""
-
-
-class WrittenInput(_Written, frozen=True, kw_only=True):
-    """A file and, where the guess from its content is not wanted, its format."""
-
-    path: Annotated[str, Meta(description="Path of the file, relative to this criteria file.")]
-    format: Annotated[str | None, Meta(description="Name of the format; told from the content where absent.")] = None
-
-
-class WrittenRun(WrittenInput, frozen=True, kw_only=True):
-    """A run, which may be in a shape of its own."""
-
-    map: Annotated[
-        FieldMap | None,
-        Meta(description="What holds what in a file of no known shape; read as JSONL, JSON, CSV or Parquet."),
-    ] = None
-
-
-class WrittenInputs(_Written, frozen=True, kw_only=True):
-    """Where the gold set, the candidate's run and the baseline lie; flags of the command line win."""
-
-    gold: Annotated[str | WrittenInput | None, Meta(description="The gold set.")] = None
-    run: Annotated[str | WrittenRun | None, Meta(description="The candidate's run.")] = None
-    baseline: Annotated[
-        str | WrittenInput | None,
-        Meta(description="A directory written by `rankgate baseline accept`, or any run file."),
-    ] = None
-
-
-class WrittenGate(_Written, frozen=True, kw_only=True):
-    """One gate: a metric with a floor, an allowed drop, or both."""
-
-    name: Annotated[
-        str, Meta(min_length=1, description="The gate's name; the metric is read from it unless `metric` is given.")
-    ]
-    metric: Annotated[str | None, Meta(description="The metric, such as recall@5 or ndcg(gain=exponential)@10.")] = None
-    threshold: Annotated[
-        float | None,
-        Meta(description="Absolute floor (for metrics where lower is better: ceiling). Equality passes."),
-    ] = None
-    regression_max: Annotated[
-        Annotated[float, Meta(ge=0)] | None,
-        Meta(description="How far the metric may fall (or rise, where lower is better) below the baseline."),
-    ] = None
-    severity: Annotated[
-        Literal["error", "warning"], Meta(description="error blocks the merge; warning only comments.")
-    ] = "error"
-    evidence: Annotated[
-        Literal["estimate", "proven_safe", "proven_harm"] | None,
-        Meta(description="What decides this gate; the file's own `evidence` where absent."),
-    ] = None
-    confidence: Annotated[
-        Annotated[float, Meta(gt=0.5, lt=1)] | None,
-        Meta(description="Confidence of this gate's intervals; the file's own `confidence` where absent."),
-    ] = None
-    direction: Annotated[
-        Literal["higher", "lower"] | None,
-        Meta(description="Which way is better; for score(FIELD) alone, all other metrics know theirs."),
-    ] = None
-
-
-class WrittenMatching(_Written, frozen=True, kw_only=True):
-    """How retrieved items are matched with the gold, with its parameters."""
-
-    by: Annotated[
-        Literal["chunk", "doc", "text"],
-        Meta(
-            description="chunk: the ids are equal. doc: the item's document is the gold's id. text: the gold names "
-            "passages, and the item's text lies in one."
-        ),
-    ]
-    separator: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            description="For doc: an item without doc_id belongs to the document that its id names before this text.",
-        ),
-    ] = SEPARATOR
-    similarity: Annotated[
-        float,
-        Meta(
-            gt=0, le=1, description="For text: the share of the item's words that the passage must have; 1 = all of it."
-        ),
-    ] = 1.0
-
-
-class WrittenCriteria(_Written, frozen=True, kw_only=True):
-    """Ship criteria of rankgate: what a retriever must hold to be merged."""
-
-    gates: Annotated[list[WrittenGate], Meta(min_length=1, description="The gates; the worst of them is the verdict.")]
-    inputs: Annotated[WrittenInputs, Meta(description="Paths of the inputs, relative to this file.")] = WrittenInputs()
-    default_k: Annotated[
-        int, Meta(ge=1, description="Cut-off for metrics without a number, where the sample states no k.")
-    ] = DEFAULT_K
-    evidence: Annotated[
-        Literal["estimate", "proven_safe", "proven_harm"],
-        Meta(
-            description="What decides a gate. estimate: the value itself. proven_safe: the whole interval must clear "
-            "the limit. proven_harm: only what the interval proves violates; what is within noise warns."
-        ),
-    ] = "estimate"
-    confidence: Annotated[float, Meta(gt=0.5, lt=1, description="Confidence of the intervals, such as 0.95.")] = (
-        CONFIDENCE
-    )
-    match: Annotated[
-        Literal["chunk", "doc", "text"] | WrittenMatching,
-        Meta(description="What makes a retrieved item a document of the gold: chunk (default), doc or text."),
-    ] = "chunk"
 
 
 class InputFile(msgspec.Struct, frozen=True):
@@ -144,6 +40,29 @@ class InputFile(msgspec.Struct, frozen=True):
     path: str
     format: str | None = None
     map: FieldMap | None = None
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits of one segment; `blocks` is None where the gate's own severity holds."""
+
+    threshold: float | None
+    regression_max: float | None
+    blocks: bool | None
+
+
+class SegmentRule(msgspec.Struct, frozen=True, kw_only=True):
+    """Which segments a gate looks at, and their limits; `only` has those of single values."""
+
+    by: tuple[str, ...]
+    limits: Limits
+    min_queries: int = MIN_QUERIES
+    only: Mapping[str, Limits] = {}
+
+    def limits_of(self, segment: str) -> Limits | None:
+        """The limits of a segment such as `lang:pt-BR`; None where it has none."""
+        value = segment.partition(":")[2] if len(self.by) == 1 else segment
+        limits = self.only.get(value, self.limits)
+        return None if limits.threshold is None and limits.regression_max is None else limits
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,6 +75,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     blocks: bool
     evidence: Evidence = Evidence.ESTIMATE
     confidence: float = CONFIDENCE
+    segments: tuple[SegmentRule, ...] = ()
+    must_pass: tuple[str, ...] = ()
+    max_lost_queries: int | None = None
     line: int | None
 
 
@@ -217,20 +139,6 @@ def load_criteria(path: str) -> Criteria:
     )
 
 
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of the criteria file, for editors."""
-    schema = _in_order(msgspec.json.schema(WrittenCriteria))
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "rankgate ship criteria", **schema}
-
-
-def _in_order(schema: Any) -> Any:
-    """The same schema whatever msgspec wrote it: releases list the alternatives of a union in different orders."""
-    if isinstance(schema, dict):
-        inner = {key: _in_order(value) for key, value in schema.items()}
-        return inner | {"anyOf": sorted(inner["anyOf"], key=str)} if "anyOf" in inner else inner
-    return [_in_order(value) for value in schema] if isinstance(schema, list) else schema
-
-
 def _gate(written: WrittenGate, whole: WrittenCriteria, line: int | None) -> Gate:
     return Gate(
         name=written.name,
@@ -240,7 +148,40 @@ def _gate(written: WrittenGate, whole: WrittenCriteria, line: int | None) -> Gat
         blocks=written.severity == "error",
         evidence=Evidence(written.evidence or whole.evidence),
         confidence=whole.confidence if written.confidence is None else written.confidence,
+        segments=tuple(_rule(rule) for rule in _rules(written)),
+        must_pass=tuple(map(str, written.must_pass)),
+        max_lost_queries=written.max_lost_queries,
         line=line,
+    )
+
+
+def _rules(written: WrittenGate) -> list[WrittenSegments]:
+    rules = written.segments or []
+    return rules if isinstance(rules, list) else [rules]
+
+
+def _rule(written: WrittenSegments) -> SegmentRule:
+    rule = _segment_limits(written)
+    return SegmentRule(
+        by=(written.by,) if isinstance(written.by, str) else tuple(written.by),
+        limits=rule,
+        min_queries=written.min_queries,
+        only={
+            value: Limits(
+                threshold=rule.threshold if limits.threshold is None else limits.threshold,
+                regression_max=rule.regression_max if limits.regression_max is None else limits.regression_max,
+                blocks=rule.blocks if limits.severity is None else limits.severity == "error",
+            )
+            for value, limits in written.only.items()
+        },
+    )
+
+
+def _segment_limits(written: WrittenSegments) -> Limits:
+    return Limits(
+        threshold=written.threshold,
+        regression_max=written.regression_max,
+        blocks=None if written.severity is None else written.severity == "error",
     )
 
 
@@ -257,10 +198,10 @@ def _matching(written: str | WrittenMatching) -> Matching:
     return Matching(by=By(written.by), separator=written.separator, similarity=written.similarity)
 
 
-def _check_of(document: YamlDocument) -> Callable[[msgspec.Struct, KeyPath], Iterator[tuple[str, str]]]:
+def _check_of(document: YamlDocument) -> Callable[[msgspec.Struct, KeyPath], Iterator[tuple[str | KeyPath, str]]]:
     """What is wrong with the meaning of a part, as (key, message) pairs."""
 
-    def check(written: msgspec.Struct, path: KeyPath) -> Iterator[tuple[str, str]]:
+    def check(written: msgspec.Struct, path: KeyPath) -> Iterator[tuple[str | KeyPath, str]]:
         if isinstance(written, FieldMap) and (problem := written.problem()):
             yield problem
         if not isinstance(written, WrittenGate):
@@ -274,8 +215,9 @@ def _check_of(document: YamlDocument) -> Callable[[msgspec.Struct, KeyPath], Ite
     return check
 
 
-def _limits(written: WrittenGate) -> Iterator[tuple[str, str]]:
-    if written.threshold is None and written.regression_max is None:
+def _limits(written: WrittenGate) -> Iterator[tuple[str | KeyPath, str]]:
+    hard = written.must_pass or written.max_lost_queries is not None
+    if written.threshold is None and written.regression_max is None and not written.segments and not hard:
         yield "name", "the gate limits nothing; give it a threshold, a regression_max, or both"
     try:
         metric = _metric(written)
@@ -285,17 +227,39 @@ def _limits(written: WrittenGate) -> Iterator[tuple[str, str]]:
         return
     if _asks_direction(metric) != (written.direction is not None):
         yield "direction", _direction_hint(metric)
-    if Need.BASELINE in metric.needs and written.regression_max is not None:
+    if (written.must_pass or written.max_lost_queries is not None) and metric.worst is None:
+        key = "must_pass" if written.must_pass else "max_lost_queries"
+        yield key, f"{metric.name} has no worst value that a query could have"
+    yield from _out_of_range(metric, written.threshold, written.regression_max)
+    for index, rule in enumerate(_rules(written)):
+        where: KeyPath = ("segments", index) if isinstance(written.segments, list) else ("segments",)
+        for path, message in _rule_problems(metric, rule):
+            yield (*where, *path), message
+
+
+def _rule_problems(metric: Metric, rule: WrittenSegments) -> Iterator[tuple[KeyPath, str]]:
+    if not rule.by or "" in ([rule.by] if isinstance(rule.by, str) else rule.by):
+        yield ("by",), "name the key of a tag, such as lang"
+    limits: list[tuple[KeyPath, float | None, float | None]] = [((), rule.threshold, rule.regression_max)]
+    limits += [(("only", value), own.threshold, own.regression_max) for value, own in rule.only.items()]
+    if all(threshold is None and drop is None for _, threshold, drop in limits):
+        yield ("by",), "the segments have no limit; give them a threshold, a regression_max, or both"
+    for prefix, threshold, drop in limits:
+        yield from (((*prefix, key), message) for key, message in _out_of_range(metric, threshold, drop))
+
+
+def _out_of_range(metric: Metric, threshold: float | None, drop: float | None) -> Iterator[tuple[str, str]]:
+    if Need.BASELINE in metric.needs and drop is not None:
         yield "regression_max", f"{metric.name} compares with the baseline already; give it a threshold instead"
     low, high = metric.low, metric.high
     limits = f"{'(-∞' if low is None else f'[{low:g}'}, {'∞)' if high is None else f'{high:g}]'}"
-    if written.threshold is not None and not _within(written.threshold, metric):
-        hint = _percent(written.threshold, metric)
-        yield "threshold", f"{written.threshold:g} lies outside {limits}, the range of {metric.name}{hint}"
+    if threshold is not None and not _within(threshold, metric):
+        hint = _percent(threshold, metric)
+        yield "threshold", f"{threshold:g} lies outside {limits}, the range of {metric.name}{hint}"
     widest = None if low is None or high is None else high - low
-    if widest is not None and written.regression_max is not None and written.regression_max > widest:
-        hint = _percent(written.regression_max, metric)
-        yield "regression_max", f"{written.regression_max:g} is more than {metric.name} can move ({widest:g}){hint}"
+    if widest is not None and drop is not None and drop > widest:
+        hint = _percent(drop, metric)
+        yield "regression_max", f"{drop:g} is more than {metric.name} can move ({widest:g}){hint}"
 
 
 def _asks_direction(metric: Metric) -> TypeGuard[BaseMetric]:

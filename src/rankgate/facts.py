@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from rankgate.criteria import Criteria, Gate
+from rankgate.detectable import blind_spot, detectable
 from rankgate.errors import shown
 from rankgate.matching import match
-from rankgate.metrics.base import Cutoff, Direction
+from rankgate.metrics.base import Cutoff, Direction, Metric
 from rankgate.model import TOLERANCE, Gold, Ranking, Sample
+from rankgate.report import GateResult
+from rankgate.tags import segments_of
 from rankgate.wording import count_text, telling_decimals, value_text
 
 MOST_NAMED = 3
@@ -85,6 +90,44 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
             facts.append(f"gate {shown(gate.name)} looks at {metric.cutoff} results, the longest ranking has {longest}")
         facts += _ceiling(gate, gold.samples, criteria.default_k)
     return facts
+
+
+def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:
+    """Gates that promise to stop what the gold set cannot see, as a whole and by segment.
+
+    Args:
+        criteria: with the gates.
+        gold: its size tells what can be seen before there is any run.
+        results: of the gates and their segments, where there are a run and a baseline: what moved tells it better.
+    """
+    measured = {(result.name, result.segment): result.detectable for result in results if result.n_pairs}
+    facts: list[str] = []
+    for gate in criteria.gates:
+        scorable = [_scorable(gate.metric, sample, criteria.default_k) for sample in gold.samples.values()]
+        said = blind_spot(gate, measured.get((gate.name, None)) or detectable(gate, queries=sum(scorable)))
+        facts += [f"gate {shown(gate.name)}: {said}"] if said else []
+        for rule in gate.segments:
+            blind: dict[str, str] = {}
+            sizes = {name: sum(scorable[row] for row in rows) for name, rows in segments_of(gold, rule.by).items()}
+            # The smallest first, for it sees least; what is too small to be judged promises nothing.
+            for name, size in sorted(sizes.items(), key=lambda item: item[1]):
+                limits = rule.limits_of(name)
+                if limits is None or size < rule.min_queries:
+                    continue
+                part = replace(gate, regression_max=limits.regression_max)
+                said = blind_spot(part, measured.get((gate.name, name)) or detectable(part, queries=size))
+                blind |= {name: said} if said else {}
+            if blind:
+                name, said = next(iter(blind.items()))
+                count = count_text(len(blind), "segment")
+                facts.append(f"gate {shown(gate.name)}, {count} of {len(sizes)}: in {shown(name)} {said}")
+    return facts
+
+
+def _scorable(metric: Metric, sample: Sample, default_k: int) -> bool:
+    """Whether a query counts for the metric at all, whatever is found."""
+    nothing = Ranking(sample.query_id, [])
+    return metric.absent(match(sample, nothing, default_k=default_k, needs=metric.needs)) is not None
 
 
 def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[str]:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from rankgate.comparison import Comparison, baseline_column, compare
 from rankgate.criteria import Gate
+from rankgate.detectable import detectable
 from rankgate.estimates import Estimate, estimate
 from rankgate.evidence import Finding, Ruling, rule_on_drop, rule_on_floor
 from rankgate.model import EvidenceState, Need, Scores, Verdict
 from rankgate.reasons import drop_reason, floor_reason, uncompared_reason
-from rankgate.report import GateResult
+from rankgate.report import Detectable, GateResult
 from rankgate.wording import count_text
 
 ONE_SIDED_SHARE = 0.01
@@ -85,6 +86,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         evidence_state=EvidenceState.NO_BASELINE if alone else _state([found for found, _ in ruled]),
         confidence=gate.confidence,
         only_inconclusive=bool(inconclusive) and not (unjudged or violations or warnings),
+        detectable=_detectable(gate, values, old_values) if finite else None,
         verdict=verdict,
         reasons=unjudged + violations + inconclusive + warnings or held,
         n=own.n if own else 0,
@@ -103,6 +105,12 @@ def _drop(gate: Gate, pairs: Comparison, regression_max: float, scored: int) -> 
     metric, confidence = gate.metric, gate.confidence
     found = rule_on_drop(gate.evidence, pairs.delta, pairs.ci, regression_max, metric.direction)
     return found, drop_reason(pairs, regression_max, metric, scored, found, confidence=confidence)
+
+
+def _detectable(gate: Gate, values: Sequence[float | None], old: Sequence[float | None]) -> Detectable | None:
+    """What can be seen: from what moved on the pairs, or without any from the number of queries alone."""
+    changes = [new - before for new, before in zip(values, old, strict=False) if new is not None and before is not None]
+    return detectable(gate, queries=len(changes) or sum(new is not None for new in values), differences=changes)
 
 
 def _state(found: Sequence[Finding]) -> EvidenceState:

@@ -85,7 +85,7 @@ def baseline_of(
     found = named or (criteria.baseline if criteria else None)
     if found is None:
         return None
-    opened = store_for(found.path, found.format).open(needs, deepest=deepest)
+    opened = store_for(found.path, found.format, found.map).open(needs, deepest=deepest)
     if opened is None and named is not None:
         raise bad_input(
             f"no baseline here; accept one with `rankgate baseline accept --run RUN --to {found.path}`", file=found.path

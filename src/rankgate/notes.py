@@ -7,14 +7,19 @@ from typing import Literal
 
 from rankgate.criteria import Criteria
 from rankgate.estimates import estimate
+from rankgate.gold_changes import GoldChanges
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.model import Scores
 from rankgate.report import JudgedValue
 from rankgate.side import Side
 from rankgate.wording import count_text, value_text
 
+OTHER_LENGTH = 2  # times: below, lists are about as long
 
-def notes_of(criteria: Criteria, candidate: Side, baseline: Side | None) -> list[str]:
+
+def notes_of(
+    criteria: Criteria, candidate: Side, baseline: Side | None, changes: GoldChanges | None = None
+) -> list[str]:
     """One sentence a fact: what was left out, counted as worst, cut, or judged otherwise."""
     notes: list[str] = []
     scores = candidate.scores
@@ -37,10 +42,27 @@ def notes_of(criteria: Criteria, candidate: Side, baseline: Side | None) -> list
     if baseline.scores.missing:
         count = count_text(len(baseline.scores.missing), "query is", "queries are")
         notes.append(f"{count} new since the baseline or absent from it, and not compared.")
+    if changes:
+        notes.append(gold_note(changes))
     whole = any(metric.cutoff is Cutoff.WHOLE for metric in criteria.metrics())
     if whole and (scores.cut or baseline.scores.cut or baseline.run.cut):
         notes.append(f"Lists were cut at rank {baseline.run.depth}, the depth of the baseline, on both sides.")
+    longest, before = (
+        max((query.retrieved for query in side.matched.values()), default=0) for side in (scores, baseline.scores)
+    )
+    if whole and max(longest, before) >= OTHER_LENGTH * min(longest, before) > 0:
+        notes.append(
+            f"Lists have up to {longest:,} results now, {before:,} in the baseline; metrics of the whole list see that."
+        )
     return notes
+
+
+def gold_note(changes: GoldChanges) -> str:
+    """What became of the gold set since the baseline was accepted, in one sentence."""
+    named = {"added": changes.added, "removed": changes.removed, "relabelled": changes.relabelled}
+    told = [f"{count:,} {what}" for what, count in named.items() if count]
+    counts = f" ({', '.join(told)})" if told else ""
+    return f"The gold set changed since the baseline was accepted{counts}; both runs are scored with today's."
 
 
 def judge_notes(metrics: Sequence[Metric], scores: Scores) -> list[str]:

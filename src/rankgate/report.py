@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from rankgate.errors import Problem, bad_input
+from rankgate.gold_changes import GoldChanges
 from rankgate.metrics.base import Direction, Unit
 from rankgate.model import Distribution, Evidence, EvidenceState, Interval, Verdict
 
@@ -17,6 +18,25 @@ BARE_TAG = "tag"  # the dimension of tags without a key
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
     """A piece of the report."""
+
+
+class Detectable(_Part, frozen=True, kw_only=True):
+    """What the gold set can see of the change that a gate forbids.
+
+    A true change of `detectable` violates the gate in 80 % of the runs. `margin` is the smallest true change that
+    `queries` queries tell from none as often, and the smallest `regression_max` within which a change without effect is
+    proven safe as often; it `sees` if that is within `regression_max`, for which `queries_needed` would be enough
+    (None: no number is). `spread` is the standard deviation of the paired differences, `assumed` where too few queries
+    moved.
+    """
+
+    detectable: float
+    margin: float
+    queries: int
+    queries_needed: int | None
+    spread: float
+    assumed: bool
+    sees: bool
 
 
 class GateResult(_Part, frozen=True, kw_only=True):
@@ -29,6 +49,9 @@ class GateResult(_Part, frozen=True, kw_only=True):
     `evidence` says what decides; `evidence_state` is what the intervals, at `confidence`, say of the limits: clear,
     inconclusive (within noise), no_interval (too few queries for one), or no_baseline where a regression check had
     nothing to compare with. `only_inconclusive` marks a warning for nothing but what could not be proven.
+    `segment` is the tag, or tags, whose queries the result is about; None for all, and
+    `too_small` says that it has too few of them to be judged. `queries` are those that must
+    pass and do not.
     """
 
     name: str
@@ -50,8 +73,11 @@ class GateResult(_Part, frozen=True, kw_only=True):
     evidence_state: EvidenceState
     confidence: float = 0.95
     only_inconclusive: bool = False
+    too_small: bool = False
+    detectable: Detectable | None = None
     verdict: Verdict
     reasons: list[str]
+    queries: list[str] = []
     n: int
     n_pairs: int
     line: int | None
@@ -159,6 +185,17 @@ class Moved(_Part, frozen=True, kw_only=True):
     better: int
 
 
+class Diagnosis(_Part, frozen=True, kw_only=True):
+    """A finding about why gates are violated: the rule that holds, what it says, and the numbers that it stands on.
+
+    `finding` holds no text from the inputs; `evidence` may, as its `tag` and `example`.
+    """
+
+    rule: str
+    finding: str
+    evidence: Mapping[str, str | int | float]
+
+
 class Source(_Part, frozen=True, kw_only=True):
     """Where an input came from, and what it says of itself."""
 
@@ -182,13 +219,20 @@ class Provenance(_Part, frozen=True, kw_only=True):
 
 
 class Report(_Part, frozen=True, kw_only=True):
-    """The whole of `report.json`."""
+    """The whole of `report.json`.
+
+    `warnings` are reasons to warn that no gate has. `diagnosis` is empty unless a gate is violated or ids are stale;
+    its first entry is what to look at first. `gold_changes` is None where the gold set is the one that was current when
+    the baseline was accepted, or the baseline does not say.
+    """
 
     schema_version: int = SCHEMA_VERSION
     verdict: Verdict
     summary: str
     problems: list[Problem] = []
+    warnings: list[str] = []
     notes: list[str] = []
+    diagnosis: list[Diagnosis] = []
     gates: list[GateResult] = []
     metrics: Mapping[str, MetricValue] = {}
     baseline_metrics: Mapping[str, MetricValue] = {}
@@ -196,6 +240,7 @@ class Report(_Part, frozen=True, kw_only=True):
     segments: list[Segment] = []
     misses: list[Movement] = []
     moved: Moved | None = None
+    gold_changes: GoldChanges | None = None
     provenance: Provenance
 
 

@@ -16,12 +16,19 @@ from rankgate.yaml_text import KeyPath, YamlDocument, dotted, reads_as_number
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-_KINDS: dict[type, str] = {float: "a number", int: "a whole number", str: "text", bool: "true or false", list: "a list"}
+_KINDS: dict[type, str] = {
+    float: "a number",
+    int: "a whole number",
+    str: "text",
+    bool: "true or false",
+    list: "a list",
+    dict: "a mapping",
+}
 
 
 _BOUNDS = {">=": "of at least", "<=": "of at most", ">": "above", "<": "below"}
 
-Check = Callable[[msgspec.Struct, KeyPath], Iterable[tuple[str, str]]]
+Check = Callable[[msgspec.Struct, KeyPath], Iterable[tuple[str | KeyPath, str]]]
 
 
 def shaped(document: YamlDocument, kind: type[T], name: str, check: Check) -> T:
@@ -31,8 +38,8 @@ def shaped(document: YamlDocument, kind: type[T], name: str, check: Check) -> T:
         document: what was loaded.
         kind: the declared shape.
         name: of the file, for messages.
-        check: what is wrong with a struct whose values are all of the declared kinds, as (key, message) pairs; called
-            for each struct inside, also where others are wrong.
+        check: what is wrong with a struct whose values are all of the declared kinds, as pairs of a key, or a path of
+            keys, and a message; called for each struct inside, also where others are wrong.
 
     Raises:
         RankgateError: unknown or missing keys, and values of another kind, each with line and key path.
@@ -77,7 +84,7 @@ class _Shaper:
             return None
         made = kind(**converted)
         for key, message in self.check(made, path):
-            self.refuse(message, (*path, key))
+            self.refuse(message, (*path, key) if isinstance(key, str) else (*path, *key))
         return made
 
     def value(self, value: object, kind: Any, path: KeyPath) -> Any:
@@ -89,6 +96,9 @@ class _Shaper:
         entries = next((get_args(each)[0] for each in kinds if get_origin(each) is list), None)
         if value and isinstance(value, list) and _is_struct(entries):
             return [self.struct(entry, entries, (*path, index)) for index, entry in enumerate(value)]
+        mapped = next((get_args(each)[1] for each in kinds if get_origin(each) is dict), None)
+        if isinstance(value, dict) and _is_struct(mapped):
+            return {key: self.struct(entry, mapped, (*path, key)) for key, entry in value.items()}
         try:
             return msgspec.convert(value, kind)
         except msgspec.ValidationError as error:

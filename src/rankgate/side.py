@@ -2,14 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
 import msgspec
 
-from rankgate.model import Scores
+from rankgate.model import Gold, Ranking, Scores
+from rankgate.parallel import Watch, score_run, unwatched
+from rankgate.plan import Plan
 from rankgate.readers.base import Run
+
+MOST_KEPT = 100_000  # rankings of a pipe, which cannot be read again
 
 
 class Side(msgspec.Struct, frozen=True):
-    """A run and its scores: the candidate or the baseline."""
+    """A run and its scores: the candidate or the baseline. `lists` gives its rankings again, where that can be done."""
 
     run: Run
     scores: Scores
+    lists: Callable[[], Iterable[Ranking]] = tuple
+
+
+def scored(
+    gold: Gold,
+    run: Run,
+    plan: Plan,
+    again: Callable[[], Run | None],
+    *,
+    workers: int | None = None,
+    watch: Watch = unwatched,
+) -> Side:
+    """Score a run; see `score_run`. Its lists stay in its file, or in memory where they came through a pipe.
+
+    Args:
+        gold: the judgments.
+        run: an opened run of which nothing has been read.
+        plan: what to compute.
+        again: opens the same run once more.
+        workers: see `score_run`.
+        watch: see `score_run`.
+    """
+    if run.share_read is not None or run.depth is not None:  # a regular file, or stored as a baseline
+
+        def lists() -> Iterable[Ranking]:
+            opened = again()
+            return opened.rankings if opened else ()
+
+        return Side(run, score_run(gold, run, plan, workers=workers, watch=watch), lists)
+    kept: list[Ranking] = []
+    piped = msgspec.structs.replace(run, rankings=_keeping(run.rankings, kept))
+    return Side(run, score_run(gold, piped, plan, workers=workers, watch=watch), lambda: kept)
+
+
+def _keeping(rankings: Iterable[Ranking], kept: list[Ranking]) -> Iterator[Ranking]:
+    """The rankings as they come; all of them are kept, or none where there are too many."""
+    count = 0
+    for count, ranking in enumerate(rankings, start=1):
+        if count <= MOST_KEPT:
+            kept.append(ranking)
+        yield ranking
+    if count > MOST_KEPT:
+        kept.clear()

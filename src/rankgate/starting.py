@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from rankgate.criteria import Gate
+from rankgate.detectable import detectable
 from rankgate.estimates import Estimate
 from rankgate.metrics.base import Metric, Unit
 from rankgate.wording import value_text
@@ -27,13 +29,17 @@ UPLOAD = "actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known when criteria are written for the first time; paths are relative to the criteria file."""
+    """What is known when criteria are written for the first time; paths are relative to the criteria file.
+
+    `questions` are those with a relevant document.
+    """
 
     gold: str
     run: str
     baseline: str
     measured: Sequence[tuple[Metric, Estimate | None]]
     measured_run: str | None
+    questions: int
 
 
 def criteria_text(start: Start) -> str:
@@ -41,6 +47,7 @@ def criteria_text(start: Start) -> str:
 
     A floor is the lower end of the measured value's 95 % interval, rounded down to two decimals: below it, chance
     alone no longer explains the difference. Without a run there is nothing to derive floors from, and none is written.
+    The evidence is what so many questions can carry (see `evidence_lines`).
     """
     lines = [
         "# What a change to the retriever must hold before it may be merged. `rankgate validate` checks this file,",
@@ -50,7 +57,7 @@ def criteria_text(start: Start) -> str:
         lines.append(f"# Floors come from {json.dumps(start.measured_run)}; raise them as the retriever improves.")
     else:
         lines.append("# There are no floors yet: `rankgate init --run RUN --force` derives them from a run.")
-    lines.append("gates:")
+    lines += [*evidence_lines(start.questions, [metric for metric, _ in start.measured]), "", "gates:"]
     for (name, drop, blocks), (metric, found) in zip(FIRST_GATES, start.measured, strict=True):
         lines.append(f"  - name: {name}")
         if found is not None and found.ci is not None and found.ci[0] is not None:
@@ -74,6 +81,31 @@ def criteria_text(start: Start) -> str:
         f"  baseline: {json.dumps(start.baseline)}  # made by `rankgate baseline accept`",
     ]
     return "\n".join(lines) + "\n"
+
+
+def evidence_lines(questions: int, metrics: Sequence[Metric]) -> list[str]:
+    """`evidence:` and why: the estimate where the questions tell every allowed drop from noise, else proven harm.
+
+    Nothing has been compared yet, so how much changes spread is assumed.
+    """
+    gates = [
+        Gate(name=name, metric=metric, threshold=None, regression_max=drop, blocks=blocks, line=None)
+        for (name, drop, blocks), metric in zip(FIRST_GATES, metrics, strict=True)
+    ]
+    found = [seen for gate in gates if (seen := detectable(gate, queries=1))]
+    needed = max(seen.queries_needed or 0 for seen in found)
+    asked = f"which takes about {needed:,} (if changes spread by 0.3;"
+    if questions >= needed:
+        return [
+            f"# Many questions: {questions:,} tell the drops allowed below from noise, {asked}",
+            "# `rankgate noise` measures it). So the measured drop decides by itself.",
+            "evidence: estimate  # proven_harm: only a proven drop blocks",
+        ]
+    return [
+        f"# Few questions: {questions:,} cannot tell the drops allowed below from noise, {asked}",
+        "# `rankgate noise` measures it). So only a proven drop blocks, and what is within noise warns.",
+        "evidence: proven_harm  # estimate: the measured drop decides by itself",
+    ]
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

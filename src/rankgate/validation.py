@@ -10,12 +10,14 @@ import msgspec
 from rankgate import facts
 from rankgate.criteria import Criteria, load_criteria
 from rankgate.errors import Problem, RankgateError
-from rankgate.gates import decide
 from rankgate.inputs import Inputs, baseline_of, deepest_cutoff
+from rankgate.judging import judge_all, refuse_misfits, whole
 from rankgate.model import Gold, Ranking, Verdict
 from rankgate.plan import Plan
 from rankgate.readers.formats import read_gold, read_run
+from rankgate.report import GateResult
 from rankgate.scoring import ids_of, refuse_silence, refuse_strangers, score
+from rankgate.staleness import refuse_stale
 
 T = TypeVar("T")
 MOST_PROBLEMS = 1000
@@ -53,28 +55,33 @@ def validate(inputs: Inputs) -> Findings:
     opened = _attempt(problems, baseline_of, inputs.baseline, criteria, plan.needs, deepest=deepest)
     accepted = _attempt(problems, lambda: list(opened.rankings)) if opened else None
 
+    if criteria and gold:
+        _attempt(problems, refuse_misfits, criteria, gold)
     found: list[str] = []
     if gold:
         found += facts.gold_facts(gold)
         found += facts.run_facts(gold, rankings, name="the run") if rankings is not None else []
         found += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
         found += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
+    results: list[GateResult] = []
     if gold and rankings is not None and run_file:
         plan = msgspec.structs.replace(plan, depth=opened.depth if opened else None)
-        problems += _attempt(problems, _unjudged, criteria, gold, run_file.path, rankings, accepted, plan) or []
+        results = _attempt(problems, _judged, criteria, gold, run_file.path, rankings, accepted, plan) or []
+        problems += _unjudged(criteria.name, results) if criteria else []
+    found += facts.power_facts(criteria, gold, results) if criteria and gold else []
     read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted}
     return Findings(problems, found, [name for name, value in read.items() if value is not None])
 
 
-def _unjudged(
+def _judged(
     criteria: Criteria | None,
     gold: Gold,
     name: str,
     rankings: list[Ranking],
     accepted: list[Ranking] | None,
     plan: Plan,
-) -> list[Problem]:
-    """What `check` would not judge, by judging."""
+) -> list[GateResult]:
+    """What `check` would judge, and what it would not."""
     baseline = None if accepted is None else score(gold, accepted, plan)
     if baseline:
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(baseline))
@@ -83,10 +90,15 @@ def _unjudged(
     refuse_silence(candidate, plan, name)
     if criteria is None:
         return []
-    results = [decide(gate, candidate, baseline) for gate in criteria.gates]
+    refuse_stale(gold, plan, candidate, lambda: rankings, None if accepted is None else lambda: accepted)
+    return judge_all(criteria, gold, candidate, baseline)
+
+
+def _unjudged(name: str, results: list[GateResult]) -> list[Problem]:
+    """Why gates would not be judged."""
     return [
-        Problem(reason, criteria.name, result.line, f"gate {result.name}")
-        for result in results
+        Problem(reason, name, result.line, f"gate {result.name}")
+        for result in whole(results)
         if result.verdict is Verdict.NOT_JUDGED
         for reason in result.reasons
     ]

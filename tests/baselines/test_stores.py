@@ -11,9 +11,12 @@ from rankgate.baselines.base import BaselineStore
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.runfile import RunFileStore
 from rankgate.baselines.stores import store_for
+from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError
+from rankgate.inputs import baseline_of
 from rankgate.model import Details, Need
 from rankgate.readers.formats import RUN_FORMATS
+from rankgate.readers.mapping import FieldMap
 
 RUN = '{"query_id": 7, "system": "bm25", "topk": [{"rank": 1, "chunk_id": "a"}], "latency_ms": {"retrieve": 5}}\n'
 
@@ -95,6 +98,30 @@ def test_a_forced_format_is_obeyed() -> None:
     assert found is not None
     with pytest.raises(RankgateError, match="expected 6 columns"):
         list(found.rankings)
+
+
+MAP = FieldMap(query_id="question", items="found", chunk_id="id")
+
+
+def test_a_run_file_may_have_a_map(repository: Path) -> None:
+    (repository / "ours.json").write_text('[{"question": "7", "found": [{"id": "a"}]}]')
+    found = baseline_of(InputFile("ours.json", map=MAP), None)
+    assert found is not None
+    assert [(ranking.query_id, ranking.ids) for ranking in found.rankings] == [("7", ["a"])]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        pytest.param("accepted/", "accepted: is a baseline directory, whose run needs no map; leave out `map:`"),
+        pytest.param("baseline", "baseline: no such file"),
+    ],
+    ids=["a directory", "nothing there"],
+)
+def test_a_map_is_for_a_run_file(spec: str, message: str) -> None:
+    with pytest.raises(RankgateError) as caught:
+        store_for(spec, map=MAP).open(frozenset())
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(

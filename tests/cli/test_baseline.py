@@ -65,7 +65,7 @@ def test_what_is_stored_is_ranked_ids_with_a_manifest() -> None:
         "source": "run.jsonl",
         "provenance": {"system": "bm25"},
     }
-    assert stored["gold"].keys() == {"path", "queries", "fingerprint"}
+    assert stored["gold"].keys() == {"path", "queries", "fingerprint", "judged"}
     assert (stored["gold"]["path"], stored["gold"]["queries"]) == ("gold.jsonl", 2)
     assert set(content_of("baseline")) == {"manifest.json", stored["run"]}
 

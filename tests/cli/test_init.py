@@ -16,6 +16,7 @@ import yaml
 import rankgate
 from rankgate.cli import main
 from rankgate.criteria import load_criteria
+from rankgate.model import Evidence
 
 PYTHONPATH = str(Path(rankgate.__file__).parents[1])
 WORKFLOW = Path(".github/workflows/rankgate.yml")
@@ -255,9 +256,24 @@ def test_the_steps_of_the_workflow_run(project: Path, search_path: str, words: l
     assert Path("summary.md").read_text(encoding="utf-8") == comment
 
 
-def test_a_workflow_on_a_worse_run_fails_with_both_files(project: Path, search_path: str) -> None:
+def test_the_evidence_fits_the_number_of_questions(project: Path) -> None:
     assert init(*FROM_RUN) == 0
-    Path("run.jsonl").write_text('{"query_id": "q1", "retrieved": ["x"]}\n', encoding="utf-8")
+    assert {gate.evidence for gate in load_criteria("ship-criteria.yaml").gates} == {Evidence.PROVEN_HARM}
+    assert "# Few questions: 3 cannot tell" in Path("ship-criteria.yaml").read_text(encoding="utf-8")
+    many = "".join(json.dumps({"id": f"q{number}", "expected_output": ["a"]}) + "\n" for number in range(785))
+    Path("many.jsonl").write_text(many, encoding="utf-8")
+    assert init("--to", "many.yaml", gold="many.jsonl") == 0
+    assert {gate.evidence for gate in load_criteria("many.yaml").gates} == {Evidence.ESTIMATE}
+
+
+def test_a_workflow_on_a_worse_run_fails_with_both_files(project: Path, search_path: str) -> None:
+    ids = [f"q{number}" for number in range(30)]
+    gold = "".join(json.dumps({"id": each, "expected_output": ["a"]}) + "\n" for each in ids)
+    found, lost = ("".join(json.dumps({"query_id": each, "retrieved": [doc]}) + "\n" for each in ids) for doc in "ax")
+    Path("gold.jsonl").write_text(gold, encoding="utf-8")
+    Path("run.jsonl").write_text(found, encoding="utf-8")
+    assert init(*FROM_RUN, gold="gold.jsonl") == 0
+    Path("run.jsonl").write_text(lost.replace("x", "a", 1), encoding="utf-8")
     made: Any = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
     codes = {
         step["name"]: shell(step["run"], search_path).returncode

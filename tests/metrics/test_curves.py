@@ -55,3 +55,7 @@ GRADED = {"a": 1.0, "b": 3.0}
 )
 def test_recall_auc(metric: str, gains: Mapping[str, float], ids: list[str], expected: float | None) -> None:
     assert value(metric, gains, ids) == (None if expected is None else pytest.approx(expected, abs=1e-12))
+
+
+def test_the_area_is_at_most_1_whatever_rounding_makes_of_it() -> None:
+    assert value("recall_auc(grid=1/2/7/21/36/37)", ONE, ["a"]) == 1  # the sum is the next number above 1

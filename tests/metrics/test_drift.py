@@ -60,6 +60,12 @@ def test_overlap(metric: str, new: str, old: str | None, expected: float | None)
         pytest.param("rbo", "a", "abcdef", 1, id="a beginning of the other: alike as far as one can see"),
         pytest.param("rbo", "abcdef", "a", 1, id="whichever is longer"),
         pytest.param("rbo", "a", "ba", 0.45, id="found at rank 2 of the longer: p / 2"),
+        pytest.param(
+            *("rbo", "ab", "axyb"),  # in common up to each rank: 1 1 1 2; of them 1 up to the end of the shorter list
+            (0.1 / 0.9) * (0.9 + 0.81 / 2 + (1 / 3 + 1 / 6) * 0.729 + (2 / 4 + 2 / 8) * 0.6561)
+            + (1 / 4 + 1 / 2) * 0.6561,
+            id="the shorter list's overlap is carried on",
+        ),
         pytest.param("rbo@2", "abxyz", "abuvw", 1, id="the first two"),
         pytest.param("rbo(p=0.5)@1", "ab", "ba", 0, id="the first"),
         pytest.param("rbo", "", "abc", 0, id="nothing any more"),
@@ -70,6 +76,10 @@ def test_overlap(metric: str, new: str, old: str | None, expected: float | None)
 )
 def test_rbo(metric: str, new: str, old: str | None, expected: float | None) -> None:
     assert value(metric, new, old) == (None if expected is None else pytest.approx(expected, abs=1e-12))
+
+
+def test_rbo_of_equal_lists_is_1_and_not_what_rounding_makes_of_it() -> None:
+    assert value("rbo", "abcdefghijkl", "abcdefghijkl") == 1  # the sum is the next number above 1
 
 
 def test_rbo_as_another_implementation_has_it() -> None:

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from math import log2
+from typing import Any
 
 import pytest
 
 from rankgate.estimates import estimate
 from rankgate.matching import match
-from rankgate.metrics.names import parse_metric
+from rankgate.metrics.base import Unit
+from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model import Details, Gold, Need, Ranking, Sample
 from rankgate.plan import Plan
 from rankgate.readers.base import once
@@ -305,6 +307,47 @@ def test_lists_are_cut_at_the_depth_of_the_baseline(metric: str, expected: float
     assert parse_metric(metric).per_query(query) == expected
 
 
+@pytest.mark.parametrize(
+    ("metric", "gold", "ranked"),
+    [
+        pytest.param(
+            "weighted_recall@5", {"a": 0.1, "b": 0.2, "c": 0.3}, "a b c", id="0.1 + 0.2 + 0.3 > 0.3 + 0.2 + 0.1"
+        ),
+        pytest.param(
+            *("ndcg", {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0000000000000002, "e": 1.0}, "a b c d e"),
+            id="nDCG of grades that differ in the last digit",
+        ),
+    ],
+)
+def test_rounding_does_not_lift_a_value_above_1(metric: str, gold: Gains, ranked: str) -> None:
+    assert per_query(metric, gold, ranked) == 1
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        pytest.param("recall@5", 1 / 2, id="every positive grade"),
+        pytest.param("recall(rel=0.5)@5", 1 / 2, id="from the lowest grade on"),
+        pytest.param("recall(rel=1)@5", 1, id="from 1 on: a grade between 0 and 1 is not enough"),
+        pytest.param("recall(rel=2)@5", None, id="from above the highest on: undefined"),
+    ],
+)
+def test_grades_below_1(metric: str, expected: float | None) -> None:
+    assert per_query(metric, {"a": 1.0, "b": 0.5}, "a x") == expected
+
+
+@pytest.mark.parametrize(
+    ("metric", "first"),
+    [
+        pytest.param("recall@3", "the first 3 results", id="a number"),
+        pytest.param("recall@k", "the first k results", id="the sample's"),
+        pytest.param("recall@all", "the whole list", id="none"),
+    ],
+)
+def test_a_meaning_says_how_far_the_list_counts(metric: str, first: str) -> None:
+    assert parse_metric(metric).meaning == f"share of the right documents found in {first}"
+
+
 def test_exponential_gain_of_a_tiny_grade_is_not_lost_in_rounding() -> None:
     assert per_query("ndcg(gain=exponential)", {"a": 1e-17}, "a") == 1
 
@@ -358,8 +401,53 @@ def test_aggregate(metric: str, values: Sequence[float], expected: float) -> Non
     assert parse_metric(metric).aggregate(values) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("metric", "meaning"),
+    [
+        pytest.param("latency", "milliseconds that a question takes on average", id="mean"),
+        pytest.param(
+            "latency(quantile=0.9)", "milliseconds within which 90% of the questions are answered", id="a quantile"
+        ),
+        pytest.param(
+            "latency(quantile=p5)", "milliseconds within which 5% of the questions are answered", id="a low percentile"
+        ),
+        pytest.param(
+            "latency(quantile=0.999)",
+            "milliseconds within which 99.9% of the questions are answered",
+            id="finer than a percentile",
+        ),
+        pytest.param("source_share(kb)", "share of questions that went to the source kb", id="of a source"),
+        pytest.param("score(cost)", "cost, as another tool scored it", id="of another tool"),
+    ],
+)
+def test_meanings_without_a_list(metric: str, meaning: str) -> None:
+    assert parse_metric(metric).meaning == meaning
+
+
+@pytest.mark.parametrize(
+    ("unit", "metrics"),
+    [
+        pytest.param(
+            *(Unit.SHARE, "hit,recall,recall_all,capped_recall,weighted_recall,precision,judged,holes,negatives_above"),
+            id="shares of documents or of questions",
+        ),
+        pytest.param(
+            *(Unit.SHARE, "containment,redundancy,novelty,freshness,source_coverage,misroute_rate,source_share(kb)"),
+            id="shares of items or of lines",
+        ),
+        pytest.param(Unit.SHARE, "overlap,false_evidence_rate", id="shares of what was or should not be there"),
+        pytest.param(Unit.SCORE, "mrr,map,ndcg,f,recall_auc,rbo,entity_f1", id="scores from 0 to 1"),
+        pytest.param(Unit.NUMBER, "dcg,distinct_docs,score(cost)", id="plain numbers"),
+        pytest.param(Unit.MILLISECONDS, "latency", id="times"),
+    ],
+)
+def test_how_people_read_values(unit: Unit, metrics: str) -> None:
+    assert {metric.unit for metric in parse_metrics(metrics)} == {unit}
+
+
 # A run: absent, empty and undefined queries.
 
+RIGHT = {"gains": {"a": 1.0}}
 FOUR_QUERIES = Gold(
     samples={
         "found": Sample(query_id="found", gains=binary("a")),
@@ -377,6 +465,46 @@ THREE_RANKINGS = [
     Ranking("nothing relevant", ["c"], 0, Details(latency_ms={"retrieve": 5.0})),
     Ranking("stranger", ["a"], 7),
 ]
+
+
+@pytest.mark.parametrize(
+    ("metric", "gold", "expected"),
+    [
+        pytest.param("recall@5", RIGHT, 0, id="recall: the worst"),
+        pytest.param("recall@5", {}, None, id="recall: undefined where nothing is relevant"),
+        pytest.param("recall(stage=raw)@5", RIGHT, 0, id="recall of another list"),
+        pytest.param("recall(source=kb)@5", {**RIGHT, "source": "kb"}, 0, id="recall of a source's questions"),
+        pytest.param("recall(source=kb)@5", {**RIGHT, "source": "web"}, None, id="undefined for another's"),
+        pytest.param("rerank_gain(recall@5)", RIGHT, None, id="what reranking adds: nothing to compare"),
+        pytest.param("negatives_above@5", {**RIGHT, "negatives": ("n",)}, 1, id="negatives_above: the worst is 1"),
+        pytest.param("negatives_above@5", RIGHT, None, id="negatives_above: undefined without negatives"),
+        pytest.param("judged@5", RIGHT, 0, id="judged, although an empty list is undefined"),
+        pytest.param("holes@5", RIGHT, 1, id="holes, although an empty list is undefined"),
+        pytest.param("containment@5", {"answers": ("30 days",)}, 0, id="containment"),
+        pytest.param("containment@5", {}, None, id="containment: undefined without an answer"),
+        pytest.param("distinct_docs@5", {}, 0, id="distinct_docs, although an empty list is undefined"),
+        pytest.param("redundancy@5", {}, 1, id="redundancy, although an empty list is undefined"),
+        pytest.param("novelty@5", {}, 0, id="novelty, although an empty list is undefined"),
+        pytest.param("freshness@5", {"as_of": "2025-06-01"}, 0, id="freshness"),
+        pytest.param("freshness@5", {}, None, id="freshness: undefined without a day"),
+        pytest.param("source_coverage", {"source": "kb"}, 0, id="source_coverage"),
+        pytest.param("source_coverage", {}, None, id="source_coverage: undefined without a source"),
+        pytest.param("misroute_rate", {"source": "kb"}, 1, id="misroute_rate"),
+        pytest.param("misroute_rate", {}, None, id="misroute_rate: undefined without a source"),
+        pytest.param("entity_f1", {"entities": ()}, 0, id="entity_f1, also where there are none to find"),
+        pytest.param("entity_f1", {}, None, id="entity_f1: undefined without entities"),
+        pytest.param("false_evidence_rate", {"no_answer": True}, 1, id="false_evidence_rate"),
+        pytest.param("false_evidence_rate", RIGHT, None, id="false_evidence_rate: undefined for what has an answer"),
+        pytest.param("source_share(kb)", {"source": "kb"}, None, id="source_share: no line, no source"),
+        pytest.param("score(cost)", {}, None, id="score: no line, no score"),
+        pytest.param("latency", {}, None, id="latency: no line, no time"),
+        pytest.param("overlap@5", RIGHT, None, id="overlap: no list to compare"),
+    ],
+)
+def test_a_query_that_the_run_lacks(metric: str, gold: Mapping[str, Any], expected: float | None) -> None:
+    wanted = parse_metric(metric)
+    sample = Sample(query_id="q", **{"gains": {}, **gold})
+    assert wanted.absent(match(sample, Ranking("q", []), needs=wanted.needs)) == expected
 
 
 @pytest.mark.parametrize(

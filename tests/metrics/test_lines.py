@@ -8,7 +8,7 @@ import pytest
 from rankgate.matching import match
 from rankgate.metrics.base import Direction
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Details, Item, Ranking, Sample
+from rankgate.model import Details, Item, MatchedQuery, Ranking, Sample
 
 
 def value(metric: str, gold: Mapping[str, Any], ids: Sequence[str] = (), **said: Any) -> float | None:
@@ -145,3 +145,42 @@ def test_score(metric: str, scores: Mapping[str, float] | None, expected: float 
 )
 def test_which_way_is_better(metric: str, direction: Direction) -> None:
     assert parse_metric(metric).direction is direction
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        *("containment@5", "freshness@5", "negatives_above@5"),
+        *("false_evidence_rate", "source_coverage", "misroute_rate", "entity_f1", "recall(source=kb)@5"),
+    ],
+)
+def test_a_query_without_its_sample_is_undefined_for_what_asks_the_gold(metric: str) -> None:
+    """As a package may build it."""
+    said = Details(items=[Item(text="a", version="2025-06-01")], source="kb", entities=["a"])
+    query = MatchedQuery(
+        query_id="q", hits=((1, 1.0),), found=("a",), ideal=(1.0,), retrieved=1, k=5, negatives=(1,), details=said
+    )
+    wanted = parse_metric(metric)
+    assert wanted.per_query(query) is None
+    if metric != "negatives_above@5":  # which asks the sample through `per_query`
+        assert wanted.absent(query) is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "gold", "expected"),
+    [
+        pytest.param("containment@5", {"answers": ("30 days",)}, 0, id="no text: no answer in one"),
+        pytest.param("false_evidence_rate(min_score=0.5)", UNANSWERABLE, 0, id="no item: none at the lowest score"),
+        pytest.param("freshness@5", {"as_of": "2025-06-01"}, 0, id="no version: none that is fresh"),
+        pytest.param("source_coverage", {"source": "kb"}, None, id="no source: undefined"),
+        pytest.param("source_share(kb)", {}, None, id="no source, whichever was asked for: undefined"),
+        pytest.param("entity_f1", {"entities": ("a",)}, None, id="no entities: undefined"),
+        pytest.param("score(cost)", {}, None, id="no scores: undefined"),
+        pytest.param("latency", {}, None, id="no times: undefined"),
+    ],
+)
+def test_a_query_without_details(metric: str, gold: Mapping[str, Any], expected: float | None) -> None:
+    """As a package may build it."""
+    sample = Sample(query_id="q", **{"gains": {}, **gold})
+    query = MatchedQuery(query_id="q", hits=(), found=(), ideal=(), retrieved=1, k=5, sample=sample)
+    assert parse_metric(metric).per_query(query) == expected

@@ -8,17 +8,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rankgate.metrics import latency, views
+from rankgate.metrics import latency, registry, views
 from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Metric
+from rankgate.metrics.beyond import BEYOND
 from rankgate.metrics.contents import Containment, DistinctDocs, Freshness, Novelty, Redundancy
-from rankgate.metrics.curves import RecallAUC
+from rankgate.metrics.curves import GRID, RecallAUC
 from rankgate.metrics.drift import Overlap, RankBiasedOverlap
 from rankgate.metrics.gain import ListGain
 from rankgate.metrics.gains import DCG, NDCG, Discount, Gain, Ideal
 from rankgate.metrics.judgments import Holes, Judged, NegativesAbove
 from rankgate.metrics.latency import Latency
 from rankgate.metrics.lines import EntityF1, FalseEvidenceRate, MisrouteRate, Score, SourceCoverage, SourceShare
-from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
+from rankgate.metrics.names import UnknownMetricError, at_cutoffs, family_of, parse_metric, parse_metrics
 from rankgate.metrics.ranks import AveragePrecision, ReciprocalRank
 from rankgate.metrics.registry import FAMILIES
 from rankgate.metrics.sets import CappedRecall, F, Hit, Of, Precision, Recall, RecallAll, WeightedRecall
@@ -151,6 +152,7 @@ from rankgate.metrics.views import View
             "latency(quantile=0.9, stage=rerank)", "latency(stage=rerank,quantile=0.9)", id="in their declared order"
         ),
         pytest.param("f(beta=2)@5", "f(beta=2)@5", id="beta"),
+        pytest.param("f(beta=1000)@5", "f(beta=1000)@5", id="the largest beta"),
         pytest.param("f1(beta=2)@5", "f(beta=2)@5", id="a beta written beats the one implied"),
         pytest.param("f(beta=0.5,of=Retrieved)@5", "f(of=retrieved,beta=0.5)@5", id="beta and of"),
         pytest.param("precision(of=retrieved)@all", "precision(of=retrieved)@all", id="of"),
@@ -176,6 +178,7 @@ from rankgate.metrics.views import View
         pytest.param("source_share(kb-BR)", "source_share(kb-BR)", id="a source"),
         pytest.param("source_share(source=kb-BR)", "source_share(kb-BR)", id="a source by name"),
         pytest.param("source_share(7)", "source_share(7)", id="a source that is a number"),
+        pytest.param("score(p90)", "score(p90)", id="a field that is called as a percentile"),
         pytest.param("score(null)", "score(null)", id="a field that is called null"),
         # Other lists, and the questions of a source.
         pytest.param("recall(stage=raw)@50", "recall(stage=raw)@50", id="the list before reranking"),
@@ -283,6 +286,22 @@ def test_which_way_is_better_is_part_of_a_name() -> None:
     assert lower == Score(field="cost", better=Direction.LOWER)
 
 
+def test_the_table_names_every_family_and_nothing_else() -> None:
+    assert (*registry.USUAL, *BEYOND) == registry.FAMILIES
+    name = "FAMILY"
+    with pytest.raises(AttributeError, match=f"module 'rankgate.metrics.registry' has no attribute '{name}'"):
+        getattr(registry, name)
+
+
+def test_a_metric_that_is_not_parsed_has_its_familys_cut_off() -> None:
+    assert (Recall(), RankBiasedOverlap()) == (parse_metric("recall"), parse_metric("rbo"))
+    assert (RecallAUC(), Latency()) == (parse_metric("recall_auc"), parse_metric("latency"))
+
+
+def test_only_another_tools_score_asks_which_way_is_better() -> None:
+    assert [family for family in FAMILIES if family.asks_direction] == [Score]
+
+
 def test_every_family_is_among_the_metrics() -> None:
     assert PARAMETERS.keys() == set(FAMILIES)
 
@@ -359,6 +378,8 @@ def test_list(written: str, canonical: list[str]) -> None:
         pytest.param("recall@2,hit", [1, 3], "recall@2,hit@1,3", id="but what has its own"),
         pytest.param("latency,score(cost)", [5], "latency,score(cost)", id="and what takes none"),
         pytest.param("rerank_gain(recall@5)", [3], "rerank_gain(recall@5)", id="or has it inside"),
+        pytest.param("Rewrite-Gain(recall@5)", [3], "Rewrite-Gain(recall@5)", id="or has it inside, however spelled"),
+        pytest.param("recall at 5", [3], "recall at 5", id="and what is no name, which is for others to say"),
         pytest.param("ndcg(gain=binary,ideal=gold)", [3], "ndcg(gain=binary,ideal=gold)@3", id="after the parameters"),
         pytest.param(
             "source_share(kb),recall(source=kb)", [3], "source_share(kb),recall(source=kb)@3", id="of a source"
@@ -367,6 +388,34 @@ def test_list(written: str, canonical: list[str]) -> None:
 )
 def test_cut_offs_for_all_that_lack_one(written: str, cutoffs: Sequence[int], expected: str) -> None:
     assert at_cutoffs(written, cutoffs) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "family"),
+    [
+        pytest.param("recall", Recall, id="a key"),
+        pytest.param(" Hit-Rate@5 ", Hit, id="an alias, in any spelling"),
+        pytest.param("score", Score, id="without the parameter that it needs"),
+        pytest.param("recall(beta=2)@0", Recall, id="whatever its parameters and cut-off"),
+        pytest.param("f1", F, id="a name that implies a parameter"),
+    ],
+)
+def test_family(written: str, family: type[BaseMetric]) -> None:
+    assert family_of(written) is family
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        pytest.param("recal", "unknown metric 'recal'; did you mean 'recall'?", id="near"),
+        pytest.param("Recal@K", "unknown metric 'Recal@K'; did you mean 'recall@k'?", id="near, with its cut-off"),
+        pytest.param("a b", "unknown metric 'a b'; `rankgate metrics` lists them", id="no name at all"),
+    ],
+)
+def test_no_family(written: str, message: str) -> None:
+    with pytest.raises(UnknownMetricError) as caught:
+        family_of(written)
+    assert str(caught.value) == message
 
 
 NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential)@10"
@@ -458,6 +507,9 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
             "recall(rel=x)@5", "'recall(rel=x)@5': parameter rel: Expected `float`, got `str`", id="not a number"
         ),
         pytest.param(
+            "recall(rel=>2)@5", "'recall(rel=>2)@5': parameter rel: Expected `float`, got `str`", id="a sign before it"
+        ),
+        pytest.param(
             "recall(rel=)@5",
             "'recall(rel=)@5': parameters are written once each as name=value, not 'rel='",
             id="empty value",
@@ -529,6 +581,7 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
                 "recall_auc(grid=5)": "grid must be two or more ascending cut-offs such as 1/3/5/10/20, not '5'",
                 "recall_auc(grid=5/3)": "grid must be two or more ascending cut-offs such as 1/3/5/10/20, not '5/3'",
                 "recall_auc(grid=3/3)": "grid must be two or more ascending cut-offs such as 1/3/5/10/20, not '3/3'",
+                "recall_auc(grid=1/5/3)": f"grid must be two or more ascending cut-offs such as {GRID}, not '1/5/3'",
                 "recall_auc(grid=0/3)": "grid must be two or more ascending cut-offs such as 1/3/5/10/20, not '0/3'",
                 "recall_auc@5": "recall_auc takes no cut-off",
                 "score(cost)@5": "score takes no cut-off",
@@ -565,6 +618,16 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
             "'rerank_gain(recall@5,rewrite=1)': rerank_gain takes one metric, such as rerank_gain(recall@5)",
             id="reranking of a rewritten question",
         ),
+        *(
+            pytest.param(
+                written, f"{written!r}: rewrite_gain takes one metric, such as rewrite_gain(recall@5)", id=what
+            )
+            for written, what in {
+                "rewrite_gain(recall@5,depth=2)": "another parameter than rewrite",
+                "rewrite_gain(recall@5,rewrite)": "rewrite without a number",
+            }.items()
+        ),
+        pytest.param("rewrite_gain(rewrite=x)", f"'rewrite=x' {NO_NAME}", id="rewriting without a metric"),
         *(
             pytest.param(
                 f"latency(quantile={q})",

@@ -1,13 +1,15 @@
 """A metric of another list of the line, or of the questions of one source; and what reranking and rewriting add."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from rankgate.matching import match
+from rankgate.metrics.base import BaseMetric
+from rankgate.metrics.gain import ListGain
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Details, MatchedQuery, Ranking, Sample
+from rankgate.model import Details, MatchedQuery, Need, Ranking, Sample
 
 GAINS = {"a": 1.0, "b": 1.0}
 FINAL = "a b x"
@@ -124,3 +126,82 @@ def test_ranges(metric: str, low: float | None, high: float | None) -> None:
 )
 def test_meanings(metric: str, meaning: str) -> None:
     assert parse_metric(metric).meaning == meaning
+
+
+@pytest.mark.parametrize(
+    ("metric", "needs"),
+    [
+        pytest.param("recall(source=kb)@5", set(), id="the questions of a source: no other list"),
+        pytest.param("recall(stage=raw)@5", {Need.RAW}, id="the raw list"),
+        pytest.param("recall(rewrite=2)@5", {Need.REWRITES}, id="a rewritten question's list"),
+        pytest.param("rerank_gain(recall@5)", {Need.RAW}, id="what reranking adds"),
+        pytest.param("rewrite_gain(recall@5)", {Need.REWRITES}, id="what rewriting adds"),
+    ],
+)
+def test_what_is_read(metric: str, needs: set[Need]) -> None:
+    assert parse_metric(metric).needs == needs
+
+
+class Lead(BaseMetric, frozen=True, kw_only=True):
+    """A ranking metric as a package may have it: from -1 to 1, and undefined for some lists."""
+
+    key: ClassVar[str] = "lead"
+    formula: ClassVar[str] = "1 if the first result is right, else -1"
+    plain: ClassVar[str] = "whether the first result is right"
+    low: ClassVar[float | None] = -1.0
+    ranking: ClassVar[bool] = True
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        if not query.retrieved:
+            return None
+        return 1.0 if query.hits and query.hits[0][0] == 1 else -1.0
+
+
+class OpenLead(Lead, frozen=True, kw_only=True):
+    """The same, without a lower end."""
+
+    low: ClassVar[float | None] = None
+
+
+def test_a_gain_is_at_most_as_wide_as_the_metrics_range() -> None:
+    assert (ListGain(metric=Lead()).low, ListGain(metric=Lead()).high) == (-2, 2)
+    assert (ListGain(metric=OpenLead()).low, ListGain(metric=OpenLead()).high) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("final", "raw", "gain"),
+    [
+        pytest.param("a", "x", 2, id="both defined"),
+        pytest.param("", "x", None, id="undefined for the final list"),
+        pytest.param("a", "", None, id="undefined for the raw list"),
+        pytest.param("", "", None, id="undefined for both"),
+    ],
+)
+def test_a_gain_is_undefined_where_the_metric_is_for_one_of_the_lists(final: str, raw: str, gain: float | None) -> None:
+    assert ListGain(metric=Lead()).per_query(query(final, raw, None)) == gain
+
+
+@pytest.mark.parametrize(
+    ("metric", "another"),
+    [
+        pytest.param("recall@5", "recall(stage=raw)@5", id="the raw list"),
+        pytest.param("mrr", "mrr(rewrite=1)", id="a rewritten question"),
+        pytest.param("dcg@10", "dcg(source=kb)@10", id="the questions of a source, an open range"),
+        pytest.param("precision", "precision(source=kb)", id="the questions of a source, at the sample's k"),
+    ],
+)
+def test_a_view_reads_as_its_metric_does(metric: str, another: str) -> None:
+    own, view = parse_metric(metric), parse_metric(another)
+    for name in ("cutoff", "direction", "unit", "low", "high", "worst", "judge_bounds", "at_quantile"):
+        assert getattr(view, name) == getattr(own, name), name
+    assert view.aggregate([0.0, 0.5]) == 1 / 4
+
+
+@pytest.mark.parametrize("gain", ["rerank_gain", "rewrite_gain"])
+@pytest.mark.parametrize("metric", ["recall@5", "mrr", "precision@3", "dcg@10"])
+def test_a_gain_reads_as_its_metric_does_but_has_no_worst_and_no_bound(gain: str, metric: str) -> None:
+    own, step = parse_metric(metric), parse_metric(f"{gain}({metric})")
+    for name in ("cutoff", "direction", "unit"):
+        assert getattr(step, name) == getattr(own, name), name
+    assert (step.worst, step.judge_bounds, step.at_quantile) == (None, False, None)
+    assert step.aggregate([-1.0, 0.5]) == -1 / 4

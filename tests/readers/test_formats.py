@@ -243,6 +243,9 @@ def test_run_in_a_forced_format(content: str, form: str, expected: dict[str, lis
 NOTHING_LIKE_IT = "no gold format starts like that"
 
 
+NO_RUN = "no run format starts like that; JSONL, JSON and CSV of another shape are read with `map:` under inputs.run"
+
+
 @pytest.mark.parametrize(
     ("content", "saw", "why"),
     [
@@ -271,12 +274,10 @@ def test_what_is_no_gold_set(content: str | bytes, saw: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("content", "saw", "why"),
     [
-        pytest.param("hello world\n", "'hello world'", "no run format starts like that", id="prose"),
+        pytest.param("hello world\n", "'hello world'", NO_RUN, id="prose"),
         pytest.param(GOLDS["qrels"], "'q 0 a 1'", "that looks like TREC qrels, which is a gold set", id="qrels"),
-        pytest.param(GOLDS["yaml"], "'samples:'", "no run format starts like that", id="a YAML gold set"),
-        pytest.param(
-            b"\xff\xfe{\x00}\x00", "'\ufffd\ufffd{\\x00}\\x00'", "no run format starts like that", id="UTF-16"
-        ),
+        pytest.param(GOLDS["yaml"], "'samples:'", NO_RUN, id="a YAML gold set"),
+        pytest.param(b"\xff\xfe{\x00}\x00", "'\ufffd\ufffd{\\x00}\\x00'", NO_RUN, id="UTF-16"),
     ],
 )
 def test_what_is_no_run(content: str | bytes, saw: str, why: str) -> None:
@@ -284,6 +285,13 @@ def test_what_is_no_run(content: str | bytes, saw: str, why: str) -> None:
         run(content)
     known = f"known formats: {RUN_NAMES}"
     assert str(caught.value) == f"run: cannot be read as a run: it starts with {saw}; {why} ({known})"
+
+
+def test_a_trec_run_whose_tag_has_a_blank() -> None:
+    with pytest.raises(RankgateError) as caught:
+        run("q Q0 a 1 0.5 my tag\n")
+    expected = "expected 6 columns (query Q0 document rank score tag), found 7: 'q Q0 a 1 0.5 my tag'"
+    assert str(caught.value) == f"run:1: {expected}"
 
 
 @pytest.mark.parametrize(

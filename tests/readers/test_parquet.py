@@ -188,6 +188,57 @@ def test_much_is_read_in_batches() -> None:
     assert {tuple(ranking.ids) for ranking in read} == {tuple(f"d{n}" for n in range(9, -1, -1))}
 
 
+@pytest.mark.parametrize("rank", [pytest.param("j", id="ranks"), pytest.param("0", id="ranks that say nothing")])
+@pytest.mark.parametrize("order", [pytest.param("i, j", id="in order"), pytest.param("hash(i, j)", id="in no order")])
+def test_slices_are_one_run(monkeypatch: pytest.MonkeyPatch, order: str, rank: str) -> None:
+    """However the rows lie, and with a query whose id is the empty text."""
+    monkeypatch.setattr("rankgate.readers.parquet._SLICE", 10)
+    query = f"""
+        SELECT CASE i WHEN 0 THEN '' ELSE 'q' || i END AS q_id, chr(34) || chr(10) || j AS doc_id,
+               {rank} AS rank, -(j // 2) AS score
+        FROM range(30) a(i), range(6) b(j) ORDER BY {order}
+    """  # noqa: S608 -- our own
+    places = "012345" if rank == "j" else "103254"
+    lists = [f'"\n{place}' for place in places]
+    expected = sorted("" if i == 0 else f"q{i}" for i in range(30))
+    assert rankings(write(query)) == [Ranking(query_id, lists) for query_id in expected]
+
+
+def test_ranks_that_contradict_scores_in_one_query_of_many() -> None:
+    query = """
+        SELECT 'q' || i AS q_id, 'd' || j AS doc_id, j AS rank, CASE WHEN i = 7 AND j < 2 THEN j ELSE -j END AS score
+        FROM range(20) a(i), range(3) b(j)
+    """
+    assert refusal(write(query)) == [
+        (
+            "run.parquet: query 'q7': 'd1' has the better score and 'd0' the better rank; "
+            "drop one of the two columns, or map the one that orders"
+        )
+    ]
+
+
+ROWS = st.lists(
+    st.tuples(st.sampled_from("pq"), st.sampled_from("abcd"), st.integers(1, 4), st.integers(-1, 1)), min_size=1
+)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, ranked=st.booleans())
+def test_sql_orders_as_the_reader_of_csv_does(rows: list[tuple[str, str, int, int]], *, ranked: bool) -> None:
+    """Which orders in Python, row by row."""
+
+    def outcome(name: str) -> object:
+        try:
+            return sorted((found.query_id, found.ids, found.duplicates) for found in read_run(name).rankings)
+        except RankgateError as error:
+            return sorted(problem.message for problem in error.problems)
+
+    columns = ("q_id", "doc_id", "rank", "score") if ranked else ("q_id", "doc_id", "score")
+    kept = [row if ranked else (row[0], row[1], row[3]) for row in rows]
+    Path("run.csv").write_text("\n".join(",".join(map(str, row)) for row in (columns, *kept)) + "\n")
+    assert outcome(table(*map(str, kept), columns=", ".join(columns))) == outcome("run.csv")
+
+
 # A map.
 
 NESTED = """

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rankgate.errors import RankgateError
 from rankgate.model import Need, Ranking, Sample
@@ -25,6 +26,8 @@ TO_JSON = """\
 {"user_input":"Za\\u017c\\u00f3\\u0142\\u0107?","retrieved_contexts":["x","y"],"reference_contexts":["y"],\
 "retrieved_context_ids":null,"reference_context_ids":null,"response":null,"reference":"z"}
 """
+# What `to_pandas().to_json(orient="records")` writes.
+TO_JSON_LIST = f"[{','.join(TO_JSON.splitlines())}]"
 # What `to_csv` writes.
 TO_CSV = """\
 user_input,retrieved_contexts,reference_contexts,retrieved_context_ids,reference_context_ids,response,reference
@@ -84,6 +87,43 @@ def test_ragas_gold(content: str) -> None:
 @pytest.mark.parametrize("content", [TO_JSONL, TO_JSON], ids=["to_jsonl", "to_json"])
 def test_ragas_run(content: str) -> None:
     assert run(content) == [Ranking("What is the refund window?", ["doc-7", "doc-3"]), Ranking("Zażółć?", ["x", "y"])]
+
+
+def test_a_list_of_samples_is_the_same() -> None:
+    for content in (TO_JSON_LIST, json.dumps(json.loads(TO_JSON_LIST), indent=2)):
+        assert gold(content) == [replace(sample, line=None) for sample in gold(TO_JSON)]
+        assert run(content, TEXTS) == run(TO_JSON, TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param('[{"user_input": "q", "retrieved_contexts": ["a"]}, 7]', "expected a sample of Ragas, found 7"),
+        pytest.param(
+            f"[{line(retrieved_contexts=['a'])}, {line(retrieved_contexts=['a'])}]",
+            "query 'q' stands twice (first on entry 1); keep one ranking of it",
+        ),
+        pytest.param(
+            f"[{line(retrieved_contexts=['a'])}, {line(reference_contexts=['a'])}]",
+            "query 'q' has neither retrieved_context_ids nor retrieved_contexts",
+        ),
+    ],
+    ids=["no object", "twice", "no list"],
+)
+def test_bad_lists(content: str, expected: str) -> None:
+    assert refusal(content, "run") == f"file: [1]: {expected}"
+
+
+def test_a_broken_list() -> None:
+    for what in ("gold", "run"):
+        assert refusal('[{"user_input": "q"},\n7', what).startswith("file:2: broken JSON: ")
+
+
+def test_a_list_of_the_contract_may_have_the_key_too() -> None:
+    Path("file").write_text('[{"query_id": "a", "user_input": "q", "retrieved": ["b"]}]')
+    assert read_run("file").format == "json"
+    Path("file").write_text('[{"id": "a", "user_input": "q", "expected_output": ["b"]}]')
+    assert read_gold("file").format == "json"
 
 
 def texts(found: Ranking) -> list[str | None]:

@@ -19,6 +19,7 @@ from rankgate.metrics.base import Direction, Unit
 from rankgate.model import EvidenceState, Verdict
 from rankgate.renderers.markdown import environment, render_markdown
 from rankgate.report import (
+    Diagnosis,
     DocumentMove,
     GateResult,
     MetricValue,
@@ -241,6 +242,19 @@ def test_reasons_stand_below_the_table_where_the_first_line_cannot_hold_them_all
         "FAIL: recall@5 is 80.0%, below the floor of 85.0%.",
         "WARN: no baseline: whether latency got worse could not be checked.",
     ]
+
+
+def test_what_to_look_at_first_is_one_line_with_the_tag_as_code() -> None:
+    finding = Diagnosis(rule="one_tag", finding="all 6 that lost share a tag", evidence={"tag": "@all|`x`"})
+    other = Diagnosis(rule="index_or_chunking", finding="the index", evidence={"recall@50": 0.5})
+    text = render_markdown(replace(REPORT, diagnosis=[finding, other]))
+    assert "\nWhat to look at first: all 6 that lost share a tag: `` @all|`x` ``.\n" in text
+    assert "the index" not in text, "the rest is in report.json"
+    assert "What to look at first" not in render_markdown(REPORT)
+
+
+def test_a_warning_that_no_gate_has_stands_among_the_reasons() -> None:
+    assert "- WARN: ids are stale.\n" in render_markdown(replace(REPORT, warnings=["ids are stale"]))
 
 
 def test_a_single_reason_is_said_once_in_the_first_line() -> None:

@@ -11,7 +11,7 @@ from rankgate.errors import Problem
 from rankgate.metrics.base import Direction, Unit
 from rankgate.model import EvidenceState, Verdict
 from rankgate.renderers.terminal import render_terminal, table
-from rankgate.report import DocumentMove, GateResult, Moved, Movement, Provenance, Queries, Report
+from rankgate.report import Diagnosis, DocumentMove, GateResult, Moved, Movement, Provenance, Queries, Report
 
 RECALL = GateResult(
     name="retrieval_recall_at_5",
@@ -89,6 +89,18 @@ def test_the_whole_summary() -> None:
         "  q-1  how do I get a refund?\n"
         "    doc-3  rank 2 → gone\n"
     )
+
+
+def test_what_to_look_at_first_and_other_warnings_stand_below_the_gates() -> None:
+    finding = Diagnosis(rule="one_tag", finding="all 6 that lost share a tag", evidence={"tag": "lang:\u202ees"})
+    found = render_terminal(replace(REPORT, diagnosis=[finding, finding], warnings=["ids are stale"])).splitlines()
+    place = found.index("What to look at first: all 6 that lost share a tag: lang:\\u202ees.")
+    assert found[place + 1] == "Warning: ids are stale."
+
+
+def test_a_warning_that_the_first_line_holds_is_said_once() -> None:
+    told = replace(REPORT, summary="May be merged, with a warning: ids are stale.", warnings=["ids are stale"])
+    assert render_terminal(told).count("ids are stale") == 1
 
 
 def test_a_check_that_could_not_judge_lists_its_problems() -> None:

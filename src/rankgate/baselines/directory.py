@@ -18,6 +18,7 @@ import msgspec
 from rankgate import __version__
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files import write_atomic
+from rankgate.gold_changes import GoldMark
 from rankgate.model import Details, Item, Need, Ranking
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
@@ -30,14 +31,6 @@ MANIFEST = "manifest.json"
 
 class DamagedBaselineError(RankgateError):
     """A manifest that cannot be read; accepting a run again mends it."""
-
-
-class GoldMark(msgspec.Struct, frozen=True, kw_only=True):
-    """The gold set at the time of acceptance."""
-
-    path: str
-    queries: int
-    fingerprint: str
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,13 +111,14 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         if digest != manifest.sha256:
             raise bad_input(f"damaged baseline: its digest is not the manifest's; {RESTORE}", file=file.as_posix())
         run = read_run(file.as_posix(), "jsonl", needs=needs)
-        return Run(
+        return msgspec.structs.replace(
+            run,
             name=shown_path(self.path),
             format="baseline",
-            rankings=run.rankings,
             provenance={**manifest.provenance, "accepted": manifest.accepted},
             depth=manifest.depth,
             cut=manifest.cut,
+            gold=manifest.gold,
         )
 
     def accept(

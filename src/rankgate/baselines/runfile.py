@@ -7,13 +7,15 @@ import msgspec
 from rankgate.model import Need
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
+from rankgate.readers.mapping import FieldMap
 
 
 class RunFileStore(msgspec.Struct, frozen=True):
-    """A run file of any known format."""
+    """A run file of any known format, or of a shape that a map describes."""
 
     path: str
     format: str | None = None
+    map: FieldMap | None = None
 
     @property
     def spec(self) -> str:
@@ -27,4 +29,4 @@ class RunFileStore(msgspec.Struct, frozen=True):
             RankgateError: unreadable or of no known format.
         """
         del deepest
-        return read_run(self.path, self.format, needs=needs)
+        return read_run(self.path, self.format, needs=needs, map=self.map)

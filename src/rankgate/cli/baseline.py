@@ -42,10 +42,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def accept(arguments: argparse.Namespace) -> str:
     """Store the run; returns what to tell."""
-    from rankgate.baselines.directory import DEFAULT_DEPTH, DirectoryStore, GoldMark
+    from rankgate.baselines.directory import DEFAULT_DEPTH, DirectoryStore
     from rankgate.baselines.stores import store_for
     from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
     from rankgate.errors import bad_input
+    from rankgate.gold_changes import mark_of
     from rankgate.inputs import gold_of, run_of
     from rankgate.model import Need
     from rankgate.readers.formats import fingerprint_of
@@ -76,7 +77,7 @@ def accept(arguments: argparse.Namespace) -> str:
         rankings,
         source=opened.name,
         provenance=opened.provenance,
-        gold=GoldMark(path=gold.name, queries=len(gold.samples), fingerprint=fingerprint_of(gold)) if gold else None,
+        gold=mark_of(gold, fingerprint_of(gold)) if gold else None,
         date=date_of(arguments),
         depth=depth,
     )

@@ -95,7 +95,9 @@ def exit_code(report: Report, fail_on: str) -> int:
     from rankgate.model import Verdict
 
     # A warning that is only "within noise" stops nobody: that is what proven_harm was chosen for.
-    warned = any(gate.verdict is Verdict.WARN and not gate.only_inconclusive for gate in report.gates)
+    warned = bool(report.warnings) or any(
+        gate.verdict is Verdict.WARN and not gate.only_inconclusive for gate in report.gates
+    )
     counts = fail_on == "warn" and (warned or not report.gates)
     codes = {Verdict.PASS: 0, Verdict.WARN: int(counts), Verdict.FAIL: 1, Verdict.NOT_JUDGED: 2}
     return codes[report.verdict]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
 from rankgate.cli.score import DEFAULT_METRICS
+from rankgate.cli.workers import add_workers, workers_of
 
 if TYPE_CHECKING:
     from rankgate.comparison import Comparison
@@ -36,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add_match(made)
     made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    add_workers(made)
     return made
 
 
@@ -45,17 +47,20 @@ def run(arguments: argparse.Namespace) -> int:
 
     from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
     from rankgate.cli.output import say
+    from rankgate.cli.progress import bar
     from rankgate.comparison import baseline_column, compare
     from rankgate.criteria import InputFile
     from rankgate.errors import bad_input
     from rankgate.estimates import estimate
     from rankgate.inputs import baseline_of, deepest_cutoff, gold_of
     from rankgate.model import Need
+    from rankgate.parallel import score_run
     from rankgate.readers.source import STDIN
-    from rankgate.scoring import ids_of, refuse_strangers, score
+    from rankgate.scoring import ids_of, refuse_strangers
 
     gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
     refuse_two_stdins(gold_file, a, b)
+    workers = workers_of(arguments)
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
     gold = gold_of(gold_file, criteria)
     plan = plan_of(arguments, criteria)
@@ -69,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan = replace(plan, depth=depth, keep_matched=Need.BASELINE in plan.needs)
     sides = []
     for opened in filter(None, runs):
-        scores = score(gold, opened.rankings, plan)
+        scores = score_run(gold, opened, plan, workers=workers, watch=bar)
         refuse_strangers(scores, opened.name, gold)
         plan = replace(plan, baseline_ids=ids_of(scores))
         sides.append(scores)

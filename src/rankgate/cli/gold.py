@@ -45,7 +45,7 @@ def _add_pool(add: Callable[..., argparse.ArgumentParser], text: str) -> None:
         allow_abbrev=False,
     )
     made.add_argument("runs", metavar="RUN", nargs="+", help="runs, or baseline directories")
-    made.add_argument("--run-format", metavar="NAME", help="jsonl, json or trec for all runs; else told from content")
+    made.add_argument("--run-format", metavar="NAME", help="format of all runs; else told from the content")
     add_gold(made)
     add_criteria(made)
     add_match(made)

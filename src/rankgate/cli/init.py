@@ -17,8 +17,9 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     made = make_parser(
         "init",
-        "Write ship criteria for a gold set, with floors derived from a run where there is one, and a GitHub workflow\n"
-        "that records a run with your retriever (or takes the run file) and checks it. Both work as they are.",
+        "Write ship criteria for a gold set, with floors derived from a run where there is one and the evidence that\n"
+        "so many questions can carry, and a GitHub workflow that records a run with your retriever (or takes the run\n"
+        "file) and checks it. Both work as they are.",
         [
             "rankgate init --gold gold.yaml --run run.jsonl",
             "rankgate init --gold gold.yaml --run run.jsonl --retriever my_app.search:retrieve",
@@ -36,15 +37,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files and print the next steps."""
     from rankgate import __version__
     from rankgate.cli.inputs import file_of, refuse_two_stdins
+    from rankgate.cli.progress import bar
     from rankgate.criteria import DEFAULT_PATHS
     from rankgate.errors import bad_input
     from rankgate.estimates import estimate
     from rankgate.files import write_atomic
     from rankgate.inputs import gold_of, run_of
     from rankgate.metrics.names import parse_metric
+    from rankgate.parallel import score_run
     from rankgate.plan import Plan
     from rankgate.readers.source import STDIN
-    from rankgate.scoring import refuse_strangers, score
+    from rankgate.scoring import refuse_strangers
     from rankgate.starting import FIRST_GATES, Job, Start, criteria_text, requirements_commands, workflow_text
 
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
@@ -61,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     scores = None
     if run_file:
         opened = run_of(run_file, None)
-        scores = score(gold, opened.rankings, Plan(metrics=metrics))
+        scores = score_run(gold, opened, Plan(metrics=metrics), watch=bar)
         refuse_strangers(scores, opened.name, gold)
     run_path = arguments.run or "run.jsonl"
     base = os.path.dirname(arguments.to) or "."  # noqa: PTH120
@@ -71,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         baseline=_relative("baseline", base),
         measured=[(metric, estimate(scores.values[metric.name], metric) if scores else None) for metric in metrics],
         measured_run=arguments.run,
+        questions=sum(bool(sample.relevant()) for sample in gold.samples.values()),
     )
     write_atomic(arguments.to, criteria_text(start))
     print(f"wrote {arguments.to}: {len(FIRST_GATES)} gates over {len(gold.samples)} questions")

@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the schema."""
     import json
 
-    from rankgate.criteria import json_schema
+    from rankgate.written import json_schema
 
     del arguments
     print(json.dumps(json_schema(), indent=2, ensure_ascii=False))

@@ -23,6 +23,7 @@ from rankgate.readers.trec import RUN_COLUMNS, finite_number
 _LISTS = frozenset({"topk", "retrieved", "actual_output", "actualOutput"})
 _LINE_KEYS = _LISTS | {"query_id"}
 _LARGEST_USUAL_GAIN = 10
+_NO_RUN = "no run format starts like that; JSONL, JSON and CSV of another shape are read with `map:` under inputs.run"
 _ENOUGH = 1 << 20  # bytes of a file of one endless line to look at
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 # The first query of {query: {document: number}} that has a document; queries before it may have none.
@@ -43,7 +44,7 @@ def guess_run(source: Source, known: Iterable[str]) -> str:
     if head.startswith(MAGIC):
         return "parquet"
     if head[:1] == b"[":
-        return "json"
+        return "ragas" if _is_ragas(_first_of_list(head), _LISTS) else "json"
     if head[:1] == b"{":
         return _run_json(source, head, known)
     header = header_of(source.head)
@@ -55,14 +56,14 @@ def guess_run(source: Source, known: Iterable[str]) -> str:
             raise _unknown(source, "a run", why, known)
         return "csv"
     columns = head.partition(b"\n")[0].split()
-    if len(columns) == RUN_COLUMNS:
-        return "trec"
+    if len(columns) == RUN_COLUMNS or (len(columns) > RUN_COLUMNS and columns[1].upper() == b"Q0"):
+        return "trec"  # of which seven columns are an error that says so
     if _is_msmarco(head):
         return "msmarco"
     columns = _content(head).split()
     if len(columns) == QRELS_COLUMNS:
         raise _unknown(source, "a run", "that looks like TREC qrels, which is a gold set", known)
-    raise _unknown(source, "a run", "no run format starts like that", known)
+    raise _unknown(source, "a run", _NO_RUN, known)
 
 
 def guess_gold(source: Source, known: Iterable[str]) -> str:
@@ -75,7 +76,7 @@ def guess_gold(source: Source, known: Iterable[str]) -> str:
     if head.startswith(MAGIC):
         raise _unknown(source, "a gold set", "gold sets are not read from Parquet", known)
     if head[:1] == b"[":
-        return "json"
+        return "ragas" if _is_ragas(_first_of_list(head), {"expected_output"}) else "json"
     if head[:1] == b"{":
         return _gold_json(source, head, known)
     return _gold_columns(source, head, known) or _gold_text(source, head, known)
@@ -131,7 +132,7 @@ def _run_json(source: Source, head: bytes, known: Iterable[str]) -> str:
     keys = _keys(head)
     if keys & {MTEB_KEY} or _first_key(head) == MTEB_KEY:
         return "mteb"
-    if QUESTION in keys and not keys & _LISTS:
+    if _is_ragas(keys, _LISTS):
         return "ragas"
     if keys & _LINE_KEYS or {"samples", "expected_output"} & keys:
         return "jsonl" if keys & _LINE_KEYS else "json"
@@ -156,7 +157,7 @@ def _gold_json(source: Source, head: bytes, known: Iterable[str]) -> str:
         return "json"
     if keys >= {QUERIES, RELEVANT} or (not keys and _first_key(head) in {QUERIES, RELEVANT, "corpus"}):
         return "llama_index"
-    if QUESTION in keys and "expected_output" not in keys:
+    if _is_ragas(keys, {"expected_output"}):
         return "ragas"
     if b'"expected_output"' not in first and any(f'"{key}"'.encode() in first for key in _LINE_KEYS):
         raise _unknown(source, "a gold set", "that looks like a run", known)
@@ -178,6 +179,21 @@ def _keys(head: bytes) -> set[str]:
         return set(msgspec.json.decode(head.partition(b"\n")[0], type=dict[str, msgspec.Raw]))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return set()
+
+
+def _first_of_list(head: bytes) -> set[str]:
+    """The keys of a list's first entry where it is an object, else none."""
+    text = head[1:_ENOUGH].decode("utf-8", "replace").lstrip()
+    try:
+        first, _ = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return set()
+    return set(first) if isinstance(first, dict) else set()
+
+
+def _is_ragas(keys: set[str], others: Iterable[str]) -> bool:
+    """Whether these are the keys of a Ragas sample; a line of the contract may have the question under its name too."""
+    return QUESTION in keys and keys.isdisjoint(others)
 
 
 def _first_key(head: bytes) -> str | None:

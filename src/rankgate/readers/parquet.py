@@ -132,12 +132,9 @@ def _results(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
     flaws = [f"{doc} IS NULL", *([f"{score} IS NULL OR NOT isfinite({score})"] if score else [])]
     flawed = " OR ".join(flaws + ([f"{rank} IS NULL"] if rank else []))
     plain = not found.keys() - {"query_id", "chunk_id", "score", "rank"} and Need.ITEM_SCORES not in needs
-    if plain and score and (rank is None or _agree(file, query, score, rank)):
-        rows = f"to_json(list({doc} ORDER BY {score} DESC, {f'{rank}, ' if rank else ''}{doc} DESC))"
-    else:
-        plain = False
-        packed = ", ".join(f"{key} := {expression}" for key, expression in found.items() if key != "query_id")
-        rows = f"list(struct_pack({packed}))"
+    by_sql = _order(file, query, doc, score, rank) if plain and score else None
+    packed = ", ".join(f"{key} := {expression}" for key, expression in found.items() if key != "query_id")
+    rows = f"to_json(list({doc} ORDER BY {by_sql}))" if by_sql else f"list(struct_pack({packed}))"
     order = Order.of(scored=score is not None, ranked=rank is not None)
     for where, *values in _slices(file, query, log):
         select = f"SELECT {query}, count(*) FILTER ({flawed}), {rows} FROM {file.table} {where} GROUP BY 1 ORDER BY 1"  # noqa: S608
@@ -147,7 +144,7 @@ def _results(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
                 culprit, value = next(file.rows(select, query_id))
                 flaw = _flaw(culprit, value, "score" if score else "rank")
                 log.add(Problem(f"query {shown(query_id)}: {flaw}", file.name))
-            elif plain:
+            elif by_sql:
                 yield Ranking(query_id, *once(_IDS.decode(results)))
             else:
                 try:
@@ -174,19 +171,24 @@ def _slices(file: _File, query: str, log: ProblemLog) -> Iterator[tuple[str, *tu
         last = end
 
 
-def _agree(file: _File, query: str, score: str, rank: str) -> bool:
-    """Whether ranks are known not to contradict scores.
+def _order(file: _File, query: str, doc: str, score: str, rank: str | None) -> str | None:
+    """What orders a query's results in SQL; None where ranks are not known to agree with the scores.
 
-    If any sequence of all rows has queries ascending, within them scores descending and within those ranks ascending,
-    they do not. The rows as they stand in the file often are one; else they are sorted.
+    They do if any sequence of all rows has queries ascending, within them scores descending and within those ranks
+    ascending. The rows as they stand in the file often are one; else they are sorted.
     """
+    if rank is None:
+        return f"{score} DESC, {doc} DESC"
+    rows = f"SELECT {query} AS q, {score} AS s, {rank} AS r FROM {file.table} WHERE {query} IS NOT NULL"  # noqa: S608
+    before = ", ".join(f"lag({column}) OVER w AS {column}_" for column in "qsr")
+    follows = "q_ IS NULL OR q > q_ OR (q = q_ AND s <= s_ AND r >= r_)"
+    counts = f"count(*) FILTER (NOT coalesce({follows}, false)), count(*) FILTER (q = q_ AND r = r_)"
     for order in ("", "ORDER BY q, s DESC, r"):
-        rows = f"SELECT {query} AS q, {score} AS s, {rank} AS r FROM {file.table} WHERE {query} IS NOT NULL {order}"  # noqa: S608
-        pairs = f"SELECT *, lag(q) OVER () AS q_, lag(s) OVER () AS s_, lag(r) OVER () AS r_ FROM ({rows})"  # noqa: S608
-        follows = "q_ IS NULL OR q > q_ OR (q = q_ AND s <= s_ AND r >= r_)"
-        if not next(file.rows(f"SELECT count(*) FROM ({pairs}) WHERE NOT coalesce({follows}, false)"))[0]:  # noqa: S608
-            return True
-    return False
+        pairs = f"SELECT *, {before} FROM ({rows}) WINDOW w AS ({order})"  # noqa: S608
+        wrong, ties = next(file.rows(f"SELECT {counts} FROM ({pairs})"))  # noqa: S608
+        if not wrong:
+            return f"{score} DESC, {rank}, {doc} DESC" if ties else rank
+    return None
 
 
 def _gathered(results: list[dict[str, Any]], needs: frozenset[Need]) -> Gathered:

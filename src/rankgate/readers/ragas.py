@@ -1,4 +1,4 @@
-"""Ragas datasets, one sample a line: what should be found as gold, what was found as a run."""
+"""Ragas datasets, one sample a line or a JSON list: what should be found as gold, what was found as a run."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ REFERENCE = ("reference_context_ids", "reference_contexts")
 RETRIEVED = ("retrieved_context_ids", "retrieved_contexts")
 
 Line = dict[str, Any]
+_NO_SAMPLE = "expected a sample of Ragas, found {}"
 
 
 def read_gold_ragas(source: Source, log: ProblemLog) -> dict[str, Sample]:
@@ -31,7 +32,7 @@ def read_gold_ragas(source: Source, log: ProblemLog) -> dict[str, Sample]:
     `query_id` where the line has one, else the question itself: what two runs of one dataset have in common.
     """
     samples: dict[str, Sample] = {}
-    for place, line in _lines(source, log):
+    for place, line in _samples(source, log):
         try:
             query_id, question = _query_id(line), line.get(QUESTION)
             ids = _listed(line, REFERENCE)
@@ -59,7 +60,7 @@ def read_ragas(source: Source, needs: frozenset[Need], log: ProblemLog) -> Itera
     """
     shape = loose_shape(needs)
     seen: dict[str, int] = {}
-    for place, line in _lines(source, log):
+    for number, (place, line) in enumerate(_samples(source, log), start=1):
         try:
             query_id, ids = _query_id(line), _listed(line, RETRIEVED)
             texts = line.get(RETRIEVED[1]) if Need.TEXTS in needs else None
@@ -70,10 +71,28 @@ def read_ragas(source: Source, needs: frozenset[Need], log: ProblemLog) -> Itera
         except ValueError as error:
             log.add(msgspec.structs.replace(place, message=str(error)))
             continue
-        ranking = checked(written, needs, seen, place.line or 0, place, log)
+        ranking = checked(written, needs, seen, place.line or number, place, log)
         if ranking is not None:
             yield ranking
     log.raise_if_any()
+
+
+def _samples(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:
+    """Objects, each with its place: one a line, or a list of them, as pandas writes it without `lines=True`."""
+    if not source.head.lstrip().startswith(b"["):
+        yield from _lines(source, log)
+        return
+    try:
+        value = strict_json(source.text())
+    except JsonError as error:
+        log.add(Problem(str(error), source.name, error.line))
+        return
+    for index, entry in enumerate(value):
+        place = Problem("", source.name, None, f"[{index}]")
+        if isinstance(entry, dict):
+            yield place, entry
+        else:
+            log.add(msgspec.structs.replace(place, message=_NO_SAMPLE.format(shown(entry))))
 
 
 def _lines(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:
@@ -87,7 +106,7 @@ def _lines(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:
             log.add(msgspec.structs.replace(place, message=explain(line, error)))
             continue
         if not isinstance(value, dict):
-            log.add(msgspec.structs.replace(place, message=f"expected a sample of Ragas, found {shown(value)}"))
+            log.add(msgspec.structs.replace(place, message=_NO_SAMPLE.format(shown(value))))
         elif any(line.count(f'"{key}"'.encode()) > 1 for key in (QUESTION, *REFERENCE, *RETRIEVED)) and (
             twice := _key_twice(line)
         ):

@@ -21,7 +21,9 @@ def render_github(report: Report) -> str:
     for gate in report.gates:
         if gate.verdict is Verdict.FAIL or gate.verdict is Verdict.WARN:
             level = "error" if gate.verdict is Verdict.FAIL else "warning"
-            commands += [(level, file or "", gate.line, f"{reason}.") for reason in gate.reasons]
+            where = "" if gate.segment is None else f"in {gate.segment}, "
+            commands += [(level, file or "", gate.line, f"{where}{reason}.") for reason in gate.reasons]
+    commands += [("warning", "", None, f"{warning}.") for warning in report.warnings]
     commands += [("error", problem.file or "", problem.line, str(problem)) for problem in report.problems]
     lines: list[str] = []
     for level in ("error", "warning"):

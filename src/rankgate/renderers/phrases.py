@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankgate.metrics.base import Direction
-from rankgate.model import Verdict
+from rankgate.model import EvidenceState, Verdict
 from rankgate.report import DocumentMove, GateResult, Report, SegmentValue
 from rankgate.wording import (
     confidence_text,
@@ -58,6 +58,28 @@ def gate_limit(gate: GateResult) -> str:
 def gate_status(gate: GateResult) -> str:
     """`pass`, `warn`, `fail`, or `not judged`."""
     return gate.verdict.value.replace("_", " ")
+
+
+def shown_gates(report: Report) -> list[GateResult]:
+    """The gates, and of their segments those that warn or fail."""
+    return [gate for gate in report.gates if gate.segment is None or gate.verdict is not Verdict.PASS]
+
+
+def segments_line(report: Report) -> str:
+    """What became of the segments that gates look at: `Segments: 1 fail, 9 hold, 2 too small to judge.` or so."""
+    parts = [gate for gate in report.gates if gate.segment is not None]
+    if not parts:
+        return ""
+    small = sum(gate.too_small for gate in parts)
+    noise = sum(gate.verdict is Verdict.PASS and gate.evidence_state is EvidenceState.INCONCLUSIVE for gate in parts)
+    counts = {
+        "fail": sum(gate.verdict is Verdict.FAIL for gate in parts),
+        "warn": sum(gate.verdict is Verdict.WARN for gate in parts),
+        "hold": sum(gate.verdict is Verdict.PASS for gate in parts) - small - noise,
+        "within noise": noise,
+        "too small to judge": small,
+    }
+    return f"Segments: {', '.join(f'{count} {word}' for word, count in counts.items() if count)}."
 
 
 def segment_text(value: SegmentValue) -> str:

@@ -16,6 +16,7 @@ MOST_WORSE = 10
 MOST_BETTER = 5
 MOST_DOCUMENTS = 6
 MOST_FACTS = 8
+MOST_QUERIES = 10
 
 
 def gate_row(gate: GateResult, report: Report) -> str:
@@ -23,8 +24,10 @@ def gate_row(gate: GateResult, report: Report) -> str:
 
     The gate's own name stands there where several gates look at that metric.
     """
-    shared = sum(other.metric == gate.metric for other in report.gates) > 1
+    shared = sum(other.metric == gate.metric and other.segment is None for other in report.gates) > 1
     lines = [f"**{named(gate.metric, report)}**", gate.meaning, *([cell(gate.name, 80)] if shared else [])]
+    if gate.segment is not None:
+        lines = [f"**{named(gate.metric, report)}**", f"only {cell(gate.segment, 80)}"]
     change = filter(None, (phrases.gate_change(gate), phrases.gate_change_interval(gate)))
     cells = (
         "<br>".join(lines),
@@ -40,12 +43,36 @@ def gate_row(gate: GateResult, report: Report) -> str:
 def reasons(report: Report) -> list[str]:
     """Why gates failed or warned, where the headline does not say it all."""
     found = [
-        f"{VERDICT_WORDS[gate.verdict]}: {named(reason, report)}."
+        f"{VERDICT_WORDS[gate.verdict]}: {_among(gate)}{named(reason, report)}{_which(gate, position)}."
         for gate in report.gates
         if gate.verdict in (Verdict.FAIL, Verdict.WARN)
-        for reason in gate.reasons
+        for position, reason in enumerate(gate.reasons)
     ]
-    return found if len(found) > 1 else []
+    found += [f"{VERDICT_WORDS[Verdict.WARN]}: {warning}." for warning in report.warnings]
+    more_to_say = any(gate.segment is not None or gate.queries for gate in phrases.shown_gates(report))
+    return found if len(found) > 1 or more_to_say else []
+
+
+def _among(gate: GateResult) -> str:
+    return "" if gate.segment is None else f"in {code(gate.segment, 80)}, "
+
+
+def _which(gate: GateResult, position: int) -> str:
+    """The queries that a hard check found, after the first reason."""
+    if position or not gate.queries:
+        return ""
+    more = len(gate.queries) - MOST_QUERIES
+    listed = ", ".join(code(query, 80) for query in gate.queries[:MOST_QUERIES])
+    return f": {listed}{f' and {more} more' if more > 0 else ''}"
+
+
+def first_look(report: Report) -> str:
+    """What to look at first, in a sentence; nothing where nothing is violated or no finding holds."""
+    if not report.diagnosis:
+        return ""
+    first = report.diagnosis[0]
+    tag = f": {code(first.evidence['tag'], 80)}" if "tag" in first.evidence else ""
+    return f"What to look at first: {named(first.finding, report)}{tag}."
 
 
 def moved_questions(report: Report) -> list[tuple[str, list[Movement]]]:

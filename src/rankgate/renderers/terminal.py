@@ -10,6 +10,7 @@ from rankgate.report import GateResult, Report
 from rankgate.wording import VERDICT_WORDS
 
 MOST_MOVES = 3
+MOST_QUERIES = 10
 MOST_PROBLEMS = 20
 HEADINGS = ("metric", "baseline", "now", "change", "limit", "status")
 
@@ -33,17 +34,53 @@ def render_terminal(report: Report) -> str:
                 phrases.gate_limit(gate),
                 phrases.gate_status(gate).upper(),
             )
-            for gate in report.gates
+            for gate in phrases.shown_gates(report)
         ]
         lines += ["", *table([HEADINGS, *rows], right=(1, 2, 3)), ""]
-        lines += filter(None, [phrases.queries_line(report), *report.notes])
+        lines += filter(
+            None,
+            [
+                _first_look(report),
+                *_warnings(report),
+                phrases.queries_line(report),
+                phrases.segments_line(report),
+                *report.notes,
+            ],
+        )
     lines += _moves(report)
     return "\n".join(inert(line).rstrip() for line in lines) + "\n"
 
 
+def _first_look(report: Report) -> str:
+    """What to look at first, or nothing."""
+    if not report.diagnosis:
+        return ""
+    first = report.diagnosis[0]
+    tag = f": {shorten(visible(str(first.evidence['tag'])), 80)}" if "tag" in first.evidence else ""
+    return f"What to look at first: {first.finding}{tag}."
+
+
+def _warnings(report: Report) -> list[str]:
+    """Warnings that no gate has, where the headline says something else."""
+    return [f"Warning: {warning}." for warning in report.warnings if warning not in report.summary]
+
+
+def _must_pass(report: Report) -> list[str]:
+    """The queries that must pass and do not, by gate."""
+    return [
+        f"Must pass and does not ({gate.metric}): "
+        + ", ".join(shorten(inert(visible(query)), 40) for query in gate.queries[:MOST_QUERIES])
+        + (f" and {len(gate.queries) - MOST_QUERIES} more" if len(gate.queries) > MOST_QUERIES else "")
+        for gate in report.gates
+        if gate.queries
+    ]
+
+
 def _label(gate: GateResult, report: Report) -> str:
     """The metric, and the gate's own name where several gates look at that metric."""
-    shared = sum(other.metric == gate.metric for other in report.gates) > 1
+    if gate.segment is not None:
+        return f"{gate.metric} in {shorten(visible(gate.segment), 40)}"
+    shared = sum(other.metric == gate.metric and other.segment is None for other in report.gates) > 1
     return f"{gate.metric} ({shorten(visible(gate.name), 40)})" if shared else gate.metric
 
 

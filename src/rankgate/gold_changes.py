@@ -1,0 +1,81 @@
+"""What became of the gold set since the baseline was accepted: queries added, removed, relabelled."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from rankgate.model import Gold
+
+MOST_MARKED = 100_000  # queries; a larger gold set is remembered as a whole only
+MOST_IDS = 20
+_LENGTH = 8  # hexadecimal digits: of 100,000 relabelled queries one would go unnoticed in 40,000 such sets
+
+
+class GoldMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The gold set at the time of acceptance.
+
+    `judged` has a short digest of each query's judgments, by which one sees later what changed; None in manifests that
+    were written before there was one, and for very large gold sets.
+    """
+
+    path: str
+    queries: int
+    fingerprint: str
+    judged: Mapping[str, str] | None = None
+
+
+class GoldChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """How the gold set differs from the one that was current when the baseline was accepted.
+
+    `queries` is how many it had then. `added`, `removed` and `relabelled` count queries; None where the baseline does
+    not say which it knew, so that all one can tell is that something changed. The ids are the first of each.
+    """
+
+    queries: int
+    added: int | None = None
+    removed: int | None = None
+    relabelled: int | None = None
+    added_ids: list[str] = []
+    removed_ids: list[str] = []
+    relabelled_ids: list[str] = []
+
+
+def mark_of(gold: Gold, fingerprint: str) -> GoldMark:
+    """What to remember of the gold set when a baseline is accepted."""
+    few = len(gold.samples) <= MOST_MARKED
+    return GoldMark(
+        path=gold.name, queries=len(gold.samples), fingerprint=fingerprint, judged=judged(gold) if few else None
+    )
+
+
+def gold_changes(gold: Gold, fingerprint: str, mark: GoldMark | None) -> GoldChanges | None:
+    """What changed; None where nothing did, or nothing is known of the gold set of that time."""
+    if mark is None or mark.fingerprint == fingerprint:
+        return None
+    if mark.judged is None:
+        return GoldChanges(queries=mark.queries)
+    then, now = mark.judged, judged(gold)
+    added = [query_id for query_id in now if query_id not in then]
+    removed = [query_id for query_id in then if query_id not in now]
+    relabelled = [query_id for query_id, digest in now.items() if then.get(query_id, digest) != digest]
+    return GoldChanges(
+        queries=mark.queries,
+        added=len(added),
+        removed=len(removed),
+        relabelled=len(relabelled),
+        added_ids=added[:MOST_IDS],
+        removed_ids=removed[:MOST_IDS],
+        relabelled_ids=relabelled[:MOST_IDS],
+    )
+
+
+def judged(gold: Gold) -> dict[str, str]:
+    """A short digest of each query's judgments, whatever their order in the file."""
+    encode, digest = msgspec.json.Encoder().encode, hashlib.sha256
+    return {
+        query_id: digest(encode(sorted(sample.gains.items()))).hexdigest()[:_LENGTH]
+        for query_id, sample in gold.samples.items()
+    }

@@ -1,0 +1,85 @@
+"""Checks of single queries beside a gate's average: queries that must pass, and how many may be lost. No statistics.
+
+A query fails where the gate's metric is at its worst: nothing right was found. It is lost where it failed now and did
+not in the baseline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from rankgate.comparison import baseline_column
+from rankgate.criteria import Gate
+from rankgate.errors import Problem, RankgateError, did_you_mean, shown
+from rankgate.model import TOLERANCE, Gold, Scores, Verdict
+from rankgate.report import GateResult
+from rankgate.wording import count_text
+
+
+def with_hard_checks(
+    result: GateResult, gate: Gate, gold: Gold, candidate: Scores, baseline: Scores | None
+) -> GateResult:
+    """The gate's result with what its hard checks found: each that fails violates the gate."""
+    metric = gate.metric
+    now = candidate.values[metric.name]
+    failed = [row for row, value in enumerate(now) if value is not None and _worst(value, metric.worst)]
+    violations: list[str] = []
+    must = must_pass_rows(gate, gold)
+    broken = [row for row in failed if row in must]
+    if broken:
+        count = count_text(len(broken), "must-pass query has", "must-pass queries have")
+        violations.append(f"{count} {metric.name} at its worst")
+    if gate.max_lost_queries is not None and baseline is not None:
+        before = baseline_column(metric, baseline)
+        lost = [row for row in failed if (old := before[row]) is not None and not _worst(old, metric.worst)]
+        if len(lost) > gate.max_lost_queries:
+            count = count_text(len(lost), "query was", "queries were")
+            violations.append(f"{count} lost in {metric.name}; at most {gate.max_lost_queries} allowed")
+    if not violations or result.verdict is Verdict.NOT_JUDGED:
+        return result
+    worse = result.verdict in (Verdict.FAIL, Verdict.WARN)
+    return replace(
+        result,
+        verdict=Verdict.FAIL if gate.blocks else Verdict.WARN,
+        only_inconclusive=False,
+        reasons=[*violations, *(result.reasons if worse else [])],
+        queries=[candidate.query_ids[row] for row in broken],
+    )
+
+
+def must_pass_rows(gate: Gate, gold: Gold) -> set[int]:
+    """Rows of the queries that a gate's `must_pass` names, by id or by tag."""
+    wanted = set(gate.must_pass)
+    return {
+        row
+        for row, sample in enumerate(gold.samples.values())
+        if wanted and (sample.query_id in wanted or not wanted.isdisjoint(sample.tags))
+    }
+
+
+def refuse_unknown_musts(gates: Sequence[Gate], gold: Gold, name: str) -> None:
+    """What must pass must be there.
+
+    Raises:
+        RankgateError: every entry that is neither a query nor a tag of the gold.
+    """
+    known = {*gold.samples, *(tag for sample in gold.samples.values() for tag in sample.tags)}
+    problems = [
+        Problem(
+            f"{shown(entry)} is neither a query nor a tag of {gold.name}{did_you_mean(entry, known)}",
+            name,
+            gate.line,
+            f"gate {gate.name}: must_pass",
+        )
+        for gate in gates
+        for entry in gate.must_pass
+        if entry not in known
+    ]
+    if problems:
+        raise RankgateError(problems)
+
+
+def _worst(value: float, worst: float | None) -> bool:
+    return worst is not None and abs(value - worst) <= TOLERANCE

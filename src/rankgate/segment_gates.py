@@ -1,0 +1,184 @@
+"""A gate's limits on the queries that share a tag: each segment judged for itself, many of them with care.
+
+Under `proven_harm` the segments of one rule share a Holm correction: thirty segments would else fail at least once in a
+third of the runs without any change. What is within noise, and what is too small, is shown and never blocks.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from rankgate.comparison import baseline_column
+from rankgate.criteria import Gate, Limits, SegmentRule
+from rankgate.errors import Problem, RankgateError, did_you_mean, shown
+from rankgate.metrics.base import Direction, Metric
+from rankgate.model import Evidence, EvidenceState, Gold, Scores, Verdict
+from rankgate.report import GateResult
+from rankgate.statistics.quantile_levels import difference_of_quantiles_level, quantile_level
+from rankgate.statistics.saddlepoint import Side, difference_level, mean_level
+from rankgate.tags import segments_of
+from rankgate.wording import count_text
+
+Decide = Callable[[Gate, Scores, Scores | None], GateResult]
+
+
+def decide_segments(
+    gate: Gate, gold: Gold, candidate: Scores, baseline: Scores | None, decide: Decide
+) -> list[GateResult]:
+    """Judge a gate on each of its segments, in the order of the rules and, within one, of the tags' values."""
+    return [result for rule in gate.segments for result in _by_rule(gate, rule, gold, candidate, baseline, decide)]
+
+
+def _by_rule(
+    gate: Gate, rule: SegmentRule, gold: Gold, candidate: Scores, baseline: Scores | None, decide: Decide
+) -> Iterator[GateResult]:
+    parts = [
+        _Part(gate, rule, name, limits, _rows(candidate, rows), _rows(baseline, rows) if baseline else None)
+        for name, rows in segments_of(gold, rule.by).items()
+        if (limits := rule.limits_of(name)) is not None
+    ]
+    judged = [part for part in parts if part.size >= rule.min_queries]
+    corrected = _corrected(gate, judged) if gate.evidence is Evidence.PROVEN_HARM else {}
+    for part in parts:
+        confidence = corrected.get(part.name, gate.confidence)
+        found = decide(replace(part.gate, confidence=confidence), part.candidate, part.baseline)
+        yield part.concluded(found, among=len(corrected), enough=part in judged)
+
+
+class _Part:
+    """One segment with both sides' scores on it, and the gate as it applies to it."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        rule: SegmentRule,
+        name: str,
+        limits: Limits,
+        candidate: Scores,
+        baseline: Scores | None,
+    ) -> None:
+        blocks = gate.blocks if limits.blocks is None else limits.blocks
+        # Judged as if it blocked, so that a violation is told from a warning; `concluded` gives it its severity.
+        self.gate = replace(
+            gate, threshold=limits.threshold, regression_max=limits.regression_max, blocks=True, segments=()
+        )
+        self.name, self.blocks, self.smallest = name, blocks, rule.min_queries
+        self.candidate, self.baseline = candidate, baseline
+        self.size = sum(value is not None for value in candidate.values[gate.metric.name])
+
+    def concluded(self, found: GateResult, *, among: int, enough: bool) -> GateResult:
+        """The decision as it stands for a segment: only a violation, on enough queries, warns or blocks."""
+        violated = found.verdict is Verdict.FAIL and enough
+        reasons = found.reasons
+        if not enough:
+            few = count_text(self.size, "query", "queries")
+            reasons = [f"{few}, fewer than the {self.smallest} that a segment needs to be judged"]
+        elif found.evidence_state is EvidenceState.INCONCLUSIVE and among > 1:
+            reasons = [f"{reason}, corrected for {among} segments" for reason in reasons]
+        return replace(
+            found,
+            segment=self.name,
+            severity="error" if self.blocks else "warning",
+            verdict=(Verdict.FAIL if self.blocks else Verdict.WARN) if violated else Verdict.PASS,
+            only_inconclusive=False,
+            too_small=not enough,
+            reasons=reasons,
+        )
+
+
+def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str, float]:
+    """The confidence at which each segment is judged, by Holm: the more segments are left, the higher.
+
+    In the order of their levels, the k-th of n segments (from 0) is judged at 1 − (1 − confidence) / (n − k); from the
+    first that is not proven on, none is.
+    """
+    levels = {part.name: min(_levels(gate.metric, part), default=1.0) for part in parts}
+    tests = 2 if any(None not in (part.gate.threshold, part.gate.regression_max) for part in parts) else 1
+    order = sorted(levels, key=levels.__getitem__)
+    confidences: dict[str, float] = {}
+    share = 1 - gate.confidence
+    for rank, name in enumerate(order):
+        confidences[name] = 1 - share / (tests * (len(order) - rank))
+        if not levels[name] < (1 - confidences[name]) / 2:
+            stopped = confidences[name]
+            confidences |= dict.fromkeys(order[rank:], stopped)
+            break
+    return confidences
+
+
+def _levels(metric: Metric, part: _Part) -> Iterator[float]:
+    """The one-sided levels at which the segment's bounds touch zero (a drop) and its threshold."""
+    side: Side = "below" if metric.direction is Direction.HIGHER else "above"
+    column = part.candidate.values[metric.name]
+    values = [value for value in column if value is not None]
+    if part.gate.threshold is not None:
+        limit = part.gate.threshold
+        level = (
+            mean_level(values, limit, side=side, low=metric.low, high=metric.high)
+            if metric.at_quantile is None
+            else quantile_level(values, metric.at_quantile, limit, side=side)
+        )
+        yield 1.0 if level is None else level
+    if part.gate.regression_max is not None and part.baseline is not None:
+        before = baseline_column(metric, part.baseline)
+        pairs = [(new, old) for new, old in zip(column, before, strict=True) if new is not None and old is not None]
+        if not pairs:
+            return
+        new_values, old_values = [new for new, _ in pairs], [old for _, old in pairs]
+        widest = None if metric.low is None or metric.high is None else metric.high - metric.low
+        level = (
+            difference_level(map(operator.sub, new_values, old_values), side=side, widest=widest)
+            if metric.at_quantile is None
+            else difference_of_quantiles_level(new_values, old_values, metric.at_quantile, side=side)
+        )
+        yield 1.0 if level is None else level
+
+
+def _rows(scores: Scores, rows: Sequence[int]) -> Scores:
+    """The scores of some of the queries."""
+    query_ids = tuple(scores.query_ids[row] for row in rows)
+    return replace(
+        scores,
+        query_ids=query_ids,
+        values={name: [column[row] for row in rows] for name, column in scores.values.items()},
+        with_judge={},
+        missing=scores.missing & set(query_ids),
+    )
+
+
+def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:
+    """A rule must fit the gold: its keys and the values that it names exist, and its segments can be large enough.
+
+    Raises:
+        RankgateError: every rule that does not.
+    """
+    problems = [
+        Problem(message, name, gate.line, f"gate {gate.name}: segments.{key}")
+        for gate in gates
+        for rule in gate.segments
+        for key, message in _misfits(rule, gold)
+    ]
+    if problems:
+        raise RankgateError(problems)
+
+
+def _misfits(rule: SegmentRule, gold: Gold) -> Iterator[tuple[str, str]]:
+    keys = {tag.partition(":")[0] for sample in gold.samples.values() for tag in sample.tags if ":" in tag}
+    for key in rule.by:
+        if key not in keys:
+            known = f" (known: {', '.join(sorted(keys))})" if keys else "; the gold set has no tag such as lang:en"
+            yield "by", f"no query of {gold.name} has a tag {shown(key)}{did_you_mean(key, keys) or known}"
+            return
+    if rule.min_queries > len(gold.samples):
+        count = count_text(len(gold.samples), "query", "queries")
+        yield "min_queries", f"{rule.min_queries} is more than the {count} of {gold.name}: no segment could be judged"
+    values: Mapping[str, object] = {name.partition(":")[2]: rows for name, rows in segments_of(gold, rule.by).items()}
+    if len(rule.by) > 1:
+        values = segments_of(gold, rule.by)
+    for value in rule.only:
+        if value not in values:
+            known = f" (known: {', '.join(sorted(values))})"
+            yield f"only.{value}", f"no query of {gold.name} is in this segment{did_you_mean(value, values) or known}"

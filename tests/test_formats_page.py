@@ -1,0 +1,63 @@
+"""docs/formats.md: its full sample and its full run line are read, and have all that metrics ask for."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import rankgate
+from rankgate.model import Need
+from rankgate.pool_files import read_labels
+from rankgate.readers.base import ProblemLog
+from rankgate.readers.formats import read_gold, read_run
+from rankgate.scoring import STATED
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "formats.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def example(beginning: str) -> str:
+    """The longest line of the page that begins like this."""
+    return max((line for line in TEXT.splitlines() if line.startswith(beginning)), key=len)
+
+
+def files(tmp_path: Path) -> tuple[str, str]:
+    gold, run = tmp_path / "gold.jsonl", tmp_path / "run.jsonl"
+    gold.write_text(example('{"id": ') + "\n", encoding="utf-8")
+    run.write_text(example('{"query_id": "q-1", "topk": ') + "\n", encoding="utf-8")
+    return str(gold), str(run)
+
+
+def test_the_sample_has_every_key(tmp_path: Path) -> None:
+    (sample,) = read_gold(files(tmp_path)[0]).samples.values()
+    unset = {name for name in sample.__struct_fields__ if not getattr(sample, name)}
+    assert unset == {"no_answer"}
+
+
+def test_the_line_states_all_that_is_needed(tmp_path: Path) -> None:
+    (ranking,) = read_run(files(tmp_path)[1], needs=frozenset(Need)).rankings
+    assert {need for need, states in STATED.items() if states(ranking)} == set(STATED)
+
+
+def named_metrics() -> list[str]:
+    """Every metric of the two tables of what reads a key."""
+    tables = re.findall(r"^\| key \| read by \|\n.*?(?=^$)", TEXT, re.MULTILINE | re.DOTALL)
+    spans = re.findall(r"`([^`\n]+)`", "\n".join(row.split("|")[2] for table in tables for row in table.splitlines()))
+    others = {"#", "expected_output.answer", "metadata.as_of"}
+    return list(dict.fromkeys(span for span in spans if span not in others and not span.startswith("match:")))
+
+
+def test_every_metric_that_is_said_to_read_them_has_a_value(tmp_path: Path) -> None:
+    metrics = named_metrics()
+    assert len(metrics) > 15
+    found = rankgate.score(*files(tmp_path), metrics=metrics)
+    undefined = {name for name, value in found.values.items() if value is None}
+    assert undefined == {"false_evidence_rate(min_score=10)"}, "the sample has an answer"
+
+
+def test_the_pool_is_read_back(tmp_path: Path) -> None:
+    line = example('{"query_id": "q-1", "question": ')
+    written: dict[str, Any] = json.loads(line)
+    (tmp_path / "pool.jsonl").write_text(json.dumps({**written, "gain": 1}) + "\n" + line + "\n", encoding="utf-8")
+    found = read_labels(str(tmp_path / "pool.jsonl"), ProblemLog())
+    assert ([label.gain for label in found.labels], found.blank) == ([1.0], 1)

@@ -1,0 +1,136 @@
+"""Queries that must pass and queries that may be lost: checks without statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from rankgate.criteria import Gate
+from rankgate.errors import RankgateError
+from rankgate.gates import decide
+from rankgate.hard_checks import refuse_unknown_musts, with_hard_checks
+from rankgate.metrics.names import parse_metric
+from rankgate.model import Gold, Sample, Scores, Verdict
+from rankgate.report import GateResult
+
+PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
+GOLD = Gold(
+    samples={
+        "q0": Sample(query_id="q0", gains={"a": 1.0}, tags=("critical",)),
+        "q1": Sample(query_id="q1", gains={"a": 1.0}, tags=("topic:law",)),
+        "q2": Sample(query_id="q2", gains={"a": 1.0}, tags=("topic:law",)),
+        "q3": Sample(query_id="q3", gains={"a": 1.0}),
+    },
+    name="gold.yaml",
+    format="yaml",
+)
+
+
+def scores(values: Sequence[float | None]) -> Scores:
+    return Scores(
+        query_ids=tuple(GOLD.samples),
+        values={"recall@5": list(values)},
+        matched={},
+        missing=frozenset(),
+        strangers=(),
+        duplicates=0,
+        cut=0,
+    )
+
+
+def judged(
+    now: Sequence[float | None],
+    before: Sequence[float | None] | None = None,
+    *,
+    must: tuple[str, ...] = (),
+    most: int | None = None,
+    floor: float | None = 0.0,
+    blocks: bool = True,
+) -> GateResult:
+    gate = Gate(
+        name="the gate",
+        metric=parse_metric("recall@5"),
+        threshold=floor,
+        regression_max=None,
+        blocks=blocks,
+        must_pass=must,
+        max_lost_queries=most,
+        line=2,
+    )
+    candidate, baseline = scores(now), None if before is None else scores(before)
+    return with_hard_checks(decide(gate, candidate, baseline), gate, GOLD, candidate, baseline)
+
+
+@pytest.mark.parametrize(
+    ("must", "now", "failed"),
+    [
+        pytest.param(("q0",), [1.0, 0.0, 0.0, 0.0], [], id="it passes, others fail"),
+        pytest.param(("q0",), [0.0, 1.0, 1.0, 1.0], ["q0"], id="it fails"),
+        pytest.param(("q0",), [0.5, 1.0, 1.0, 1.0], [], id="half is not nothing"),
+        pytest.param(("topic:law",), [0.0, 0.0, 1.0, 0.0], ["q1"], id="by a tag with a value"),
+        pytest.param(("critical", "topic:law"), [0.0, 0.0, 0.0, 0.0], ["q0", "q1", "q2"], id="by several tags"),
+        pytest.param(("q3", "critical"), [0.0, 1.0, 1.0, 0.0], ["q0", "q3"], id="by id and tag"),
+        pytest.param(("q0",), [None, 1.0, 1.0, 1.0], [], id="undefined is not at its worst"),
+    ],
+)
+def test_must_pass(must: tuple[str, ...], now: list[float | None], failed: list[str]) -> None:
+    result = judged(now, must=must)
+    assert (result.verdict, result.queries) == (FAIL if failed else PASS, failed)
+    if failed:
+        count = "1 must-pass query has" if len(failed) == 1 else f"{len(failed)} must-pass queries have"
+        assert result.reasons == [f"{count} recall@5 at its worst"]
+
+
+@pytest.mark.parametrize(
+    ("most", "now", "before", "lost"),
+    [
+        pytest.param(0, [0.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0], ["q0"], id="one, and none may be"),
+        pytest.param(1, [0.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0], [], id="as many as may be"),
+        pytest.param(1, [0.0, 0.0, 1.0, 1.0], [0.5, 1.0, 1.0, 1.0], ["q0", "q1"], id="one too many"),
+        pytest.param(0, [0.0, 1.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0], [], id="it was lost before"),
+        pytest.param(0, [0.5, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0], [], id="worse is not lost"),
+        pytest.param(0, [0.0, 1.0, 1.0, 1.0], [None, 1.0, 1.0, 1.0], [], id="undefined before"),
+        pytest.param(0, [0.0, 1.0, 1.0, 1.0], None, [], id="no baseline"),
+    ],
+)
+def test_max_lost_queries(
+    most: int, now: list[float | None], before: list[float | None] | None, lost: list[str]
+) -> None:
+    result = judged(now, before, most=most)
+    said = (
+        f"{'1 query was' if len(lost) == 1 else f'{len(lost)} queries were'} lost in recall@5; at most {most} allowed"
+    )
+    assert result.verdict is (FAIL if lost else PASS)
+    assert (result.reasons == [said]) is bool(lost)
+    assert result.queries == []
+
+
+def test_a_hard_check_stands_before_other_reasons_and_keeps_the_severity() -> None:
+    result = judged([0.0, 0.0, 1.0, 1.0], [1.0] * 4, must=("q0",), most=1, floor=0.9, blocks=False)
+    assert result.verdict is WARN
+    assert [reason.partition(",")[0] for reason in result.reasons] == [
+        "1 must-pass query has recall@5 at its worst",
+        "2 queries were lost in recall@5; at most 1 allowed",
+        "recall@5 is 50.0%",
+    ]
+    assert result.queries == ["q0"]
+    assert not result.only_inconclusive
+
+
+def test_what_must_pass_must_be_there() -> None:
+    gate = Gate(
+        name="the gate",
+        metric=parse_metric("recall@5"),
+        threshold=None,
+        regression_max=None,
+        blocks=True,
+        must_pass=("q0", "topic:lw", "critical"),
+        line=2,
+    )
+    with pytest.raises(RankgateError) as caught:
+        refuse_unknown_musts([gate], GOLD, "ship-criteria.yaml")
+    assert str(caught.value) == (
+        "ship-criteria.yaml:2: gate the gate: must_pass: 'topic:lw' is neither a query nor a tag of gold.yaml; "
+        "did you mean 'topic:law'?"
+    )
