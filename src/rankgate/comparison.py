@@ -8,17 +8,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rankgate.estimates import CONFIDENCE
+from rankgate.estimates import CONFIDENCE, defined_only
 from rankgate.metrics.base import Direction, Metric
 from rankgate.model import Interval, Scores
 from rankgate.statistics.quantiles import difference_of_quantiles_interval
 from rankgate.statistics.saddlepoint import difference_interval
+from rankgate.statistics.sign_flips import sign_flip_p
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """A metric of two runs over the queries for which both have a value.
 
-    `better` and `worse` count the queries that moved in the metric's own direction and against it.
+    `better` and `worse` count the queries that moved in the metric's own direction and against it. `p` is the two-sided
+    sign-flip p-value of the mean change, for experts: the decision is the interval's.
     """
 
     value: float
@@ -27,6 +29,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     better: int
     worse: int
     ci: Interval | None
+    p: float | None = None
 
     @property
     def delta(self) -> float:
@@ -41,30 +44,51 @@ def compare(
     *,
     with_interval: bool = True,
     confidence: float = CONFIDENCE,
+    clusters: Sequence[str] = (),
 ) -> Comparison | None:
-    """Compare two columns query by query; None where no query has a value on both sides."""
+    """Compare two columns query by query; None where no query has a value on both sides.
+
+    With `clusters`, the label of each query's, the interval of a mean change is over clusters.
+    """
     pairs = [(new, old) for new, old in zip(candidate, baseline, strict=True) if new is not None and old is not None]
     if not pairs:
         return None
     new_values, old_values = [new for new, _ in pairs], [old for _, old in pairs]
     risen, fallen = sum(new > old for new, old in pairs), sum(new < old for new, old in pairs)
     better, worse = (risen, fallen) if metric.direction is Direction.HIGHER else (fallen, risen)
+    both = [None if new is None or old is None else new for new, old in zip(candidate, baseline, strict=True)]
+    labels = defined_only(clusters, both)
     return Comparison(
         value=metric.aggregate(new_values),
         baseline=metric.aggregate(old_values),
         n_pairs=len(pairs),
         better=better,
         worse=worse,
-        ci=_interval(metric, new_values, old_values, confidence) if with_interval else None,
+        ci=_interval(metric, new_values, old_values, confidence, labels) if with_interval else None,
+        p=_p_value(metric, new_values, old_values) if with_interval and not labels else None,
     )
 
 
-def _interval(metric: Metric, new: Sequence[float], old: Sequence[float], confidence: float) -> Interval | None:
+def _p_value(metric: Metric, new: Sequence[float], old: Sequence[float]) -> float | None:
+    """Of the mean change; None for quantiles, which flip no signs, and where a value is not finite."""
+    if metric.at_quantile is not None or not all(map(math.isfinite, [*new, *old])):
+        return None
+    return sign_flip_p(map(operator.sub, new, old))
+
+
+def _interval(
+    metric: Metric, new: Sequence[float], old: Sequence[float], confidence: float, clusters: Sequence[str]
+) -> Interval | None:
     if not all(map(math.isfinite, [*new, *old])):
         return None
     if metric.at_quantile is not None:
         return difference_of_quantiles_interval(new, old, metric.at_quantile, confidence=confidence)
     widest = None if metric.low is None or metric.high is None else metric.high - metric.low
+    if clusters:
+        from rankgate.statistics.clusters import clustered_difference_interval  # noqa: PLC0415 -- few gold sets have any
+
+        changes = list(map(operator.sub, new, old))
+        return clustered_difference_interval(changes, clusters, widest=widest, confidence=confidence)
     return difference_interval(map(operator.sub, new, old), widest=widest, confidence=confidence)
 
 

@@ -81,7 +81,8 @@ def compose(
         gates=results,
         metrics={metric.name: _decided_value(metric, results, candidate.scores) for metric in metrics},
         baseline_metrics={
-            metric.name: metric_value(metric, baseline_column(metric, baseline.scores)) for metric in metrics
+            metric.name: metric_value(metric, baseline_column(metric, baseline.scores), baseline.scores.clusters)
+            for metric in metrics
         }
         if baseline
         else {},
@@ -200,7 +201,7 @@ def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores
     """The candidate's value as one of the metric's gates has it; computing its interval again would give the same."""
     gate = next((gate for gate in results if _of_whole(gate, metric)), None)
     if gate is None:
-        value = metric_value(metric, scores.values[metric.name])
+        value = metric_value(metric, scores.values[metric.name], scores.clusters)
         return replace(value, with_judge=judged_value(metric, scores))
     defined = [value for value in scores.values[metric.name] if value is not None]
     return MetricValue(
@@ -220,9 +221,9 @@ def _of_whole(gate: GateResult, metric: Metric) -> bool:
     return gate.metric == metric.name and gate.segment is None and gate.confidence == CONFIDENCE
 
 
-def metric_value(metric: Metric, values: Sequence[float | None]) -> MetricValue:
+def metric_value(metric: Metric, values: Sequence[float | None], clusters: Sequence[str]) -> MetricValue:
     """A column's value as the report has it."""
-    found = estimate(values, metric)
+    found = estimate(values, metric, clusters=clusters)
     return MetricValue(
         value=found.value if found else None,
         ci=found.ci if found else None,

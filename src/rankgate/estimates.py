@@ -30,8 +30,14 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     distribution: Distribution | None = None
 
 
-def estimate(values: Sequence[float | None], metric: Metric, *, confidence: float = CONFIDENCE) -> Estimate | None:
-    """The run's value over the queries where the metric is defined; None where it is defined nowhere."""
+def estimate(
+    values: Sequence[float | None], metric: Metric, *, confidence: float = CONFIDENCE, clusters: Sequence[str] = ()
+) -> Estimate | None:
+    """The run's value over the queries where the metric is defined; None where it is defined nowhere.
+
+    With `clusters`, the label of each query's, the interval of a mean is over clusters: what belongs together is one
+    observation.
+    """
     defined = [value for value in values if value is not None]
     if not defined:
         return None
@@ -39,9 +45,14 @@ def estimate(values: Sequence[float | None], metric: Metric, *, confidence: floa
         value=metric.aggregate(defined),
         n=len(defined),
         undefined=len(values) - len(defined),
-        ci=interval(defined, metric, confidence=confidence),
+        ci=interval(defined, metric, confidence=confidence, clusters=defined_only(clusters, values)),
         distribution=distribution(defined) if is_rate(metric) else None,
     )
+
+
+def defined_only(clusters: Sequence[str], values: Sequence[float | None]) -> list[str]:
+    """The clusters of the queries that have a value."""
+    return [cluster for cluster, value in zip(clusters, values, strict=True) if value is not None] if clusters else []
 
 
 def is_rate(metric: Metric) -> bool:
@@ -62,7 +73,9 @@ def distribution(defined: Sequence[float]) -> Distribution:
     )
 
 
-def interval(defined: Sequence[float], metric: Metric, *, confidence: float = CONFIDENCE) -> Interval | None:
+def interval(
+    defined: Sequence[float], metric: Metric, *, confidence: float = CONFIDENCE, clusters: Sequence[str] = ()
+) -> Interval | None:
     """The interval of a metric's value: of the mean, or of the quantile that it takes.
 
     None where a value is not finite, as a faulty metric of a package could make it.
@@ -71,4 +84,8 @@ def interval(defined: Sequence[float], metric: Metric, *, confidence: float = CO
         return None
     if metric.at_quantile is not None:
         return quantile_interval(defined, metric.at_quantile, confidence=confidence)
+    if clusters:
+        from rankgate.statistics.clusters import clustered_mean_interval  # noqa: PLC0415 -- few gold sets have any
+
+        return clustered_mean_interval(defined, clusters, low=metric.low, high=metric.high, confidence=confidence)
     return mean_interval(defined, low=metric.low, high=metric.high, confidence=confidence)

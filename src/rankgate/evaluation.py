@@ -146,7 +146,9 @@ def score(
     refuse_strangers(scores, opened.name, judged)
     refuse_silence(scores, plan, opened.name)
     return Evaluation(
-        estimates={metric.name: estimate(scores.values[metric.name], metric) for metric in found},
+        estimates={
+            metric.name: estimate(scores.values[metric.name], metric, clusters=scores.clusters) for metric in found
+        },
         columns=scores.values,
         per_query=PerQuery(scores),
         missing=tuple(query_id for query_id in scores.query_ids if query_id in scores.missing),

@@ -30,8 +30,10 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     old_values = baseline_column(metric, baseline) if baseline else []
     numbers = [abs(value) for value in (*values, *old_values) if value is not None]
     finite = all(map(math.isfinite, numbers)) and max(numbers, default=0.0) <= LARGEST
-    own = estimate(values, metric, confidence=gate.confidence) if finite else None
-    pairs = compare(metric, values, old_values, confidence=gate.confidence) if finite and baseline else None
+    own = estimate(values, metric, confidence=gate.confidence, clusters=candidate.clusters) if finite else None
+    pairs = None
+    if finite and baseline:
+        pairs = compare(metric, values, old_values, confidence=gate.confidence, clusters=candidate.clusters)
 
     drifts = Need.BASELINE in metric.needs
     ruled: list[tuple[Finding, str]] = []
@@ -81,6 +83,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         paired_value=pairs.value if pairs else None,
         delta=pairs.delta if pairs else None,
         delta_ci=pairs.ci if pairs else None,
+        p_value=pairs.p if pairs else None,
         regression_max=gate.regression_max,
         evidence=gate.evidence,
         evidence_state=EvidenceState.NO_BASELINE if alone else _state([found for found, _ in ruled]),

@@ -92,6 +92,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     as_of: str | None = None
     source: str | None = None
     entities: tuple[str, ...] | None = None
+    cluster: str | None = None
     line: int | None = None
 
     def relevant(self) -> list[str]:
@@ -200,7 +201,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     judge's labels added to the gold's, None where the gold alone leaves the metric undefined; it is empty where the
     gold has none. `strangers` are the run's queries that the gold does not have, `duplicates` the removed repeats,
     `cut` the lists that were longer than the depth. `silent` is what metrics read and no ranking states, each with the
-    first query that could have stated it.
+    first query that could have stated it. `clusters` has the cluster of each query where the gold names any.
     """
 
     query_ids: tuple[str, ...]
@@ -211,4 +212,5 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     duplicates: int
     cut: int
     with_judge: Mapping[str, list[float | None]] = {}
+    clusters: tuple[str, ...] = ()
     silent: Mapping[Need, str] = {}

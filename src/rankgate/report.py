@@ -44,7 +44,8 @@ class GateResult(_Part, frozen=True, kw_only=True):
 
     `value` is over all `n` scored queries. `baseline`, `delta` and `delta_ci` are over the `n_pairs` queries for which
     both runs have a value, and `paired_value` is the candidate's on those, so that paired_value − baseline = delta.
-    `line` is where the gate stands in the criteria.
+    `p_value` is the two-sided sign-flip p-value of the change, for experts: the decision is the interval's. `line` is
+    where the gate stands in the criteria.
 
     `evidence` says what decides; `evidence_state` is what the intervals, at `confidence`, say of the limits: clear,
     inconclusive (within noise), no_interval (too few queries for one), or no_baseline where a regression check had
@@ -68,6 +69,7 @@ class GateResult(_Part, frozen=True, kw_only=True):
     paired_value: float | None
     delta: float | None
     delta_ci: Interval | None
+    p_value: float | None = None
     regression_max: float | None
     evidence: Evidence = Evidence.ESTIMATE
     evidence_state: EvidenceState

@@ -179,7 +179,18 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         strangers=tuple(tally.strangers),
         duplicates=tally.duplicates,
         cut=tally.cut,
+        clusters=_clusters(gold),
         silent={need: query_id for need, query_id in tally.silent.items() if need not in tally.stated},
+    )
+
+
+def _clusters(gold: Gold) -> tuple[str, ...]:
+    """The cluster of each query, where any has one; a query without is a cluster of its own."""
+    samples = gold.samples.values()
+    if not any(sample.cluster is not None for sample in samples):
+        return ()
+    return tuple(
+        [f"c {sample.cluster}" if sample.cluster is not None else f"q {sample.query_id}" for sample in samples]
     )
 
 

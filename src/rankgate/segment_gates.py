@@ -14,9 +14,11 @@ from msgspec.structs import replace
 from rankgate.comparison import baseline_column
 from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
+from rankgate.estimates import defined_only
 from rankgate.metrics.base import Direction, Metric
 from rankgate.model import Evidence, EvidenceState, Gold, Scores, Verdict
 from rankgate.report import GateResult
+from rankgate.statistics.clusters import clustered_difference_level, clustered_mean_level
 from rankgate.statistics.quantile_levels import difference_of_quantiles_level, quantile_level
 from rankgate.statistics.saddlepoint import Side, difference_level, mean_level
 from rankgate.tags import segments_of
@@ -110,31 +112,45 @@ def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str, float]:
 
 
 def _levels(metric: Metric, part: _Part) -> Iterator[float]:
-    """The one-sided levels at which the segment's bounds touch zero (a drop) and its threshold."""
+    """The one-sided levels at which the segment's bounds touch zero (a drop) and its threshold; 1.0 where none does."""
     side: Side = "below" if metric.direction is Direction.HIGHER else "above"
-    column = part.candidate.values[metric.name]
-    values = [value for value in column if value is not None]
+    column, clusters = part.candidate.values[metric.name], part.candidate.clusters
     if part.gate.threshold is not None:
-        limit = part.gate.threshold
-        level = (
-            mean_level(values, limit, side=side, low=metric.low, high=metric.high)
-            if metric.at_quantile is None
-            else quantile_level(values, metric.at_quantile, limit, side=side)
-        )
-        yield 1.0 if level is None else level
+        values = [value for value in column if value is not None]
+        yield _or_one(_floor_level(metric, values, part.gate.threshold, side, defined_only(clusters, column)))
     if part.gate.regression_max is not None and part.baseline is not None:
         before = baseline_column(metric, part.baseline)
-        pairs = [(new, old) for new, old in zip(column, before, strict=True) if new is not None and old is not None]
-        if not pairs:
-            return
-        new_values, old_values = [new for new, _ in pairs], [old for _, old in pairs]
-        widest = None if metric.low is None or metric.high is None else metric.high - metric.low
-        level = (
-            difference_level(map(operator.sub, new_values, old_values), side=side, widest=widest)
-            if metric.at_quantile is None
-            else difference_of_quantiles_level(new_values, old_values, metric.at_quantile, side=side)
-        )
-        yield 1.0 if level is None else level
+        both = [None if old is None else new for new, old in zip(column, before, strict=True)]
+        new = [value for value in both if value is not None]
+        old = [value for value, now in zip(before, both, strict=True) if now is not None and value is not None]
+        if new:
+            yield _or_one(_drop_level(metric, new, old, side, defined_only(clusters, both)))
+
+
+def _floor_level(
+    metric: Metric, values: Sequence[float], limit: float, side: Side, clusters: Sequence[str]
+) -> float | None:
+    if metric.at_quantile is not None:
+        return quantile_level(values, metric.at_quantile, limit, side=side)
+    if clusters:
+        return clustered_mean_level(values, clusters, limit, side=side, low=metric.low, high=metric.high)
+    return mean_level(values, limit, side=side, low=metric.low, high=metric.high)
+
+
+def _drop_level(
+    metric: Metric, new: Sequence[float], old: Sequence[float], side: Side, clusters: Sequence[str]
+) -> float | None:
+    if metric.at_quantile is not None:
+        return difference_of_quantiles_level(new, old, metric.at_quantile, side=side)
+    widest = None if metric.low is None or metric.high is None else metric.high - metric.low
+    changes = list(map(operator.sub, new, old))
+    if clusters:
+        return clustered_difference_level(changes, clusters, side=side, widest=widest)
+    return difference_level(changes, side=side, widest=widest)
+
+
+def _or_one(level: float | None) -> float:
+    return 1.0 if level is None else level
 
 
 def _rows(scores: Scores, rows: Sequence[int]) -> Scores:
@@ -145,6 +161,7 @@ def _rows(scores: Scores, rows: Sequence[int]) -> Scores:
         query_ids=query_ids,
         values={name: [column[row] for row in rows] for name, column in scores.values.items()},
         with_judge={},
+        clusters=tuple(scores.clusters[row] for row in rows) if scores.clusters else (),
         missing=scores.missing & set(query_ids),
     )
 

@@ -1,12 +1,12 @@
 """Metrics on cases small enough to work out by hand: the worked case and the traps of other tools."""
 
 from collections.abc import Mapping, Sequence
-from math import log2
+from math import inf, log2, nan
 from typing import Any
 
 import pytest
 
-from rankgate.estimates import estimate
+from rankgate.estimates import estimate, interval
 from rankgate.matching import match
 from rankgate.metrics.base import Unit
 from rankgate.metrics.names import parse_metric, parse_metrics
@@ -443,6 +443,13 @@ def test_meanings_without_a_list(metric: str, meaning: str) -> None:
 )
 def test_how_people_read_values(unit: Unit, metrics: str) -> None:
     assert {metric.unit for metric in parse_metrics(metrics)} == {unit}
+
+
+@pytest.mark.parametrize("value", [pytest.param(nan, id="no number"), pytest.param(inf, id="infinite")])
+@pytest.mark.parametrize("metric", ["recall@5", "latency(quantile=0.5)"])
+def test_a_value_that_is_not_finite_leaves_no_interval(metric: str, value: float) -> None:
+    """As a faulty metric of a package could make it."""
+    assert interval([0.5, 0.25, value], parse_metric(metric)) is None
 
 
 # A run: absent, empty and undefined queries.

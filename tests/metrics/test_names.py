@@ -554,6 +554,11 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
             }.items()
         ),
         pytest.param(
+            "rewrite_gain(recall@5,mrr,rewrite=2)",
+            "'rewrite_gain(recall@5,mrr,rewrite=2)': rewrite_gain takes one metric, such as rewrite_gain(recall@5)",
+            id="several metrics to gain in",
+        ),
+        pytest.param(
             "rewrite_gain(recall@5,rewrite=null)",
             "'rewrite_gain(recall@5,rewrite=null)': parameter rewrite must be a number, not 'null'",
             id="no rewriting is not reranking",

@@ -82,9 +82,14 @@ def run(arguments: argparse.Namespace) -> int:
     found: list[tuple[Metric, Comparison | Estimate | None]] = [
         (
             metric,
-            estimate(baseline_column(metric, after), metric)
+            estimate(baseline_column(metric, after), metric, clusters=after.clusters)
             if Need.BASELINE in metric.needs
-            else compare(metric, baseline_column(metric, after), baseline_column(metric, before)),
+            else compare(
+                metric,
+                baseline_column(metric, after),
+                baseline_column(metric, before),
+                clusters=after.clusters,
+            ),
         )
         for metric in plan.metrics
     ]
@@ -147,6 +152,7 @@ def _described(found: Comparison | Estimate | None) -> dict[str, Any] | None:
         "b": found.value,
         "delta": found.delta,
         "ci": found.ci,
+        "p_value": found.p,
         "n_pairs": found.n_pairs,
         "better": found.better,
         "worse": found.worse,

@@ -68,7 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     scores = score_run(gold, opened, plan, workers=workers, watch=bar)
     refuse_strangers(scores, opened.name, gold)
     refuse_silence(scores, plan, opened.name)
-    estimates = {metric.name: estimate(scores.values[metric.name], metric) for metric in plan.metrics}
+    estimates = {
+        metric.name: estimate(scores.values[metric.name], metric, clusters=scores.clusters) for metric in plan.metrics
+    }
     if arguments.per_query:
         write_atomic(arguments.per_query, per_query_lines(scores))
     say(

@@ -139,7 +139,7 @@ def _gain(text: str, stem: str, inside: str, cutoff: str | None) -> Metric:
     *inner, last = _split(inside)
     key, equals, number = (part.strip() for part in last.partition("="))
     chosen: int | None = None if stem == RERANK_GAIN else 1
-    if inner and key.lower() == "rewrite" and stem == REWRITE_GAIN and equals:
+    if len(inner) == 1 and key.lower() == "rewrite" and stem == REWRITE_GAIN and equals:
         chosen = _converted(text, View, {"rewrite": number})["rewrite"]
     elif inner:
         raise UnknownMetricError(f"{text!r}: {stem} takes one metric, such as {stem}(recall@5)")

@@ -35,6 +35,7 @@ class Metadata(msgspec.Struct):
     as_of: str | None = None
     source: str | int | None = None
     entities: list[str] | None = None
+    cluster: str | int | None = None
 
 
 class WrittenSample(msgspec.Struct):
@@ -139,6 +140,7 @@ def _checked(value: object, line: int | None) -> Sample:
         as_of=_day(metadata.as_of, name),
         source=None if metadata.source is None else str(metadata.source),
         entities=None if metadata.entities is None else tuple(dict.fromkeys(metadata.entities)),
+        cluster=None if metadata.cluster is None else str(metadata.cluster),
         line=line,
     )
 

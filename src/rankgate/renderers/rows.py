@@ -17,6 +17,7 @@ MOST_BETTER = 5
 MOST_DOCUMENTS = 6
 MOST_FACTS = 8
 MOST_QUERIES = 10
+MOST_METRICS = 4
 
 
 def gate_row(gate: GateResult, report: Report) -> str:
@@ -103,15 +104,22 @@ def move_item(move: Movement, report: Report) -> str:
 
 
 def segment_head(report: Report) -> str:
-    """The head of the table by tag: a column a metric."""
-    names = [named(name, report) for name in report.metrics]
+    """The head of the table by tag: a column a metric, as many as fit."""
+    names = [named(name, report) for name in _columns(report)]
     return f"| Tag | Questions | {' | '.join(names)} |\n|:--|--:|{'--:|' * len(names)}"
 
 
-def segment_row(segment: Segment) -> str:
-    """A tag with how many questions have it and every metric on them."""
-    values = map(phrases.segment_text, segment.metrics.values())
+def segment_row(segment: Segment, report: Report) -> str:
+    """A tag with how many questions have it and the metrics of the head on them."""
+    values = [phrases.segment_text(segment.metrics[name]) for name in _columns(report)]
     return f"| {cell(segment_tag(segment), 80)} | {segment.queries} | {' | '.join(values)} |"
+
+
+def _columns(report: Report) -> list[str]:
+    """The metrics that the table by tag has room for, in their order: those that failed or warned before the others."""
+    bad = {gate.metric for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)}
+    kept = sorted(report.metrics, key=lambda name: name not in bad)[:MOST_METRICS]
+    return [name for name in report.metrics if name in kept]
 
 
 def segment_tag(segment: Segment) -> str:
