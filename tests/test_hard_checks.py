@@ -78,8 +78,8 @@ def test_must_pass(must: tuple[str, ...], now: list[float | None], failed: list[
     result = judged(now, must=must)
     assert (result.verdict, result.queries) == (FAIL if failed else PASS, failed)
     if failed:
-        count = "1 must-pass query has" if len(failed) == 1 else f"{len(failed)} must-pass queries have"
-        assert result.reasons == [f"{count} recall@5 at its worst"]
+        count = "1 must-pass question fails" if len(failed) == 1 else f"{len(failed)} must-pass questions fail"
+        assert result.reasons == [f"{count}: recall@5 is at its worst there"]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_max_lost_queries(
 ) -> None:
     result = judged(now, before, most=most)
     said = (
-        f"{'1 query was' if len(lost) == 1 else f'{len(lost)} queries were'} lost in recall@5; at most {most} allowed"
+        f"{'1 question was' if len(lost) == 1 else f'{len(lost)} questions were'} lost in recall@5; at most {most} allowed"
     )
     assert result.verdict is (FAIL if lost else PASS)
     assert (result.reasons == [said]) is bool(lost)
@@ -110,8 +110,8 @@ def test_a_hard_check_stands_before_other_reasons_and_keeps_the_severity() -> No
     result = judged([0.0, 0.0, 1.0, 1.0], [1.0] * 4, must=("q0",), most=1, floor=0.9, blocks=False)
     assert result.verdict is WARN
     assert [reason.partition(",")[0] for reason in result.reasons] == [
-        "1 must-pass query has recall@5 at its worst",
-        "2 queries were lost in recall@5; at most 1 allowed",
+        "1 must-pass question fails: recall@5 is at its worst there",
+        "2 questions were lost in recall@5; at most 1 allowed",
         "recall@5 is 50.0%",
     ]
     assert result.queries == ["q0"]

@@ -29,13 +29,13 @@ def with_hard_checks(
     must = must_pass_rows(gate, gold)
     broken = [row for row in failed if row in must]
     if broken:
-        count = count_text(len(broken), "must-pass query has", "must-pass queries have")
-        violations.append(f"{count} {metric.name} at its worst")
+        count = count_text(len(broken), "must-pass question fails", "must-pass questions fail")
+        violations.append(f"{count}: {metric.name} is at its worst there")
     if gate.max_lost_queries is not None and baseline is not None:
         before = baseline_column(metric, baseline)
         lost = [row for row in failed if (old := before[row]) is not None and not _worst(old, metric.worst)]
         if len(lost) > gate.max_lost_queries:
-            count = count_text(len(lost), "query was", "queries were")
+            count = count_text(len(lost), "question was", "questions were")
             violations.append(f"{count} lost in {metric.name}; at most {gate.max_lost_queries} allowed")
     if not violations or result.verdict is Verdict.NOT_JUDGED:
         return result
