@@ -98,9 +98,8 @@ def test_max_lost_queries(
     most: int, now: list[float | None], before: list[float | None] | None, lost: list[str]
 ) -> None:
     result = judged(now, before, most=most)
-    said = (
-        f"{'1 question was' if len(lost) == 1 else f'{len(lost)} questions were'} lost in recall@5; at most {most} allowed"
-    )
+    count = "1 question was" if len(lost) == 1 else f"{len(lost)} questions were"
+    said = f"{count} lost in recall@5; at most {most} allowed"
     assert result.verdict is (FAIL if lost else PASS)
     assert (result.reasons == [said]) is bool(lost)
     assert result.queries == []

@@ -28,7 +28,16 @@ def test_every_kind_of_outcome_has_a_scenario() -> None:
         *("pass", "warn", "fail", "not_judged", "no_baseline", "lower_is_better"),
         *("missing_queries", "user_template", "bad_data"),
         *("stale_gold", "partly_stale", "gold_changed", "reranker", "one_language"),
-        *("inconclusive", "proven_harm", "proven_safe", "beyond_ids", "segments", "simpson", "must_pass"),
+        *(
+            "inconclusive",
+            "proven_harm",
+            "proven_safe",
+            "beyond_ids",
+            "segments",
+            "simpson",
+            "must_pass",
+            "no_interval",
+        ),
     }
 
 

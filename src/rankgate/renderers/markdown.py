@@ -58,6 +58,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
+        optimized=False,  # folding constants costs more than a template that is rendered once gains
     )
     made.filters.update(
         code=code, cell=cell, shorten=shorten, visible=visible, unbroken=rows.unbroken, named=rows.named
