@@ -62,12 +62,13 @@ def drop_reason(
 
 
 def _doubt(found: Finding, spread: str, confidence: float, unproven: str) -> str:
+    safety = found.evidence is Evidence.PROVEN_SAFE
     if found.state is EvidenceState.NO_INTERVAL:
-        return ", with too few queries to tell it from noise"
+        return f", with too few queries to {'prove that it holds' if safety else 'tell it from noise'}"
     if found.state is not EvidenceState.INCONCLUSIVE:
         return ""
     # Of what violates by its estimate one says noise; of what must be proven safe, what is lacking.
-    what = unproven if found.ruling is Ruling.VIOLATED and found.evidence is Evidence.PROVEN_SAFE else "within noise"
+    what = unproven if found.ruling is Ruling.VIOLATED and safety else "within noise"
     return f", {what} ({confidence_text(confidence)}: {spread})"
 
 

@@ -44,7 +44,7 @@ PAIRS = pairs() or [pytest.param("", "", {}, id="none", marks=pytest.mark.skip("
 
 
 @pytest.mark.parametrize(("name", "system", "expected"), PAIRS)
-def test_bare_signs_give_the_sign_test(name: str, system: str, expected: dict[str, dict[str, float]]) -> None:
+def test_bare_signs_give_the_sign_test(name: str, system: str, expected: dict[str, dict[str, Any]]) -> None:
     assert expected
     for values in expected.values():
         signs = [1.0] * int(values["wins"]) + [-1.0] * int(values["losses"])
@@ -58,7 +58,7 @@ def scored(gold: Gold, name: str, system: str, metrics: list[str]) -> Scores:
 
 
 @pytest.mark.parametrize(("name", "system", "expected"), PAIRS)
-def test_real_changes_are_near_the_paired_t_test(name: str, system: str, expected: dict[str, dict[str, float]]) -> None:
+def test_real_changes_are_near_the_paired_t_test(name: str, system: str, expected: dict[str, dict[str, Any]]) -> None:
     gold = read_gold(str(DATA / name / "qrels.trec"))
     before, now = (scored(gold, name, each, list(expected)) for each in ("bm25", system))
     for metric, values in expected.items():
