@@ -54,7 +54,7 @@ COPY (
     FROM read_csv(?, delim = ' ', header = false, quote = '', columns = {
         query_id: 'VARCHAR', q0: 'VARCHAR', chunk_id: 'VARCHAR', rank: 'INTEGER', score: 'DOUBLE', tag: 'VARCHAR'
     })
-) TO ? (FORMAT parquet)
+) TO TARGET (FORMAT parquet)
 """
 
 
@@ -175,7 +175,9 @@ def write_parquet(directory: Path, workload: Workload) -> None:
     import duckdb  # noqa: PLC0415 -- only here, and seldom installed
 
     with duckdb.connect(":memory:") as connection:
-        connection.execute(TO_PARQUET, [str(directory / "run.trec"), str(directory / "run.parquet")])
+        # Older releases take no parameter for the file that is written.
+        target = "'" + str(directory / "run.parquet").replace("'", "''") + "'"
+        connection.execute(TO_PARQUET.replace("TARGET", target), [str(directory / "run.trec")])
     _mark(directory, workload, [*files_of(directory, workload), "run.parquet"])
 
 
