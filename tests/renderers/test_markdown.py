@@ -211,7 +211,7 @@ def test_every_gate_is_a_row_of_one_table() -> None:
         [
             "recall@5share of the right documents found in the first 5 results",
             "90.0%",
-            "80.0%",
+            "80.0%95%: 75.0 to 85.0%",
             "−10.0\xa0pp95%: −12.0 to −8.0\xa0pp",
             "at least 85.0%, drop at most\xa03.0\xa0pp",
             "❌\xa0fail",
@@ -219,7 +219,7 @@ def test_every_gate_is_a_row_of_one_table() -> None:
         [
             "latencymilliseconds that a question takes on average",
             "–",
-            "35.0 ms",
+            "35.0\xa0ms95%: 0.8 to 0.8\xa0ms",
             "–",
             "at most\xa050.0\xa0ms, rise at most\xa05.0\xa0ms",
             "⚠️\xa0warn",
@@ -227,7 +227,7 @@ def test_every_gate_is_a_row_of_one_table() -> None:
         [
             "hit@5share of the right documents found in the first 5 results",
             "90.0%",
-            "90.0%",
+            "90.0%95%: 75.0 to 85.0%",
             "±0.0\xa0pp",
             "at least 85.0%, drop at most\xa03.0\xa0pp",
             "✅\xa0pass",

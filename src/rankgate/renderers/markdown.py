@@ -73,6 +73,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         segments_line=phrases.segments_line,
         gate_baseline=phrases.gate_baseline,
         gate_now=phrases.gate_now,
+        gate_now_interval=phrases.gate_now_interval,
         gate_change=phrases.gate_change,
         gate_change_interval=phrases.gate_change_interval,
         gate_limit=phrases.gate_limit,

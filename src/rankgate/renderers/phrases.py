@@ -42,6 +42,12 @@ def gate_change_interval(gate: GateResult) -> str:
     return f"{confidence_text(gate.confidence)}: {bounds}" if bounds else ""
 
 
+def gate_now_interval(gate: GateResult) -> str:
+    """`95%: 79.8 to 91.0%`, or nothing where the data support none."""
+    bounds = interval_text(gate.ci, gate.unit)
+    return f"{confidence_text(gate.confidence)}: {bounds}" if bounds else ""
+
+
 def gate_limit(gate: GateResult) -> str:
     """`at least 85.0%, drop at most 3.0 pp`."""
     higher = gate.direction is Direction.HIGHER

@@ -33,7 +33,7 @@ def gate_row(gate: GateResult, report: Report) -> str:
     cells = (
         "<br>".join(lines),
         phrases.gate_baseline(gate),
-        phrases.gate_now(gate),
+        unbroken("<br>".join(filter(None, (phrases.gate_now(gate), phrases.gate_now_interval(gate))))),
         unbroken("<br>".join(change)),
         unbroken(phrases.gate_limit(gate)),
         f"{phrases.ICONS[gate.verdict]}&nbsp;{phrases.gate_status(gate)}",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import inert, shorten, visible
+from rankgate.renderers.phrases import NOTHING
 from rankgate.report import GateResult, Report
 from rankgate.wording import VERDICT_WORDS
 
@@ -36,7 +37,7 @@ def render_terminal(report: Report) -> str:
             )
             for gate in phrases.shown_gates(report)
         ]
-        lines += ["", *table([HEADINGS, *rows], right=(1, 2, 3)), ""]
+        lines += ["", *table([HEADINGS, *rows], right=(1, 2, 3)), "", *_intervals(report)]
         lines += filter(
             None,
             [
@@ -49,6 +50,20 @@ def render_terminal(report: Report) -> str:
         )
     lines += _moves(report)
     return "\n".join(inert(line).rstrip() for line in lines) + "\n"
+
+
+def _intervals(report: Report) -> list[str]:
+    """What the data say of each value and each change, where they say anything."""
+    rows = [
+        (
+            _label(gate, report),
+            phrases.gate_now_interval(gate) or NOTHING,
+            phrases.gate_change_interval(gate) or NOTHING,
+        )
+        for gate in phrases.shown_gates(report)
+        if gate.ci or gate.delta_ci
+    ]
+    return [*table([("interval", "of the value", "of the change"), *rows]), ""] if rows else []
 
 
 def _first_look(report: Report) -> str:
