@@ -86,6 +86,12 @@ def test_drift_from_a_baseline() -> None:
     assert found["overlap@1"] == 0.5
 
 
+def test_an_empty_list_of_the_baseline_is_a_list() -> None:
+    """What shared nothing with it has drifted all the way; it is not undefined."""
+    found = rankgate.score(GOLD, [["doc2"], []], baseline=[[], []], metrics="overlap@5,rbo")
+    assert found.columns == {"overlap@5": [0.0, 1.0], "rbo": [0.0, 1.0]}
+
+
 @pytest.mark.parametrize(
     ("match", "recall"),
     [

@@ -44,7 +44,7 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
         baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)
-        plan = replace(plan, baseline_ids=ids_of(baseline.scores))
+        plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
 
     open_run = partial(run_of, inputs.run, criteria, plan.needs)
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)

@@ -135,7 +135,7 @@ def score(
     judged = _gold(gold)
     if baseline is not None:
         accepted = score_run(judged, _run(baseline, plan, "baseline"), plan, workers=workers)
-        plan = msgspec.structs.replace(plan, baseline_ids=ids_of(accepted), keep_matched=False)
+        plan = msgspec.structs.replace(plan, baseline_ids=ids_of(accepted, plan), keep_matched=False)
     elif Need.BASELINE in needs_of(found):
         name = next(metric.name for metric in found if Need.BASELINE in metric.needs)
         raise bad_input(f"{name} compares with a baseline; give it as baseline=")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 from rankgate.criteria import Criteria
-from rankgate.estimates import estimate
 from rankgate.gold_changes import GoldChanges
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.model import Scores
@@ -68,11 +67,15 @@ def gold_note(changes: GoldChanges) -> str:
 def judge_notes(metrics: Sequence[Metric], scores: Scores) -> list[str]:
     """What a judge's labels beside the gold would make of the values, one sentence a metric that they move."""
     notes: list[str] = []
-    for metric in metrics:
-        judged, own = judged_value(metric, scores), estimate(scores.values[metric.name], metric)
-        if judged is None or judged.value is None or own is None or judged.value == own.value:
+    for metric in metrics if scores.with_judge else ():
+        judged, defined = (
+            judged_value(metric, scores),
+            [value for value in scores.values[metric.name] if value is not None],
+        )
+        own = metric.aggregate(defined) if defined else None
+        if judged is None or judged.value is None or own is None or judged.value == own:
             continue
-        gold_only, both = (value_text(value, metric.unit) for value in (own.value, judged.value))
+        gold_only, both = (value_text(value, metric.unit) for value in (own, judged.value))
         if judged.bound:
             notes.append(f"{metric.name} lies between {gold_only} (gold alone) and {both} (with the judge's labels).")
         else:

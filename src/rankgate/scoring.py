@@ -133,9 +133,11 @@ STATED: dict[Need, Callable[[Ranking], bool | None]] = {
 }
 
 
-def ids_of(scores: Scores) -> Mapping[str, Sequence[str]]:
-    """The lists of the matched queries, where a metric needed them."""
-    return {query_id: query.ids for query_id, query in scores.matched.items() if query.ids}
+def ids_of(scores: Scores, plan: Plan) -> Mapping[str, Sequence[str]]:
+    """The lists of the matched queries, empty ones too, where a metric compares with them."""
+    if Need.BASELINE not in plan.needs:
+        return {}
+    return {query_id: query.ids for query_id, query in scores.matched.items()}
 
 
 def with_judge(sample: Sample) -> Sample:

@@ -84,7 +84,7 @@ def _judged(
     """What `check` would judge, and what it would not."""
     baseline = None if accepted is None else score(gold, accepted, plan)
     if baseline:
-        plan = msgspec.structs.replace(plan, baseline_ids=ids_of(baseline))
+        plan = msgspec.structs.replace(plan, baseline_ids=ids_of(baseline, plan))
     candidate = score(gold, rankings, plan)
     refuse_strangers(candidate, name, gold)
     refuse_silence(candidate, plan, name)

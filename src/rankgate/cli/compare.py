@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     for opened in filter(None, runs):
         scores = score_run(gold, opened, plan, workers=workers, watch=bar)
         refuse_strangers(scores, opened.name, gold)
-        plan = replace(plan, baseline_ids=ids_of(scores))
+        plan = replace(plan, baseline_ids=ids_of(scores, plan))
         sides.append(scores)
     before, after = sides
     found: list[tuple[Metric, Comparison | Estimate | None]] = [
