@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -14,6 +15,7 @@ from rankgate.model import Gold, Need
 from rankgate.plan import Plan
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
+from rankgate.readers.source import STDIN
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,10 +89,32 @@ def baseline_of(
         return None
     opened = store_for(found.path, found.format, found.map).open(needs, deepest=deepest)
     if opened is None and named is not None:
-        raise bad_input(
-            f"no baseline here; accept one with `rankgate baseline accept --run RUN --to {found.path}`", file=found.path
-        )
+        raise _no_baseline(found)
     return opened
+
+
+def named_run(file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest: int = 0) -> Run:
+    """A run file or a baseline directory that must be there, opened.
+
+    Args:
+        file: what the caller names.
+        needs: what the metrics read beyond ids.
+        deepest: the lowest rank that a metric reads by its cut-off.
+
+    Raises:
+        RankgateError: nothing is there, or it is damaged, newer than this rankgate, or not stored deep enough.
+    """
+    if file.path != STDIN and not Path(file.path).exists():
+        raise bad_input("no such file or baseline directory", file=file.path)
+    opened = store_for(file.path, file.format, file.map).open(needs, deepest=deepest)
+    if opened is None:
+        raise _no_baseline(file)
+    return opened
+
+
+def _no_baseline(file: InputFile) -> Exception:
+    path = file.path
+    return bad_input(f"no baseline here; accept one with `rankgate baseline accept --run RUN --to {path}`", file=path)
 
 
 def deepest_cutoff(plan: Plan, gold: Gold) -> int:

@@ -187,3 +187,13 @@ def test_json_counts_the_queries_that_a_run_lacks(project: Path, capsys: pytest.
     assert main(["compare", "before.jsonl", "short.jsonl", *GOLD_FLAG, "--format", "json"]) == 0
     queries = json.loads(capsys.readouterr().out)["queries"]
     assert (queries["missing_a"], queries["missing_b"]) == (0, queries["total"] - 2)
+
+
+@pytest.mark.parametrize("command", [["compare"], ["noise"], ["gold", "pool"]])
+def test_a_directory_without_a_baseline_is_not_a_run(
+    command: list[str], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "empty").mkdir()
+    assert main([*command, "before.jsonl", "empty", *GOLD_FLAG]) == 2
+    expected = "empty: no baseline here; accept one with `rankgate baseline accept --run RUN --to empty`"
+    assert expected in capsys.readouterr().err

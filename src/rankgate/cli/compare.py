@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
@@ -50,12 +49,10 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.progress import bar
     from rankgate.comparison import baseline_column, compare
     from rankgate.criteria import InputFile
-    from rankgate.errors import bad_input
     from rankgate.estimates import estimate
-    from rankgate.inputs import baseline_of, deepest_cutoff, gold_of
+    from rankgate.inputs import deepest_cutoff, gold_of, named_run
     from rankgate.model import Need
     from rankgate.parallel import score_run
-    from rankgate.readers.source import STDIN
     from rankgate.scoring import ids_of, refuse_strangers
 
     gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
@@ -65,15 +62,12 @@ def run(arguments: argparse.Namespace) -> int:
     gold = gold_of(gold_file, criteria)
     plan = plan_of(arguments, criteria)
     deepest = deepest_cutoff(plan, gold)
-    for file in (a, b):
-        if file.path != STDIN and not Path(file.path).exists():
-            raise bad_input("no such file or baseline directory", file=file.path)
-    runs = [baseline_of(file, None, plan.needs, deepest=deepest) for file in (a, b)]
+    runs = [named_run(file, plan.needs, deepest=deepest) for file in (a, b)]
     # Both lists end where the shorter store cut them, so that no run is compared on ranks that the other lost.
-    depth = min((run.depth for run in runs if run and run.depth), default=None)
+    depth = min((run.depth for run in runs if run.depth), default=None)
     plan = replace(plan, depth=depth, keep_matched=Need.BASELINE in plan.needs)
     sides = []
-    for opened in filter(None, runs):
+    for opened in runs:
         scores = score_run(gold, opened, plan, workers=workers, watch=bar)
         refuse_strangers(scores, opened.name, gold)
         plan = replace(plan, baseline_ids=ids_of(scores, plan))

@@ -11,7 +11,7 @@ from rankgate.cli.gold_output import STDOUT, output_suffix
 from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
 from rankgate.criteria import InputFile
 from rankgate.errors import bad_input, on_one_line, shown
-from rankgate.inputs import baseline_of, gold_of
+from rankgate.inputs import gold_of, named_run
 from rankgate.matching import BY_CHUNK, By, Matching
 from rankgate.model import Gold, Need
 from rankgate.pool_files import POOL_FORMS
@@ -36,7 +36,7 @@ def pool_action(arguments: argparse.Namespace) -> tuple[str, str]:
     names = run_names(arguments.runs)
     how = _matching(arguments, criteria.match if criteria else BY_CHUNK)
     gold = gold_of(named, criteria)
-    runs = {name: _opened(file, how) for name, file in zip(names, files, strict=True)}
+    runs = {name: named_run(file, how.needs | {Need.TEXTS}) for name, file in zip(names, files, strict=True)}
     rankings = {name: opened.rankings for name, opened in runs.items()}
     pooled = pool(gold, rankings, depth=arguments.depth, how=how, as_judge=arguments.as_judge)
     for name, found in pooled.runs.items():
@@ -74,14 +74,6 @@ def _matching(arguments: argparse.Namespace, usual: Matching) -> Matching:
     if how.by is By.TEXT:
         raise bad_input("a pool is made of ids; where the gold holds passages (match: text), there are none to label")
     return how
-
-
-def _opened(file: InputFile, how: Matching) -> Run:
-    if file.path != STDIN and not Path(file.path).exists():
-        raise bad_input("no such file or baseline directory", file=file.path)
-    opened = baseline_of(file, None, how.needs | {Need.TEXTS})
-    assert opened is not None  # noqa: S101 -- what is named is there, or refused
-    return opened
 
 
 def _counts(pairs: Sequence[Pair], pooled: Pool, gold: Gold, depth: int) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
@@ -54,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.output import say
     from rankgate.comparison import baseline_column
     from rankgate.criteria import InputFile
-    from rankgate.inputs import baseline_of, deepest_cutoff, gold_of
+    from rankgate.inputs import deepest_cutoff, gold_of, named_run
     from rankgate.noise import noise_of
     from rankgate.scoring import refuse_silence, refuse_strangers, score
 
@@ -65,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     gold = gold_of(gold_file, criteria)
     plan = _plan(arguments, criteria)
     deepest = deepest_cutoff(plan, gold)
-    opened = [run for file in files if (run := baseline_of(file, None, plan.needs, deepest=deepest))]
+    opened = [named_run(file, plan.needs, deepest=deepest) for file in files]
     # All lists end where the shortest store cut them, so that cutting does not look like noise.
     plan = replace(plan, depth=min((run.depth for run in opened if run.depth), default=None))
     sides = []
@@ -87,14 +86,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _refuse_files(files: Sequence[InputFile]) -> None:
     """Noise is between runs: one alone has none, and neither has a file beside itself."""
     from rankgate.errors import bad_input
-    from rankgate.readers.source import STDIN
 
     paths = [file.path for file in files]
     if len(paths) < 2:  # noqa: PLR2004
         raise bad_input("noise compares repeated runs of one system; name at least two")
     for index, path in enumerate(paths):
-        if path != STDIN and not Path(path).exists():
-            raise bad_input("no such file or baseline directory", file=path)
         if path in paths[:index]:
             raise bad_input("named twice; a run beside itself shows no noise", file=path)
 
