@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
-from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff, Direction, Unit
+from rankgate.metrics.around import AroundMetric
+from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN
 from rankgate.metrics.views import Stage, listed
 from rankgate.model import MatchedQuery, Need
 
 
-class ListGain(msgspec.Struct, frozen=True, kw_only=True):
+class ListGain(AroundMetric, frozen=True, kw_only=True):
     """A ranking metric of the list after a step, minus the same metric of the list before it.
 
     Reranking: of the final list, minus of the raw one (`raw_topk`). Rewriting: of the rewritten question's list
@@ -24,7 +23,6 @@ class ListGain(msgspec.Struct, frozen=True, kw_only=True):
         rewrite: for rewriting: which rewritten question, from 1 (default).
     """
 
-    metric: BaseMetric
     rewrite: int | None = None
 
     def __post_init__(self) -> None:
@@ -37,21 +35,6 @@ class ListGain(msgspec.Struct, frozen=True, kw_only=True):
         if self.rewrite is None:
             return f"{RERANK_GAIN}({self.metric.name})"
         return f"{REWRITE_GAIN}({self.metric.name}{f',rewrite={self.rewrite}' if self.rewrite > 1 else ''})"
-
-    @property
-    def cutoff(self) -> int | Cutoff:
-        """The metric's."""
-        return self.metric.cutoff
-
-    @property
-    def direction(self) -> Direction:
-        """The metric's: a gain for the better has its sign."""
-        return self.metric.direction
-
-    @property
-    def unit(self) -> Unit:
-        """The metric's."""
-        return self.metric.unit
 
     @property
     def low(self) -> float | None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-import msgspec
-
-from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Unit, spelled
+from rankgate.metrics.around import AroundMetric
+from rankgate.metrics.base import spelled
 from rankgate.model import MatchedQuery, Need
 
 
@@ -22,7 +21,7 @@ class Stage(Enum):
     RAW = "raw"
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class View(AroundMetric, frozen=True, kw_only=True):
     """A ranking metric over another list, or over the queries of one source.
 
     Any ranking metric takes these parameters beside its own. Everything else is the metric's: range, direction, what an
@@ -36,7 +35,6 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         source: only the queries whose gold names this source, spelled exactly so; all queries if not given.
     """
 
-    metric: BaseMetric
     stage: Stage = Stage.FINAL
     rewrite: int | None = None
     source: str | None = None
@@ -57,21 +55,6 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         }
         asked = {key: value for key, value in own.items() if value is not None}
         return spelled(self.metric.stem, {**self.metric.parameters(), **asked}, self.metric.suffix)
-
-    @property
-    def cutoff(self) -> int | Cutoff:
-        """The metric's."""
-        return self.metric.cutoff
-
-    @property
-    def direction(self) -> Direction:
-        """The metric's."""
-        return self.metric.direction
-
-    @property
-    def unit(self) -> Unit:
-        """The metric's."""
-        return self.metric.unit
 
     @property
     def low(self) -> float | None:
