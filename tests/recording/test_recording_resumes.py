@@ -203,6 +203,34 @@ def test_the_old_run_stays_until_the_new_one_is_whole(run: Path) -> None:
     resumed(run, Retriever(), provenance=None)
 
 
+class CutShort(dict[str, Any]):
+    """Is interrupted when the third line stands in the file and is not yet counted."""
+
+    def __setitem__(self, query_id: str, line: object) -> None:
+        if len(self) == 2:
+            raise KeyboardInterrupt
+        super().__setitem__(query_id, line)
+
+
+def test_an_interrupt_between_the_file_and_its_count_tells_what_the_file_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    enter = PartialRun.__enter__
+
+    def cut_short(self: PartialRun) -> PartialRun:
+        self.lines = CutShort()
+        return enter(self)
+
+    monkeypatch.setattr(PartialRun, "__enter__", cut_short)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        record(gold_of(), Retriever(), "run.jsonl")
+    assert caught.value.__notes__ == [
+        "3 of 5 questions are recorded and kept in run.jsonl.partial; the same command resumes there"
+    ]
+    assert len(Path("run.jsonl.partial").read_text().splitlines()) == 1 + 3
+
+
 class Full:
     """A disk without room for another line."""
 

@@ -70,6 +70,12 @@ class PartialRun:
             raise self._refused("written", error) from error
         self.lines[query_id] = line
 
+    def kept(self) -> int:
+        """How many lines the file holds, which is one more than `lines` where an interrupt came between the two."""
+        with suppress(OSError):
+            self._file.flush()
+        return self.path.read_bytes().count(b"\n") - 1
+
     def remove(self) -> None:
         """Delete the file, when the run is written or there is nothing to keep."""
         self._file.close()

@@ -137,11 +137,12 @@ def _keep(outcome: Outcome, stamp: Mapping[str, Any], partial: PartialRun) -> Pr
 
 
 def _how_far(partial: PartialRun, total: int) -> str:
-    if not partial.lines:
+    kept = partial.kept()
+    if not kept:
         partial.remove()
         return f"0 of {total} questions were recorded; nothing is kept"
     return (
-        f"{len(partial.lines)} of {total} questions are recorded and kept in {partial.path.as_posix()}; "
+        f"{kept} of {total} questions are recorded and kept in {partial.path.as_posix()}; "
         "the same command resumes there"
     )
 
