@@ -39,7 +39,7 @@ def compared(capsys: pytest.CaptureFixture[str], a: str, b: str, *words: str) ->
 
 
 def test_the_shape_of_the_json(capsys: pytest.CaptureFixture[str]) -> None:
-    value = compared(capsys, "before.jsonl", "after.jsonl", "--metrics", "recall@1,recall@5,latency")
+    value = compared(capsys, "before.jsonl", "after.jsonl", "--metrics", "recall@1,recall@5,hit(rel=9)@5")
     low, high = value["metrics"]["recall@1"].pop("ci")
     assert -1 <= low < -0.25 < high <= 1
     assert value["metrics"] == {
@@ -54,17 +54,25 @@ def test_the_shape_of_the_json(capsys: pytest.CaptureFixture[str]) -> None:
             "better": 0,
             "worse": 0,
         },
-        "latency": None,
+        "hit(rel=9)@5": None,
     }
 
 
 def test_the_table_reads_from_a_to_b(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "before.jsonl", "after.jsonl", *GOLD_FLAG, "--metrics", "recall@1,latency"]) == 0
-    heading, recall, latency = capsys.readouterr().out.splitlines()[:3]
+    assert main(["compare", "before.jsonl", "after.jsonl", *GOLD_FLAG, "--metrics", "recall@1,hit(rel=9)@5"]) == 0
+    heading, recall, hit = capsys.readouterr().out.splitlines()[:3]
     assert heading.split() == ["metric", "A", "B", "change", "95%", "interval", "better", "worse", "same"]
     assert recall.split()[:5] == ["recall@1", "75.0%", "50.0%", "−25.0", "pp"]
     assert recall.split()[-3:] == ["1", "2", "1"]
-    assert latency.split() == ["latency", *["–"] * 7]
+    assert hit.split() == ["hit(rel=9)@5", *["–"] * 7]
+
+
+def test_what_a_run_states_nowhere_is_one_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "before.jsonl", "after.jsonl", *GOLD_FLAG, "--metrics", "recall@1,latency"]) == 2
+    assert capsys.readouterr().err == (
+        "error: before.jsonl: the metric latency reads `latency_ms`, which the run states nowhere (not for query 'q1', "
+        "nor for any other); write it into the run, or leave out what reads it\n"
+    )
 
 
 def test_the_other_way_round_has_the_opposite_sign(capsys: pytest.CaptureFixture[str]) -> None:

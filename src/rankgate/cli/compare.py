@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.inputs import deepest_cutoff, gold_of, named_run
     from rankgate.model import Need
     from rankgate.parallel import score_run
-    from rankgate.scoring import ids_of, refuse_strangers
+    from rankgate.scoring import ids_of, refuse_silence, refuse_strangers
 
     gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
     refuse_two_stdins(gold_file, a, b)
@@ -70,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     for opened in runs:
         scores = score_run(gold, opened, plan, workers=workers, watch=bar)
         refuse_strangers(scores, opened.name, gold)
+        if opened.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more
+            refuse_silence(scores, plan, opened.name)
         plan = replace(plan, baseline_ids=ids_of(scores, plan))
         sides.append(scores)
     before, after = sides
