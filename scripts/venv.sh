@@ -49,18 +49,19 @@ can_make_venv() ( # PYTHON
   "$1" -m venv "$scratch/venv" && "$scratch/venv/bin/python" -c 'import pip'
 ) >/dev/null 2>&1
 
-install_with_apt() { # PACKAGE
+install_with_apt() { # WHAT PACKAGE...
+  local what=$1 log
+  shift
   if ! command -v apt-get >/dev/null; then
-    say "Install what it lacks (the modules venv and ensurepip), then start again."
+    say "Install $what, then start again."
     return 2
   elif (($(id -u) != 0)); then
-    say "Run this line, then start again:" "  sudo apt-get install -y $1"
+    say "Run this line, then start again:" "  sudo apt-get install -y $*"
     return 2
   fi
-  say "Installing $1 with apt-get."
-  local log
-  if ! log=$({ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y "$1"; } 2>&1); then
-    say "$log" "That failed. Once this line works, start again:" "  apt-get install -y $1"
+  say "Installing $* with apt-get."
+  if ! log=$({ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y "$@"; } 2>&1); then
+    say "$log" "That failed. Once this line works, start again:" "  apt-get install -y $*"
     return 2
   fi
 }
@@ -89,7 +90,7 @@ find_python() {
   fi
   read -r name version found <<<"$incapable"
   say "$name is $version, which is new enough, but it cannot make virtual environments."
-  install_with_apt "$name-venv" || return
+  install_with_apt "what it lacks (the modules venv and ensurepip)" "$name-venv" || return
   if ! can_make_venv "$found"; then
     say "It still cannot. This shows why:" "  $found -m venv ${TMPDIR:-/tmp}/try"
     return 2
@@ -98,12 +99,12 @@ find_python() {
 }
 
 # Two setups at once take turns. Where there is no flock, or the file system has no locks, they do not.
-take_turns() {
+take_turns() { # WHAT
   local status=0
   command -v flock >/dev/null || return 0
   flock --nonblock 9 2>/dev/null || status=$?
   if ((status == 1)); then
-    say "Waiting for another setup of .venv to finish."
+    say "Waiting for another setup of $1 to finish."
     flock 9
   fi
 }
@@ -132,7 +133,7 @@ ensure_venv() ( # ROOT [EXTRA...]
   cd -P "$1"
   shift
   exec 9<.
-  take_turns
+  take_turns .venv
 
   made_in="" made_with="" checksum_then="" extras_then=""
   if [[ -f $STAMP ]]; then

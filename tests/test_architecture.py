@@ -75,7 +75,13 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"statistics"}, "arithmetic on numbers: knows no metric and no run, so that it can be checked against textbooks"),
     ({"metrics"}, "a metric sees one matched query: never a file, a threshold, a verdict or a report"),
     ({"gold_changes"}, "what a baseline remembers of the gold set, and what has changed since"),
-    ({"matching", "files", "yaml_text", "wording"}, "single steps: on plain values, a file, a text; how numbers read"),
+    ({"base_side"}, "what a report says of the commit that a pull request is judged against"),
+    ({"git"}, "what git has at a commit: the only module that calls it"),
+    ({"lfs"}, "what a pointer of Git LFS stands for"),
+    (
+        {"matching", "files", "yaml_text", "quoting", "wording"},
+        "single steps: on plain values, a file, a text; how numbers read",
+    ),
     ({"shapes"}, "from a document to checked values"),
     ({"readers"}, "files become gold sets and runs; what is done with them later is not theirs to know"),
     ({"plan", "estimates", "scoring", "report"}, "the values of a run, and the shape of what is said"),
@@ -88,23 +94,31 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"tags"}, "which queries share a tag"),
     ({"written"}, "the criteria file as it is written"),
     ({"criteria", "baselines"}, "what is asked for, and where the accepted run lies: neither has seen a score"),
+    ({"criteria_changes", "common_queries"}, "two criteria and two gold sets, compared: from values to values"),
+    ({"at_base"}, "files as a commit has them"),
     ({"evidence", "reasons"}, "what a limit and an interval say together, and how it reads"),
     ({"detectable", "noise"}, "what a gold set can see, and what moves by itself"),
     (
         {"gates", "segment_gates", "paradox", "segments", "movements", "facts", "starting"},
         "decisions and findings: from values to values",
     ),
+    ({"workflows"}, "what a team's repository needs on GitHub, as text: of the gate it knows only names"),
     ({"cases", "playbook", "diagnosis"}, "what to look at first: from values to values"),
     ({"hard_checks", "judging"}, "all gates, on all their queries"),
     ({"inputs"}, "from what the caller and the criteria name to opened files"),
+    ({"base_inputs"}, "the same, as the base has them"),
     ({"evaluation"}, "scores for a notebook: the same steps without criteria or verdict"),
     ({"validation"}, "everything wrong or odd at once"),
     ({"side"}, "a run and its scores, as one of the two that are compared"),
     ({"notes"}, "what a careful reader would ask of the scores"),
+    ({"headline"}, "decisions become a sentence"),
     ({"compose"}, "decisions become a report"),
+    ({"stricter"}, "two reports of one run become one, by the stricter gates"),
+    ({"both_sides"}, "the story with a base: it is given how one side is judged"),
     ({"check"}, "the story: the only module that knows the order of the steps"),
     ({"renderers"}, "a report becomes text; rendering never scores, so it needs none of the steps"),
     ({"recording"}, "the user's own retriever is run: the gate itself never does"),
+    ({"forges"}, "a report reaches a platform; publishing never scores, and no step knows that there is a network"),
     ({"cli"}, "arguments, exit codes and printing: nothing below may know that there is a command line"),
     ({"__main__"}, "python -m rankgate"),
 ]
@@ -124,6 +138,8 @@ FORBIDDEN = {
     "labels": ({"readers", "files", "metrics", "scoring"}, "labels in, judgments out"),
     "gates": ({"readers", "files", "baselines", "segments", "movements"}, "pure: scores in, a decision out"),
     "report": ({"scoring", "criteria", "gates", "readers"}, "the bot reads a report without the machinery"),
+    "git": ({"readers", "files", "report"}, "paths and objects, whatever they hold"),
+    "both_sides": ({"renderers", "readers", "baselines", "gates"}, "named steps only; details are further down"),
     "renderers": (
         {
             "scoring",
@@ -139,6 +155,7 @@ FORBIDDEN = {
         },
         "everything that a renderer shows is in the report",
     ),
+    "workflows": ({"criteria", "gates", "report", "files", "readers"}, "names and paths in, text out"),
     "baselines": ({"criteria", "scoring", "comparison", "report", "wording"}, "a store keeps runs, it judges none"),
     "recording": (
         {"check", "compose", "gates", "criteria", "baselines", "scoring", "renderers"},
@@ -187,9 +204,11 @@ def test_model_and_errors_stand_alone() -> None:
 PURE_UNITS = {
     *("model", "metrics", "matching", "plan", "scoring", "estimates", "transfer", "statistics", "comparison"),
     *("gates", "segments", "movements", "facts", "starting", "wording", "report", "detectable", "noise"),
-    *("pooling", "labels", "staleness", "cases", "playbook", "diagnosis", "gold_changes"),
+    *("pooling", "labels", "staleness", "cases", "playbook", "diagnosis", "gold_changes", "quoting", "workflows"),
+    *("base_side", "criteria_changes", "common_queries", "headline"),
 }
-PURE = sorted(module for module in TREES if unit(module) in PURE_UNITS)
+PURE_MODULES = {"rankgate.forges.waiting"}  # of folders that otherwise see the world
+PURE = sorted(module for module in TREES if unit(module) in PURE_UNITS or module in PURE_MODULES)
 
 # Libraries that see more than their arguments: files, processes, environment, clocks, chance, the network, a log.
 WORLD = {
@@ -233,29 +252,39 @@ def test_packages_are_looked_for_in_one_place() -> None:
 
 HOMES = [
     pytest.param("multiprocessing", set(), id="multiprocessing: nowhere, what it sends is pickled"),
-    pytest.param("threading", {"parallel", "cli.progress", "recording"}, id="threading: only around the work"),
+    pytest.param(
+        "threading", {"parallel", "cli.progress", "recording", "renderers.isolation"}, id="threading: around the work"
+    ),
     pytest.param("argparse", {"cli"}, id="argparse: only the command line has arguments"),
-    pytest.param("jinja2", {"renderers.markdown"}, id="jinja2: only Markdown has templates"),
+    pytest.param("jinja2", {"renderers.environment"}, id="jinja2: only Markdown has templates"),
+    pytest.param("resource", {"renderers.sandboxed"}, id="resource: only a user's template is limited"),
     pytest.param("rich", {"cli", "recording"}, id="rich: only where something is shown at a terminal"),
     pytest.param("yaml", {"yaml_text"}, id="yaml: one strict reading of YAML, for criteria and gold sets alike"),
     pytest.param(
-        "tempfile", {"files", "readers.parquet"}, id="tempfile: one way to write a file whole; room for DuckDB"
+        "tempfile",
+        {"files", "readers.parquet", "forges.base_checkout", "at_base"},
+        id="tempfile: one way to write a file whole; room for DuckDB; files of a commit",
     ),
     pytest.param("csv", {"pool_files", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"),
     pytest.param("duckdb", {"readers.parquet"}, id="duckdb: an extra, for Parquet alone"),
     pytest.param(
         "datetime", {"cli.options", "readers.dates", "recording"}, id="datetime: --date is the only clock of a check"
     ),
-    pytest.param("time", {"recording"}, id="time: only a recorded retriever is timed"),
+    pytest.param("time", {"recording", "forges.clock"}, id="time: a recorded retriever is timed; the API asks to wait"),
     pytest.param("pydantic", set(), id="pydantic: nowhere, msgspec checks what is read"),
     pytest.param("logging", set(), id="logging: nowhere, results are values"),
     pytest.param("random", set(), id="random: nowhere, nothing is drawn"),
     pytest.param("statistics", set(), id="statistics: nowhere, its import costs more than an interval"),
     pytest.param("numpy", set(), id="numpy: nowhere, its import costs more than a check"),
-    pytest.param("requests", set(), id="requests: nowhere yet, a check needs no network"),
-    pytest.param("urllib", set(), id="urllib: nowhere"),
+    pytest.param("requests", {"forges.exchange"}, id="requests: where a request is sent, nowhere else"),
+    pytest.param("urllib3", {"forges.exchange"}, id="urllib3: what requests says about a failure, in our words"),
+    pytest.param("urllib", {"forges"}, id="urllib: addresses, and only of a platform's API"),
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
-    pytest.param("subprocess", set(), id="subprocess: nowhere, no input becomes a command"),
+    pytest.param(
+        "subprocess",
+        {"forges.base_checkout", "renderers.isolation", "git"},
+        id="subprocess: our own interpreter, and git; no input becomes a command",
+    ),
 ]
 
 
@@ -321,6 +350,9 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
             "import rankgate.check",
             {"jinja2", "rich", "requests", "numpy", "pydantic", "argparse", "rankgate.cli", "rankgate.renderers"},
             id="the story",
+        ),
+        pytest.param(
+            "import rankgate.cli.check", {"requests", "urllib3", "rankgate.forges.client"}, id="rankgate check"
         ),
         pytest.param(
             "import rankgate.gates, rankgate.scoring, rankgate.metrics.names",

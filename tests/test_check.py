@@ -236,7 +236,15 @@ def test_what_cannot_be_judged_is_said(place: Path, named: dict[str, str], messa
     write_run("strange.jsonl", {"Q1": "a"})
     files = {flag: InputFile(path) for flag, path in named.items()}
     with pytest.raises(RankgateError) as caught:
-        check(Inputs(criteria="ship-criteria.yaml", date="2026-01-31", **files))
+        check(
+            Inputs(
+                criteria="ship-criteria.yaml",
+                date="2026-01-31",
+                gold=files.get("gold"),
+                run=files.get("run"),
+                baseline=files.get("baseline"),
+            )
+        )
     assert str(caught.value).startswith(message)
 
 

@@ -9,11 +9,12 @@ from typing import Literal
 import pytest
 
 from rankgate import __version__
-from rankgate.compose import ISSUES, MOST_IDS, compose, headline, internal_error, not_judged
+from rankgate.compose import ISSUES, MOST_IDS, compose, internal_error, not_judged
 from rankgate.criteria import Criteria, Gate, InputFile
 from rankgate.errors import Problem
 from rankgate.gates import decide
 from rankgate.gold_changes import GoldChanges, GoldMark
+from rankgate.headline import headline
 from rankgate.inputs import Inputs
 from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.names import parse_metric

@@ -619,7 +619,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             f"{ONE}severity: error\n",
-            ["3: severity: unknown key (known: gates, inputs, default_k, evidence, confidence, match)"],
+            ["3: severity: unknown key (known: gates, inputs, default_k, evidence, confidence, match, gold_changes, fork_runs)"],
             id="a key a level too high",
         ),
         pytest.param(

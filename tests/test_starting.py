@@ -1,8 +1,4 @@
-"""The first criteria and the first workflow, as texts."""
-
-import re
-from pathlib import Path
-from typing import Any
+"""The first criteria, as a text."""
 
 import pytest
 import yaml
@@ -10,19 +6,7 @@ import yaml
 from rankgate.estimates import Estimate
 from rankgate.metrics.names import parse_metric
 from rankgate.model import Interval
-from rankgate.starting import (
-    CHECKOUT,
-    FIRST_GATES,
-    SETUP_PYTHON,
-    UPLOAD,
-    Job,
-    Start,
-    criteria_text,
-    requirements_commands,
-    workflow_text,
-)
-
-WORKFLOWS = Path(__file__).parents[1] / ".github" / "workflows"
+from rankgate.starting import FIRST_GATES, Start, criteria_text
 
 
 def start_from(
@@ -141,108 +125,10 @@ def test_what_the_data_do_not_support_becomes_no_floor(value: float | None, ci: 
         pytest.param("perguntas-é.yaml", id="letters beyond ASCII"),
         pytest.param("a\nb.yaml", id="line break"),
         pytest.param("no", id="a word that YAML reads as false"),
+        pytest.param("🧪.yaml", id="a character beyond 16 bits"),
     ],
 )
 def test_paths_survive_in_the_criteria(path: str) -> None:
     measured = start_from(None).measured
     start = Start(gold=path, run=path, baseline=path, measured=measured, measured_run=path, questions=40)
     assert yaml.safe_load(criteria_text(start))["inputs"] == {"gold": path, "run": path, "baseline": path}
-
-
-def workflow(
-    retriever: str | None = None, gold: str = "gold.yaml", run: str = "run.jsonl", requirements: tuple[str, ...] = ()
-) -> Any:
-    job = Job(retriever=retriever, gold=gold, run=run, criteria=None, requirements=requirements, version="1.2.3")
-    return yaml.safe_load(workflow_text(job))
-
-
-def steps_of(made: Any) -> dict[str, str]:
-    """The `run:` steps by name."""
-    return {step["name"]: step["run"] for step in made["jobs"]["gate"]["steps"] if "run" in step}
-
-
-def test_a_workflow_has_no_more_rights_than_it_needs() -> None:
-    made = workflow()
-    [job] = made["jobs"].values()
-    assert made["permissions"] == {}
-    assert job["permissions"] == {"contents": "read"}
-    assert job["steps"][0]["with"] == {"persist-credentials": False}
-    assert made["concurrency"]["cancel-in-progress"] is False
-    assert set(made[True]) == {"pull_request", "merge_group", "workflow_dispatch"}  # YAML 1.1 reads `on` as true
-
-
-def test_what_was_found_out_is_kept_whatever_the_verdict() -> None:
-    steps = workflow()["jobs"]["gate"]["steps"]
-    after_check = steps[[step.get("name") for step in steps].index("Check") + 1 :]
-    assert [step["if"] for step in after_check] == ["always()"] * 2
-    assert after_check[-1]["with"] == {"name": "rankgate", "path": "rankgate/"}
-
-
-def test_with_a_retriever_it_records_before_it_checks() -> None:
-    steps = steps_of(workflow(retriever="my_app.search:retrieve"))
-    assert list(steps) == ["Install", "Record a run", "Check", "Summary"]
-    assert steps["Record a run"] == ("rankgate record --retriever my_app.search:retrieve --gold gold.yaml -o run.jsonl")
-
-
-def test_without_a_retriever_it_takes_the_run_as_it_is() -> None:
-    assert list(steps_of(workflow())) == ["Install", "Check", "Summary"]
-
-
-@pytest.mark.parametrize(
-    ("requirements", "command"),
-    [
-        pytest.param((), "python -m pip install 'rankgate==1.2.3'", id="nothing else"),
-        pytest.param(
-            ("python -m pip install .",),
-            "python -m pip install 'rankgate==1.2.3' && python -m pip install .",
-            id="more",
-        ),
-    ],
-)
-def test_it_installs_this_version_and_the_project(requirements: tuple[str, ...], command: str) -> None:
-    assert steps_of(workflow(requirements=requirements))["Install"] == command
-
-
-@pytest.mark.parametrize(
-    ("path", "word"),
-    [
-        pytest.param("data/gold-v2.yaml", "data/gold-v2.yaml", id="plain"),
-        pytest.param("gold set.yaml", "'gold set.yaml'", id="space"),
-        pytest.param("it's.yaml", "'it'\\''s.yaml'", id="apostrophe"),
-        pytest.param("a;b$(c).yaml", "'a;b$(c).yaml'", id="what a shell would run"),
-        pytest.param("gold: v2.yaml", "'gold: v2.yaml'", id="what YAML takes for a key"),
-        pytest.param("gold #2.yaml", "'gold #2.yaml'", id="what YAML takes for a comment"),
-    ],
-)
-def test_paths_are_single_words_of_the_shell(path: str, word: str) -> None:
-    command = steps_of(workflow(retriever="a:b", gold=path))["Record a run"]
-    assert command == f"rankgate record --retriever a:b --gold {word} -o run.jsonl"
-
-
-@pytest.mark.parametrize(
-    ("files", "commands"),
-    [
-        pytest.param({}, [], id="neither"),
-        pytest.param({"pyproject.toml": True}, ["python -m pip install ."], id="a project"),
-        pytest.param({"requirements.txt": True}, ["python -m pip install -r requirements.txt"], id="requirements"),
-        pytest.param(
-            {"requirements.txt": True, "pyproject.toml": True},
-            ["python -m pip install -r requirements.txt"],
-            id="both: the requirements name the project where they need it",
-        ),
-        pytest.param({"requirements.txt": False, "pyproject.toml": False}, [], id="looked for and not found"),
-    ],
-)
-def test_how_the_project_itself_is_installed(files: dict[str, bool], commands: list[str]) -> None:
-    assert requirements_commands(files) == commands
-
-
-@pytest.mark.parametrize("action", [CHECKOUT, SETUP_PYTHON, UPLOAD])
-def test_actions_are_pinned_as_in_our_own_workflows(action: str) -> None:
-    assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)
-    name = re.escape(action.partition("@")[0])
-    texts = [file.read_text(encoding="utf-8") for file in WORKFLOWS.glob("*.yml")]
-    ours = {use for text in texts for use in re.findall(rf"uses: ({name}@\S+ # \S+)", text)}
-    if not ours:
-        pytest.skip("a source distribution has no workflows")
-    assert ours == {action}

@@ -6,11 +6,13 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from rankgate.both_sides import check_both
 from rankgate.compose import compose
-from rankgate.criteria import find_criteria, load_criteria
+from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.diagnosis import diagnose
 from rankgate.inputs import Inputs, baseline_of, deepest_cutoff, gold_of, refuse_nothing, run_of
 from rankgate.judging import judge_all, refuse_misfits, whole
+from rankgate.model import Gold
 from rankgate.movements import leading_metric, movements
 from rankgate.parallel import Watch, unwatched
 from rankgate.report import Report
@@ -21,9 +23,7 @@ from rankgate.staleness import lost_ids, refuse_stale
 
 
 def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatched) -> Report:
-    """Judge a run.
-
-    The baseline is a run too: both are scored today, with today's gold and metrics, on one code path.
+    """Judge a run, and where a base is named also as that asks.
 
     Args:
         inputs: what the caller names.
@@ -33,20 +33,25 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     Raises:
         RankgateError: it cannot be judged; carries every problem of the input at fault.
     """
+    judge = partial(_judge, workers=workers, watch=watch)
+    if inputs.base is not None:
+        return check_both(inputs, inputs.base, judge)
     criteria = load_criteria(inputs.criteria or find_criteria())
     refuse_nothing(inputs, criteria)
-    plan = criteria.plan()
-    gold = gold_of(inputs.gold, criteria)
-    refuse_misfits(criteria, gold)
+    return judge(inputs, criteria, gold_of(inputs.gold, criteria))
 
-    baseline = None
+
+def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | None, watch: Watch) -> Report:
+    """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
+    refuse_misfits(criteria, gold)
+    plan, baseline = criteria.plan(), None
     open_baseline = partial(baseline_of, inputs.baseline, criteria, plan.needs, deepest=deepest_cutoff(plan, gold))
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
         baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
 
-    open_run = partial(run_of, inputs.run, criteria, plan.needs)
+    open_run = partial(run_of, inputs.run, criteria, plan.needs, untrusted=inputs.untrusted_run)
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
     refuse_strangers(candidate.scores, candidate.run.name, gold)
     refuse_silence(candidate.scores, plan, candidate.run.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, assert_never
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -14,14 +14,13 @@ from rankgate.criteria import Criteria
 from rankgate.detectable import power_notes
 from rankgate.errors import Problem
 from rankgate.estimates import CONFIDENCE, distribution, estimate, is_rate
-from rankgate.gates import NO_BASELINE
 from rankgate.gold_changes import gold_changes
+from rankgate.headline import INTERNAL, headline, summary_of
 from rankgate.inputs import Inputs
 from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
-from rankgate.notes import judged_value, notes_of
-from rankgate.paradox import paradoxes
+from rankgate.notes import judged_value, notes_of, untrusted_notes
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
@@ -38,11 +37,10 @@ from rankgate.report import (
     Source,
 )
 from rankgate.side import Side
-from rankgate.staleness import GOLD_STALE, LostIds
+from rankgate.staleness import LostIds
 from rankgate.wording import count_text
 
 MOST_IDS = 20
-INTERNAL = "internal error"
 ISSUES = "https://github.com/rankgate/rankgate/issues"
 
 
@@ -65,18 +63,17 @@ def compose(
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
-    problems = [
-        Problem(reason, criteria.name, result.line, f"gate {result.name}")
-        for result in results
-        if result.verdict is Verdict.NOT_JUDGED
-        for reason in result.reasons
-    ]
+    problems = problems_of(results, criteria.name)
     return Report(
         verdict=verdict,
-        summary=headline(verdict, results, problems, warnings) + _paradox(results),
+        summary=summary_of(verdict, results, problems, warnings),
         problems=problems,
         warnings=warnings,
-        notes=[*notes_of(criteria, candidate, baseline, changes), *power_notes(criteria.gates, results)],
+        notes=[
+            *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
+            *notes_of(criteria, candidate, baseline, changes),
+            *power_notes(criteria.gates, results),
+        ],
         diagnosis=list(diagnosis),
         gates=results,
         metrics={metric.name: _decided_value(metric, results, candidate.scores) for metric in metrics},
@@ -91,6 +88,8 @@ def compose(
         misses=most_telling(moved),
         moved=_moved(moved) if baseline else None,
         gold_changes=changes,
+        untrusted_run=inputs.untrusted_run,
+        fork_runs=criteria.fork_runs,
         provenance=Provenance(
             rankgate=__version__,
             date=inputs.date,
@@ -115,10 +114,21 @@ def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
         verdict=Verdict.NOT_JUDGED,
         summary=headline(Verdict.NOT_JUDGED, [], problems),
         problems=list(problems),
+        untrusted_run=inputs.untrusted_run,
         provenance=Provenance(
             rankgate=__version__, date=inputs.date, criteria=inputs.criteria, gold=gold, run=run, baseline=baseline
         ),
     )
+
+
+def problems_of(results: Sequence[GateResult], name: str | None) -> list[Problem]:
+    """Why gates of the criteria of this name could not be judged."""
+    return [
+        Problem(reason, name, result.line, f"gate {result.name}")
+        for result in results
+        if result.verdict is Verdict.NOT_JUDGED
+        for reason in result.reasons
+    ]
 
 
 def internal_error(error: BaseException) -> Problem:
@@ -134,67 +144,6 @@ def internal_error(error: BaseException) -> Problem:
     version = ".".join(map(str, sys.version_info[:3]))
     versions = f"rankgate {__version__}, Python {version}"
     return Problem(f"{INTERNAL}: {what}{place} ({versions}); this is our bug, please report this line at {ISSUES}")
-
-
-def headline(
-    verdict: Verdict, results: Sequence[GateResult], problems: Sequence[Problem], warnings: Sequence[str] = ()
-) -> str:
-    """The verdict as one sentence for a reader who does not know the metrics. Holds no text from the inputs."""
-    deciding = [result for result in results if result.verdict is verdict]
-    match verdict:
-        case Verdict.PASS:
-            count = sum(result.segment is None for result in results)
-            return f"Retrieval holds: {'the gate passes' if count == 1 else f'all {count} gates pass'}."
-        case Verdict.WARN if not warnings and all(_only_lacks_baseline(result) for result in deciding):
-            floors = ": it holds its floors" if any(result.threshold is not None for result in results) else ""
-            return f"May be merged{floors}, but without a baseline nobody can tell whether retrieval got worse."
-        case Verdict.WARN:
-            deciding.sort(key=_only_lacks_baseline)  # what was found says more than what could not be
-            first = warnings[0] if warnings else _first_reason(deciding)
-            return f"May be merged, with a warning: {first}{_more(len(deciding) - (not warnings), 'warn')}."
-        case Verdict.FAIL:
-            return f"Do not merge: {_first_reason(deciding)}{_more(len(deciding) - 1, 'fail')}."
-        case Verdict.NOT_JUDGED:
-            return f"Retrieval could not be judged: {_what_failed(problems)}."
-        case _:
-            assert_never(verdict)
-
-
-def _paradox(results: Sequence[GateResult]) -> str:
-    """Simpson's paradox, named: the whole does not show what a part lost."""
-    gates = {result.name: result.metric for result in results}
-    metrics = list(dict.fromkeys(gates[name] for name in paradoxes(results)))
-    if not metrics:
-        return ""
-    return f" Beware of Simpson's paradox: {' and '.join(metrics)} fell in a segment while the whole did not."
-
-
-def _what_failed(problems: Sequence[Problem]) -> str:
-    for begins, what in (
-        (INTERNAL, "something went wrong inside rankgate"),
-        (GOLD_STALE, "the gold set is stale, it names ids that the search no longer returns"),
-    ):
-        if any(problem.message.startswith(begins) for problem in problems):
-            return what
-    return f"{count_text(len(problems), 'problem')} with the inputs"
-
-
-def _first_reason(deciding: Sequence[GateResult]) -> str:
-    """The first reason, with what the metric means where the reason begins with its name."""
-    gate = min(deciding, key=lambda result: result.segment is not None)  # what holds for all says more
-    name, space, rest = gate.reasons[0].partition(" ")
-    reason = f"{name} ({gate.meaning}){space}{rest}" if name == gate.metric else gate.reasons[0]
-    return reason if gate.segment is None else f"in one segment, {reason}"
-
-
-def _more(count: int, verb: str) -> str:
-    if not count:
-        return ""
-    return f", and 1 more gate {verb}s" if count == 1 else f", and {count} more gates {verb}"
-
-
-def _only_lacks_baseline(result: GateResult) -> bool:
-    return len(result.reasons) == 1 and result.reasons[0].startswith(NO_BASELINE)
 
 
 def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores) -> MetricValue:
@@ -271,4 +220,5 @@ def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline:
         command += [f"--{flag}", named.path if named and named.path == STDIN else name]
         if named and named.format:
             command += [f"--{flag}-format", named.format]
+    command += ["--untrusted-run"] if inputs.untrusted_run else []
     return [*command, "--baseline", baseline.name] if baseline else command

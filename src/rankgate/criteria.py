@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeGuard
+from typing import Literal, TypeGuard
 
 import msgspec
 
@@ -91,6 +91,8 @@ class Criteria(msgspec.Struct, frozen=True, kw_only=True):
     run: InputFile | None
     baseline: InputFile | None
     match: Matching = BY_CHUNK
+    gold_changes: Literal["warn", "fail"] = "warn"
+    fork_runs: Literal["untrusted", "trusted"] = "untrusted"
 
     def plan(self) -> Plan:
         """What a check computes of each run."""
@@ -116,8 +118,12 @@ def find_criteria() -> str:
     )
 
 
-def load_criteria(path: str) -> Criteria:
+def load_criteria(path: str, *, at: str | None = None) -> Criteria:
     """Read and check ship criteria.
+
+    Args:
+        path: of the file.
+        at: the path that it is a copy of; inputs are relative to that.
 
     Raises:
         RankgateError: every problem of the file, with line and key path.
@@ -133,9 +139,11 @@ def load_criteria(path: str) -> Criteria:
         gates=tuple(_gate(gate, written, document.line(("gates", index))) for index, gate in enumerate(written.gates)),
         default_k=written.default_k,
         match=_matching(written.match),
-        gold=_resolve(written.inputs.gold, path),
-        run=_resolve(written.inputs.run, path),
-        baseline=_resolve(written.inputs.baseline, path),
+        gold_changes=written.gold_changes,
+        fork_runs=written.fork_runs,
+        gold=_resolve(written.inputs.gold, at or path),
+        run=_resolve(written.inputs.run, at or path),
+        baseline=_resolve(written.inputs.baseline, at or path),
     )
 
 

@@ -16,12 +16,15 @@ from rankgate.plan import Plan
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.source import STDIN
+from rankgate.readers.untrusted import read_untrusted_run
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller names; `date` is the only clock.
 
     Criteria that are None are looked for in the usual places; any other file that is None comes from `inputs:` in them.
+    `base` names the commit by which the run is judged as well; None for none. With `untrusted_run` the run is a
+    stranger's, and read as hostile data.
     """
 
     date: str
@@ -29,6 +32,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     gold: InputFile | None = None
     run: InputFile | None = None
     baseline: InputFile | None = None
+    base: str | None = None
+    untrusted_run: bool = False
 
 
 def refuse_nothing(inputs: Inputs, criteria: Criteria) -> None:
@@ -55,15 +60,26 @@ def gold_of(named: InputFile | None, criteria: Criteria | None) -> Gold:
     return read_gold(found.path, found.format)
 
 
-def run_of(named: InputFile | None, criteria: Criteria | None, needs: frozenset[Need] = frozenset()) -> Run:
-    """The candidate's run, opened.
+def run_of(
+    named: InputFile | None,
+    criteria: Criteria | None,
+    needs: frozenset[Need] = frozenset(),
+    *,
+    untrusted: bool = False,
+) -> Run:
+    """The candidate's run, opened; one that is untrusted is measured before.
 
     Raises:
-        RankgateError: none is named, or it cannot be opened.
+        RankgateError: none is named, it cannot be opened, or it is untrusted and not allowed.
     """
     found = named or (criteria.run if criteria else None)
     if found is None:
         raise _not_named(["run"], criteria)
+    if untrusted:
+        if found.map is not None or found.format not in {None, "jsonl"}:
+            message = "--untrusted-run reads JSONL in rankgate's own shape alone; leave out the format and the map"
+            raise bad_input(message, file=found.path)
+        return read_untrusted_run(found.path, needs=needs)
     return read_run(found.path, found.format, needs=needs, map=found.map)
 
 

@@ -56,6 +56,17 @@ def notes_of(
     return notes
 
 
+def untrusted_notes(criteria: Criteria, *, untrusted: bool) -> list[str]:
+    """What it means that a stranger made the run; nothing where nobody says so."""
+    if not untrusted:
+        return []
+    counts = "; a pass counts once a maintainer has accepted them" if criteria.fork_runs == "untrusted" else ""
+    supplied = (
+        "Rankings supplied by the pull request: they were scored here, by this repository's own gold set and criteria"
+    )
+    return [f"{supplied}, but nobody here has seen the retriever return them{counts}."]
+
+
 def gold_note(changes: GoldChanges) -> str:
     """What became of the gold set since the baseline was accepted, in one sentence."""
     named = {"added": changes.added, "removed": changes.removed, "relabelled": changes.relabelled}

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from rankgate.base_side import BaseSide, Commit
 from rankgate.errors import Problem, bad_input
 from rankgate.gold_changes import GoldChanges
 from rankgate.metrics.base import Direction, Unit
@@ -52,7 +53,7 @@ class GateResult(_Part, frozen=True, kw_only=True):
     nothing to compare with. `only_inconclusive` marks a warning for nothing but what could not be proven.
     `segment` is the tag, or tags, whose queries the result is about; None for all, and
     `too_small` says that it has too few of them to be judged. `queries` are those that must
-    pass and do not.
+    pass and do not. `judged_by` marks a result by the base's criteria or gold set where that is the stricter one.
     """
 
     name: str
@@ -83,6 +84,7 @@ class GateResult(_Part, frozen=True, kw_only=True):
     n: int
     n_pairs: int
     line: int | None
+    judged_by: Literal["base"] | None = None
 
 
 class JudgedValue(_Part, frozen=True, kw_only=True):
@@ -217,21 +219,25 @@ class Provenance(_Part, frozen=True, kw_only=True):
     run: Source | None = None
     baseline: Source | None = None
     depth: int | None = None
+    base: Commit | None = None
     command: list[str] = []
 
 
 class Report(_Part, frozen=True, kw_only=True):
     """The whole of `report.json`.
 
-    `warnings` are reasons to warn that no gate has. `diagnosis` is empty unless a gate is violated or ids are stale;
-    its first entry is what to look at first. `gold_changes` is None where the gold set is the one that was current when
-    the baseline was accepted, or the baseline does not say.
+    `failures` and `warnings` are reasons to fail and to warn that no gate has. `diagnosis` is empty unless a gate is
+    violated or ids are stale; its first entry is what to look at first. `gold_changes` is None where the gold set is the
+    one that was current when the baseline was accepted, or the baseline does not say. `base` is there where a base was
+    named. `untrusted_run` says that the pull request supplied the
+    rankings and may have invented them; `fork_runs` whether a pass counts all the same, as the criteria have it.
     """
 
     schema_version: int = SCHEMA_VERSION
     verdict: Verdict
     summary: str
     problems: list[Problem] = []
+    failures: list[str] = []
     warnings: list[str] = []
     notes: list[str] = []
     diagnosis: list[Diagnosis] = []
@@ -243,7 +249,21 @@ class Report(_Part, frozen=True, kw_only=True):
     misses: list[Movement] = []
     moved: Moved | None = None
     gold_changes: GoldChanges | None = None
+    base: BaseSide | None = None
+    untrusted_run: bool = False
+    fork_runs: Literal["untrusted", "trusted"] = "untrusted"
     provenance: Provenance
+
+
+def exit_code(report: Report, fail_on: str = "fail") -> int:
+    """0 pass or warn, 1 fail (and warn where `fail_on` is `warn`), 2 not judged."""
+    # A warning that is only "within noise" stops nobody: that is what proven_harm was chosen for.
+    warned = bool(report.warnings) or any(
+        gate.verdict is Verdict.WARN and not gate.only_inconclusive for gate in report.gates
+    )
+    counts = fail_on == "warn" and (warned or not report.gates)
+    codes = {Verdict.PASS: 0, Verdict.WARN: int(counts), Verdict.FAIL: 1, Verdict.NOT_JUDGED: 2}
+    return codes[report.verdict]
 
 
 def encode_report(report: Report) -> str:

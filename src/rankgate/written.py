@@ -171,6 +171,20 @@ class WrittenCriteria(_Written, frozen=True, kw_only=True):
         Literal["chunk", "doc", "text"] | WrittenMatching,
         Meta(description="What makes a retrieved item a document of the gold: chunk (default), doc or text."),
     ] = "chunk"
+    gold_changes: Annotated[
+        Literal["warn", "fail"],
+        Meta(
+            description="With --base: what it means that a pull request removes or relabels queries of the gold set. "
+            "warn: a warning that names them. fail: it is not merged."
+        ),
+    ] = "warn"
+    fork_runs: Annotated[
+        Literal["untrusted", "trusted"],
+        Meta(
+            description="What a pass is worth on rankings that a fork's pull request supplies and may have invented. "
+            "untrusted: a maintainer accepts them before it counts. trusted: it counts."
+        ),
+    ] = "untrusted"
 
 
 def json_schema() -> dict[str, Any]:

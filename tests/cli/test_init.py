@@ -1,12 +1,12 @@
-"""`rankgate init`: the criteria that it writes load and gate, and the workflow that it writes really runs."""
+"""`rankgate init`: the criteria that it writes load and gate, and the workflows that it writes pass every linter."""
 
 import json
 import math
 import os
-import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,17 @@ import rankgate
 from rankgate.cli import main
 from rankgate.criteria import load_criteria
 from rankgate.model import Evidence
+from rankgate.workflows.advice import to_do_on_github
+from rankgate.workflows.job import Job
 
 PYTHONPATH = str(Path(rankgate.__file__).parents[1])
+ROOT = Path(__file__).parents[2]
 WORKFLOW = Path(".github/workflows/rankgate.yml")
+REPORTING = Path(".github/workflows/rankgate-report.yml")
+ZIZMOR = Path(sys.executable).with_name("zizmor")
+HASH = "0123456789abcdef0123456789abcdef01234567"
+PINNED = ["--action", f"rankgate/rankgate@{HASH}"]
+NASTY = 'a"; rm -rf $HOME #.jsonl'
 
 GOLD = """\
 samples:
@@ -61,9 +69,9 @@ def search_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{directory}{os.pathsep}{os.environ['PATH']}"
 
 
-def shell(command: str, search_path: str) -> subprocess.CompletedProcess[str]:
+def shell(command: str, search_path: str, variables: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:
     """Run a command as a step of GitHub Actions does."""
-    environment = {**os.environ, "PATH": search_path, "GITHUB_STEP_SUMMARY": "summary.md"}
+    environment = {**os.environ, "PATH": search_path, **variables}
     return subprocess.run(["bash", "-e", "-c", command], env=environment, capture_output=True, text=True, check=False)
 
 
@@ -127,6 +135,20 @@ def test_it_says_what_it_wrote_and_what_comes_next(capsys: pytest.CaptureFixture
         "  $ rankgate validate\n"
         "  $ rankgate check\n"
         "  $ rankgate baseline accept\n"
+    ) + to_do_on_github(written_job(), forks=False)
+
+
+def written_job() -> Job:
+    """What a run of `gold.yaml` and `run.jsonl` leaves to do depends on the action and the App alone."""
+    return Job(
+        retriever=None,
+        gold="gold.yaml",
+        run="run.jsonl",
+        criteria=None,
+        requirements=[],
+        branches=[],
+        version=rankgate.__version__,
+        action=f"rankgate/rankgate@v{rankgate.__version__}",
     )
 
 
@@ -211,49 +233,215 @@ def test_a_mistake_writes_nothing(capsys: pytest.CaptureFixture[str], words: lis
     assert not WORKFLOW.exists()
 
 
+GITHUB = "--github"
 WORKFLOW_CASES = pytest.mark.parametrize(
     ("words", "gold"),
     [
         pytest.param(FROM_RUN, "gold.yaml", id="run"),
         pytest.param(FROM_RETRIEVER, "gold.yaml", id="retriever"),
         pytest.param([*FROM_RUN, *FROM_RETRIEVER], "gold.yaml", id="run and retriever"),
+        pytest.param([*FROM_RUN, GITHUB], "gold.yaml", id="both workflows"),
+        pytest.param([*FROM_RETRIEVER, GITHUB, "--app", "12345"], "gold.yaml", id="both workflows with an App"),
         pytest.param([*FROM_RUN, "--to", "config/ship-criteria.yaml"], "gold.yaml", id="criteria in config"),
-        pytest.param([*FROM_RUN, "--to", "gates/search.yaml"], "gold.yaml", id="criteria elsewhere"),
-        pytest.param(FROM_RETRIEVER, "our gold.yaml", id="a space in a path"),
-        pytest.param(FROM_RETRIEVER, "gold #2.yaml", id="a hash in a path"),
-        pytest.param(FROM_RETRIEVER, "gold: 2.yaml", id="a colon in a path"),
+        pytest.param([*FROM_RUN, GITHUB, "--to", "our gates #1.yaml"], "gold.yaml", id="criteria elsewhere"),
+        pytest.param(FROM_RETRIEVER, "our gold: v2 #1.yaml", id="a space, a colon and a hash in a path"),
+        pytest.param([*FROM_RETRIEVER, GITHUB], NASTY, id="a quote, a command and a variable in a path"),
+        pytest.param(FROM_RETRIEVER, "${{ secrets.KEY }}.yaml", id="an expression in a path"),
     ],
 )
 
 
+def lint(*command: str | Path) -> str:
+    """What a linter says of the written workflows; nothing where all is well."""
+    files = sorted(WORKFLOW.parent.iterdir())
+    ended = subprocess.run([*command, *files], capture_output=True, text=True, check=False)
+    return "" if ended.returncode == 0 else ended.stdout + ended.stderr
+
+
 @WORKFLOW_CASES
-def test_the_workflow_is_valid(project: Path, words: list[str], gold: str) -> None:
+def test_the_workflows_are_valid(project: Path, words: list[str], gold: str) -> None:
     pytest.importorskip("check_jsonschema")
     (project / "gold.yaml").rename(gold)
     assert init(*words, gold=gold) == 0
-    schema = ["--builtin-schema", "vendor.github-workflows"]
-    command = [sys.executable, "-m", "check_jsonschema", *schema, WORKFLOW.as_posix()]
-    checked = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert lint(sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows") == ""
 
 
 @WORKFLOW_CASES
-def test_the_steps_of_the_workflow_run(project: Path, search_path: str, words: list[str], gold: str) -> None:
+def test_no_auditor_finds_anything_in_the_workflows(project: Path, words: list[str], gold: str) -> None:
     (project / "gold.yaml").rename(gold)
-    assert init(*words, gold=gold) == 0
-    if words is FROM_RETRIEVER:
-        (project / "run.jsonl").unlink()
+    assert init(*words, *PINNED, gold=gold) == 0
+    assert lint(ZIZMOR, "--quiet", "--offline", "--persona=auditor") == ""
+
+
+@WORKFLOW_CASES
+def test_the_expressions_of_the_workflows_are_sound(
+    project: Path, node_modules: Path, words: list[str], gold: str
+) -> None:
+    (project / "gold.yaml").rename(gold)
+    assert init(*words, *PINNED, gold=gold) == 0
+    assert lint("node", ROOT / "scripts" / "actionlint.mjs") == ""
+
+
+def test_an_action_that_is_not_pinned_is_all_that_an_auditor_finds() -> None:
+    assert init(*FROM_RUN, GITHUB) == 0
+    said = lint(ZIZMOR, "--quiet", "--offline", "--persona=auditor", "--format=json")
+    found = [(each["ident"], each["locations"][0]["concrete"]["feature"]) for each in json.loads(said)]
+    assert [name for name, _ in found] == ["unpinned-uses"] * 3
+    assert all(f"uses: rankgate/rankgate@v{rankgate.__version__}\n" in step for _, step in found)
+
+
+@pytest.mark.parametrize("gold", ["gold.yaml", NASTY, "-gold.yaml"])
+def test_the_recording_step_runs(project: Path, search_path: str, gold: str) -> None:
+    (project / "gold.yaml").rename(gold)
+    assert main(["init", f"--gold={gold}", *FROM_RETRIEVER]) == 0
+    recorded = recording_step()
+    (project / "run.jsonl").write_text("an older run\n", encoding="utf-8")
+    ended = shell(recorded["run"].replace("python -m pip", "true"), search_path, recorded["env"])
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    lines = (project / "run.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["query_id"] for line in lines] == ["q1", "q2", "q3", "q4"]
+
+
+def test_where_recording_fails_no_older_run_is_left_to_judge(project: Path, search_path: str) -> None:
+    assert init(*FROM_RETRIEVER) == 0
+    (project / "shop_search.py").write_text("import no_such_module\n", encoding="utf-8")
+    recorded = recording_step()
+    ended = shell(recorded["run"].replace("python -m pip", "true"), search_path, recorded["env"])
+    assert ended.returncode == 2
+    assert not (project / "run.jsonl").exists()
+
+
+def recording_step() -> Any:
     made: Any = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
-    commands = [step["run"] for step in made["jobs"]["gate"]["steps"] if "run" in step]
-    assert [command for command in commands if re.search(r"\bpip install\b", command)] == commands[:1]
-    for command in commands[1:]:
-        ended = shell(command, search_path)
-        assert ended.returncode == 0, f"{command}\n{ended.stdout}{ended.stderr}"
-    report = json.loads(Path("rankgate/report.json").read_text(encoding="utf-8"))
-    comment = Path("rankgate/comment.md").read_text(encoding="utf-8")
-    assert report["verdict"] == "warn"
-    assert comment.startswith("**⚠️ WARN. ")
-    assert Path("summary.md").read_text(encoding="utf-8") == comment
+    [found] = [step for step in made["jobs"]["gate"]["steps"] if step.get("name") == "Record a run"]
+    return found
+
+
+def test_github_writes_both_workflows_for_criteria_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert init(*FROM_RUN) == 0
+    WORKFLOW.unlink()
+    before = Path("ship-criteria.yaml").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main(["init", GITHUB, *PINNED]) == 0
+    assert capsys.readouterr().out.startswith(f"wrote {WORKFLOW}\nwrote {REPORTING}\non GitHub (")
+    assert Path("ship-criteria.yaml").read_text(encoding="utf-8") == before
+    assert f"uses: rankgate/rankgate@{HASH} # v{rankgate.__version__}\n" in REPORTING.read_text(encoding="utf-8")
+
+
+def test_the_paths_of_criteria_elsewhere_are_taken_from_the_root() -> None:
+    assert init("--to", "gates/search.yaml") == 0
+    assert main(["init", GITHUB, "--to", "gates/search.yaml", *FROM_RETRIEVER]) == 0
+    assert recording_step()["env"] == {"RETRIEVER": "shop_search:retrieve", "GOLD": "gold.yaml", "RUN": "run.jsonl"}
+    for workflow in (WORKFLOW, REPORTING):
+        assert 'criteria: "gates/search.yaml"\n' in workflow.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("to", [[], ["--to", "ship-criteria.yaml"], ["--to", "config/ship-criteria.yaml"]])
+def test_criteria_that_the_action_finds_by_itself_are_not_named(to: list[str]) -> None:
+    assert init(*FROM_RUN, *to) == 0
+    assert "criteria:" not in WORKFLOW.read_text(encoding="utf-8")
+
+
+def test_criteria_that_are_not_the_first_to_be_found_are_named() -> None:
+    assert init("--to", "config/ship-criteria.yaml") == 0
+    assert init(*FROM_RUN) == 0
+    assert 'criteria: "ship-criteria.yaml"\n' in WORKFLOW.read_text(encoding="utf-8")
+
+
+def test_a_format_that_is_given_is_recorded_in() -> None:
+    assert init("--gold-format", "yaml", *FROM_RETRIEVER) == 0
+    assert recording_step()["env"]["GOLD_FORMAT"] == "yaml"
+
+
+def test_a_format_that_the_criteria_name_is_recorded_in() -> None:
+    gates = "gates: [{name: recall@5, threshold: 0.1}]\n"
+    inputs = "inputs: {gold: {path: gold.yaml, format: yaml}, run: run.jsonl}\n"
+    Path("ship-criteria.yaml").write_text(gates + inputs, encoding="utf-8")
+    assert main(["init", GITHUB, *FROM_RETRIEVER]) == 0
+    assert recording_step()["env"]["GOLD_FORMAT"] == "yaml"
+
+
+@pytest.mark.parametrize(
+    ("head", "branches"),
+    [
+        pytest.param(None, ["main", "master"], id="no clone"),
+        pytest.param("ref: refs/remotes/origin/trunk\n", ["trunk"], id="the remote's default branch"),
+        pytest.param("ref: refs/remotes/origin/release/2.x\n", ["release/2.x"], id="with a slash"),
+        pytest.param("ref: refs/remotes/origin/v+\n", ["main", "master"], id="what a filter would not take as it is"),
+        pytest.param("\xff", ["main", "master"], id="no text"),
+    ],
+)
+def test_pushes_to_the_default_branch_are_summarised(head: str | None, branches: list[str]) -> None:
+    if head is not None:
+        Path(".git/refs/remotes/origin").mkdir(parents=True)
+        Path(".git/refs/remotes/origin/HEAD").write_bytes(head.encode("latin-1"))
+    assert init(*FROM_RUN) == 0
+    made: Any = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
+    assert made[True]["push"]["branches"] == branches
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param([GITHUB], "no ship criteria found", id="no criteria"),
+        pytest.param(
+            [GITHUB, "--to", "empty.yaml", *FROM_RETRIEVER],
+            "empty.yaml: inputs: names no gold and no run, which the workflow needs; add it",
+            id="criteria without inputs",
+        ),
+        pytest.param(
+            [GITHUB, "--to", "no_run.yaml", *FROM_RETRIEVER],
+            "no_run.yaml: inputs: names no run, which the workflow needs; add it",
+            id="criteria without a run",
+        ),
+        pytest.param(
+            [GITHUB, *FROM_RUN], "init writes paths into the criteria; name the gold set", id="a run without gold"
+        ),
+        pytest.param(
+            [GITHUB, "--gold", "gold.yaml"],
+            "the workflow has no run to judge: --retriever MODULE:FUNCTION records one in it, or commit 'run.jsonl'",
+            id="neither run nor retriever",
+        ),
+        pytest.param(["--gold", "gold.yaml", "--app", "1"], "--app goes with --github", id="an App without forks"),
+        pytest.param([GITHUB, "--app", "0"], "--app 0 is not the id of a GitHub App", id="no App has this id"),
+        pytest.param(
+            ["--gold", "gold.yaml", *PINNED], "--action says how workflows use the action", id="no workflow to pin in"
+        ),
+        pytest.param(
+            ["--gold", "gold.yaml", *FROM_RETRIEVER, "--action", "v1"],
+            "--action 'v1' is not OWNER/NAME@REF; write it as rankgate/rankgate@HASH",
+            id="an action by its tag alone",
+        ),
+        pytest.param(
+            ["--gold", "../gold.yaml", *FROM_RETRIEVER],
+            "../gold.yaml: lies outside this directory; run init at the repository's root",
+            id="gold outside",
+        ),
+    ],
+)
+def test_a_mistake_writes_no_workflow(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    (project / "run.jsonl").rename("here.jsonl")
+    gates = "gates: [{name: recall@5, threshold: 0.1}]\n"
+    Path("empty.yaml").write_text(gates, encoding="utf-8")
+    Path("no_run.yaml").write_text(gates + "inputs: {gold: gold.yaml}\n", encoding="utf-8")
+    assert main(["init", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {message}")
+    assert not Path(".github").exists()
+    assert not Path("ship-criteria.yaml").exists()
+
+
+@pytest.mark.parametrize("existing", [WORKFLOW, REPORTING], ids=["gate", "reporting"])
+def test_neither_workflow_is_overwritten_unless_forced(existing: Path) -> None:
+    existing.parent.mkdir(parents=True)
+    existing.write_text("mine\n", encoding="utf-8")
+    assert init(*FROM_RUN, GITHUB) == 2
+    assert [path.name for path in WORKFLOW.parent.iterdir()] == [existing.name]
+    assert init(*FROM_RUN, GITHUB, "--force") == 0
+    assert existing.read_text(encoding="utf-8") != "mine\n"
 
 
 def test_the_evidence_fits_the_number_of_questions(project: Path) -> None:
@@ -264,21 +452,3 @@ def test_the_evidence_fits_the_number_of_questions(project: Path) -> None:
     Path("many.jsonl").write_text(many, encoding="utf-8")
     assert init("--to", "many.yaml", gold="many.jsonl") == 0
     assert {gate.evidence for gate in load_criteria("many.yaml").gates} == {Evidence.ESTIMATE}
-
-
-def test_a_workflow_on_a_worse_run_fails_with_both_files(project: Path, search_path: str) -> None:
-    ids = [f"q{number}" for number in range(30)]
-    gold = "".join(json.dumps({"id": each, "expected_output": ["a"]}) + "\n" for each in ids)
-    found, lost = ("".join(json.dumps({"query_id": each, "retrieved": [doc]}) + "\n" for each in ids) for doc in "ax")
-    Path("gold.jsonl").write_text(gold, encoding="utf-8")
-    Path("run.jsonl").write_text(found, encoding="utf-8")
-    assert init(*FROM_RUN, gold="gold.jsonl") == 0
-    Path("run.jsonl").write_text(lost.replace("x", "a", 1), encoding="utf-8")
-    made: Any = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
-    codes = {
-        step["name"]: shell(step["run"], search_path).returncode
-        for step in made["jobs"]["gate"]["steps"]
-        if step.get("name") in {"Check", "Summary"}
-    }
-    assert codes == {"Check": 1, "Summary": 0}
-    assert Path("summary.md").read_text(encoding="utf-8").startswith("**❌ FAIL. ")

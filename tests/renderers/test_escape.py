@@ -13,7 +13,25 @@ from rankgate.renderers.escape import block, cell, code, shorten, visible
 ZERO_WIDTH_JOINERS = "\u200c\u200d"
 
 PIECES = (
-    *("`", "``", "```", "````", " ` ", "~~~", "\\", "\\\\", "|", "\\|", "\\\\|", "|\n|--|\n|", "*", "**", "_", "~~"),
+    *(
+        "`",
+        "``",
+        "```",
+        "````",
+        "`" * 90,
+        " ` ",
+        "~~~",
+        "\\",
+        "\\\\",
+        "|",
+        "\\|",
+        "\\\\|",
+        "|\n|--|\n|",
+        "*",
+        "**",
+        "_",
+        "~~",
+    ),
     *("@octocat", "@org/team", "a@b.co", "#1", "org/repo#1", "https://e.example/x", "www.e.example", "<http://e.co>"),
     *("[a](http://e.example)", "![a](http://e.example/a.png)", "[a]: http://e.example", "[^1]", "- [ ] ", "# ", "> "),
     *("<img src=x>", "<script>", "</code>", "</td></tr></table>", "</details>", "<!--", "-->", "<br>", "<b", 'a="b"'),
@@ -50,6 +68,9 @@ def escaped(text: str) -> str:
 @example("`")
 @example(" a ")
 @example("\\`")
+@example("`" * 80 + " @octocat")
+@example("`" * 300)
+@example("` `` " + "`" * 120 + " a@b.co")
 def test_code_in_a_paragraph_shows_the_text_and_nothing_else(text: str) -> None:
     assert html_of(f"before {code(text)} after") == f"<p>before {shown(text)} after</p>\n"
 
@@ -96,6 +117,11 @@ def test_cell_keeps_the_columns_of_its_table(text: str) -> None:
 def test_block_cannot_be_closed_from_inside(lines: list[str]) -> None:
     inside = "".join(f"{escaped(visible(line))}\n" for line in lines)
     assert html_of(f"{block(lines, 'sh')}\n\nafter") == f'<pre lang="sh"><code>{inside}</code></pre>\n<p>after</p>\n'
+
+
+def test_a_fence_is_never_longer_than_the_parser_counts() -> None:
+    assert block(["`" * 300, "@octocat"]) == f"{'`' * 200}\n{'`' * 199}…\n@octocat\n{'`' * 200}"
+    assert html_of(block(["`" * 300, "@octocat"])) == f"<pre><code>{'`' * 199}…\n@octocat\n</code></pre>\n"
 
 
 def test_block_without_a_language_has_a_plain_fence() -> None:
@@ -165,6 +191,9 @@ def test_shorten_keeps_within_its_limit(text: str, limit: int) -> None:
         pytest.param("doc-3", "`doc-3`", id="an id"),
         pytest.param("a `b`", "`` a `b` ``", id="a backtick at the end is padded"),
         pytest.param("a `` b", "```a `` b```", id="a longer fence than any inside"),
+        pytest.param("`" * 79 + "a", f"{'`' * 80} {'`' * 79}a {'`' * 80}", id="the longest fence that is one"),
+        pytest.param("`" * 80 + "a", f"` {'`' * 80}a `", id="beyond it the shortest that no run inside has"),
+        pytest.param(f"`a``b{'`' * 90}", f"``` `a``b{'`' * 90} ```", id="and the shortest of all may be taken"),
         pytest.param("", '`""`', id="empty text is named"),
         pytest.param(" \n ", '`""`', id="white space too"),
         pytest.param(7, "`7`", id="not text"),

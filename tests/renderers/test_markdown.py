@@ -2,183 +2,31 @@
 
 import re
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import pytest
-from cmarkgfm import github_flavored_markdown_to_html
-from cmarkgfm.cmark import Options
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.renderers.page import Page
+from tests.renderers.reports import ENGLISH, HOLDS, IN_SEGMENT, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.metrics.base import Direction, Unit
-from rankgate.model import EvidenceState, Verdict
-from rankgate.renderers.markdown import environment, render_markdown
+from rankgate.model import Verdict
+from rankgate.renderers.environment import environment
+from rankgate.renderers.markdown import render_markdown
 from rankgate.report import (
     Diagnosis,
     DocumentMove,
-    GateResult,
-    MetricValue,
     Moved,
-    Movement,
-    Provenance,
-    Queries,
     Report,
     Segment,
-    SegmentValue,
     Source,
 )
 
 ROOT = Path(__file__).parents[2]
-
-RECALL = GateResult(
-    name="retrieval_recall_at_5",
-    metric="recall@5",
-    meaning="share of the right documents found in the first 5 results",
-    unit=Unit.SHARE,
-    direction=Direction.HIGHER,
-    segment=None,
-    severity="error",
-    value=0.80,
-    ci=(0.75, 0.85),
-    threshold=0.85,
-    baseline=0.90,
-    paired_value=0.80,
-    delta=-0.10,
-    delta_ci=(-0.12, -0.08),
-    regression_max=0.03,
-    evidence_state=EvidenceState.CLEAR,
-    verdict=Verdict.FAIL,
-    reasons=["recall@5 dropped from 90.0% to 80.0%", "recall@5 is 80.0%, below the floor of 85.0%"],
-    n=40,
-    n_pairs=40,
-    line=2,
-)
-LATENCY = replace(
-    RECALL,
-    name="fast enough",
-    metric="latency",
-    meaning="milliseconds that a question takes on average",
-    unit=Unit.MILLISECONDS,
-    direction=Direction.LOWER,
-    severity="warning",
-    value=35.0,
-    threshold=50.0,
-    baseline=None,
-    paired_value=None,
-    delta=None,
-    delta_ci=None,
-    evidence_state=EvidenceState.NO_BASELINE,
-    regression_max=5.0,
-    verdict=Verdict.WARN,
-    reasons=["no baseline: whether latency got worse could not be checked"],
-)
-HOLDS = replace(
-    RECALL, metric="hit@5", value=0.9, delta=0.0, delta_ci=(0.0, 0.0), verdict=Verdict.PASS, reasons=["hit@5 stayed"]
-)
-MOVE = Movement(
-    query_id="q-1",
-    question="how do I get a refund?",
-    tags=["lang:en"],
-    metric="recall@5",
-    before=1.0,
-    after=0.0,
-    worse=True,
-    k=5,
-    lost=1,
-    gained=0,
-    documents=[DocumentMove(id="doc-3", gain=1.0, before=2, after=None)],
-)
-IN_SEGMENT = SegmentValue(
-    value=0.7, n=20, baseline=0.9, delta=-0.2, n_pairs=20, unit=Unit.SHARE, direction=Direction.HIGHER
-)
-ENGLISH = Segment(dimension="lang", value="en", queries=20, metrics={"recall@5": IN_SEGMENT})
-REPORT = Report(
-    verdict=Verdict.FAIL,
-    summary="Do not merge: recall@5 dropped",
-    notes=["2 repeated ids were removed from the rankings."],
-    gates=[RECALL],
-    metrics={
-        "recall@5": MetricValue(
-            value=0.8,
-            ci=(0.75, 0.85),
-            n=40,
-            undefined=2,
-            unit=Unit.SHARE,
-            direction=Direction.HIGHER,
-            meaning="share of the right documents found in the first 5 results",
-        )
-    },
-    queries=Queries(total=42, scored=40, no_relevant=2, missing=0, missing_ids=[], unjudged=0, duplicates=2, new=0),
-    segments=[ENGLISH],
-    misses=[MOVE],
-    moved=Moved(worse=1, better=0),
-    provenance=Provenance(
-        rankgate="0.1.0",
-        date="2026-01-31",
-        criteria="ship-criteria.yaml",
-        gold=Source(path="gold.yaml", format="yaml"),
-        run=Source(path="run.jsonl", format="jsonl", about={"system": "hybrid_v3", "k_raw": 50, "chunker": {"a": 1}}),
-        baseline=Source(path="baseline", format="baseline", about={"accepted": "2026-01-01"}),
-        command=["rankgate", "check", "--run", "run.jsonl"],
-    ),
-)
-NOT_JUDGED = Report(
-    verdict=Verdict.NOT_JUDGED,
-    summary="Retrieval could not be judged: 1 problem with the inputs.",
-    problems=[Problem("broken JSON", "run.jsonl", 3)],
-    provenance=Provenance(rankgate="0.1.0", date="2026-01-31", criteria="ship-criteria.yaml"),
-)
-
-
-class Page(HTMLParser):
-    """A comment as GitHub's parser renders it: its tags, its table rows, and its text inside and outside of code."""
-
-    def __init__(self, markdown: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, tuple[str, ...]]] = []
-        self.rows: list[list[str]] = []
-        self.items: list[str] = []
-        self.code: list[str] = []
-        self.plain = ""
-        self._open: list[str] = []
-        self.feed(str(github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE)))
-        self.close()
-        self.items = [item.strip() for item in self.items]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, tuple(sorted(name for name, _ in attrs))))
-        if tag in {"br", "img", "hr", "input"}:
-            return
-        self._open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in {"td", "th"}:
-            self.rows[-1].append("")
-        elif tag == "li":
-            self.items.append("")
-        elif tag == "code":
-            self.code.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "code" in self._open:
-            self.code[-1] += data
-        else:
-            self.plain += data
-        if self.rows and ("td" in self._open or "th" in self._open):
-            self.rows[-1][-1] += data
-        elif "li" in self._open:
-            self.items[-1] += data
-
-    def count(self, tag: str) -> int:
-        return sum(name == tag for name, _ in self.tags)
 
 
 def page(report: Report) -> Page:

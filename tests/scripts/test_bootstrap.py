@@ -87,8 +87,10 @@ class Project:
             (directory / "pyproject.toml").write_text(PYPROJECT.format(name=name), encoding="utf-8")
         self.append_to_pyproject(f'[project.optional-dependencies]\ndev = ["pytest @ {stand_in.as_uri()}"]\n')
         (root / "scripts").mkdir()
-        for script in ("demo", "test", "venv.sh"):
+        for script in ("demo", "test", "venv.sh", "npm.sh"):
             shutil.copy(ROOT / "scripts" / script, root / "scripts" / script)
+        (root / "tests" / "npm").mkdir(parents=True)
+        (root / "tests" / "npm" / "package.json").write_text("{}\n", encoding="utf-8")
 
     @property
     def venv(self) -> Path:
@@ -122,6 +124,8 @@ def search_path(tmp_path_factory: pytest.TempPathFactory) -> str:
         fi
         """,
     )
+    executable(directory / "npm", "mkdir node_modules")
+    executable(directory / "chromium", "")
     return f"{directory}:{os.environ['PATH']}"
 
 
@@ -165,6 +169,7 @@ def test_what_the_tests_need_is_added_to_the_environment_of_the_demo(fresh: Proj
     assert tests.stdout == f"pytest -n auto -k some words in {fresh.root}\n", tests.stderr
     assert tests.stderr.splitlines() == [
         "Installing the project (dev) into .venv. This can take a minute.",
+        "Installing the tests' npm packages into .node.",
         "Running: pytest -n auto -k some words",
     ]
     assert demo.stderr.splitlines()[0] == ".venv is up to date."

@@ -13,7 +13,7 @@ from importlib import import_module
 # Name → module and one line of help, in the order in which a newcomer meets them.
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("rankgate.cli.demo", "run the gate on the embedded example: pass, warn or fail in a directory to explore"),
-    "init": ("rankgate.cli.init", "write ship criteria and a workflow for your gold set"),
+    "init": ("rankgate.cli.init", "write ship criteria and workflows for your gold set"),
     "record": ("rankgate.cli.record", "run your retriever over the gold questions and write the run"),
     "check": ("rankgate.cli.check", "judge a run: pass, warn or fail"),
     "validate": ("rankgate.cli.validate", "list every problem and every suspicious fact of criteria, gold and run"),
@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "baseline": ("rankgate.cli.baseline", "accept a run as the baseline"),
     "gold": ("rankgate.cli.gold", "pool results for labelling, merge the labels into the gold set"),
     "render": ("rankgate.cli.render", "render a report.json again, also through your own template"),
+    "comment": ("rankgate.cli.comment", "publish a report on GitHub: one comment, and the check rankgate/verdict"),
     "metrics": ("rankgate.cli.metrics", "list the metrics with formula, direction and needs"),
     "schema": ("rankgate.cli.schema", "print the JSON Schema of the ship criteria"),
 }

@@ -25,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
             "rankgate check --gold gold.yaml --run run.jsonl --baseline baseline/",
             "rankgate check -o report.json -o comment.md      # inputs named in ship-criteria.yaml",
             "zcat run.jsonl.gz | rankgate check --run - --format json",
+            "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
         ],
     )
     add_criteria(made)
@@ -32,6 +33,17 @@ def parser() -> argparse.ArgumentParser:
     add_run(made)
     made.add_argument(
         "--baseline", metavar="SPEC", help="a directory written by `rankgate baseline accept`, or any run file"
+    )
+    made.add_argument(
+        "--base",
+        metavar="REF",
+        help="the commit that a pull request is to be merged into: its criteria and gold set judge as well and the "
+        "stricter verdict counts; its baseline decides",
+    )
+    made.add_argument(
+        "--untrusted-run",
+        action="store_true",
+        help="the run is a stranger's, as of a fork: JSONL alone, within limits, and the report says so",
     )
     made.add_argument(
         "-o",
@@ -60,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.errors import RankgateError
     from rankgate.files import write_atomic
     from rankgate.renderers.base import RENDERERS, format_for
+    from rankgate.report import exit_code
 
     outputs = [(path, RENDERERS[format_for(path)]) for path in arguments.output]
     report = judge(_inputs(arguments), workers=workers_of(arguments), watch=bar)
@@ -90,19 +103,6 @@ def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = N
         return not_judged(inputs, [internal_error(error)])
 
 
-def exit_code(report: Report, fail_on: str) -> int:
-    """0 pass or warn, 1 fail (and warn where asked), 2 not judged."""
-    from rankgate.model import Verdict
-
-    # A warning that is only "within noise" stops nobody: that is what proven_harm was chosen for.
-    warned = bool(report.warnings) or any(
-        gate.verdict is Verdict.WARN and not gate.only_inconclusive for gate in report.gates
-    )
-    counts = fail_on == "warn" and (warned or not report.gates)
-    codes = {Verdict.PASS: 0, Verdict.WARN: int(counts), Verdict.FAIL: 1, Verdict.NOT_JUDGED: 2}
-    return codes[report.verdict]
-
-
 def _inputs(arguments: argparse.Namespace) -> Inputs:
     from rankgate.cli.inputs import file_of, refuse_two_stdins
     from rankgate.inputs import Inputs
@@ -115,4 +115,6 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
         gold=gold,
         run=run,
         baseline=baseline,
+        base=arguments.base,
+        untrusted_run=arguments.untrusted_run,
     )

@@ -82,8 +82,13 @@ def date_of(arguments: argparse.Namespace) -> str:
         RankgateError: it is not a date.
     """
     if arguments.date is None:
-        return dt.datetime.now(dt.UTC).date().isoformat()
+        return today()
     try:
         return dt.date.fromisoformat(arguments.date).isoformat()
     except ValueError as error:
         raise bad_input(f"--date {arguments.date!r} is not a date; write it as 2026-01-31") from error
+
+
+def today() -> str:
+    """Today in UTC."""
+    return dt.datetime.now(dt.UTC).date().isoformat()

@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from rankgate.cli.options import add_criteria, add_gold, make_parser
@@ -76,6 +74,7 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Record, say what was done, and return 0 or 130; problems are raised."""
     from rankgate.cli.output import say
+    from rankgate.cli.signals import terminated_as_interrupted
     from rankgate.recording import RecordingError, record
     from rankgate.recording.recorded import first_failures
     from rankgate.recording.retriever import load_retriever
@@ -84,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     gold = _gold(arguments)
     retrieve = load_retriever(arguments.retriever)
     try:
-        with _terminated_as_interrupted(), _shown() as progress:
+        with terminated_as_interrupted(), _shown() as progress:
             recorded = record(
                 gold,
                 retrieve,
@@ -172,20 +171,3 @@ def _shown() -> Iterator[Tell | None]:
             shown.update(task, completed=done, total=total)
 
         yield tell
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Lets SIGTERM do what SIGINT would do at that moment."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        handler = signal.getsignal(signal.SIGINT)
-        if not callable(handler):
-            raise KeyboardInterrupt
-        handler(number, frame)
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

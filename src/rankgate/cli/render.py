@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.files import write_atomic
     from rankgate.readers.source import open_source
     from rankgate.renderers.base import RENDERERS, format_for
+    from rankgate.renderers.fitting import COMMENT_LIMIT
     from rankgate.renderers.markdown import render_markdown
     from rankgate.report import decode_report
 
@@ -44,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input(f"--template renders Markdown, not {wanted}")
     with open_source(arguments.report) as source:
         report = decode_report(source.stream.read(), source.name)
-    text = render_markdown(report, arguments.template) if wanted == "markdown" else RENDERERS[wanted](report)
+    template = arguments.template
+    text = render_markdown(report, template, limit=COMMENT_LIMIT) if template else RENDERERS[wanted](report)
     if arguments.output:
         write_atomic(arguments.output, text)
     else:

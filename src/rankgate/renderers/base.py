@@ -10,9 +10,10 @@ from rankgate.report import Report, encode_report
 
 
 def _markdown(report: Report) -> str:
+    from rankgate.renderers.fitting import COMMENT_LIMIT  # noqa: PLC0415
     from rankgate.renderers.markdown import render_markdown  # noqa: PLC0415 -- Jinja is paid for only where used
 
-    return render_markdown(report)
+    return render_markdown(report, limit=COMMENT_LIMIT)
 
 
 def _terminal(report: Report) -> str:

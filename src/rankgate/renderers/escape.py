@@ -13,6 +13,8 @@ _JOINERS = "\u200c\u200d"  # needed by scripts and emoji, harmless alone
 # Printable to Python and yet invisible: fillers, and the selectors in which a message can hide.
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u3164\uffa0") | frozenset(map(chr, range(0xE0100, 0xE01F0)))
 _BACKTICKS = re.compile(r"`+")
+_LONGEST_SPAN_FENCE = 80  # GitHub's parser takes longer runs of backticks for text
+_ENDLESS = re.compile(r"`{200,}")  # it counts the fence of a block to 255 only
 
 
 def visible(text: str) -> str:
@@ -43,9 +45,17 @@ def code(text: object, limit: int = 200) -> str:
     shown = shorten(visible(str(text)), limit)
     if not shown.strip():
         return '`""`'
-    fence = "`" * (max((len(run) for run in _BACKTICKS.findall(shown)), default=0) + 1)
+    fence = _span_fence({len(run) for run in _BACKTICKS.findall(shown)})
     pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
     return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def _span_fence(runs: set[int]) -> str:
+    """Backticks longer than any run inside, or where that is too long to be a fence, as many as no run has."""
+    longer = max(runs, default=0) + 1
+    if longer <= _LONGEST_SPAN_FENCE:
+        return "`" * longer
+    return "`" * next(length for length in range(1, longer) if length not in runs)
 
 
 def cell(text: object, limit: int = 200) -> str:
@@ -54,8 +64,8 @@ def cell(text: object, limit: int = 200) -> str:
 
 
 def block(lines: Iterable[str], language: str = "") -> str:
-    """A fenced code block, with a fence that no line can close."""
-    shown = [visible(line) for line in lines]
+    """A fenced code block, with a fence that no line can close; a run of 200 backticks or more is cut."""
+    shown = [_ENDLESS.sub("`" * 199 + "…", visible(line)) for line in lines]
     longest = max((len(run) for line in shown for run in _BACKTICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{language}", *shown, fence])

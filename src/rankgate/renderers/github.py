@@ -1,9 +1,12 @@
-"""Log annotations of GitHub Actions: one workflow command a violated gate, pointing at its line in the criteria."""
+"""Log annotations of GitHub Actions: one workflow command a finding, pointing at its line in the criteria."""
 
 from __future__ import annotations
 
-from rankgate.model import Verdict
+from itertools import islice
+from typing import Literal
+
 from rankgate.renderers.escape import visible
+from rankgate.renderers.findings import Finding, findings_of
 from rankgate.report import Report
 from rankgate.wording import VERDICT_WORDS
 
@@ -16,28 +19,24 @@ def render_github(report: Report) -> str:
     Text is escaped as the runner unescapes it. The runner also obeys the old `##[command]` anywhere in a line; a space
     takes that meaning away.
     """
-    commands: list[tuple[str, str, int | None, str]] = []
-    file = report.provenance.criteria
-    for gate in report.gates:
-        if gate.verdict is Verdict.FAIL or gate.verdict is Verdict.WARN:
-            level = "error" if gate.verdict is Verdict.FAIL else "warning"
-            where = "" if gate.segment is None else f"in {gate.segment}, "
-            commands += [(level, file or "", gate.line, f"{where}{reason}.") for reason in gate.reasons]
-    commands += [("warning", "", None, f"{warning}.") for warning in report.warnings]
-    commands += [("error", problem.file or "", problem.line, str(problem)) for problem in report.problems]
+    found = findings_of(report)
     lines: list[str] = []
     for level in ("error", "warning"):
-        found = [command for command in commands if command[0] == level]
-        lines += [_command(*command) for command in found[:MOST_PER_LEVEL]]
+        lines += map(_command, islice((each for each in found if each.level == level), MOST_PER_LEVEL))
     verdict = VERDICT_WORDS[report.verdict]
-    lines.append(f"::notice title=rankgate::{_data(f'{verdict}. {report.summary}')}")
+    lines.append(annotation("notice", f"{verdict}. {report.summary}"))
     return "\n".join(lines) + "\n"
 
 
-def _command(level: str, file: str, line: int | None, message: str) -> str:
-    place = [f"file={_property(file)}"] if file else []
-    place += [f"line={line}"] if line else []
-    return f"::{level} {','.join([*place, 'title=rankgate'])}::{_data(message)}"
+def annotation(level: Literal["error", "warning", "notice"], message: str) -> str:
+    """One workflow command that belongs to no line."""
+    return f"::{level} title=rankgate::{_data(message)}"
+
+
+def _command(finding: Finding) -> str:
+    place = [f"file={_property(finding.file)}"] if finding.file else []
+    place += [f"line={finding.line}"] if finding.line else []
+    return f"::{finding.level} {','.join([*place, 'title=rankgate'])}::{_data(finding.message)}"
 
 
 def _data(text: str) -> str:

@@ -71,9 +71,22 @@ def shown_gates(report: Report) -> list[GateResult]:
     return [gate for gate in report.gates if gate.segment is None or gate.verdict is not Verdict.PASS]
 
 
+def foremost(report: Report, most: int | None = None) -> list[GateResult]:
+    """Of the gates that are shown the `most` that say most about the verdict, in the report's order; None: all.
+
+    Those that decided come before those that failed, warned or passed beside them.
+    """
+    gates = shown_gates(report)
+    if most is None or most >= len(gates):
+        return gates
+    order = (report.verdict, Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
+    ranked = sorted(range(len(gates)), key=lambda index: order.index(gates[index].verdict))
+    return [gates[index] for index in sorted(ranked[:most])]
+
+
 def segments_line(report: Report) -> str:
     """What became of the segments that gates look at: `Segments: 1 fail, 9 hold, 2 too small to judge.` or so."""
-    parts = [gate for gate in report.gates if gate.segment is not None]
+    parts = [gate for gate in report.gates if gate.segment is not None and gate.judged_by is None]
     if not parts:
         return ""
     small = sum(gate.too_small for gate in parts)

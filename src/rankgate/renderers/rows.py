@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 
 from rankgate.model import Verdict
 from rankgate.renderers import phrases
-from rankgate.renderers.escape import block, cell, code
+from rankgate.renderers.base_changes import changes
+from rankgate.renderers.escape import block, cell, code, shorten
 from rankgate.report import BARE_TAG, GateResult, Movement, Report, Segment, Source
 from rankgate.wording import VERDICT_WORDS, value_text
 
@@ -18,6 +20,17 @@ MOST_DOCUMENTS = 6
 MOST_FACTS = 8
 MOST_QUERIES = 10
 MOST_METRICS = 4
+MOST_TAGS = 60
+MOST_PROBLEMS = 20
+LONGEST_SENTENCE = 600  # characters
+
+_WITH_PARAMETERS = re.compile(r"[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
+
+
+def gate_rows(report: Report, most: int | None = None) -> list[str]:
+    """The rows of the table of gates, or the `most` of them that say most about the verdict."""
+    counts = Counter(gate.metric for gate in report.gates if gate.segment is None and gate.judged_by is None)
+    return [_gate_row(gate, report, shared=counts[gate.metric] > 1) for gate in phrases.foremost(report, most)]
 
 
 def gate_row(gate: GateResult, report: Report) -> str:
@@ -25,10 +38,19 @@ def gate_row(gate: GateResult, report: Report) -> str:
 
     The gate's own name stands there where several gates look at that metric.
     """
-    shared = sum(other.metric == gate.metric and other.segment is None for other in report.gates) > 1
-    lines = [f"**{named(gate.metric, report)}**", gate.meaning, *([cell(gate.name, 80)] if shared else [])]
+    shared = sum(
+        other.metric == gate.metric and other.segment is None and other.judged_by is None for other in report.gates
+    )
+    return _gate_row(gate, report, shared=shared > 1)
+
+
+def _gate_row(gate: GateResult, report: Report, *, shared: bool) -> str:
+    meaning = shorten(gate.meaning, LONGEST_SENTENCE)
+    lines = [f"**{named(gate.metric, report)}**", meaning, *([cell(gate.name, 80)] if shared else [])]
     if gate.segment is not None:
         lines = [f"**{named(gate.metric, report)}**", f"only {cell(gate.segment, 80)}"]
+    if gate.judged_by and report.base:
+        lines.append(f"by {report.base.judges}")
     change = filter(None, (phrases.gate_change(gate), phrases.gate_change_interval(gate)))
     cells = (
         "<br>".join(lines),
@@ -41,17 +63,33 @@ def gate_row(gate: GateResult, report: Report) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def reasons(report: Report) -> list[str]:
-    """Why gates failed or warned, where the headline does not say it all."""
+def reasons(report: Report, gates: int | None = None, warnings: int | None = None) -> list[str]:
+    """Why gates failed or warned, where the headline does not say it all.
+
+    Of so many gates, those that say most, and of so many of the report's own warnings; None: of all.
+    """
+    if headline_says_it(report):
+        return []
     found = [
-        f"{VERDICT_WORDS[gate.verdict]}: {_among(gate)}{named(reason, report)}{_which(gate, position)}."
-        for gate in report.gates
+        f"{VERDICT_WORDS[gate.verdict]}: {_among(gate)}{_sentence(reason, report)}{_which(gate, position)}."
+        for gate in phrases.foremost(report, gates)
         if gate.verdict in (Verdict.FAIL, Verdict.WARN)
         for position, reason in enumerate(gate.reasons)
     ]
-    found += [f"{VERDICT_WORDS[Verdict.WARN]}: {warning}." for warning in report.warnings]
-    more_to_say = any(gate.segment is not None or gate.queries for gate in phrases.shown_gates(report))
-    return found if len(found) > 1 or more_to_say else []
+    others = [(Verdict.FAIL, text) for text in report.failures] + [(Verdict.WARN, text) for text in report.warnings]
+    return found + [f"{VERDICT_WORDS[verdict]}: {_sentence(text, report)}." for verdict, text in others[:warnings]]
+
+
+def headline_says_it(report: Report) -> bool:
+    """Whether there is no more than one reason, about no segment and no single question."""
+    violated = [gate for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)]
+    several = sum(len(gate.reasons) for gate in violated) + len(report.failures) + len(report.warnings) > 1
+    return not several and not any(gate.segment is not None or gate.queries for gate in phrases.shown_gates(report))
+
+
+def _sentence(text: str, report: Report) -> str:
+    """A sentence of ours. None is nearly as long as the limit: it keeps a row from filling the page."""
+    return named(shorten(text, LONGEST_SENTENCE), report)
 
 
 def _among(gate: GateResult) -> str:
@@ -67,27 +105,43 @@ def _which(gate: GateResult, position: int) -> str:
     return f": {listed}{f' and {more} more' if more > 0 else ''}"
 
 
+def base_head(report: Report) -> str:
+    """What the section on the base is about; nothing without one."""
+    if report.base is None:
+        return ""
+    twice = report.base.base_verdict is not None
+    what = f"judged also by {report.base.judges}, the stricter verdict counts" if twice else "judged once"
+    return f"Changed since {code(report.base.commit.shown, 120)}; {what}:"
+
+
+def base_items(report: Report) -> list[str]:
+    """What the pull request changed of the gate, an item each, what weakens it first."""
+    found = changes(report, lambda text: code(text, 80), lambda text: _sentence(text, report))
+    return [f"- {phrases.ICONS[Verdict.WARN] + ' ' if change.weakens else ''}{change.text}" for change in found]
+
+
 def first_look(report: Report) -> str:
     """What to look at first, in a sentence; nothing where nothing is violated or no finding holds."""
     if not report.diagnosis:
         return ""
     first = report.diagnosis[0]
     tag = f": {code(first.evidence['tag'], 80)}" if "tag" in first.evidence else ""
-    return f"What to look at first: {named(first.finding, report)}{tag}."
+    return f"What to look at first: {_sentence(first.finding, report)}{tag}."
 
 
-def moved_questions(report: Report) -> list[tuple[str, list[Movement]]]:
-    """The questions to list, under the headings that say how many there are."""
-    worse = [move for move in report.misses if move.worse]
-    better = [move for move in report.misses if not move.worse]
+def moved_questions(report: Report, most: int | None = None) -> list[tuple[str, list[Movement]]]:
+    """The questions to list, under the headings that say how many there are; of `most` the worse ones first."""
     groups: list[tuple[str, list[Movement]]] = []
-    for word, all_of, total, most in (
-        ("worst", worse, report.moved.worse if report.moved else 0, MOST_WORSE),
-        ("best", better, report.moved.better if report.moved else 0, MOST_BETTER),
+    room = MOST_WORSE + MOST_BETTER if most is None else most
+    for word, worse, total, usual in (
+        ("worst", True, report.moved.worse if report.moved else 0, MOST_WORSE),
+        ("best", False, report.moved.better if report.moved else 0, MOST_BETTER),
     ):
-        heading = f"The {word} {most} of {total}" if total > most else "Worse" if word == "worst" else "Better"
-        if all_of:
-            groups.append((heading, all_of[:most]))
+        listed = [move for move in report.misses if move.worse is worse][: min(usual, room)]
+        room -= len(listed)
+        heading = f"The {word} {len(listed)} of {total}" if total > len(listed) else "Worse" if worse else "Better"
+        if listed:
+            groups.append((heading, listed))
     return groups
 
 
@@ -135,6 +189,16 @@ def source_item(name: str, source: Source) -> str:
     return f"- {name}: {', '.join(parts)}{more}"
 
 
+def compared(report: Report) -> list[str]:
+    """What was compared by which criteria, as list items, and the command that repeats it, where there is one."""
+    provenance = report.provenance
+    sources = (("Gold set", provenance.gold), ("Run", provenance.run), ("Baseline", provenance.baseline))
+    items = [source_item(name, source) for name, source in sources if source]
+    judged = f"Criteria: {code(provenance.criteria)}, judged" if provenance.criteria else "Judged"
+    items.append(f"- {judged} on {code(provenance.date)} by rankgate {provenance.rankgate}")
+    return [*items, f"\n{command_block(provenance.command)}"] if provenance.command else items
+
+
 def command_block(command: Sequence[str]) -> str:
     """A command line to copy."""
     return block([shlex.join(command)], "sh")
@@ -142,8 +206,8 @@ def command_block(command: Sequence[str]) -> str:
 
 def named(text: str, report: Report) -> str:
     """Text of ours with metrics that have parameters as code; to GitHub the end of `recall(rel=2)@5` names a user."""
-    names = sorted((name for name in report.metrics if "(" in name), key=len, reverse=True)
-    return re.sub("|".join(map(re.escape, names)), lambda match: f"`{match[0]}`", text) if names else text
+    known = {*report.metrics, *(gate.metric for gate in report.gates)}
+    return _WITH_PARAMETERS.sub(lambda match: f"`{match[0]}`" if match[0] in known else match[0], text)
 
 
 def unbroken(text: str) -> str:

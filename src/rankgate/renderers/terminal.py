@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankgate.renderers import phrases
+from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.escape import inert, shorten, visible
 from rankgate.renderers.phrases import NOTHING
 from rankgate.report import GateResult, Report
@@ -43,6 +44,7 @@ def render_terminal(report: Report) -> str:
             [
                 _first_look(report),
                 *_warnings(report),
+                *_changed(report),
                 phrases.queries_line(report),
                 phrases.segments_line(report),
                 *report.notes,
@@ -77,7 +79,13 @@ def _first_look(report: Report) -> str:
 
 def _warnings(report: Report) -> list[str]:
     """Warnings that no gate has, where the headline says something else."""
-    return [f"Warning: {warning}." for warning in report.warnings if warning not in report.summary]
+    others = [("Failure", text) for text in report.failures] + [("Warning", text) for text in report.warnings]
+    return [f"{word}: {text}." for word, text in others if text not in report.summary]
+
+
+def _changed(report: Report) -> list[str]:
+    """What the pull request changed of the gate."""
+    return [change.text for change in changes(report, quoted)]
 
 
 def _must_pass(report: Report) -> list[str]:
@@ -93,10 +101,12 @@ def _must_pass(report: Report) -> list[str]:
 
 def _label(gate: GateResult, report: Report) -> str:
     """The metric, and the gate's own name where several gates look at that metric."""
+    by = ", by the base" if gate.judged_by else ""
     if gate.segment is not None:
-        return f"{gate.metric} in {shorten(visible(gate.segment), 40)}"
-    shared = sum(other.metric == gate.metric and other.segment is None for other in report.gates) > 1
-    return f"{gate.metric} ({shorten(visible(gate.name), 40)})" if shared else gate.metric
+        return f"{gate.metric} in {shorten(visible(gate.segment), 40)}{by}"
+    own = [other for other in report.gates if other.segment is None and other.judged_by is None]
+    shared = sum(other.metric == gate.metric for other in own) > 1
+    return f"{gate.metric} ({shorten(visible(gate.name), 40)}){by}" if shared else f"{gate.metric}{by}"
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:

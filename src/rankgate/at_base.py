@@ -1,0 +1,170 @@
+"""Files as a commit has them, copied out of git into a temporary directory, and named so that nobody sees that."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from rankgate.base_side import Commit
+from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.git import FOLDER, LINK, SUBMODULE, Entry, Repository, repository_around
+from rankgate.lfs import fill_pointer
+from rankgate.readers.source import STDIN, open_source, shown_path
+
+MOST_LINKS = 20  # that one path may follow
+
+
+class _Copy(msgspec.Struct, frozen=True):
+    """What a copy stands for: the path as the user would type it, and the name that messages show."""
+
+    path: str
+    name: str
+
+
+class FilesAtBase:
+    """The files of one commit. Copies are made as they are asked for and live as long as `files_at` is open."""
+
+    def __init__(self, repository: Repository, commit: Commit, room: str) -> None:
+        self.commit = commit
+        self._repository = repository
+        self._room = room
+        self._copies: dict[str, _Copy] = {}
+
+    def find(self, path: str) -> str | None:
+        """Where to read what a path of the working tree held at the base.
+
+        That is a copy where the base has the path. None where it has not and HEAD has: then it came later. The path
+        itself where it lies outside the repository or neither commit knows it: then the job made it.
+
+        Raises:
+            RankgateError: it lies in a submodule, or behind a link that leaves the repository.
+            GitError: git cannot read it.
+        """
+        inside = self._inside(path)
+        if inside is None:
+            return path
+        copy = f"{self._room}/tree/{inside}".rstrip("/")
+        if copy in self._copies:
+            return copy
+        entry = self._followed(inside)
+        if entry is None:
+            return None if self._in_head(inside) else path
+        if entry.kind == FOLDER:
+            Path(copy).mkdir(parents=True, exist_ok=True)
+            self._copies[copy] = _Copy(shown_path(path), self.name(path))
+            for each in self._repository.entries(self.commit.sha, entry.path):
+                name = posixpath.basename(each.path)
+                blob = self._followed(each.path)
+                if blob is not None and blob.kind != FOLDER:
+                    self._write(blob, f"{copy}/{name}", f"{shown_path(path)}/{name}")
+        else:
+            self._write(entry, copy, shown_path(path))
+        return copy
+
+    def kept(self, path: str) -> str:
+        """The path, or a copy of what comes through a pipe and can be read only once.
+
+        Raises:
+            RankgateError: it cannot be read.
+        """
+        if path != STDIN and (Path(path).is_file() or Path(path).is_dir() or not Path(path).exists()):
+            return path
+        copy = f"{self._room}/piped-{len(self._copies)}"
+        with open_source(path) as source, Path(copy).open("wb") as file:
+            self._copies[copy] = _Copy(path, source.name)
+            shutil.copyfileobj(source.stream, file)
+        return copy
+
+    def name(self, path: str) -> str:
+        """A path as messages name it at the base: `gold.yaml at main (1a2b3c4)`."""
+        return f"{shown_path(path)} at {self.commit.shown}"
+
+    def told(self, text: str) -> str:
+        """A text with the copies' names in place of their paths."""
+        for place in sorted(self._copies, key=len, reverse=True):
+            text = text.replace(place, self._copies[place].name)
+        return text
+
+    def typed(self, word: str) -> str:
+        """A path as the user would type it, where it is a copy's."""
+        return self._copies[word].path if word in self._copies else word
+
+    def problems(self, error: RankgateError) -> list[Problem]:
+        """What an error says, with the copies' names."""
+        return [
+            replace(problem, message=self.told(problem.message), file=problem.file and self.told(problem.file))
+            for problem in error.problems
+        ]
+
+    def _inside(self, path: str) -> str | None:
+        """A path relative to the repository's root, or None where it lies outside."""
+        if path == STDIN:
+            return None
+        whole = os.path.normpath(Path.cwd() / path)
+        folder, name = os.path.split(whole)
+        for found in (whole, str(Path(os.path.realpath(folder)) / name)):
+            if Path(found).is_relative_to(self._repository.root):
+                inside = Path(found).relative_to(self._repository.root).as_posix()
+                return "" if inside == "." else inside
+        return None
+
+    def _followed(self, path: str, links: int = MOST_LINKS) -> Entry | None:
+        """What the base has at a path, links followed as long as they stay within the tree."""
+        parts = path.split("/") if path else []
+        entry: Entry | None = Entry("", FOLDER, "", "")
+        for upto in range(1, len(parts) + 1):
+            entry = self._repository.entry(self.commit.sha, "/".join(parts[:upto]))
+            if entry is None:
+                return None
+            if entry.mode == SUBMODULE:
+                raise bad_input("lies in a submodule, whose files at the base are not here", file=self.name(path))
+            if entry.mode == LINK:
+                aim = posixpath.join(posixpath.dirname(entry.path), self._repository.text(entry.sha), *parts[upto:])
+                aim = posixpath.normpath(aim)
+                if aim.startswith(("/", "../")) or aim in ("..", ".") or not links:
+                    raise bad_input("is a symbolic link that leads out of the repository", file=self.name(path))
+                return self._followed(aim, links - 1)
+        return entry
+
+    def _in_head(self, path: str) -> bool:
+        """Whether HEAD has a path, or something on the way to it that is no folder."""
+        if not self._repository.has("HEAD"):
+            return False
+        parts = path.split("/")
+        for upto in range(1, len(parts) + 1):
+            entry = self._repository.entry("HEAD", "/".join(parts[:upto]))
+            if entry is None or entry.kind != FOLDER:
+                return entry is not None
+        return True
+
+    def _write(self, blob: Entry, copy: str, path: str) -> None:
+        self._copies[copy] = _Copy(path, f"{path} at {self.commit.shown}")
+        Path(copy).parent.mkdir(parents=True, exist_ok=True)
+        with Path(copy).open("wb") as file:
+            self._repository.write(blob.sha, file)
+        fill_pointer(Path(copy), self._repository.root, self._copies[copy].name)
+
+
+@contextmanager
+def files_at(ref: str) -> Iterator[FilesAtBase]:
+    """The files at a ref of the repository around the current directory; errors raised meanwhile name no copy.
+
+    Raises:
+        GitError: git is missing, this is no repository, or it has no such commit.
+    """
+    repository = repository_around(".")
+    commit = Commit(ref=ref, sha=repository.commit(ref))
+    with tempfile.TemporaryDirectory(prefix="rankgate-base-") as room:
+        files = FilesAtBase(repository, commit, shown_path(room))
+        try:
+            yield files
+        except RankgateError as error:
+            raise RankgateError(files.problems(error)) from error

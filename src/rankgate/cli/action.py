@@ -1,0 +1,302 @@
+"""The steps of action.yml: `python -m rankgate.cli.action PHASE`. Everything comes from and goes to the environment.
+
+`begin` notes the inputs and puts the check in progress, `judge` judges (or does a fork's report, or takes another
+job's), `publish` comments and completes the check, `verdict` ends with the exit code. Publishing fails no job.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from rankgate.cli.comment import publishing, read_or_not_judged, say, template_at
+from rankgate.cli.options import today
+from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.forges.client import Client
+from rankgate.forges.comments import ACTIONS_LOGIN
+from rankgate.forges.context import Context, context_of
+from rankgate.forges.fork import concerns_forks, report_fork
+from rankgate.forges.marker import DEFAULT_GATE, checked_gate_id
+from rankgate.forges.publish import Settings, Told, announce, publish
+from rankgate.forges.runner import add_summary, set_output, stopped
+from rankgate.renderers.base import RENDERERS
+from rankgate.renderers.github import annotation
+from rankgate.report import Report, decode_report, encode_report, exit_code
+
+PREFIX = "RANKGATE_"
+WORKFLOW = "rankgate.yml"  # the file that `rankgate init` writes; a label on a fork's pull request finds its run by it
+NO_BASE = "none"
+_ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
+_READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
+
+
+class ActionInputs(msgspec.Struct, frozen=True, kw_only=True):
+    """The inputs of action.yml; an empty one has its default."""
+
+    criteria: str | None = None
+    gold: str | None = None
+    run: str | None = None
+    baseline: str | None = None
+    base: str | None = None
+    fail_on: Literal["fail", "warn"] = "fail"
+    comment: Literal["auto", "always", "never"] = "auto"
+    fresh_comment: Literal["true", "false"] = "false"
+    template: str | None = None
+    gate_id: str = DEFAULT_GATE
+    report: str | None = None
+    bot_login: str = ACTIONS_LOGIN
+
+
+class Job(msgspec.Struct, frozen=True):
+    """Where a phase works: the inputs, the event, and the directory that holds what is made."""
+
+    inputs: ActionInputs
+    context: Context
+    directory: Path
+
+    @property
+    def upload(self) -> Path:
+        """What becomes the artifact."""
+        return self.directory / "upload"
+
+    @property
+    def publishes(self) -> bool:
+        """Whether this job comments and posts the check itself."""
+        return not self.context.read_only or self.inputs.comment == "always"
+
+
+def main(words: Sequence[str]) -> int:
+    """Run one phase; a problem is an annotation each and exit code 2, never Python's own 1."""
+    from rankgate.compose import internal_error
+
+    phases = {"begin": begin, "judge": judge, "publish": publish_all, "verdict": verdict}
+    try:
+        if len(words) != 1 or words[0] not in phases:
+            raise bad_input(f"expected one of {', '.join(phases)}, found {' '.join(words)!r}")
+        return phases[words[0]]()
+    except RankgateError as error:
+        problems: Sequence[Problem] = error.problems
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:  # noqa: BLE001 -- the boundary: a user never sees a traceback
+        problems = [internal_error(error)]
+    for problem in problems:
+        print(annotation("error", str(problem)))
+    return 0 if words == ["publish"] else 2
+
+
+def begin() -> int:
+    """Note the inputs, and put the check in progress."""
+    inputs = inputs_of(os.environ)
+    context = context_of(os.environ)
+    job = Job(inputs, context, Path(_variable("RUNNER_TEMP")) / "rankgate" / f"gate-{inputs.gate_id}")
+    shutil.rmtree(job.directory, ignore_errors=True)
+    job.upload.mkdir(parents=True)
+    (job.directory / "inputs.json").write_bytes(msgspec.json.encode(inputs))
+    _output(directory=str(job.directory), artifact=artifact_name(inputs.gate_id))
+    if job.publishes and not concerns_forks(context):
+        _publish(job, lambda client: announce(client, context, settings_of(job)))
+    return 0
+
+
+def judge() -> int:
+    """Make report.json and the comment in the way that the event asks for, and set the outputs."""
+    job = _job()
+    report = _fork_report(job) if concerns_forks(job.context) else _taken(job) if job.inputs.report else _judged(job)
+    if report is None:
+        return 0  # a fork's workflow or a label that needs no report
+    _keep(job, report)
+    _output(
+        verdict=report.verdict.value,
+        report=str(job.upload / "report.json"),
+        comment=str(job.upload / "comment.md"),
+        values=json.dumps({gate.name: gate.value for gate in report.gates if gate.segment is None}),
+    )
+    print(stopped(RENDERERS["terminal"](report)), end="")
+    print(RENDERERS["github"](report), end="")
+    return 0
+
+
+def publish_all() -> int:
+    """Fill the step summary, comment and complete the check, also where the job was cancelled before a verdict."""
+    from rankgate.cli.signals import interrupted_once
+
+    job = _job()
+    report = _kept(job)
+    if concerns_forks(job.context):
+        if report is not None:
+            _summarize(job)
+        return 0
+    if report is None:
+        report = _not_judged()
+        _keep(job, report)
+    _summarize(job)
+    if job.publishes:
+        with interrupted_once():
+            _publish(job, lambda client: publish(client, job.context, report, settings_of(job)))
+    else:
+        print(annotation("notice", _READ_ONLY))
+    return 0
+
+
+def verdict() -> int:
+    """The exit code of the check: 0, 1, or 2 where nothing was judged. A fork's verdict stands in the named check."""
+    job = _job()
+    report = _kept(job)
+    if concerns_forks(job.context):
+        return 0
+    if report is None:
+        raise bad_input(_ENDED)
+    print(f"rankgate: {report.verdict.value.replace('_', ' ')}")
+    return exit_code(report, job.inputs.fail_on)
+
+
+def inputs_of(environment: Mapping[str, str]) -> ActionInputs:
+    """The inputs as action.yml passes them.
+
+    Raises:
+        RankgateError: one has a value that it may not have.
+    """
+    found = {name: environment.get(f"{PREFIX}{name.upper()}", "") for name in ActionInputs.__struct_fields__}
+    try:
+        inputs = msgspec.convert({name: value for name, value in found.items() if value}, ActionInputs)
+    except msgspec.ValidationError as error:
+        raise bad_input(f"an input of the action is wrong: {str(error).replace('_', '-')}") from error
+    checked_gate_id(inputs.gate_id)
+    return inputs
+
+
+def artifact_name(gate: str) -> str:
+    """`rankgate`, or `rankgate-search` for a further gate."""
+    return "rankgate" if gate == DEFAULT_GATE else f"rankgate-{gate}"
+
+
+def settings_of(job: Job) -> Settings:
+    """How to publish; the template is the one at the base, and there is none without a base."""
+    inputs, base = job.inputs, job.context.base
+    template = None
+    if inputs.template and base:
+        try:
+            template = template_at(inputs.template, base)
+        except RankgateError as error:
+            print(annotation("warning", f"our own comment, without your template: {error}"))
+    return Settings(
+        gate=inputs.gate_id,
+        login=inputs.bot_login,
+        comment=inputs.comment != "never",
+        fresh=inputs.fresh_comment == "true",
+        fail_on=inputs.fail_on,
+        template=template,
+    )
+
+
+def _judged(job: Job) -> Report:
+    """This job's own run, by the criteria here and at the base."""
+    from rankgate.cli.check import judge as judged
+    from rankgate.criteria import InputFile
+    from rankgate.inputs import Inputs
+
+    inputs, context = job.inputs, job.context
+    if context.event == "pull_request_target":
+        raise bad_input(
+            "pull_request_target would run a stranger's code with this repository's token; judge on pull_request, and "
+            "let the reporting workflow judge forks (rankgate init --github)"
+        )
+    gold, run, baseline = (InputFile(path) if path else None for path in (inputs.gold, inputs.run, inputs.baseline))
+    base = None if inputs.base == NO_BASE else inputs.base or context.base
+    report = judged(Inputs(date=today(), criteria=inputs.criteria, gold=gold, run=run, baseline=baseline, base=base))
+    source = report.provenance.run
+    if context.read_only and source and Path(source.path).is_file():  # the reporting job judges it again
+        shutil.copyfile(source.path, job.upload / "run.jsonl")
+    return report
+
+
+def _taken(job: Job) -> Report:
+    """The report that another job has written."""
+    return read_or_not_judged(job.inputs.report or "", today())[0]
+
+
+def _fork_report(job: Job) -> Report | None:
+    """What the reporting job says of a fork's run, published as it goes."""
+    from rankgate.cli.signals import interrupted_once
+    from rankgate.forges.base_checkout import BaseCheckout
+
+    inputs = job.inputs
+    named = {"--criteria": inputs.criteria, "--gold": inputs.gold, "--baseline": inputs.baseline}
+    at_base = BaseCheckout(
+        repository=Path.cwd(),
+        date=today(),
+        arguments=[word for flag, path in named.items() if path for word in (flag, path)],
+        template_path=inputs.template,
+    )
+    found: list[Report] = []
+
+    def work(client: Client) -> Told:
+        report, told = report_fork(
+            client,
+            job.context,
+            settings_of(job),
+            at_base,
+            artifact=artifact_name(inputs.gate_id),
+            workflow=WORKFLOW,
+        )
+        found.extend([report] if report else [])
+        return told
+
+    with interrupted_once():
+        _publish(job, work)
+    return found[0] if found else None
+
+
+def _publish(job: Job, act: Callable[[Client], Told]) -> None:
+    say(publishing(job.context.api_url, act))
+
+
+def _job() -> Job:
+    directory = Path(_variable(f"{PREFIX}DIRECTORY"))
+    inputs = msgspec.json.decode((directory / "inputs.json").read_bytes(), type=ActionInputs)
+    return Job(inputs, context_of(os.environ), directory)
+
+
+def _keep(job: Job, report: Report) -> None:
+    (job.upload / "report.json").write_text(encode_report(report), encoding="utf-8")
+    (job.upload / "comment.md").write_text(RENDERERS["markdown"](report), encoding="utf-8")
+
+
+def _kept(job: Job) -> Report | None:
+    file = job.upload / "report.json"
+    return decode_report(file.read_bytes(), "report.json") if file.is_file() else None
+
+
+def _summarize(job: Job) -> None:
+    add_summary(_variable("GITHUB_STEP_SUMMARY"), (job.upload / "comment.md").read_text(encoding="utf-8"))
+
+
+def _not_judged() -> Report:
+    from rankgate.compose import not_judged
+    from rankgate.inputs import Inputs
+
+    return not_judged(Inputs(date=today()), [Problem(_ENDED)])
+
+
+def _output(**values: str) -> None:
+    for name, value in values.items():
+        set_output(_variable("GITHUB_OUTPUT"), name, value)
+
+
+def _variable(name: str) -> str:
+    found = os.environ.get(name)
+    if not found:
+        raise bad_input("is not set; action.yml and the runner set it", key=name)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

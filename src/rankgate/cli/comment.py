@@ -1,0 +1,220 @@
+"""`rankgate comment`: the bot. It publishes what a report says, never scores, and never changes a verdict."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from rankgate.cli.options import add_date, date_of, make_parser
+
+if TYPE_CHECKING:
+    from rankgate.forges.client import Client
+    from rankgate.forges.context import Context
+    from rankgate.forges.publish import Settings, Told
+    from rankgate.renderers.isolation import Template
+    from rankgate.report import Report
+
+TOKENS = ("RANKGATE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = make_parser(
+        "comment",
+        "Publish a report on GitHub: one comment on the pull request, updated in place, and the check\n"
+        "rankgate/verdict on its head commit. Repository, pull request and commit come from the job's environment\n"
+        "in GitHub Actions, or from the options; the token from GITHUB_TOKEN.\n\n"
+        "What cannot be published is said on standard error and in the step summary.\n\n"
+        'exit codes: 0 done, also where GitHub refuses; 2 the report is missing or is none ("not judged" is\n'
+        "published then, so that no old verdict is left standing)",
+        [
+            "rankgate comment report.json",
+            "rankgate comment report.json --dry-run              # prints the requests, sends none",
+            "rankgate comment --begin                            # puts the check in progress, before the work",
+            "rankgate comment report.json --repository acme/rag --pull 12 --bot-login my-bot[bot]",
+        ],
+    )
+    made.add_argument("report", metavar="REPORT", nargs="?", help="what `rankgate check -o report.json` wrote")
+    made.add_argument("--begin", action="store_true", help="only put the check in progress; needs no report")
+    made.add_argument("--gate-id", metavar="ID", default="default", help="tells several gates of a repository apart")
+    made.add_argument(
+        "--bot-login",
+        metavar="LOGIN",
+        default="github-actions[bot]",
+        help="whom the token posts as (default: github-actions[bot]); only comments of this account are ever changed",
+    )
+    made.add_argument(
+        "--fresh-comment", action="store_true", help="post a new comment where the verdict turns from pass to fail"
+    )
+    made.add_argument("--template", metavar="FILE", help="a Jinja template of yours (docs/templates.md)")
+    made.add_argument(
+        "--base", metavar="REF", help="read the template at this git ref: a pull request must not choose its own"
+    )
+    made.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="as it was for the check")
+    made.add_argument("--no-comment", action="store_true", help="post the check alone")
+    made.add_argument("--no-check", action="store_true", help="post the comment alone")
+    made.add_argument("--repository", metavar="OWNER/NAME", help="default: that of the job")
+    made.add_argument("--pull", metavar="N", type=int, help="the pull request (default: that of the job's event)")
+    made.add_argument(
+        "--max-wait", metavar="SECONDS", type=float, default=300.0, help="to wait for GitHub in all (default: 300)"
+    )
+    made.add_argument("--dry-run", action="store_true", help="print the requests that write instead of sending them")
+    add_date(made)
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Publish, say what was done, and return 0, or 2 where the report is none."""
+    from rankgate.cli.signals import interrupted_once
+    from rankgate.errors import bad_input
+    from rankgate.forges.publish import announce, publish
+
+    if (arguments.report is None) != arguments.begin:
+        raise bad_input("name the report to publish, or --begin", key="REPORT")
+    report, code = (None, 0) if arguments.begin else read_or_not_judged(arguments.report, date_of(arguments))
+    settings = _settings(arguments)
+
+    def act(client: Client) -> Told:
+        context = _context(arguments, client)
+        return publish(client, context, report, settings) if report else announce(client, context, settings)
+
+    with interrupted_once():
+        say(publishing(_api_url(), act, max_wait=arguments.max_wait, dry_run=arguments.dry_run))
+    return code
+
+
+def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300.0, dry_run: bool = False) -> Told:
+    """What was told with a client for this API and the token of the environment; every failure is only told too."""
+    from rankgate.errors import RankgateError
+    from rankgate.forges.client import Client, ForgeError
+    from rankgate.forges.publish import Told
+
+    try:
+        return act(Client(url, token_of(), max_wait=max_wait, dry_run=dry_run, tell=print))
+    except (ForgeError, RankgateError) as error:
+        return Told([], str(error).splitlines())
+
+
+def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
+    """The report, and 0; or one that says why there is none, and 2, each problem on standard error."""
+    from rankgate.compose import not_judged
+    from rankgate.errors import RankgateError
+    from rankgate.inputs import Inputs
+    from rankgate.readers.source import open_source
+    from rankgate.report import decode_report
+
+    try:
+        with open_source(path) as source:
+            return decode_report(source.stream.read(MOST_BYTES + 1), source.name), 0
+    except RankgateError as error:
+        for problem in error.problems:
+            print(f"error: {problem}", file=sys.stderr)
+        return not_judged(Inputs(date=date), error.problems), 2
+
+
+MOST_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
+
+
+def say(told: Told) -> None:
+    """What was done on standard output, what was not on standard error and in the step summary."""
+    for line in told.done:
+        print(line)
+    trouble(told.troubles)
+
+
+def trouble(lines: Sequence[str]) -> None:
+    """Say what could not be published where people look."""
+    from rankgate.forges.runner import add_summary
+    from rankgate.renderers.escape import code
+
+    for line in lines:
+        print(f"warning: not published: {line}", file=sys.stderr)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if lines and summary:
+        add_summary(summary, "".join(f"- Not published: {code(line, 600)}\n" for line in lines))
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    from rankgate.forges.marker import checked_gate_id
+    from rankgate.forges.publish import Settings
+
+    return Settings(
+        gate=checked_gate_id(arguments.gate_id),
+        login=arguments.bot_login,
+        comment=not arguments.no_comment,
+        check=not arguments.no_check,
+        fresh=arguments.fresh_comment,
+        fail_on=arguments.fail_on,
+        template=template_at(arguments.template, arguments.base) if arguments.template else None,
+    )
+
+
+def template_at(path: str, base: str | None) -> Template:
+    """A template's text, as it is at a git ref or here.
+
+    Raises:
+        RankgateError: it is not there.
+    """
+    from pathlib import Path
+
+    from rankgate.errors import bad_input
+    from rankgate.forges.base_checkout import text_at
+    from rankgate.renderers.isolation import Template
+
+    if base is not None:
+        return Template(path, text_at(Path.cwd(), base, path))
+    try:
+        return Template(path, Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise bad_input(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=path) from error
+
+
+def token_of() -> str:
+    """The token from the environment.
+
+    Raises:
+        RankgateError: there is none.
+    """
+    from rankgate.errors import bad_input
+
+    found = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None)
+    if found is None:
+        raise bad_input("no token to publish with; set it in env, as GITHUB_TOKEN: ${{ github.token }}")
+    return found
+
+
+def _context(arguments: argparse.Namespace, client: Client) -> Context:
+    """The job's context, with the repository and the pull request that the options name."""
+    from msgspec.structs import replace
+
+    from rankgate.errors import bad_input
+    from rankgate.forges.context import Context, context_of
+    from rankgate.forges.pulls import pull_of
+
+    if os.environ.get("GITHUB_EVENT_NAME"):
+        context = context_of(os.environ)
+        context = replace(context, repository=arguments.repository or context.repository)
+    elif arguments.repository and arguments.pull is not None:
+        context = Context(
+            event="",
+            api_url=_api_url(),
+            server_url=os.environ.get("GITHUB_SERVER_URL") or "https://github.com",
+            repository=arguments.repository,
+            sha=None,
+            run_id=0,
+            attempt=0,
+            actor=None,
+        )
+    else:
+        raise bad_input("not in GitHub Actions; name what to comment on with --repository OWNER/NAME and --pull N")
+    if arguments.pull is None:
+        return context
+    pull = pull_of(client, context.repository, arguments.pull)
+    return replace(context, pull=pull, sha=pull.head_sha, base=pull.base_sha)
+
+
+def _api_url() -> str:
+    return os.environ.get("GITHUB_API_URL") or "https://api.github.com"

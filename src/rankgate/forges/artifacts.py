@@ -1,0 +1,124 @@
+"""The artifact that a workflow run left behind: found, fetched, and one file of it read, all as data of a stranger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Protocol
+
+import msgspec
+
+from rankgate.errors import bad_input
+from rankgate.forges.archive import ArchiveError, content_of, entries_of
+from rankgate.readers.json_text import spoken
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What an artifact may be at most.
+
+    Attributes:
+        packed: bytes to download.
+        entries: how many files and folders.
+        unpacked: bytes of all of them together.
+        ratio: how many times larger than packed an entry is; a run of rankings about ten times.
+    """
+
+    packed: int = 100_000_000
+    entries: int = 100
+    unpacked: int = 256_000_000
+    ratio: int = 200
+
+
+LIMITS = Limits()
+
+
+class Api(Protocol):
+    """As much of the client as is needed here."""
+
+    def pages(self, path: str, params: Mapping[str, str | int] = ..., *, under: str | None = None) -> Iterator[Any]:
+        """The items of a list, of all its pages."""
+
+    def download(self, path: str, limit: int) -> bytes:
+        """A file of at most `limit` bytes."""
+
+
+class _Artifact(msgspec.Struct, frozen=True):
+    id: Annotated[int, msgspec.Meta(ge=1)]
+    name: str
+    size_in_bytes: Annotated[int, msgspec.Meta(ge=0)]
+    expired: bool
+
+
+def find_artifact(client: Api, repository: str, run_id: int, name: str, *, limits: Limits = LIMITS) -> int | None:
+    """The id of a workflow run's artifact, None where it left none of that name.
+
+    Each attempt of a run leaves its own under the same name; the newest counts.
+
+    Raises:
+        RankgateError: it has expired or is too large, or GitHub's answer is not one.
+        ForgeError: they cannot be listed.
+    """
+    path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
+    listed = [_artifact(item) for item in client.pages(path, {"name": name}, under="artifacts")]
+    newest = max((each for each in listed if each.name == name), key=lambda each: each.id, default=None)
+    if newest is None:
+        return None
+    if newest.expired:
+        raise bad_input(f"the artifact of run {run_id} has expired; run the workflow again", key=name)
+    if newest.size_in_bytes > limits.packed:
+        message = f"the artifact of run {run_id} has {newest.size_in_bytes:,} bytes, allowed are {limits.packed:,}"
+        raise bad_input(message, key=name)
+    return newest.id
+
+
+def download_artifact(client: Api, repository: str, run_id: int, name: str, *, limits: Limits = LIMITS) -> bytes:
+    """The zip archive of a workflow run's newest artifact of a name.
+
+    Raises:
+        RankgateError: there is none, or as for `find_artifact`.
+        ForgeError: it cannot be listed or fetched, or is larger than GitHub said.
+    """
+    found = find_artifact(client, repository, run_id, name, limits=limits)
+    if found is None:
+        message = f"run {run_id} left no artifact of this name; look into its log whether the gate got as far as that"
+        raise bad_input(message, key=name)
+    return client.download(f"/repos/{repository}/actions/artifacts/{found}/zip", limits.packed)
+
+
+def read_member(data: bytes, name: str, *, limits: Limits = LIMITS) -> bytes:
+    """One file of an artifact, unpacked in memory; nothing is written anywhere.
+
+    Args:
+        data: the zip archive.
+        name: of the file, as its path in the archive.
+        limits: what is allowed at most.
+
+    Raises:
+        RankgateError: the archive is larger than allowed, is not a plain zip archive from its first byte to its last,
+            or does not have that file. Nothing that stands in the archive is repeated.
+    """
+    try:
+        return _member(data, name, limits)
+    except ArchiveError as error:
+        raise bad_input(f"the artifact is not read: {error}", key=name) from error
+
+
+def _member(data: bytes, name: str, limits: Limits) -> bytes:
+    if len(data) > limits.packed:
+        raise ArchiveError(f"it has more than {limits.packed:,} bytes")
+    entries = {entry.name: entry for entry in entries_of(data, limits.entries)}
+    if sum(entry.unpacked for entry in entries.values()) > limits.unpacked:
+        raise ArchiveError(f"it claims to unpack to more than {limits.unpacked:,} bytes")
+    if any(entry.unpacked > limits.ratio * entry.packed for entry in entries.values()):
+        raise ArchiveError(f"an entry of it claims to unpack to more than {limits.ratio} times its size")
+    if f"{name}/" in entries:
+        raise ArchiveError("it has a folder of that name")
+    if name not in entries:
+        raise ArchiveError("it has no file of that name")
+    return content_of(data, entries[name], limits.unpacked)
+
+
+def _artifact(item: object) -> _Artifact:
+    try:
+        return msgspec.convert(item, _Artifact)
+    except msgspec.ValidationError as error:
+        raise bad_input(f"GitHub lists an artifact that is none: {spoken(error)}", key="artifacts") from error

@@ -1,0 +1,119 @@
+"""A check at another commit: a work tree of its own, a process of its own, and a run that is only data."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from rankgate.compose import not_judged
+from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.forges.context import Pull
+from rankgate.git import LINK, Repository, repository_around, run_git, said
+from rankgate.inputs import Inputs
+from rankgate.renderers.isolation import Template
+from rankgate.report import Report, decode_report
+
+MOST_SECONDS = 900.0
+_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP")  # the token is not among them
+
+
+class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
+    """Judges at the base of a pull request, in a work tree and a process of their own.
+
+    Attributes:
+        repository: a clone that has the commits of the base.
+        date: the date to judge by.
+        arguments: further arguments of the check, with paths relative to the repository's root.
+        template_path: the user's template, relative to the root too.
+    """
+
+    repository: Path
+    date: str
+    arguments: Sequence[str] = ()
+    template_path: str | None = None
+
+    def judge(self, pull: Pull, run: bytes) -> Report:
+        """The report of `rankgate check --untrusted-run` as the repository was at the pull request's base.
+
+        Criteria, gold set and baseline are those of that commit. The run lies beside the work tree. The check runs
+        without the job's environment, and so without its token.
+
+        Raises:
+            RankgateError: the clone does not have the commit; or the check left no report.
+        """
+        repository = repository_around(str(self.repository))
+        commit = repository.commit(pull.base_sha)
+        with tempfile.TemporaryDirectory(prefix="rankgate-") as directory:
+            place = Path(directory)
+            tree, data, written = place / "base", place / "fork" / "run.jsonl", place / "report.json"
+            data.parent.mkdir()
+            data.write_bytes(run)
+            _add_tree(repository, tree, commit)
+            try:
+                return _report(tree, written, ["--run", "../fork/run.jsonl", "--date", self.date, *self.arguments])
+            finally:
+                run_git(repository.root, "worktree", "remove", "--force", str(tree))
+
+    def template(self, pull: Pull) -> Template | None:
+        """The user's template as it is at the base; None where none is wanted, or the base has none."""
+        if self.template_path is None:
+            return None
+        try:
+            return Template(self.template_path, text_at(self.repository, pull.base_sha, self.template_path))
+        except RankgateError:
+            return None
+
+    def not_judged(self, problems: Sequence[Problem]) -> Report:
+        """The report of a check that could not judge."""
+        return not_judged(Inputs(date=self.date), problems)
+
+
+def text_at(folder: Path, ref: str, path: str) -> str:
+    """A file of a commit as text; the path is relative to the repository's root, and links are not followed.
+
+    Raises:
+        RankgateError: the commit is not in the clone, or has no such file.
+    """
+    repository = repository_around(str(folder))
+    entry = repository.entry(repository.commit(ref), path)
+    if entry is None or entry.kind != "blob" or entry.mode == LINK:
+        raise bad_input("is not a file at the base", file=path)
+    return repository.text(entry.sha)
+
+
+def _add_tree(repository: Repository, tree: Path, commit: str) -> None:
+    # Hooks lie outside what a commit brings; a work tree needs none.
+    found = run_git(
+        repository.root, "-c", f"core.hooksPath={os.devnull}", "worktree", "add", "--detach", str(tree), commit
+    )
+    if found.returncode:
+        raise bad_input(f"git cannot check out the base {commit[:12]}: {said(found)}")
+
+
+def _report(tree: Path, written: Path, arguments: Sequence[str]) -> Report:
+    command = [sys.executable, "-I", "-m", "rankgate", "check", "--untrusted-run", "-o", str(written), *arguments]
+    try:
+        ended = subprocess.run(  # noqa: S603 -- our own command, and arguments of the workflow
+            command,
+            cwd=tree,
+            env={name: os.environ[name] for name in _KEPT if name in os.environ},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=MOST_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise bad_input(f"the check of the pull request's run took longer than {MOST_SECONDS:.0f} s") from error
+    if not written.is_file():
+        said = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        raise bad_input(
+            f"the check of the pull request's run left no report: {''.join(said)[:300] or 'no reason given'}"
+        )
+    return decode_report(written.read_bytes(), "report.json")

@@ -1,0 +1,109 @@
+"""The named check: in progress first, always completed, one of its own for every run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from rankgate.forges.client import Client, LostResponseError
+from rankgate.forges.marker import DEFAULT_GATE
+from rankgate.renderers.check_run import Annotation, CheckRunOutput
+
+CHECK = "rankgate/verdict"
+ANNOTATIONS_A_REQUEST = 50  # GitHub's limit; an update appends
+_WAITING = "Judging the retrieval run"
+
+Conclusion = Literal["success", "failure", "action_required"]
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a check belongs: repository, commit, name, and the run that it speaks for."""
+
+    repository: str
+    sha: str
+    name: str
+    run: int
+    attempt: int
+    details_url: str | None = None
+
+    @property
+    def external_id(self) -> str:
+        """By what this run's own check is found again."""
+        return f"rankgate {self.run}/{self.attempt}"
+
+
+def check_name(gate: str) -> str:
+    """`rankgate/verdict`, or `rankgate/verdict/search` for a further gate of the repository."""
+    return CHECK if gate == DEFAULT_GATE else f"{CHECK}/{gate}"
+
+
+def begin(client: Client, check: Check) -> None:
+    """Put the check in progress, unless this run's already is.
+
+    Raises:
+        ForgeError: the platform refuses or cannot be reached.
+    """
+    if not _own(client, check):
+        _create(client, check, {"status": "in_progress", "output": {"title": _WAITING, "summary": f"{_WAITING}."}})
+
+
+def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> None:
+    """Complete this run's check, or make one that is complete. A run never touches the check of another.
+
+    GitHub shows the newest check of a name, so that an older run that ends late changes nothing.
+
+    Raises:
+        ForgeError: the platform refuses or cannot be reached.
+    """
+    batches = list(_batches(output.annotations))
+    text = {"title": output.title, "summary": output.summary}
+    fields = {"status": "completed", "conclusion": conclusion}
+    first = {**fields, "output": {**text, "annotations": batches[0]}}
+    number = _own(client, check)
+    if number is None:
+        number = _create(client, check, first)
+    else:
+        client.send("PATCH", f"/repos/{check.repository}/check-runs/{number}", first)
+    for batch in batches[1:]:
+        client.send(
+            "PATCH", f"/repos/{check.repository}/check-runs/{number}", {"output": {**text, "annotations": batch}}
+        )
+
+
+def _own(client: Client, check: Check) -> int | None:
+    """The number of this run's check, the first if a lost answer made two."""
+    found = [
+        item["id"]
+        for item in client.pages(
+            f"/repos/{check.repository}/commits/{check.sha}/check-runs",
+            {"check_name": check.name, "filter": "all"},
+            under="check_runs",
+        )
+        if item.get("external_id") == check.external_id and item.get("name") == check.name
+    ]
+    return min(found, default=None)
+
+
+def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
+    body = {"name": check.name, "head_sha": check.sha, "external_id": check.external_id, **fields}
+    if check.details_url:
+        body["details_url"] = check.details_url
+    path = f"/repos/{check.repository}/check-runs"
+    try:
+        answer = client.send("POST", path, body)
+    except LostResponseError as error:
+        client.rest(error, 0)
+        number = _own(client, check)
+        if number is not None:
+            return number
+        answer = client.send("POST", path, body)
+    return int(answer.get("id", 0))  # a dry run has none
+
+
+def _batches(annotations: Sequence[Annotation]) -> list[list[dict[str, Any]]]:
+    """At least one batch, which may be empty."""
+    whole: list[dict[str, Any]] = [msgspec.to_builtins(annotation) for annotation in annotations]
+    starts = range(0, max(len(whole), 1), ANNOTATIONS_A_REQUEST)
+    return [whole[start : start + ANNOTATIONS_A_REQUEST] for start in starts]

@@ -1,0 +1,163 @@
+"""One request and its answer, within limits: the only module that opens a connection.
+
+Nothing here is taken from the environment but proxies and CA certificates: a .netrc would replace the token. There is
+no switch that turns certificate checks off. What libraries say about a failure is not passed on, for they quote
+addresses, which may be signed.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+import requests
+from requests.utils import get_environ_proxies
+from urllib3 import exceptions as below
+
+from rankgate import __version__
+from rankgate.errors import bad_input
+from rankgate.forges.clock import Clock
+from rankgate.forges.waiting import Broken
+
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 30.0  # without a byte
+BODY_SECONDS = 120.0  # for a whole body, however steadily it trickles
+BODY_BYTES = 20_000_000  # of an answer that is not a download
+_CHUNK = 65_536
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A whole answer.
+
+    Attributes:
+        status: its HTTP status.
+        headers: their names in lower case.
+        body: its bytes, not compressed.
+        next: the address of the next page as the server wrote it; None on the last.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    next: str | None
+
+
+class NoAnswer(msgspec.Struct, frozen=True):
+    """None came, or none that can be used, and why in plain words."""
+
+    broken: Broken
+    why: str
+
+
+def session_of(token: str | None) -> requests.Session:
+    """Connections to the API with a token, or to any other place without one.
+
+    Raises:
+        RankgateError: the environment names CA certificates that are not there.
+    """
+    session = requests.Session()
+    session.trust_env = False
+    session.verify = _certificates()
+    session.headers.clear()
+    session.headers["User-Agent"] = f"rankgate/{__version__}"
+    session.headers["Accept-Encoding"] = "identity"  # so that a limit in bytes is one
+    if token is not None:
+        session.headers["Authorization"] = f"Bearer {token}"
+        session.headers["Accept"] = "application/vnd.github+json"
+        session.headers["X-GitHub-Api-Version"] = "2022-11-28"
+    return session
+
+
+def _certificates() -> str | bool:
+    """The file or directory of CA certificates that the environment names, else True: those that requests brings."""
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        place = os.environ.get(name)
+        if place:
+            if not Path(place).exists():
+                raise bad_input("the CA certificates that it names are not there", key=name)
+            return place
+    return True
+
+
+def exchange(
+    session: requests.Session, method: str, url: str, body: bytes | None, *, limit: int, clock: Clock
+) -> Answer | NoAnswer:
+    """Send a request once and read its answer; redirects are answers like any other.
+
+    Args:
+        session: with the token or without.
+        method: as GET.
+        url: the whole address.
+        body: JSON, None for none.
+        limit: bytes that a body may have that comes with status 200; others may have BODY_BYTES.
+        clock: for the time that a body may take.
+    """
+    try:
+        with session.request(
+            method,
+            url,
+            data=body,
+            headers={"Content-Type": "application/json"} if body is not None else {},
+            stream=True,
+            allow_redirects=False,
+            timeout=(CONNECT_SECONDS, READ_SECONDS),
+            proxies=get_environ_proxies(url),
+        ) as response:
+            content = _read(response, limit if response.status_code == requests.codes.ok else BODY_BYTES, clock)
+            if isinstance(content, NoAnswer):
+                return content
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            return Answer(response.status_code, headers, content, response.links.get("next", {}).get("url"))
+    except (requests.RequestException, below.HTTPError, OSError, ValueError, TypeError) as error:
+        return _explained(error)  # the last two come from a proxy whose address is none
+
+
+def _read(response: requests.Response, limit: int, clock: Clock) -> bytes | NoAnswer:
+    too_large = NoAnswer(Broken.UNUSABLE, f"it is larger than {limit:,} bytes")
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        return NoAnswer(Broken.UNUSABLE, "it is compressed, which was not asked for")
+    if response.headers.get("Content-Length", "").isdecimal() and int(response.headers["Content-Length"][:20]) > limit:
+        return too_large
+    end = clock.monotonic() + BODY_SECONDS
+    content = bytearray()
+    while chunk := response.raw.read1(_CHUNK):  # what there is: a read of a full chunk could outlast the time
+        content += chunk
+        if len(content) > limit:
+            return too_large
+        if clock.monotonic() > end:
+            return NoAnswer(Broken.LOST, f"it did not end within {BODY_SECONDS:.0f} s")
+    return bytes(content)
+
+
+def _explained(error: BaseException) -> NoAnswer:
+    """Which kind of failure it was, in our own words."""
+    inside = list(_within(error))
+    for kinds, how, why in _FAILURES:
+        if any(isinstance(each, kinds) for each in inside):
+            return NoAnswer(how, why)
+    return NoAnswer(Broken.LOST, "it failed")
+
+
+def _within(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that it was made of."""
+    yield error
+    for inner in (getattr(error, "reason", None), *error.args):
+        if isinstance(inner, BaseException):
+            yield from _within(inner)
+
+
+# The first that fits. Only where no connection was made is it certain that nothing was sent.
+_FAILURES: list[tuple[tuple[type[BaseException], ...], Broken, str]] = [
+    ((ssl.SSLCertVerificationError,), Broken.UNUSABLE, "its certificate is not trusted"),
+    ((below.ProxyError,), Broken.UNREACHED, "the proxy did not connect"),
+    ((below.NameResolutionError,), Broken.UNREACHED, "its name was not found"),
+    ((below.NewConnectionError,), Broken.UNREACHED, "no connection could be made"),
+    ((below.ConnectTimeoutError,), Broken.UNREACHED, f"no connection within {CONNECT_SECONDS:.0f} s"),
+    ((below.TimeoutError, TimeoutError), Broken.LOST, f"nothing came for {READ_SECONDS:.0f} s"),
+    ((below.ProtocolError, below.SSLError), Broken.LOST, "the connection broke"),
+    ((ValueError, TypeError), Broken.UNUSABLE, "its address or the proxy's cannot be used"),
+    ((OSError,), Broken.LOST, "the connection broke"),  # after the others: all that requests raises is one, too
+]

@@ -1,0 +1,158 @@
+"""The reporting job: it judges what a fork's workflow left behind, by the base's code, criteria and gold set alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from rankgate.errors import Problem, RankgateError
+from rankgate.forges.artifacts import download_artifact, read_member
+from rankgate.forges.client import Client, ForgeError
+from rankgate.forges.context import Context, Pull
+from rankgate.forges.publish import Settings, Told, announce, conclude, joined, tell_pull
+from rankgate.forges.pulls import has_label, head_of, may_write, open_pulls, remove_label
+from rankgate.model import SEVERITY_ORDER
+from rankgate.renderers.isolation import Template
+from rankgate.report import Report
+
+ACCEPT_LABEL = "rankgate: accept rankings"
+MEMBER = "run.jsonl"
+_ACCEPTED = "A maintainer has accepted these rankings for this commit."
+
+
+class AtBase(Protocol):
+    """What is done at the base of a pull request, where nothing is the pull request's own."""
+
+    def judge(self, pull: Pull, run: bytes) -> Report:
+        """The report on a run, which is only data."""
+
+    def template(self, pull: Pull) -> Template | None:
+        """The user's template of the comment."""
+
+    def not_judged(self, problems: Sequence[Problem]) -> Report:
+        """The report where there is nothing to judge."""
+
+
+def concerns_forks(context: Context) -> bool:
+    """Whether the event is one that the reporting job works on: a finished workflow, or a label."""
+    return context.workflow_run is not None or (context.event == "pull_request_target" and context.label is not None)
+
+
+def report_fork(
+    client: Client, context: Context, settings: Settings, at_base: AtBase, *, artifact: str, workflow: str
+) -> tuple[Report | None, Told]:
+    """Judge, comment on every open pull request of that commit, and complete the one check with the worst verdict.
+
+    Each pull request is judged by its own base. Nothing of the artifact says which one it is for.
+
+    Args:
+        client: the API, with the reporting job's token.
+        context: the event: a finished workflow, or a label that was put on a pull request.
+        settings: how to publish.
+        at_base: judges.
+        artifact: the name of the artifact that the gate's workflow leaves.
+        workflow: the file name of that workflow, by which a label finds its last run.
+
+    Returns:
+        The worst of the reports, None where there was nothing to report on, and what was told.
+    """
+    try:
+        found, pulls, accepted, told = _what_for(client, context, workflow)
+    except ForgeError as error:
+        return None, Told([], [str(error)])
+    if found is None:
+        return None, told
+    told = joined(told, announce(client, found, settings))
+    worst: Report | None = None
+    try:
+        for pull, report in _judged(client, found, pulls, at_base, artifact):
+            shown = _accepted(report) if accepted else report
+            if worst is None or SEVERITY_ORDER.index(shown.verdict) > SEVERITY_ORDER.index(worst.verdict):
+                worst = shown
+            if settings.comment:
+                own = replace(settings, template=at_base.template(pull))
+                told = joined(told, tell_pull(client, found, pull, shown, own))
+    finally:
+        ended = worst or at_base.not_judged([Problem("the reporting job ended before there was a verdict")])
+        told = joined(told, conclude(client, found, ended, settings))
+    return worst, told
+
+
+def _what_for(client: Client, context: Context, workflow: str) -> tuple[Context | None, list[Pull], bool, Told]:
+    """The run that judged, the pull requests that it concerns, and whether a maintainer accepts its rankings."""
+    if context.pull is not None:
+        return _labelled(client, context, context.pull, workflow)
+    run = context.workflow_run
+    if run is None or run.event != "pull_request" or not run.from_fork:
+        return None, [], False, Told(["nothing to do: the workflow was not one of a fork's pull request"], [])
+    pulls = open_pulls(client, context.repository, run.head_repository, run.head_sha)
+    if not pulls:
+        return None, [], False, Told([f"no open pull request has {run.head_sha[:12]} as its head; nothing to do"], [])
+    troubles: list[str] = []
+    for pull in pulls:  # what was accepted was another run, of this commit or of one before it
+        try:
+            if has_label(client, context.repository, pull.number, ACCEPT_LABEL):
+                remove_label(client, context.repository, pull.number, ACCEPT_LABEL)
+        except ForgeError as error:
+            troubles.append(str(error))
+    return context, pulls, False, Told([], troubles)
+
+
+def _labelled(
+    client: Client, context: Context, pull: Pull, workflow: str
+) -> tuple[Context | None, list[Pull], bool, Told]:
+    """A label counts for the commit that it was set on, if whoever set it may write to the repository."""
+
+    def nothing(why: str) -> tuple[None, list[Pull], bool, Told]:
+        return None, [], False, Told([f"nothing to do: {why}"], [])
+
+    if context.label != ACCEPT_LABEL:
+        return nothing("this label means nothing to rankgate")
+    if context.sender is None or not may_write(client, context.repository, context.sender):
+        return nothing("the label was set by somebody who may not write to this repository")
+    if head_of(client, context.repository, pull.number) != pull.head_sha:
+        return nothing("the pull request has newer commits than the label was set on")
+    run = _last_run(client, context.repository, workflow, pull)
+    if run is None:
+        return nothing(f"{workflow} has not finished for {pull.head_sha[:12]} yet; set the label again when it has")
+    return replace(context, run_id=run["id"], attempt=run["run_attempt"]), [pull], True, Told([], [])
+
+
+def _last_run(client: Client, repository: str, workflow: str, pull: Pull) -> Mapping[str, Any] | None:
+    """The newest finished run of the gate's workflow for exactly this commit of exactly this repository."""
+    found = [
+        run
+        for run in client.pages(
+            f"/repos/{repository}/actions/workflows/{workflow}/runs",
+            {"event": "pull_request", "head_sha": pull.head_sha, "status": "completed"},
+            under="workflow_runs",
+        )
+        if run["head_sha"] == pull.head_sha and (run.get("head_repository") or {}).get("id") == pull.head_repository
+    ]
+    return max(found, key=lambda run: int(run["id"]), default=None)
+
+
+def _judged(
+    client: Client, context: Context, pulls: Sequence[Pull], at_base: AtBase, artifact: str
+) -> Iterator[tuple[Pull, Report]]:
+    """Each pull request with the report by its own base."""
+    problems: Sequence[Problem] = ()
+    data = b""
+    try:
+        data = read_member(download_artifact(client, context.repository, context.run_id, artifact), MEMBER)
+    except RankgateError as error:
+        problems = error.problems
+    except ForgeError as error:
+        problems = [Problem(str(error))]
+    for pull in pulls:
+        try:
+            yield pull, at_base.not_judged(problems) if problems else at_base.judge(pull, data)
+        except RankgateError as error:
+            yield pull, at_base.not_judged(error.problems)
+
+
+def _accepted(report: Report) -> Report:
+    """The report with the rankings accepted, so that a pass counts."""
+    return replace(report, fork_runs="trusted", notes=[*report.notes, _ACCEPTED])

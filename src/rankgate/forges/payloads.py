@@ -1,0 +1,146 @@
+"""Payloads of GitHub's events: the few fields that are read, typed, and everything else passed over."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from rankgate.errors import bad_input
+from rankgate.readers.json_text import spoken
+
+MOST_BYTES = 25 * 1024 * 1024  # GitHub sends no payload above 25 MB
+
+# `\Z`, since `$` also matches before a line break at the end.
+Sha = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{40}([0-9a-f]{24})?\Z")]
+Login = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9_-]{1,100}(\[bot\])?\Z")]
+_LARGEST = 2**53  # what every JSON reader can hold
+Number = Annotated[int, msgspec.Meta(ge=1, le=_LARGEST)]
+
+
+class Repository(msgspec.Struct, frozen=True):
+    """A repository; names change, the id does not."""
+
+    id: Number
+
+
+class User(msgspec.Struct, frozen=True):
+    """An account."""
+
+    login: Login
+
+
+class Label(msgspec.Struct, frozen=True):
+    """A label, as the repository's people named it."""
+
+    name: str
+
+
+class Head(msgspec.Struct, frozen=True):
+    """The tip of what shall be merged; without a repository once that was deleted."""
+
+    sha: Sha
+    repo: Repository | None
+
+
+class Base(msgspec.Struct, frozen=True):
+    """The branch that it shall be merged into."""
+
+    sha: Sha
+    ref: str
+    repo: Repository
+
+
+class PullRequest(msgspec.Struct, frozen=True):
+    """A pull request; without a user once the account was deleted."""
+
+    number: Number
+    head: Head
+    base: Base
+    user: User | None
+
+
+class PullRequestEvent(msgspec.Struct, frozen=True):
+    """Of `pull_request` and `pull_request_target`; the label where one was put on or taken off."""
+
+    action: str
+    pull_request: PullRequest
+    sender: User | None = None
+    label: Label | None = None
+
+
+class MergeGroup(msgspec.Struct, frozen=True):
+    """What the merge queue would merge next, and onto what."""
+
+    head_sha: Sha
+    base_sha: Sha
+
+
+class MergeGroupEvent(msgspec.Struct, frozen=True):
+    """Of `merge_group`."""
+
+    merge_group: MergeGroup
+
+
+class Run(msgspec.Struct, frozen=True):
+    """A run of a workflow; older Enterprise servers do not say whose."""
+
+    id: Number
+    run_attempt: Number
+    head_sha: Sha
+    head_branch: str | None
+    head_repository: Repository | None
+    event: str
+    actor: User | None = None
+
+
+class WorkflowRunEvent(msgspec.Struct, frozen=True):
+    """Of `workflow_run`. Which pull requests it lists is not read: a fork's are not among them."""
+
+    workflow_run: Run
+    repository: Repository
+
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def read_payload(path: str, kind: type[T], event: str) -> T:
+    """The payload of an event.
+
+    Args:
+        path: of the file, from GITHUB_EVENT_PATH.
+        kind: what is expected in it.
+        event: its name, for messages.
+
+    Raises:
+        RankgateError: no such file, more than `MOST_BYTES` of it, not JSON, or a field that is missing or wrong.
+    """
+    if not path:
+        raise bad_input("is not set; is this running in GitHub Actions?", key="GITHUB_EVENT_PATH")
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        reason = error.strerror if isinstance(error, OSError) else "no file can have this name"
+        message = f"the event's payload cannot be read: {reason}; is this running in GitHub Actions?"
+        raise bad_input(message, file=path, key="GITHUB_EVENT_PATH") from error
+    if len(data) > MOST_BYTES:
+        message = f"the event's payload has more than {MOST_BYTES:,} bytes; GitHub sends none so large"
+        raise bad_input(message, file=path, key="GITHUB_EVENT_PATH")
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        message = f"not the payload of a {event} event: {_words(error)}; is this running in GitHub Actions?"
+        raise bad_input(message, file=path) from error
+
+
+def _words(error: Exception) -> str:
+    """What is wrong, beginning with the key; what msgspec calls its constraints in words."""
+    said = re.sub(r"expected str matching regex '(.*)'$", _meant, spoken(error))
+    return re.sub(r"expected int [<>]= .*$", f"expected a whole number from 1 to {_LARGEST}", said)
+
+
+def _meant(match: re.Match[str]) -> str:
+    return "expected the 40 or 64 hex digits of a commit" if "a-f" in match[1] else "expected a login"

@@ -1,0 +1,125 @@
+"""What GitHub's runner reads of a job: its outputs, its step summary, and the commands in its log."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from pathlib import Path
+
+from rankgate.errors import bad_input
+from rankgate.forges.cut import cut
+from rankgate.renderers.escape import inert
+
+MOST_SUMMARY_BYTES = 1024 * 1024  # of a step's summary, in UTF-8; the runner drops a larger one whole
+_OUTPUT = "GITHUB_OUTPUT"
+_SUMMARY = "GITHUB_STEP_SUMMARY"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+def set_output(path: str, name: str, value: str) -> None:
+    """Set an output of the step, whatever its value holds.
+
+    The value stands between two lines with a delimiter that nobody can guess, so that none in it ends it early and
+    sets other outputs.
+
+    Args:
+        path: of the file that GITHUB_OUTPUT names.
+        name: of the output.
+        value: any text; line breaks stay as they are.
+
+    Raises:
+        RankgateError: no output can have this name or value, or the file cannot be written.
+    """
+    if not _NAME.fullmatch(name):
+        raise bad_input("no name of an output; use letters, digits, - and _", key=name)
+    delimiter = secrets.token_hex(16)
+    if delimiter in value:
+        raise bad_input("the value contains the delimiter that was drawn for it, and is not written", key=name)
+    try:
+        data = f"{name}<<{delimiter}\n{value}\n{delimiter}\n".encode()
+    except UnicodeEncodeError as error:
+        raise bad_input("half of a surrogate pair; an output is written as UTF-8", key=name) from error
+    there = _content(path, _OUTPUT)
+    _append(path, _OUTPUT, _finished(there) + data)
+
+
+def add_summary(path: str, markdown: str, *, rest: str = "the artifact of this run") -> bool:
+    """Add to the step's summary, as much as it may hold.
+
+    Markdown that does not fit is cut before a line, what stands open there is closed, and a last sentence says where
+    the rest is. Where not even that fits, nothing is added.
+
+    Args:
+        path: of the file that GITHUB_STEP_SUMMARY names.
+        markdown: what to add.
+        rest: where the whole can be read.
+
+    Returns:
+        Whether all of it was added.
+
+    Raises:
+        RankgateError: the file cannot be read or written.
+    """
+    there = _content(path, _SUMMARY)
+    start = _finished(there) + (b"\n" if there else b"")  # Markdown right behind a paragraph would belong to it
+    sentence = f"_Cut here: a step's summary holds {MOST_SUMMARY_BYTES // 1024:,} KiB. The whole is in {rest}._"
+    found = cut(markdown, MOST_SUMMARY_BYTES - len(there) - len(start), sentence)
+    if found.written:
+        _append(path, _SUMMARY, start + found.written.encode("utf-8", "replace"))
+    return found.whole
+
+
+def stopped(text: str) -> str:
+    """Lines for the log in which the runner finds no command, for output that we did not write.
+
+    Commands are stopped until a word that nobody can guess; nor does any line look like one, so that the text is
+    harmless where the runner does not see the first line. Nothing for no text.
+    """
+    if not text:
+        return ""
+    word = secrets.token_hex(16)
+    lines = [inert(line) for line in _LINE_BREAK.split(text)]
+    if not lines[-1]:
+        lines.pop()
+    return "\n".join([f"::stop-commands::{word}", *lines, f"::{word}::", ""])
+
+
+def masked(token: str) -> str:
+    """The command that makes the runner replace a token by `***` in the log; nothing for an empty one."""
+    if not token.strip():
+        return ""
+    data = token.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return f"::add-mask::{data}\n"
+
+
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")  # where the runner breaks a line, and nowhere else
+
+
+def _content(path: str, variable: str) -> bytes:
+    """What a file holds already; nothing where there is none yet."""
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        return b""
+    except (OSError, ValueError) as error:
+        raise _unusable(path, variable, error) from error
+
+
+def _finished(content: bytes) -> bytes:
+    """What ends the last line of what somebody else wrote."""
+    return b"\n" if content and not content.endswith(b"\n") else b""
+
+
+def _append(path: str, variable: str, data: bytes) -> None:
+    try:
+        with Path(path).open("ab") as file:
+            file.write(data)
+    except OSError as error:
+        raise _unusable(path, variable, error) from error
+
+
+def _unusable(path: str, variable: str, error: Exception) -> Exception:
+    if not path:
+        return bad_input("is not set; is this running in GitHub Actions?", key=variable)
+    reason = error.strerror if isinstance(error, OSError) else "no file can have this name"
+    return bad_input(f"cannot be written: {reason}", file=path, key=variable)

@@ -1,0 +1,177 @@
+"""What git has at a commit, through its command line: nothing of the working tree is read, nothing of it is run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import BinaryIO
+
+import msgspec
+
+from rankgate.errors import Problem, RankgateError, shown
+
+PATIENCE = 120.0  # seconds that one command of git may take; a blob of a partial clone comes over the network
+
+LINK, SUBMODULE = "120000", "160000"  # modes of an entry
+FOLDER = "tree"  # kind of an entry
+
+# Where a hook or a caller says that the repository lies; ours is the one around the current directory.
+_ELSEWHERE = {
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"),
+    *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE"),
+    *("GIT_REPLACE_REF_BASE", "GIT_CEILING_DIRECTORIES"),
+}
+_OURS = {
+    "LC_ALL": "C",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PAGER": "cat",
+    "GIT_NO_REPLACE_OBJECTS": "1",  # a replaced object is not what was merged
+}
+
+
+class GitError(RankgateError):
+    """Git is missing, has no such commit, or cannot read an object: the checkout is at fault, not what lies in it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__([Problem(message)])
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What a commit's tree has at a path; `kind` is blob, tree, or commit for a submodule."""
+
+    mode: str
+    kind: str
+    sha: str
+    path: str
+
+
+class Repository(msgspec.Struct, frozen=True):
+    """A repository with a working tree; `root` is the tree's absolute path without links."""
+
+    root: str
+
+    def commit(self, ref: str) -> str:
+        """The full sha of the commit that a ref names.
+
+        Raises:
+            GitError: there is none; says what to fetch where the clone is shallow.
+        """
+        if not ref.strip() or ref.startswith("-") or not ref.isprintable():
+            raise GitError(f"--base {shown(ref)} is no commit; name a branch, a tag or a sha")
+        found = self._commit(ref)
+        if found is None:
+            raise GitError(f"--base {shown(ref)}: {self._why_unknown(ref)}")
+        return found
+
+    def has(self, ref: str) -> bool:
+        """Whether a ref of our own, such as HEAD, names a commit."""
+        return self._commit(ref) is not None
+
+    def entry(self, commit: str, path: str) -> Entry | None:
+        """What a commit has at a path, which is relative to the root; links are not followed. None where nothing is."""
+        return next(iter(self._entries(commit, path)), None)
+
+    def entries(self, commit: str, folder: str) -> list[Entry]:
+        """What lies directly in a folder."""
+        return self._entries(commit, f"{folder}/" if folder else "")
+
+    def write(self, blob: str, file: BinaryIO) -> None:
+        """Write a blob's bytes as they are stored; no filter touches them.
+
+        Raises:
+            GitError: the object is not here and cannot be fetched.
+        """
+        found = run_git(self.root, "cat-file", "blob", blob, to=file)
+        if found.returncode:
+            raise GitError(f"git cannot read the object {blob}: {said(found)}")
+
+    def text(self, blob: str) -> str:
+        """A small blob as text, as of a link."""
+        return run_git(self.root, "cat-file", "blob", blob).stdout.decode("utf-8", "surrogateescape")
+
+    def _commit(self, ref: str) -> str | None:
+        found = run_git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        return found.stdout.decode().strip() if not found.returncode else None
+
+    def _why_unknown(self, ref: str) -> str:
+        if self._commit(f"refs/remotes/origin/{ref}"):
+            return f"no such branch here; did you mean {shown(f'origin/{ref}')}?"
+        if run_git(self.root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
+            return (
+                "this is a shallow clone without that commit; fetch the whole history, with actions/checkout by "
+                "`fetch-depth: 0`, or `git fetch origin` that commit"
+            )
+        return "no such commit in this repository; fetch it, with actions/checkout by `fetch-depth: 0`"
+
+    def _entries(self, commit: str, path: str) -> list[Entry]:
+        found = run_git(self.root, "ls-tree", "-z", "--full-tree", commit, *(["--", path] if path else []))
+        if found.returncode:
+            raise GitError(f"git cannot list {shown(path)} at {commit}: {said(found)}")
+        entries: list[Entry] = []
+        for line in filter(None, found.stdout.decode("utf-8", "surrogateescape").split("\0")):
+            about, _, name = line.partition("\t")
+            mode, kind, sha = about.split(" ")
+            entries.append(Entry(mode, kind, sha, name))
+        return entries
+
+
+def repository_around(folder: str) -> Repository:
+    """The repository whose working tree a folder lies in.
+
+    Raises:
+        GitError: git is missing, or there is none.
+    """
+    found = run_git(folder, "rev-parse", "--show-toplevel")
+    if found.returncode == 0:
+        return Repository(os.path.realpath(found.stdout.decode("utf-8", "surrogateescape").rstrip("\n")))
+    why = said(found)
+    if "dubious ownership" in why:
+        raise GitError(
+            "--base: git does not trust this directory, which another user owns; "
+            'run `git config --global --add safe.directory "$PWD"` first'
+        )
+    if "must be run in a work tree" in why:
+        raise GitError("--base needs a working tree; this is a bare repository or a .git directory")
+    raise GitError("--base reads files at a commit, and this is not a git repository; check it out with git")
+
+
+def run_git(
+    folder: str, *arguments: str, given: bytes = b"", to: BinaryIO | None = None, patience: float = PATIENCE
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git in a folder, without a shell, prompts or a pager, and wait for it.
+
+    Args:
+        folder: where.
+        arguments: the command and its arguments.
+        given: what it reads from standard input.
+        to: takes its standard output; else that is in the result.
+        patience: seconds.
+
+    Raises:
+        GitError: git is not installed, or did not end in time.
+    """
+    command = ["git", "-C", folder, *arguments]
+    environment = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE} | _OURS
+    try:
+        return subprocess.run(  # noqa: S603 -- a list of arguments, and refs are refused where they look like options
+            command,
+            input=given,
+            stdout=to or subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            timeout=patience,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise GitError("--base needs git, which is not installed or not on the PATH") from error
+    except OSError as error:
+        raise GitError(f"git cannot be run: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise GitError(f"`git {arguments[0]}` did not end within {patience:g} seconds") from error
+
+
+def said(found: subprocess.CompletedProcess[bytes]) -> str:
+    """What git complained of, on one line."""
+    lines = found.stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else f"exit code {found.returncode}"

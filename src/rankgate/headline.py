@@ -1,0 +1,94 @@
+"""The verdict as a sentence for a reader who does not know the metrics. Holds no text from the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from rankgate.errors import Problem
+from rankgate.gates import NO_BASELINE
+from rankgate.model import Verdict
+from rankgate.paradox import paradoxes
+from rankgate.report import GateResult
+from rankgate.staleness import GOLD_STALE
+from rankgate.wording import count_text
+
+INTERNAL = "internal error"
+
+
+def summary_of(
+    verdict: Verdict,
+    results: Sequence[GateResult],
+    problems: Sequence[Problem],
+    warnings: Sequence[str] = (),
+    failures: Sequence[str] = (),
+) -> str:
+    """The verdict as one sentence, and one more where the whole hides what a part lost."""
+    return headline(verdict, results, problems, warnings, failures) + _paradox(results)
+
+
+def headline(
+    verdict: Verdict,
+    results: Sequence[GateResult],
+    problems: Sequence[Problem],
+    warnings: Sequence[str] = (),
+    failures: Sequence[str] = (),
+) -> str:
+    """The verdict as one sentence, with the first reason and how many more there are."""
+    deciding = [result for result in results if result.verdict is verdict]
+    match verdict:
+        case Verdict.PASS:
+            count = sum(result.segment is None for result in results)
+            return f"Retrieval holds: {'the gate passes' if count == 1 else f'all {count} gates pass'}."
+        case Verdict.WARN if not warnings and all(_only_lacks_baseline(result) for result in deciding):
+            floors = ": it holds its floors" if any(result.threshold is not None for result in results) else ""
+            return f"May be merged{floors}, but without a baseline nobody can tell whether retrieval got worse."
+        case Verdict.WARN:
+            deciding.sort(key=_only_lacks_baseline)  # what was found says more than what could not be
+            first = warnings[0] if warnings else _first_reason(deciding)
+            return f"May be merged, with a warning: {first}{_more(len(deciding) - (not warnings), 'warn')}."
+        case Verdict.FAIL:
+            first = _first_reason(deciding) if deciding else failures[0]
+            return f"Do not merge: {first}{_more(max(0, len(deciding) - 1), 'fail')}."
+        case Verdict.NOT_JUDGED:
+            return f"Retrieval could not be judged: {_what_failed(problems)}."
+        case _:
+            assert_never(verdict)
+
+
+def _paradox(results: Sequence[GateResult]) -> str:
+    """Simpson's paradox, named: the whole does not show what a part lost."""
+    results = [result for result in results if result.judged_by is None]
+    gates = {result.name: result.metric for result in results}
+    metrics = list(dict.fromkeys(gates[name] for name in paradoxes(results)))
+    if not metrics:
+        return ""
+    return f" Beware of Simpson's paradox: {' and '.join(metrics)} fell in a segment while the whole did not."
+
+
+def _what_failed(problems: Sequence[Problem]) -> str:
+    for begins, what in (
+        (INTERNAL, "something went wrong inside rankgate"),
+        (GOLD_STALE, "the gold set is stale, it names ids that the search no longer returns"),
+    ):
+        if any(problem.message.startswith(begins) for problem in problems):
+            return what
+    return f"{count_text(len(problems), 'problem')} with the inputs"
+
+
+def _first_reason(deciding: Sequence[GateResult]) -> str:
+    """The first reason, with what the metric means where the reason begins with its name."""
+    gate = min(deciding, key=lambda result: result.segment is not None)  # what holds for all says more
+    name, space, rest = gate.reasons[0].partition(" ")
+    reason = f"{name} ({gate.meaning}){space}{rest}" if name == gate.metric else gate.reasons[0]
+    return reason if gate.segment is None else f"in one segment, {reason}"
+
+
+def _more(count: int, verb: str) -> str:
+    if not count:
+        return ""
+    return f", and 1 more gate {verb}s" if count == 1 else f", and {count} more gates {verb}"
+
+
+def _only_lacks_baseline(result: GateResult) -> bool:
+    return len(result.reasons) == 1 and result.reasons[0].startswith(NO_BASELINE)

@@ -1,0 +1,124 @@
+"""A run that a stranger made: measured before anything parses it, and read by one reader only.
+
+A fork's pull request may bring any bytes as its run. What is allowed is far more than a run of rankings needs, and far
+less than it takes to fill a machine's memory or an hour of it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+import msgspec
+
+from rankgate.errors import bad_input, shown
+from rankgate.model import Need, Ranking
+from rankgate.readers.base import Run
+from rankgate.readers.formats import read_run
+from rankgate.readers.source import STDIN, shown_path
+
+MOST_PACKED = 100_000_000  # bytes, as they lie in the file
+MOST_UNPACKED = 256_000_000  # bytes, of a gzipped file
+MOST_LINES = 1_000_000
+MOST_LINE = 4_000_000  # bytes of one line
+MOST_ITEMS = 10_000  # of one list of results
+
+_FLAG = "--untrusted-run"
+_CHUNK = 1 << 18
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Run:
+    """Open a run of a stranger: JSONL in a regular file, plain or gzipped, within the limits above.
+
+    It is always read as JSONL, so that no other reader ever sees it, in one process, and what it says about its own
+    origin is left out.
+
+    Args:
+        path: of the file.
+        needs: what the metrics read beyond ids.
+
+    Raises:
+        RankgateError: no such file, or it is not allowed; while reading: malformed, or a list that is too long.
+    """
+    if path == STDIN:
+        raise bad_input(f"{_FLAG} reads a file, not standard input; name it with --run")
+    name = shown_path(path)
+    try:
+        with os.fdopen(_opened(path, name), "rb") as file:
+            _measure(file, name)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise bad_input(f"damaged gzip data: {error}", file=name) from error
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        reason = (error.strerror or error) if isinstance(error, OSError) else "no file can have this name"
+        raise bad_input(f"cannot be read: {reason}", file=name) from error
+    run = read_run(path, "jsonl", needs=needs)
+    return msgspec.structs.replace(run, rankings=_bounded(run), provenance={}, file=None)
+
+
+def _opened(path: str, name: str) -> int:
+    """The file, opened without waiting for anybody and without following a link."""
+    if stat.S_ISLNK(os.lstat(path).st_mode):
+        raise bad_input(f"is a link; {_FLAG} reads regular files alone", file=name)
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise bad_input(f"is no regular file; {_FLAG} reads no other", file=name)
+    return file
+
+
+def _measure(file: BinaryIO, name: str) -> None:
+    """Refuse what is too large, without holding more than a chunk of it."""
+    size = os.fstat(file.fileno()).st_size
+    if size > MOST_PACKED:
+        raise bad_input(f"has {size:,} bytes; {_FLAG} allows {MOST_PACKED:,}", file=name)
+    packed = file.read(len(_GZIP)) == _GZIP
+    file.seek(0)
+    if packed:
+        with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+            _measure_lines(io.BufferedReader(unpacked, _CHUNK).read1, name)
+    else:
+        _measure_lines(file.read, name)
+
+
+def _measure_lines(read: Callable[[int], bytes], name: str) -> None:
+    total = lines = length = 0  # length: of the line that has not ended yet
+    begun = False
+    while chunk := read(_CHUNK):
+        if not begun and (start := (chunk if total else chunk.removeprefix(_BOM)).lstrip()):
+            begun = True
+            if not start.startswith(b"{"):
+                message = f"is no JSONL: the first line is no JSON object; {_FLAG} reads no other format"
+                raise bad_input(message, file=name)
+        total += len(chunk)
+        first, *others = chunk.split(b"\n")
+        length += len(first)
+        if length > MOST_LINE:  # any other line lies within the chunk
+            message = f"a line of more than {MOST_LINE:,} bytes; {_FLAG} allows no longer one"
+            raise bad_input(message, file=name, line=lines + 1)
+        if others:
+            lines += len(others)
+            length = len(others[-1])
+        if total > MOST_UNPACKED:
+            raise bad_input(f"unpacks to more than {MOST_UNPACKED:,} bytes; {_FLAG} allows no more", file=name)
+        if lines + bool(length) > MOST_LINES:
+            raise bad_input(f"has more than {MOST_LINES:,} lines; {_FLAG} allows no more", file=name)
+
+
+def _bounded(run: Run) -> Iterator[Ranking]:
+    """The rankings, none of them longer than allowed."""
+    for ranking in run.rankings:
+        details = ranking.details
+        others = [details.raw, *(details.rewrites or ())] if details else []
+        for each in filter(None, [ranking, *others]):
+            count = len(each.ids) + each.duplicates
+            if count > MOST_ITEMS:
+                message = f"query {shown(ranking.query_id)} lists {count:,} results; {_FLAG} allows {MOST_ITEMS:,}"
+                raise bad_input(message, file=run.name)
+        yield ranking

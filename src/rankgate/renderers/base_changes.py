@@ -1,0 +1,148 @@
+"""What a pull request changed of the gate, in sentences. Names, ids and values of the inputs go through `spell`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from rankgate.base_side import BaseSide, GateChange, KeyChange, QueryChanges, Value
+from rankgate.renderers.escape import shorten, visible
+from rankgate.report import Report
+from rankgate.wording import count_text, delta_text, exact_decimals, value_text
+
+MOST_IDS = 5
+MOST_VALUES = 5
+
+# Makes text of the inputs safe to show: a code span in Markdown, one line elsewhere.
+Spell = Callable[[str], str]
+
+_WHO = "The pull request"
+# Keys whose values are words of ours, of which one asks for more than the other.
+_ORDERED = {"severity", "evidence", "gold_changes", "fork_runs"}
+
+
+def quoted(text: str) -> str:
+    """Text of the inputs outside of Markdown: on one line, nothing hidden, in quotation marks."""
+    return repr(shorten(visible(text), 60))
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A sentence on one change; `line` is that of its gate in the pull request's criteria."""
+
+    text: str
+    weakens: bool
+    line: int | None = None
+
+
+def changes(report: Report, spell: Spell, say: Spell = str) -> list[Change]:
+    """A sentence a change, those that weaken the gate first.
+
+    Args:
+        report: one of a check with a base, or none is found.
+        spell: shows text of the inputs.
+        say: shows a sentence of ours that names metrics.
+    """
+    if report.base is None:
+        return []
+    found = list(_changes(report.base, spell, say))
+    return sorted(found, key=lambda change: not change.weakens)
+
+
+def _changes(base: BaseSide, spell: Spell, say: Spell) -> Iterator[Change]:
+    for gate in base.gates:
+        for text, weakens in _gate(gate, spell):
+            yield Change(text=f"{_WHO} {text}.", weakens=weakens, line=gate.line)
+    for key in base.keys:
+        yield Change(text=f"{_WHO} {_key(key, '', spell)}.", weakens=key.weakens)
+    if base.queries is not None:
+        for text, weakens in _queries(base.queries, spell, say):
+            yield Change(text=f"{_WHO} {text}.", weakens=weakens)
+    for problem in base.problems:
+        yield Change(text=f"Could not be used as the base has it: {spell(str(problem))}.", weakens=True)
+
+
+def _gate(gate: GateChange, spell: Spell) -> Iterator[tuple[str, bool]]:
+    name = f"gate {spell(gate.name)}"
+    match gate.change:
+        case "removed":
+            yield f"removes {name}", True
+        case "added":
+            yield f"adds {name}", False
+        case "renamed":
+            yield f"renames {name} to {spell(gate.new_name or '')}", False
+        case "weakened" | "strengthened":
+            for key in gate.keys:
+                yield _key(key, name, spell), key.weakens
+
+
+def _key(key: KeyChange, where: str, spell: Spell) -> str:
+    what = key.key if key.key.isidentifier() else spell(key.key)
+    what = f"the {what}" if key.key in ("threshold", "metric", "direction", "severity") else what
+    of = f" of {where}" if where else ""
+    if isinstance(key.before, list) or isinstance(key.after, list):
+        old, new = (
+            [] if value is None else value if isinstance(value, list) else [str(value)]
+            for value in (key.before, key.after)
+        )
+        lost, gained = [each for each in old if each not in new], [each for each in new if each not in old]
+        taken = [f"takes {_listed(lost, spell)} out of {what}{of}"] if lost else []
+        return " and ".join([*taken, *([f"adds {_listed(gained, spell)} to {what}{of}"] if gained else [])])
+    before, after = _value(key, key.before, spell), _value(key, key.after, spell)
+    if key.before is None:
+        return f"adds {what} {after} to {where or 'the criteria'}"
+    if key.after is None:
+        return f"removes {what} {before}{of.replace(' of ', ' from ', 1)}"
+    if isinstance(key.before, int | float) and isinstance(key.after, int | float):
+        verb = "lowers" if key.after < key.before else "raises"
+    elif key.key.rpartition(".")[2] in _ORDERED:
+        verb = "loosens" if key.weakens else "tightens"
+    else:
+        verb = "changes"
+    return f"{verb} {what}{of} from {before} to {after}"
+
+
+def _value(key: KeyChange, value: Value, spell: Spell) -> str:
+    if not isinstance(value, int | float):
+        return str(value) if key.key.rpartition(".")[2] in _ORDERED else spell(str(value))
+    if key.unit is None:
+        return f"{value:g}"
+    decimals = exact_decimals(value, key.unit)
+    if key.key.endswith("regression_max"):
+        return delta_text(value, key.unit, decimals).lstrip("+±")
+    return value_text(value, key.unit, decimals)
+
+
+def _queries(queries: QueryChanges, spell: Spell, say: Spell) -> Iterator[tuple[str, bool]]:
+    if queries.removed:
+        named = _ids(queries.removed, queries.removed_ids, spell)
+        yield f"removes {named} from the gold set{_with_removed(queries, say)}", True
+    if queries.relabelled:
+        yield f"relabels {_ids(queries.relabelled, queries.relabelled_ids, spell)}", True
+    if queries.edited:
+        named = _ids(queries.edited, queries.edited_ids, spell)
+        yield f"edits {named} of the gold set beside the labels, as the question or the tags", True
+    if queries.added:
+        yield f"adds {_ids(queries.added, queries.added_ids, spell)} to the gold set", False
+
+
+def _with_removed(queries: QueryChanges, say: Spell) -> str:
+    """What the removed queries would have made of the verdict."""
+    if queries.removed_unanswered == queries.removed:
+        return "; the run does not answer them, so that nobody can tell what they would change"
+    if queries.verdict_with_removed is None:
+        return ""
+    gone = f" ({queries.removed_unanswered:,} are not in the run)" if queries.removed_unanswered else ""
+    worse = queries.judged_with_removed
+    return f"; judged with them{gone}, {say(worse) if worse else 'no gate is worse'}"
+
+
+def _ids(count: int, ids: Sequence[str], spell: Spell) -> str:
+    shown = ids[:MOST_IDS]
+    more = f" and {count - len(shown):,} more" if count > len(shown) else ""
+    return f"{count_text(count, 'query', 'queries')} ({', '.join(map(spell, shown))}{more})"
+
+
+def _listed(values: Sequence[str], spell: Spell) -> str:
+    more = f" and {len(values) - MOST_VALUES:,} more" if len(values) > MOST_VALUES else ""
+    return f"{', '.join(map(spell, values[:MOST_VALUES]))}{more}"

@@ -1,0 +1,133 @@
+"""A check run of GitHub from a report: its title, summary and annotations as plain data, and what it concludes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Literal, assert_never
+
+import msgspec
+
+from rankgate.metrics.base import Direction
+from rankgate.model import TOLERANCE, Evidence, Verdict
+from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.findings import Finding, findings_of
+from rankgate.renderers.fitting import SUMMARY_BYTES
+from rankgate.renderers.markdown import render_summary
+from rankgate.report import GateResult, Report
+from rankgate.wording import delta_text
+
+LONGEST_TITLE = 255  # characters
+LONGEST_MESSAGE = 64 * 1024  # bytes
+SUPPLIED = " (rankings supplied by the pull request)"
+
+_WORDS = {Verdict.PASS: "Pass", Verdict.WARN: "Warn", Verdict.FAIL: "Fail", Verdict.NOT_JUDGED: "Not judged"}
+
+
+class Annotation(msgspec.Struct, frozen=True, kw_only=True):
+    """A sentence at a line of a file, its fields named as GitHub's API names them."""
+
+    path: str
+    start_line: int
+    end_line: int
+    annotation_level: Literal["failure", "warning"]
+    message: str
+    title: str = "rankgate"
+
+
+class CheckRunOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a check run shows. GitHub takes 50 annotations a request; all of them are here."""
+
+    title: str
+    summary: str
+    annotations: Sequence[Annotation]
+
+
+def check_run_output(report: Report) -> CheckRunOutput:
+    """The report as a check run.
+
+    The title is one line of at most 255 characters. The summary is our comment within 65,535 bytes: GitHub documents
+    characters and counts bytes. Each reason of a gate that fails or warns is an annotation at the gate's line, where
+    the criteria lie within the repository.
+    """
+    return CheckRunOutput(
+        title=_title(report),
+        summary=render_summary(report, SUMMARY_BYTES),
+        annotations=[made for finding in findings_of(report) if (made := _annotation(finding)) is not None],
+    )
+
+
+def conclusion_of(report: Report) -> Literal["success", "failure", "action_required"]:
+    """What the check concludes; a required check counts `neutral` and `skipped` as success, so they are never used.
+
+    A run that passes on rankings which the pull request supplied asks for a maintainer, unless the criteria trust them.
+    """
+    match report.verdict:
+        case Verdict.PASS | Verdict.WARN:
+            doubtful = report.untrusted_run and report.fork_runs != "trusted"
+            return "action_required" if doubtful else "success"
+        case Verdict.FAIL | Verdict.NOT_JUDGED:
+            return "failure"
+        case _:
+            assert_never(report.verdict)
+
+
+def _title(report: Report) -> str:
+    supplied = SUPPLIED if report.untrusted_run else ""
+    said = visible(f"{_WORDS[report.verdict]}: {_said(report).strip().rstrip('.')}")
+    return shorten(said, LONGEST_TITLE - len(supplied)) + supplied
+
+
+def _said(report: Report) -> str:
+    """What decided first and by how much, or else the report's own sentence without its verdict."""
+    deciding = sorted(
+        (gate for gate in report.gates if gate.verdict is report.verdict),
+        key=lambda gate: gate.segment is not None,  # what holds for all says more, as in the report's sentence
+    )
+    if report.verdict is Verdict.FAIL and deciding and deciding[0].reasons:
+        gate, more = deciding[0], len(deciding) - 1
+        others = f", and {more} more gate{'s' if more > 1 else ''}" if more else ""
+        return f"{'' if gate.segment is None else 'in one segment, '}{_change(gate) or gate.reasons[0]}{others}"
+    return report.summary.partition(": ")[2] or report.summary
+
+
+def _change(gate: GateResult) -> str:
+    """`recall@5 fell by 5.8 pp` where the estimate of the change is what the gate forbids; else nothing."""
+    if gate.judged_by or gate.evidence is not Evidence.ESTIMATE or gate.delta is None or gate.regression_max is None:
+        return ""
+    higher = gate.direction is Direction.HIGHER
+    harm = -gate.delta if higher else gate.delta
+    if harm <= gate.regression_max + TOLERANCE:
+        return ""
+    return f"{gate.metric} {'fell' if higher else 'rose'} by {delta_text(harm, gate.unit).lstrip('+±')}"
+
+
+def _annotation(finding: Finding) -> Annotation | None:
+    """The finding at its place; None where it is none of a gate's, or has no line in a file of the repository."""
+    path = _within(finding.file)
+    if not finding.of_gate or path is None or finding.line is None or finding.line < 1:
+        return None
+    return Annotation(
+        path=path,
+        start_line=finding.line,
+        end_line=finding.line,
+        annotation_level="failure" if finding.level == "error" else "warning",
+        message=_clipped(visible(finding.message)),
+    )
+
+
+def _within(file: str | None) -> str | None:
+    """The path as the repository has it; None for one that leads out of it, or that no reader could recognise."""
+    if not file or visible(file) != file or PureWindowsPath(file).drive:
+        return None
+    path = PurePosixPath(file)
+    return None if path.is_absolute() or not path.name or ".." in path.parts else path.as_posix()
+
+
+def _clipped(message: str) -> str:
+    """At most `LONGEST_MESSAGE` bytes, whole characters, the last an ellipsis where some were cut."""
+    data = message.encode()
+    if len(data) <= LONGEST_MESSAGE:
+        return message
+    mark = "…"
+    return data[: LONGEST_MESSAGE - len(mark.encode())].decode(errors="ignore") + mark

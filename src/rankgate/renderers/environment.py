@@ -1,0 +1,83 @@
+"""Jinja: what templates may use, ours and those of users, and what is wrong with one that does not render."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import jinja2
+
+from rankgate.renderers import phrases, rows
+from rankgate.renderers.escape import cell, code, shorten, visible
+from rankgate.wording import VERDICT_WORDS, count_text, delta_text, value_text
+
+
+@cache
+def environment(*, sandboxed: bool) -> jinja2.Environment:
+    """Our Jinja environment; a user's template runs in a sandbox in which values cannot be changed."""
+    kind = jinja2.Environment
+    if sandboxed:
+        from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415 -- paid only for users' templates
+
+        kind = ImmutableSandboxedEnvironment
+    made = kind(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+        optimized=False,  # folding constants costs more than a template that is rendered once gains
+    )
+    made.filters.update(
+        code=code, cell=cell, shorten=shorten, visible=visible, unbroken=rows.unbroken, named=rows.named
+    )
+    made.globals.update(
+        icon=phrases.ICONS.__getitem__,
+        word=VERDICT_WORDS.__getitem__,
+        amount=value_text,
+        change=delta_text,
+        count=count_text,
+        shown_gates=phrases.shown_gates,
+        segments_line=phrases.segments_line,
+        gate_baseline=phrases.gate_baseline,
+        gate_now=phrases.gate_now,
+        gate_now_interval=phrases.gate_now_interval,
+        gate_change=phrases.gate_change,
+        gate_change_interval=phrases.gate_change_interval,
+        gate_limit=phrases.gate_limit,
+        gate_status=phrases.gate_status,
+        queries_line=phrases.queries_line,
+        rank_move=phrases.rank_move,
+        segment_text=phrases.segment_text,
+        segment_tag=rows.segment_tag,
+        gate_row=rows.gate_row,
+        gate_rows=rows.gate_rows,
+        reasons=rows.reasons,
+        first_look=rows.first_look,
+        base_head=rows.base_head,
+        base_items=rows.base_items,
+        moved_questions=rows.moved_questions,
+        move_item=rows.move_item,
+        segment_head=rows.segment_head,
+        segment_row=rows.segment_row,
+        source_item=rows.source_item,
+        compared=rows.compared,
+        command_block=rows.command_block,
+    )
+    return made
+
+
+def mistake(error: BaseException) -> tuple[str, int | None]:
+    """What is wrong with a template, and in which of its lines, from what its rendering raised."""
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return error.message or "bad syntax", error.lineno
+    return str(error), _line_in_template(error)
+
+
+def _line_in_template(error: BaseException) -> int | None:
+    line = None
+    frame = error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == "<template>":
+            line = frame.tb_lineno
+        frame = frame.tb_next
+    return line

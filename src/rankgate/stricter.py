@@ -1,0 +1,150 @@
+"""Two reports of one run, and the stricter of them gate by gate. Pure; sentences hold no text from the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from rankgate.base_side import BaseSide
+from rankgate.compose import problems_of
+from rankgate.headline import summary_of
+from rankgate.model import SEVERITY_ORDER, Verdict, worst
+from rankgate.report import GateResult, Report
+from rankgate.wording import count_text
+
+_Place = tuple[str, str | None]
+
+
+def stricter(
+    head: Report,
+    by_base: Report | None,
+    base: BaseSide,
+    *,
+    whole: Report | None = None,
+    renamed: Mapping[str, str] = {},
+) -> Report:
+    """The head's report with every gate of the base that is stricter, and with what the pull request changed.
+
+    Args:
+        head: judged by the pull request's criteria and gold set.
+        by_base: judged by the base's, where that is something else.
+        base: what the report says of the base.
+        whole: judged by the base's, with the queries that the pull request removed.
+        renamed: new names of gates by their old ones.
+    """
+    added = list(_stricter_gates(head, by_base, base, whole, renamed)) if by_base else []
+    order = {gate.name: place for place, gate in reversed(list(enumerate(head.gates)))}
+    place = {id(gate): order.get(renamed.get(gate.name, gate.name), len(head.gates)) for gate in (*head.gates, *added)}
+    gates = sorted([*head.gates, *added], key=lambda gate: place[id(gate)])
+    failures = [*_gold_sentences(base)] if base.gold_changes == "fail" else []
+    warnings = [*_criteria_sentences(base), *([] if failures else _gold_sentences(base)), *_problem_sentences(base)]
+    verdict = worst(
+        [
+            head.verdict,
+            *(gate.verdict for gate in added),
+            *(Verdict.FAIL for _ in failures),
+            *(Verdict.WARN for _ in warnings),
+        ]
+    )
+    name = by_base.provenance.criteria if by_base else None
+    problems = [*head.problems, *problems_of(added, name)]
+    warnings += head.warnings
+    return replace(
+        head,
+        verdict=verdict,
+        summary=summary_of(verdict, gates, problems, warnings, failures),
+        problems=problems,
+        failures=failures,
+        warnings=warnings,
+        notes=[*_notes(base), *head.notes],
+        diagnosis=head.diagnosis or (by_base.diagnosis if by_base and added else []),
+        gates=gates,
+        base=base,
+        fork_runs="untrusted" if any(key.key == "fork_runs" for key in base.keys) else head.fork_runs,
+    )
+
+
+def reason_if_worse(whole: Report, *others: Report) -> str | None:
+    """The first reason of the worst gate that is worse than in the others; None where there is none."""
+    level = SEVERITY_ORDER.index
+    known: dict[_Place, int] = {}
+    for gate in (gate for report in others for gate in report.gates):
+        known[gate.name, gate.segment] = max(level(gate.verdict), known.get((gate.name, gate.segment), 0))
+    worse = [
+        gate
+        for gate in whole.gates
+        if gate.verdict in (Verdict.WARN, Verdict.FAIL)
+        and level(gate.verdict) > known.get((gate.name, gate.segment), 0)
+    ]
+    first = max(worse, key=lambda gate: (level(gate.verdict), gate.segment is None), default=None)
+    return None if first is None else first.reasons[0]
+
+
+def _stricter_gates(
+    head: Report, by_base: Report, base: BaseSide, whole: Report | None, renamed: Mapping[str, str]
+) -> Iterator[GateResult]:
+    """The base's results that are worse than the head's for the same gate and segment, or that the head has not."""
+    own: dict[_Place, GateResult] = {(gate.name, gate.segment): gate for gate in head.gates}
+    judged = (
+        {(gate.name, gate.segment) for gate in whole.gates if gate.verdict is not Verdict.NOT_JUDGED}
+        if whole
+        else set()
+    )
+    for gate in by_base.gates:
+        same = own.get((renamed.get(gate.name, gate.name), gate.segment))
+        if same is not None and SEVERITY_ORDER.index(gate.verdict) <= SEVERITY_ORDER.index(same.verdict):
+            continue
+        if gate.verdict is Verdict.NOT_JUDGED and (gate.name, gate.segment) in judged:
+            continue  # only the removed queries have it, and those are named
+        yield replace(
+            gate,
+            judged_by="base",
+            line=same.line if same else None,  # its own line is one of another file
+            reasons=[f"by {base.judges}, {reason}" for reason in gate.reasons],
+        )
+
+
+def _criteria_sentences(base: BaseSide) -> list[str]:
+    removed = sum(gate.change == "removed" for gate in base.gates)
+    weakened = sum(gate.change == "weakened" for gate in base.gates)
+    done = [f"removes {count_text(removed, 'gate')}"] if removed else []
+    done += [f"weakens {count_text(weakened, 'gate')}"] if weakened else []
+    done += [f"changes `{key.key}`" for key in base.keys if key.weakens]
+    return [f"the pull request {_listed(done)}"] if done else []
+
+
+def _gold_sentences(base: BaseSide) -> list[str]:
+    queries = base.queries
+    if queries is None or not queries.weakens:
+        return []
+    counts = {"removes": queries.removed, "relabels": queries.relabelled, "edits": queries.edited}
+    done = [f"{what} {count_text(count, 'query', 'queries')}" for what, count in counts.items() if count]
+    return [f"the pull request {_listed(done)} of the gold set"]
+
+
+def _problem_sentences(base: BaseSide) -> list[str]:
+    count = len(base.problems)
+    return [f"{count_text(count, 'problem')} with what the base has, so that less of it was judged"] if count else []
+
+
+def _notes(base: BaseSide) -> list[str]:
+    notes: list[str] = []
+    if base.introduced:
+        notes.append("The base has no ship criteria yet: the pull request's own decide alone.")
+    match base.baseline_changed:
+        case "added":
+            notes.append("The base has no baseline yet: the pull request's own copy counts once it is merged.")
+        case "deleted":
+            notes.append("The pull request deletes the baseline: the base's decides until that is merged.")
+        case "replaced":
+            notes.append(
+                "The pull request replaces the baseline: the base's decides, its own counts once it is merged."
+            )
+        case None:
+            pass
+    return notes
+
+
+def _listed(parts: list[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]

@@ -1,0 +1,59 @@
+"""What is left to do on GitHub once the workflows are written: text for the terminal."""
+
+from __future__ import annotations
+
+import shlex
+
+from rankgate.workflows.job import APP_KEY, CHECK, HOME, LABEL, Job, pinned
+
+PAGE = f"https://github.com/{HOME}/blob/main/docs/workflows.md"
+
+
+def to_do_on_github(job: Job, *, forks: bool) -> str:
+    """The steps in order, with the commands to copy; `forks` where the workflow for forks is written too."""
+    steps = [] if pinned(job.action) else [_pin(job)]
+    steps.append(_REQUIRE)
+    steps += [_APP if job.app is None else _app_made(job.app), _ACCEPT] if forks else [_FORKS]
+    numbered = "".join(f"  {number}. {step}" for number, step in enumerate(steps, 1))
+    return f"on GitHub ({PAGE}):\n{numbered}"
+
+
+def _pin(job: Job) -> str:
+    repository, _, reference = job.action.partition("@")
+    tag = f"refs/tags/{reference}"
+    command = f"git ls-remote https://github.com/{repository} {tag} {shlex.quote(tag + '^{}')}"
+    return f"""\
+Pin the action by the hash that this prints (the last line's, if there are two), in both files or with
+     --action {repository}@HASH --force, since a tag can be moved:
+       {command}
+"""
+
+
+_REQUIRE = f"""\
+In a ruleset of the default branch, require the check `{CHECK}`. Within one repository the job
+     `retrieval gate` blocks too, by its exit code; of a fork's pull request that job proves nothing.
+"""
+
+_APP = f"""\
+Anybody who can push a workflow can post a check of that name with GITHUB_TOKEN: it is forgeable. Let a GitHub
+     App of your own post it (permissions: actions and contents read, checks and pull requests write), keep its key as
+     the secret {APP_KEY}, write both files again with --app ID --force, and pin the required check to that
+     App: in the ruleset it is the check's source, in the API its integration_id.
+"""
+
+_FORKS = """\
+Do you take pull requests of forks? The same command with --github --force also writes the workflow for them.
+"""
+
+_ACCEPT = f"""\
+A fork's rankings are its own word until somebody with write access accepts them, commit by commit, by a label:
+       gh label create {shlex.quote(LABEL)} --description 'the rankings of this commit are believed'
+"""
+
+
+def _app_made(app: int) -> str:
+    return f"""\
+Keep the App's private key as a secret, and pin the required check to the App, so that no other workflow can
+     post it: in the ruleset the App is the check's source, in the API its integration_id is {app}.
+       gh secret set {APP_KEY} < private-key.pem
+"""

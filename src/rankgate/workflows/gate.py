@@ -1,0 +1,116 @@
+"""`.github/workflows/rankgate.yml`: records a run, judges it, and reports a verdict to the merge queue too."""
+
+from __future__ import annotations
+
+from rankgate.workflows.job import ARTIFACT, Job
+from rankgate.workflows.pins import DOWNLOAD
+from rankgate.workflows.steps import app_token, checkout, publish, setup_python
+from rankgate.workflows.values import value
+
+PATH = ".github/workflows/rankgate.yml"
+
+_HEAD = """\
+# Written by `rankgate init`: judges what a change does to the search. The job's exit code is the blocking check.
+name: rankgate
+
+# There are no path filters: a required check that is skipped stays pending for ever.
+on:
+  pull_request:
+  merge_group:
+  push: # for the step summary
+    branches: [{branches}]
+  workflow_dispatch:
+"""
+
+_GATE = """\
+
+permissions: {}
+
+concurrency:
+  group: rankgate-${{ github.event.pull_request.number || github.ref }}
+  cancel-in-progress: false
+
+jobs:
+  gate:
+    name: retrieval gate
+    runs-on: ubuntu-latest
+    timeout-minutes: 30
+    # GitHub makes the token of a fork's or Dependabot's pull request read-only, whatever stands here.
+    permissions:
+      contents: read # to read the change, and criteria, gold and baseline at its base
+      pull-requests: write # for the comment
+      checks: write # for the check rankgate/verdict
+    steps:
+"""
+
+_QUEUE = """\
+
+  # Apart from the gate and without any code of the change, so that the queue gets its check whatever the gate did.
+  queue:
+    name: retrieval verdict in the merge queue
+    needs: gate
+    if: always() && github.event_name == 'merge_group'
+    runs-on: ubuntu-latest
+    timeout-minutes: 10
+    permissions:
+      actions: read # to fetch what the gate found out
+      checks: write # for the check rankgate/verdict
+    steps:
+"""
+
+# Forks and Dependabot get no secrets: without them the step could only fail.
+_HAS_SECRETS = (
+    "!cancelled() &&",
+    "(github.event_name != 'pull_request' ||",
+    "  (github.event.pull_request.head.repo.id == github.event.repository.id &&",
+    "    github.event.pull_request.user.login != 'dependabot[bot]'))",
+)
+
+
+def gate_text(job: Job) -> str:
+    """The workflow's text. It records a run where there is a retriever, and else takes the run as it is committed."""
+    return (
+        _HEAD.format(branches=", ".join(map(value, job.branches)))
+        + _GATE
+        + checkout(["fetch-depth: 0 # the base is judged by too"])
+        + setup_python()
+        + _recording(job)
+        + app_token(job, {"checks": "write", "pull-requests": "write"}, condition=_HAS_SECRETS)
+        + publish(job, "Judge", {} if job.criteria is None else {"criteria": job.criteria}, condition="!cancelled()")
+        + _QUEUE
+        + setup_python()
+        + _download()
+        + app_token(job, {"checks": "write"})
+        + publish(job, "Publish the verdict", {"report": f"{ARTIFACT}/report.json"})
+    )
+
+
+def _recording(job: Job) -> str:
+    """Names and paths reach the shell as variables, so that it reads nothing into them."""
+    if job.retriever is None:
+        return ""
+    named = {"RETRIEVER": job.retriever, "GOLD": job.gold, "GOLD_FORMAT": job.gold_format, "RUN": job.run}
+    variables = "".join(f"          {name}: {value(text)}\n" for name, text in named.items() if text is not None)
+    install = "".join(f"          {command}\n" for command in job.requirements)
+    known_format = "" if job.gold_format is None else ' --gold-format="$GOLD_FORMAT"'
+    return f"""\
+      - name: Record a run
+        env:
+{variables}\
+        run: |
+          rm -f -- "$RUN" # if recording fails, nothing older is judged in its place
+          python -m pip install 'rankgate=={job.version}'
+{install}\
+          rankgate record --retriever="$RETRIEVER" --gold="$GOLD"{known_format} --output="$RUN"
+"""
+
+
+def _download() -> str:
+    return f"""\
+      - name: Fetch the report
+        continue-on-error: true # without a report the check says that nothing was judged
+        uses: {DOWNLOAD}
+        with:
+          name: {ARTIFACT}
+          path: {ARTIFACT}
+"""

@@ -1,0 +1,79 @@
+"""`.github/workflows/rankgate-report.yml`: judges the runs that forks and Dependabot recorded."""
+
+from __future__ import annotations
+
+from rankgate.workflows.job import LABEL, Job
+from rankgate.workflows.steps import app_token, checkout, publish, setup_python
+
+PATH = ".github/workflows/rankgate-report.yml"
+
+_HEAD = """\
+# Written by `rankgate init --github`: judges the runs that pull requests of forks and of Dependabot recorded. Their own
+# job has a read-only token and may have been rewritten by them, so that neither its exit code nor its name proves
+# anything. This one runs on the default branch and takes the recorded run as data.
+"""
+
+_NO_APP = """\
+# The check is posted with GITHUB_TOKEN, as any workflow here could. Write both workflows again with `--app ID`, the id
+# of a GitHub App of your own: then the App posts it, and the required check can be pinned to the App.
+"""
+
+_JOB = f"""\
+name: rankgate-report
+
+on:
+  # zizmor: ignore[dangerous-triggers] no code of the pull request is fetched or run, and its artifact is only data
+  workflow_run:
+    workflows: [rankgate]
+    types: [completed]
+  pull_request_target: # a label of somebody with write access accepts a fork's rankings at one commit
+    types: [labeled]
+
+permissions: {{}}
+
+jobs:
+  report:
+    name: retrieval verdict of a fork
+    if: >-
+      (github.event_name == 'workflow_run' &&
+        github.event.workflow_run.event == 'pull_request' &&
+        (github.event.workflow_run.head_repository.id != github.event.repository.id ||
+          github.event.workflow_run.actor.login == 'dependabot[bot]')) ||
+      (github.event_name == 'pull_request_target' &&
+        github.event.label.name == '{LABEL}')
+    # Of the job and not of the workflow, so that a run or a label that is none of ours takes no place in the queue.
+    concurrency:
+      group: >-
+        rankgate-report-${{{{
+        github.event.workflow_run.head_repository.id || github.event.pull_request.head.repo.id }}}}-${{{{
+        github.event.workflow_run.head_branch || github.event.pull_request.head.ref }}}}
+      cancel-in-progress: false
+    runs-on: ubuntu-latest
+    timeout-minutes: 15
+    permissions:
+      actions: read # to fetch the recorded run
+      checks: write # for the check rankgate/verdict
+      contents: read # to read criteria, gold and baseline at the base
+      pull-requests: write # for the comment
+    steps:
+"""
+
+_PERMISSIONS = {"actions": "read", "checks": "write", "contents": "read", "pull-requests": "write"}
+
+
+def report_text(job: Job) -> str:
+    """The workflow's text. It fetches the default branch and never the pull request."""
+    return (
+        _HEAD
+        + ("" if job.app else _NO_APP)
+        + _JOB
+        + checkout(
+            [
+                "ref: ${{ github.event.repository.default_branch }} # never the pull request",
+                "fetch-depth: 0 # the base of every pull request",
+            ]
+        )
+        + setup_python()
+        + app_token(job, _PERMISSIONS)
+        + publish(job, "Judge and publish", {} if job.criteria is None else {"criteria": job.criteria})
+    )

@@ -1,0 +1,145 @@
+"""A server on loopback that plays one scripted answer after the other, and a clock that stands still."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from tests.forges.loopback_server import Handler, LoopbackServer, serving
+
+from rankgate.forges.client import Client
+
+TOKEN = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"  # noqa: S105 -- as GitHub's documentation shows one; nobody's
+
+
+class Asked(NamedTuple):
+    """A request as it came: the path with its query, or the whole address where the server is a proxy."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+class Player(Handler):
+    """Answers every request by the next play of the script."""
+
+    def play(self) -> None:
+        script = self.server
+        assert isinstance(script, Script)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        script.asked.append(Asked(self.command, self.path, headers, body))
+        assert script.plays, f"{self.command} {self.path} was not expected"
+        script.plays.pop(0)(self)
+
+    do_GET = do_POST = do_PATCH = do_DELETE = do_CONNECT = play  # noqa: N815 -- so the base class finds them
+
+
+Play = Callable[[Player], None]
+
+
+class Script(LoopbackServer):
+    """What is still to be played, and what was asked."""
+
+    def __init__(self, *plays: Play) -> None:
+        super().__init__(Player)
+        self.plays = list(plays)
+        self.asked: list[Asked] = []
+
+
+@contextmanager
+def playing(*plays: Play, tls: ssl.SSLContext | None = None) -> Iterator[Script]:
+    """A server at work. At the end nothing of the script may be left, and nothing else may have been asked."""
+    script = Script(*plays)
+    if tls is not None:
+        script.socket = tls.wrap_socket(script.socket, server_side=True)
+    with serving(script):
+        yield script
+    assert script.errors == []
+    assert script.plays == []
+
+
+def reply(status: int, body: object = None, **headers: str) -> Play:
+    """An answer with JSON, with bytes as they are, or with nothing. Names of headers have `_` for `-`."""
+    content = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+
+    def play(player: Player) -> None:
+        player.send_response(status)
+        for name, value in headers.items():
+            player.send_header(name.replace("_", "-"), value)
+        if status != 204 and "Content_Length" not in headers:
+            player.send_header("Content-Length", str(len(content)))
+        player.end_headers()
+        player.wfile.write(content)
+        player.close_connection = "Content_Length" in headers  # it may be a lie
+
+    return play
+
+
+def refuse(status: int, message: str, **headers: str) -> Play:
+    """How GitHub says no."""
+    return reply(status, {"message": message, "documentation_url": "https://docs.github.com/rest"}, **headers)
+
+
+def reset(player: Player) -> None:
+    """The connection breaks after the request was read: whether it was done nobody knows."""
+    player.close_connection = True
+    player.server.reset(player.connection)
+
+
+def trickle(chunk: bytes, between: Callable[[], object]) -> Play:
+    """An answer without an end, until the client goes away."""
+
+    def play(player: Player) -> None:
+        player.send_response(200)
+        player.send_header("Transfer-Encoding", "chunked")
+        player.end_headers()
+        while True:
+            player.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+            player.wfile.flush()
+            between()
+
+    return play
+
+
+class StandingClock:
+    """Time passes only by sleeping, or when a test lets it."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_700_000_000.0
+        self.slept: list[float] = []
+        self.on_sleep: Callable[[], Any] = lambda: None
+
+    def now(self) -> float:
+        return self.seconds
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.seconds += seconds
+        self.on_sleep()
+
+
+def client_of(api_url: str, clock: StandingClock, **options: Any) -> Client:
+    """A client with the token of the tests, for which no time passes."""
+    return Client(api_url, TOKEN, clock=clock, **options)
+
+
+def everything(error: BaseException) -> str:
+    """All that anyone could print of an error, and of those before it."""
+    shown = [*traceback.format_exception(error), str(error), repr(error), repr(vars(error))]
+    seen: BaseException | None = error.__context__
+    while seen is not None:
+        shown += [str(seen), repr(seen)]
+        seen = seen.__context__
+    return "\n".join(shown)

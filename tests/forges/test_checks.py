@@ -1,0 +1,126 @@
+"""The named check: in progress first, completed once, and never taken for another run's."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.forges.emulator import Emulator
+from tests.forges.instant import patient
+from tests.forges.proxy import Proxy
+
+from rankgate.forges.checks import CHECK, Check, begin, check_name, complete
+from rankgate.forges.client import ForgeError
+from rankgate.renderers.check_run import Annotation, CheckRunOutput
+
+CHECK_RUNS = r"/check-runs$"
+
+
+def check(github: Emulator, sha: str, run: int = 7, attempt: int = 1, gate: str = "default") -> Check:
+    return Check(repository=github.repository, sha=sha, name=check_name(gate), run=run, attempt=attempt)
+
+
+def output(annotations: int = 0) -> CheckRunOutput:
+    made = [
+        Annotation(
+            path="ship-criteria.yaml",
+            start_line=number + 1,
+            end_line=number + 1,
+            annotation_level="failure",
+            message=f"finding {number}",
+        )
+        for number in range(annotations)
+    ]
+    return CheckRunOutput(title="Fail: recall@5 fell by 5.8 pp", summary="**FAIL**", annotations=made)
+
+
+def states(github: Emulator, sha: str) -> list[tuple[str, str, str | None]]:
+    return [(run["name"], run["status"], run["conclusion"]) for run in github.check_runs(sha)]
+
+
+def test_the_check_is_in_progress_first_and_then_completed_in_place(github: Emulator, proxy: Proxy) -> None:
+    sha = github.new_pull().head_sha
+    client = patient(proxy.url, github.token)
+    begin(client, check(github, sha))
+    assert states(github, sha) == [(CHECK, "in_progress", None)]
+    complete(client, check(github, sha), output(), "failure")
+    assert states(github, sha) == [(CHECK, "completed", "failure")]
+    (run,) = github.check_runs(sha)
+    assert run["output"]["title"] == "Fail: recall@5 fell by 5.8 pp"
+
+
+def test_a_check_that_nobody_began_is_completed_all_the_same(github: Emulator, proxy: Proxy) -> None:
+    sha = github.new_pull().head_sha
+    complete(patient(proxy.url, github.token), check(github, sha), output(), "success")
+    assert states(github, sha) == [(CHECK, "completed", "success")]
+
+
+def test_every_run_and_attempt_completes_its_own(github: Emulator, proxy: Proxy) -> None:
+    """An older run that ends late must not complete the newer one's check, which is the one that counts."""
+    sha = github.new_pull().head_sha
+    client = patient(proxy.url, github.token)
+    older, newer = check(github, sha, 7), check(github, sha, 7, attempt=2)
+    begin(client, older)
+    begin(client, newer)
+    complete(client, older, output(), "success")
+    assert states(github, sha) == [(CHECK, "completed", "success"), (CHECK, "in_progress", None)]
+    complete(client, newer, output(), "failure")
+    assert states(github, sha) == [(CHECK, "completed", "success"), (CHECK, "completed", "failure")]
+
+
+def test_beginning_twice_makes_one_check(github: Emulator, proxy: Proxy) -> None:
+    sha = github.new_pull().head_sha
+    for _ in range(2):
+        begin(patient(proxy.url, github.token), check(github, sha))
+    assert states(github, sha) == [(CHECK, "in_progress", None)]
+
+
+@pytest.mark.parametrize("fault", ["the answer is lost", "the server fails before"])
+def test_a_post_without_an_answer_makes_one_check(github: Emulator, proxy: Proxy, fault: str) -> None:
+    sha = github.new_pull().head_sha
+    if fault == "the answer is lost":
+        proxy.drop_after("POST", CHECK_RUNS)
+    else:
+        proxy.status("POST", CHECK_RUNS, 502, json={"message": "Bad Gateway"})
+    begin(patient(proxy.url, github.token), check(github, sha))
+    assert states(github, sha) == [(CHECK, "in_progress", None)]
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes"),
+    [(0, [0]), (1, [1]), (50, [50]), (51, [50, 1]), (130, [50, 50, 30])],
+    ids=str,
+)
+@pytest.mark.parametrize("begun", [True, False], ids=["begun", "not begun"])
+def test_annotations_go_fifty_a_request_and_all_of_them(
+    github: Emulator,
+    proxy: Proxy,
+    count: int,
+    sizes: list[int],
+    begun: bool,  # noqa: FBT001
+) -> None:
+    sha = github.new_pull().head_sha
+    client = patient(proxy.url, github.token)
+    if begun:
+        begin(client, check(github, sha))
+    before = len(proxy.log)
+    complete(client, check(github, sha), output(count), "failure")
+    writes = [json.loads(each.body) for each in proxy.log[before:] if each.method != "GET"]
+    assert [len(body["output"]["annotations"]) for body in writes] == sizes
+    lines = [note["start_line"] for body in writes for note in body["output"]["annotations"]]
+    assert lines == list(range(1, count + 1))
+
+
+def test_a_further_gate_has_a_check_of_its_own(github: Emulator, proxy: Proxy) -> None:
+    sha = github.new_pull().head_sha
+    client = patient(proxy.url, github.token)
+    for gate in ("default", "search"):
+        begin(client, check(github, sha, gate=gate))
+    assert [name for name, _, _ in states(github, sha)] == ["rankgate/verdict", "rankgate/verdict/search"]
+
+
+def test_a_token_that_may_not_write_checks_is_a_refusal_that_says_so(github: Emulator, proxy: Proxy) -> None:
+    sha = github.new_pull().head_sha
+    client = patient(proxy.url, github.token_with({"contents": "read", "metadata": "read", "checks": "read"}))
+    with pytest.raises(ForgeError, match="403"):
+        begin(client, check(github, sha))

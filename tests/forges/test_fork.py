@@ -1,0 +1,366 @@
+"""The reporting job: whose run it judges, by what, and what a fork cannot make it say."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.forges.emulator import Emulator, PullRequest
+from tests.forges.events import environment
+from tests.forges.instant import patient
+from tests.forges.proxy import Proxy
+from tests.forges.storage import Storage
+
+from rankgate.compose import not_judged
+from rankgate.errors import Problem, bad_input
+from rankgate.forges.checks import CHECK
+from rankgate.forges.context import Context, Pull, context_of
+from rankgate.forges.fork import ACCEPT_LABEL, concerns_forks, report_fork
+from rankgate.forges.publish import Settings, Told
+from rankgate.inputs import Inputs
+from rankgate.renderers.isolation import Template
+from rankgate.report import Report, decode_report
+
+SCENARIOS = Path(__file__).parent.parent / "scenarios"
+RUN = b'{"query_id": "q1", "retrieved": ["a"]}\n'
+
+
+@dataclass
+class Verdicts:
+    """Stands for the checkouts of the bases: the verdict by base, and what was judged."""
+
+    by_base: dict[str, str] = field(default_factory=dict)
+    judged: list[tuple[int, str, bytes]] = field(default_factory=list)
+
+    def judge(self, pull: Pull, run: bytes) -> Report:
+        self.judged.append((pull.number, pull.base_sha, run))
+        verdict = self.by_base.get(pull.base_sha, "pass")
+        if verdict == "problem":
+            raise bad_input("this base is not in the clone", key="base")
+        path = SCENARIOS / verdict / "expected" / "report.json"
+        return replace(decode_report(path.read_bytes(), path.name), untrusted_run=True)
+
+    def template(self, pull: Pull) -> Template | None:
+        return None
+
+    def not_judged(self, problems: Sequence[Problem]) -> Report:
+        return not_judged(Inputs(date="2026-01-31"), problems)
+
+
+def zipped(content: bytes, name: str = "run.jsonl") -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return held.getvalue()
+
+
+@pytest.fixture
+def artifact(proxy: Proxy, storage: Storage) -> Callable[..., None]:
+    """Plays what GitHub says of the artifacts of run 7."""
+
+    def leave(content: bytes | None = None, *, named: str = "rankgate") -> None:
+        data = zipped(RUN) if content is None else content
+        listed = {"id": 31, "name": named, "size_in_bytes": len(data), "expired": False}
+        proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
+        proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
+
+    return leave
+
+
+@pytest.fixture
+def report_on(github: Emulator, proxy: Proxy, tmp_path: Path) -> Callable[..., tuple[Report | None, Told, Verdicts]]:
+    def report(
+        pull: PullRequest, event: str = "workflow_run", verdicts: Verdicts | None = None, **about: Any
+    ) -> tuple[Report | None, Told, Verdicts]:
+        context = context_of(environment(tmp_path, proxy, event, pull=pull, **about))
+        used = verdicts or Verdicts()
+        client = patient(proxy.url, github.token)
+        found, told = report_fork(client, context, Settings(), used, artifact="rankgate", workflow="rankgate.yml")
+        return found, told, used
+
+    return report
+
+
+def plays_runs(proxy: Proxy, pull: PullRequest, *runs: dict[str, Any]) -> None:
+    usual = {"id": 7, "run_attempt": 1, "head_sha": pull.head_sha, "head_repository": {"id": pull.head_repository}}
+    listed = [usual | run for run in runs]
+    path = "/actions/workflows/rankgate.yml/runs"
+    proxy.play("GET", path, json={"total_count": len(listed), "workflow_runs": listed})
+
+
+def plays_permission(proxy: Proxy, login: str, permission: str) -> None:
+    proxy.play("GET", f"/collaborators/{login}/permission", json={"permission": permission, "role_name": permission})
+
+
+def conclusions(github: Emulator, sha: str) -> list[tuple[str, str | None]]:
+    return [(check["name"], check["conclusion"]) for check in github.check_runs(sha)]
+
+
+def test_a_forks_run_is_judged_at_the_base_commented_on_and_checked(
+    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    artifact()
+    report, told, verdicts = report_on(pull, verdicts=Verdicts({pull.base_sha: "fail"}))
+    assert verdicts.judged == [(pull.number, pull.base_sha, RUN)]
+    assert report.verdict.value == "fail"
+    (comment,) = github.comments(pull.number)
+    assert "FAIL" in comment.body
+    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+    assert told.troubles == []
+
+
+def test_a_pass_of_a_fork_asks_for_a_maintainer(
+    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    """The gold set can be read, so the rankings may be made up: neither success nor anything that counts as one."""
+    pull = github.fork_pull()
+    artifact()
+    report_on(pull)
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+    (check,) = github.check_runs(pull.head_sha)
+    assert "rankings supplied by the pull request" in check["output"]["title"]
+
+
+def test_a_required_check_that_asks_for_a_maintainer_blocks_the_merge_until_a_label_accepts(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    github.protect(CHECK)
+    artifact()
+    report_on(pull)
+    assert github.merge(pull.number) != 200
+    plays_permission(proxy, "alice", "write")
+    plays_runs(proxy, pull, {})
+    report, _, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, sender="alice", run=8)
+    assert report.notes[-1] == "A maintainer has accepted these rankings for this commit."
+    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+    assert len(github.comments(pull.number)) == 1
+    assert github.merge(pull.number) == 200
+
+
+@pytest.mark.parametrize("permission", ["read", "triage", "none"])
+def test_a_label_of_somebody_who_may_not_write_accepts_nothing(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any], permission: str
+) -> None:
+    pull = github.fork_pull()
+    artifact()
+    plays_permission(proxy, "mallory", permission)
+    plays_runs(proxy, pull, {})
+    report, told, verdicts = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, sender="mallory")
+    assert (report, verdicts.judged, conclusions(github, pull.head_sha)) == (None, [], [])
+    assert told.done == ["nothing to do: the label was set by somebody who may not write to this repository"]
+
+
+def test_another_label_accepts_nothing(github: Emulator, report_on: Callable[..., Any]) -> None:
+    pull = github.fork_pull()
+    report, told, _ = report_on(pull, "pull_request_target", label="bug")
+    assert report is None
+    assert told.done == ["nothing to do: this label means nothing to rankgate"]
+
+
+def test_a_label_counts_for_the_commit_that_it_was_set_on(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    artifact()
+    plays_permission(proxy, "alice", "admin")
+    plays_runs(proxy, pull, {})
+    newer = github.push_fork()
+    report, told, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL)
+    assert report is None
+    assert told.done == ["nothing to do: the pull request has newer commits than the label was set on"]
+    assert conclusions(github, newer) == []
+
+
+def test_a_push_voids_the_acceptance_and_takes_the_label_off(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    github.label(pull.number, ACCEPT_LABEL)
+    github.label(pull.number, "bug")
+    artifact()
+    report_on(replace_head(pull, github.push_fork()))
+    assert conclusions(github, github.pull(pull.number).head_sha) == [(CHECK, "action_required")]
+    assert github.labels(pull.number) == ["bug"]
+
+
+def replace_head(pull: PullRequest, sha: str) -> PullRequest:
+    return PullRequest(pull.number, sha, pull.base_sha, pull.head_repository)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param({"head_sha": "0" * 40}, id="of another commit"),
+        pytest.param({"head_repository": {"id": 1}}, id="of another repository"),
+        pytest.param({"head_repository": None}, id="of a deleted repository"),
+    ],
+)
+def test_a_label_takes_no_run_of_something_else(
+    github: Emulator, proxy: Proxy, report_on: Callable[..., Any], run: dict[str, Any]
+) -> None:
+    pull = github.fork_pull()
+    plays_permission(proxy, "alice", "write")
+    plays_runs(proxy, pull, run)
+    report, told, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL)
+    assert report is None
+    assert "rankgate.yml has not finished for" in told.done[0]
+
+
+def test_the_pull_request_is_never_taken_from_the_artifact_or_the_payload(
+    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    """Another pull request's number in the archive changes nothing; the head of the run says which one it is."""
+    other, pull = github.new_pull("other"), github.fork_pull()
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("pr-number.txt", str(other.number))
+        archive.writestr("report.json", '{"verdict": "pass"}')
+        archive.writestr("run.jsonl", RUN)
+    artifact(held.getvalue())
+    report_on(pull)
+    assert github.comments(other.number) == []
+    assert len(github.comments(pull.number)) == 1
+
+
+def test_every_open_pull_request_of_that_head_is_judged_by_its_own_base_and_the_check_takes_the_worst(
+    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    github.branch("release")
+    release = github.push("release", "release.txt", "older")
+    first = github.fork_pull()
+    second = github.open_pull("mallory:change", base="release", by="mallory")
+    artifact()
+    verdicts = Verdicts({first.base_sha: "pass", release: "fail"})
+    report, _, _ = report_on(first, verdicts=verdicts)
+    assert [(number, base) for number, base, _ in verdicts.judged] == [
+        (first.number, first.base_sha),
+        (second.number, release),
+    ]
+    assert report.verdict.value == "fail"
+    bodies = [github.comments(each.number)[0].body.splitlines()[1] for each in (first, second)]
+    assert "PASS" in bodies[0]
+    assert "FAIL" in bodies[1]
+    assert conclusions(github, first.head_sha) == [(CHECK, "failure")]
+
+
+def test_a_closed_pull_request_is_left_alone_with_a_clear_line(
+    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    github.close(pull.number)
+    artifact()
+    report, told, _ = report_on(pull)
+    assert report is None
+    assert told.done == [f"no open pull request has {pull.head_sha[:12]} as its head; nothing to do"]
+    assert conclusions(github, pull.head_sha) == []
+
+
+def test_the_same_commit_in_another_repository_is_another_pull_request(
+    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    artifact()
+    report, told, _ = report_on(PullRequest(pull.number, pull.head_sha, pull.base_sha, 999_999))
+    assert report is None
+    assert "no open pull request" in told.done[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        pytest.param(b"not a zip", "it is no zip archive", id="not an archive"),
+        pytest.param(zipped(RUN, "../run.jsonl"), "the artifact is not read", id="a path that leads out"),
+        pytest.param(zipped(RUN, "other.jsonl"), "it has no file of that name", id="another file"),
+        pytest.param(zipped(b"a" * 30_000_000), "200 times its size", id="a bomb"),
+    ],
+)
+def test_a_hostile_artifact_is_no_verdict(
+    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any], content: bytes, said: str
+) -> None:
+    pull = github.fork_pull()
+    artifact(content)
+    report, _, verdicts = report_on(pull)
+    assert verdicts.judged == []
+    assert report.verdict.value == "not_judged"
+    assert said in report.problems[0].message
+    assert "NOT JUDGED" in github.comments(pull.number)[0].body
+    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+
+
+def test_a_workflow_that_left_no_run_is_no_verdict(
+    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    artifact(named="something else")
+    report, _, _ = report_on(pull)
+    assert "left no artifact of this name" in report.problems[0].message
+    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+
+
+def test_a_base_that_is_not_in_the_clone_is_no_verdict(
+    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    artifact()
+    report, _, _ = report_on(pull, verdicts=Verdicts({pull.base_sha: "problem"}))
+    assert report.problems[0].message == "this base is not in the clone"
+    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+
+
+def test_an_interrupted_reporting_job_completes_the_check(
+    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    class Interrupted(Verdicts):
+        def judge(self, pull: Pull, run: bytes) -> Report:
+            raise KeyboardInterrupt
+
+    pull = github.fork_pull()
+    artifact()
+    with pytest.raises(KeyboardInterrupt):
+        report_on(pull, verdicts=Interrupted())
+    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+
+
+@pytest.mark.parametrize("event", ["push", "schedule", "pull_request_target"])
+def test_a_workflow_of_another_event_is_not_ours_to_report(
+    github: Emulator, proxy: Proxy, tmp_path: Path, event: str
+) -> None:
+    pull = github.fork_pull()
+    context = context_of(environment(tmp_path, proxy, "workflow_run", pull=pull))
+    assert context.workflow_run is not None
+    other = replace(context, workflow_run=replace(context.workflow_run, event=event))
+    found, told = report_fork(
+        patient(proxy.url, github.token), other, Settings(), Verdicts(), artifact="rankgate", workflow="rankgate.yml"
+    )
+    assert found is None
+    assert told.done == ["nothing to do: the workflow was not one of a fork's pull request"]
+
+
+def test_a_pull_request_of_the_repository_itself_is_its_own_jobs_to_report(
+    github: Emulator, report_on: Callable[..., Any]
+) -> None:
+    report, told, _ = report_on(github.new_pull())
+    assert report is None
+    assert told.done == ["nothing to do: the workflow was not one of a fork's pull request"]
+
+
+def test_only_finished_workflows_and_labels_concern_forks(github: Emulator, proxy: Proxy, tmp_path: Path) -> None:
+    pull = github.new_pull()
+
+    def concerned(event: str, **about: Any) -> bool:
+        context: Context = context_of(environment(tmp_path, proxy, event, pull=pull, **about))
+        return concerns_forks(context)
+
+    assert concerned("workflow_run")
+    assert concerned("pull_request_target", label="bug")
+    assert not concerned("pull_request_target")
+    assert not concerned("pull_request")
+    assert not concerned("push")

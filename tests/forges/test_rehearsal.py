@@ -1,0 +1,328 @@
+"""The live rehearsal: action.yml's own steps in bash, a real repository, and GitHub's emulator behind its description.
+
+A red pull request is blocked by the required check, is mended, turns green and is merged, with one comment throughout.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.forges.composite import Result
+from tests.forges.composite import run as run_action
+from tests.forges.emulator import Emulator, PullRequest
+from tests.forges.events import environment
+from tests.forges.proxy import Proxy
+from tests.forges.storage import Storage
+from tests.forges.test_fork import plays_permission, plays_runs, zipped
+
+from rankgate.forges.checks import CHECK
+from rankgate.forges.fork import ACCEPT_LABEL
+from rankgate.report import decode_report
+
+ROOT = Path(__file__).parents[2]
+SCENARIOS = ROOT / "tests" / "scenarios"
+GIT = ["git", "-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "commit.gpgsign=false"]
+
+
+@pytest.fixture(scope="session")
+def runner_temp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The runner's directory, in which the first run of the action installs it, as in a job with several gates."""
+    return tmp_path_factory.mktemp("runner")
+
+
+class Team:
+    """A team's repository, on this machine and on the emulator, and the jobs that GitHub would start for it."""
+
+    def __init__(self, github: Emulator, proxy: Proxy, place: Path, runner_temp: Path) -> None:
+        self.github = github
+        self.proxy = proxy
+        self.clone = place / "clone"
+        self.events = place / "events"
+        self.runner_temp = runner_temp
+        self.runs = 0
+        self.events.mkdir()
+        shutil.copytree(SCENARIOS / "_inputs", self.clone)
+        (self.clone / ".gitignore").write_text("run.jsonl\n")
+        self.git("init", "-q", "-b", "main")
+        self.commit("The gate")
+        github.push_clone(self.clone, branch="main")
+        github.protect(CHECK)
+
+    def git(self, *words: str) -> str:
+        done = subprocess.run([*GIT, *words], cwd=self.clone, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def commit(self, message: str) -> str:
+        self.git("add", "-A")
+        self.git("commit", "-qm", message, "--allow-empty")
+        return self.git("rev-parse", "HEAD")
+
+    def push(self, branch: str, message: str) -> None:
+        self.commit(message)
+        self.github.push_clone(self.clone, branch=branch)
+
+    def retrieve(self, scenario: str) -> None:
+        """What the team's own retriever writes, as good or bad as that of a scenario."""
+        shutil.copyfile(SCENARIOS / scenario / "run.jsonl", self.clone / "run.jsonl")
+
+    def job(self, event: str, pull: PullRequest, inputs: dict[str, str] | None = None, **about: Any) -> Result:
+        """One job of the workflow, with a run number of its own."""
+        self.runs += 1
+        told = environment(self.events, self.proxy, event, pull=pull, run=100 + self.runs, **about)
+        token = told.pop("GITHUB_TOKEN")
+        told["RUNNER_TEMP"] = str(self.runner_temp)
+        return run_action(ROOT, inputs or {}, told, self.clone, token=token, timeout=300)
+
+    def conclusions(self, sha: str) -> list[str | None]:
+        return [check["conclusion"] for check in self.github.check_runs(sha) if check["name"] == CHECK]
+
+
+@pytest.fixture
+def team(github: Emulator, proxy: Proxy, tmp_path: Path, runner_temp: Path) -> Team:
+    return Team(github, proxy, tmp_path, runner_temp)
+
+
+def test_a_red_pull_request_is_blocked_mended_green_and_merged_with_one_comment_throughout(team: Team) -> None:
+    github = team.github
+    team.git("checkout", "-qb", "change")
+    team.push("change", "Another chunker")
+    pull = github.open_pull("change")
+
+    team.retrieve("fail")
+    red = team.job("pull_request", pull)
+    assert red.code == 1
+    assert red.outputs["verdict"] == "fail"
+    assert json.loads(red.outputs["values"])["retrieval_recall_at_5"] == pytest.approx(11 / 14)
+    assert "::error file=ship-criteria.yaml,line=2,title=rankgate::" in red.log
+    assert "Do not merge: recall@5" in red.summary
+    (comment,) = github.comments(pull.number)
+    assert "❌ FAIL. Do not merge: recall@5" in comment.body
+    assert team.conclusions(pull.head_sha) == ["failure"]
+    assert github.merge(pull.number) == 422, "the required check stops it"
+
+    team.push("change", "The chunker keeps what it cut")
+    pull = github.pull(pull.number)
+    team.retrieve("pass")
+    green = team.job("pull_request", pull)
+    assert (green.code, green.outputs["verdict"]) == (0, "pass")
+    (same,) = github.comments(pull.number)
+    assert same.id == comment.id
+    assert "✅ PASS." in same.body
+    assert team.conclusions(pull.head_sha) == ["success"]
+    assert github.merge(pull.number) == 200
+    assert green.skipped_uses[0].given["name"] == "rankgate"
+
+
+def test_the_check_is_in_progress_while_the_job_judges_and_a_cancelled_job_completes_it(team: Team) -> None:
+    github = team.github
+    pull = github.new_pull()
+    team.retrieve("pass")
+    seen: list[str] = []
+    comments = r"/issues/\d+/comments"
+    team.proxy.meanwhile(
+        "GET", comments, lambda: seen.extend(check["status"] for check in github.check_runs(pull.head_sha))
+    )
+    assert team.job("pull_request", pull, {"base": "none"}).code == 0
+    assert seen == ["in_progress"]
+
+    team.runs += 1
+    told = environment(team.events, team.proxy, "pull_request", pull=pull, run=100 + team.runs)
+    token = told.pop("GITHUB_TOKEN")
+    told["RUNNER_TEMP"] = str(team.runner_temp)
+    cancelled = run_action(ROOT, {}, told, team.clone, token=token, cancelled_before="judge", timeout=300)
+    assert cancelled.code == 2
+    assert team.conclusions(pull.head_sha) == ["success", "failure"]
+    (comment,) = github.comments(pull.number)
+    assert "NOT JUDGED" in comment.body
+    assert "the job ended before there was a verdict" in comment.body
+
+
+def test_the_bases_criteria_judge_too_so_a_lowered_threshold_opens_no_door(team: Team) -> None:
+    criteria = team.clone / "ship-criteria.yaml"
+    team.git("checkout", "-qb", "change")
+    criteria.write_text(criteria.read_text().replace("0.70", "0.10").replace("0.03", "0.90"))
+    team.push("change", "Easier")
+    pull = team.github.open_pull("change")
+    team.retrieve("fail")
+    assert team.job("pull_request", pull).code == 1
+    assert team.conclusions(pull.head_sha) == ["failure"]
+
+
+def test_a_clone_without_the_base_is_told_how_to_fetch_it(team: Team) -> None:
+    pull = team.github.new_pull()  # made on the emulator, so that the clone does not have its base
+    team.retrieve("pass")
+    team.git("commit", "-q", "--allow-empty", "-m", "x")
+    moved = PullRequest(pull.number, pull.head_sha, "e" * 40, pull.head_repository)
+    ended = team.job("pull_request", moved)
+    assert ended.code == 2
+    assert "fetch-depth: 0" in ended.log
+    assert team.conclusions(pull.head_sha) == ["failure"]
+
+
+def test_the_merge_queue_gets_the_same_check_on_its_own_commit(team: Team) -> None:
+    pull = team.github.new_pull()
+    team.retrieve("pass")
+    judged = team.job("merge_group", pull, {"base": "none"})
+    assert judged.code == 0
+    assert team.conclusions(pull.head_sha) == ["success"]
+    assert team.github.comments(pull.number) == []
+
+
+def test_the_queues_job_without_a_checkout_publishes_the_report_of_the_other(team: Team, tmp_path: Path) -> None:
+    pull = team.github.new_pull()
+    report = tmp_path / "report.json"
+    shutil.copyfile(SCENARIOS / "fail" / "expected" / "report.json", report)
+    assert team.job("merge_group", pull, {"report": str(report)}).code == 1
+    assert team.conclusions(pull.head_sha) == ["failure"]
+    gone = team.job("merge_group", pull, {"report": str(tmp_path / "never-written.json")})
+    assert gone.code == 2
+    assert team.conclusions(pull.head_sha) == ["failure", "failure"], "a queue never hangs"
+
+
+def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_maintainer_accepts(
+    team: Team, proxy: Proxy, storage: Storage
+) -> None:
+    """Three jobs: the fork's own, which can only upload; the reporting job; and the one that the label starts."""
+    github = team.github
+    pull = github.fork_pull()
+    team.retrieve("pass")
+    read_only = github.token_with({"contents": "read", "metadata": "read"})
+    own = team.job("pull_request", pull, token=read_only)
+    assert own.code == 0
+    assert (github.comments(pull.number), team.conclusions(pull.head_sha)) == ([], [])
+    assert "the reporting workflow publishes the verdict" in own.log
+    upload = Path(own.skipped_uses[0].given["path"])
+    run = (upload / "run.jsonl").read_bytes()
+    assert run == (SCENARIOS / "pass" / "run.jsonl").read_bytes()
+
+    plays_permission(proxy, "alice", "write")
+    (team.clone / "run.jsonl").unlink()
+    data = zipped(run)
+    listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
+    proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
+    proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
+    reporting = team.job("workflow_run", pull)
+    assert reporting.code == 0, reporting.log
+    assert reporting.outputs["verdict"] == "pass"
+    report = decode_report(Path(reporting.outputs["report"]).read_bytes(), "report.json")
+    assert report.untrusted_run
+    (comment,) = github.comments(pull.number)
+    assert "✅ PASS." in comment.body
+    assert "supplied by the pull request" in comment.body
+    assert team.conclusions(pull.head_sha) == ["action_required"]
+    assert github.merge(pull.number) == 422
+
+    plays_runs(proxy, pull, {})
+    accepted = team.job("pull_request_target", pull, label=ACCEPT_LABEL, sender="alice")
+    assert accepted.code == 0, accepted.log
+    assert team.conclusions(pull.head_sha) == ["success"]
+    assert [each.id for each in github.comments(pull.number)] == [comment.id]
+    assert github.merge(pull.number) == 200
+
+
+def test_a_fork_cannot_bring_its_own_criteria_gold_or_baseline(team: Team, proxy: Proxy, storage: Storage) -> None:
+    """The reporting job's clone is of the base; whatever the archive holds beside the run is not looked at."""
+    pull = team.github.fork_pull()
+    data = zipped((SCENARIOS / "fail" / "run.jsonl").read_bytes())
+    listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
+    proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
+    proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
+    assert team.job("workflow_run", pull).outputs["verdict"] == "fail"
+    assert team.conclusions(pull.head_sha) == ["failure"]
+
+
+def test_pull_request_target_never_judges(team: Team) -> None:
+    team.retrieve("pass")
+    ended = team.job("pull_request_target", team.github.new_pull())
+    assert ended.code == 2
+    assert "pull_request_target would run a stranger's code with this repository's token" in ended.log
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        pytest.param("run", "$(touch pwned)\"; touch pwned; '`touch pwned`", id="shell"),
+        pytest.param("criteria", "a\nverdict=pass\nb", id="a second output"),
+        pytest.param("gate-id", "x\n::set-output name=verdict::pass", id="a workflow command"),
+        pytest.param("bot-login", "${{ github.token }}", id="an expression"),
+    ],
+)
+def test_an_input_is_never_code(team: Team, name: str, value: str) -> None:
+    team.retrieve("pass")
+    ended = team.job("pull_request", team.github.new_pull(), {name: value, "base": "none"})
+    assert not list(team.clone.rglob("pwned"))
+    assert ended.outputs["verdict"] in ("", "not_judged", "pass")
+    if name != "bot-login":
+        assert ended.code == 2
+    assert not any(line.startswith("::set-output") for line in ended.log.splitlines())
+
+
+@pytest.mark.parametrize("fault", ["lost", "secondary limit", "bad gateway"])
+def test_a_fault_while_publishing_changes_neither_the_verdict_nor_the_number_of_comments(
+    team: Team, fault: str
+) -> None:
+    pull = team.github.new_pull()
+    team.retrieve("fail")
+    comments = r"/issues/\d+/comments$"
+    if fault == "lost":
+        team.proxy.drop_after("POST", comments)
+    elif fault == "secondary limit":
+        limited = {"message": "You have exceeded a secondary rate limit."}
+        team.proxy.status("POST", comments, 403, json=limited, headers={"Retry-After": "1"})
+    else:
+        team.proxy.status("POST", comments, 502, json={"message": "Bad Gateway"})
+    ended = team.job("pull_request", pull, {"base": "none"})
+    assert ended.code == 1
+    assert len(team.github.comments(pull.number)) == 1
+    assert team.conclusions(pull.head_sha) == ["failure"]
+
+
+def test_without_permission_the_verdict_stands_and_the_summary_says_why(team: Team) -> None:
+    pull = team.github.new_pull()
+    team.retrieve("fail")
+    token = team.github.token_with({"contents": "read", "metadata": "read"})
+    ended = team.job("pull_request", pull, {"base": "none"}, token=token)
+    assert ended.code == 1
+    assert ended.outputs["verdict"] == "fail"
+    assert "Do not merge: recall@5" in ended.summary
+    assert "Not published: `GitHub refused" in ended.summary
+    assert ended.skipped_uses[0].given["path"].endswith("/upload/")
+
+
+def test_the_token_is_nowhere_in_the_log_the_summary_or_the_files(team: Team) -> None:
+    pull = team.github.new_pull()
+    team.retrieve("fail")
+    ended = team.job("pull_request", pull, {"base": "none"})
+    kept = [path.read_text(errors="replace") for path in team.runner_temp.glob("rankgate/gate-*/**/*.*")]
+    assert kept
+    for text in (ended.log, ended.summary, str(ended.outputs), *kept):
+        assert team.github.token not in text
+
+
+def test_two_gates_of_one_job_have_their_own_comment_check_and_artifact(team: Team) -> None:
+    pull = team.github.new_pull()
+    team.retrieve("pass")
+    ended = [team.job("pull_request", pull, {"base": "none", "gate-id": gate}) for gate in ("default", "search")]
+    assert [each.skipped_uses[0].given["name"] for each in ended] == ["rankgate", "rankgate-search"]
+    assert len(team.github.comments(pull.number)) == 2
+    assert [check["name"] for check in team.github.check_runs(pull.head_sha)] == [CHECK, f"{CHECK}/search"]
+
+
+def test_comment_never_posts_the_check_alone(team: Team) -> None:
+    pull = team.github.new_pull()
+    team.retrieve("pass")
+    assert team.job("pull_request", pull, {"base": "none", "comment": "never"}).code == 0
+    assert team.github.comments(pull.number) == []
+    assert team.conclusions(pull.head_sha) == ["success"]
+
+
+def test_fail_on_warn_stops_the_job_and_the_check_alike(team: Team) -> None:
+    pull = team.github.new_pull()
+    team.retrieve("warn")
+    assert team.job("pull_request", pull, {"base": "none", "fail-on": "warn"}).code == 1
+    assert team.conclusions(pull.head_sha) == ["failure"]

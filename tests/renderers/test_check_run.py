@@ -1,0 +1,195 @@
+"""A check run from a report: the title says what matters, annotations are plain data in files of the repository."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
+
+from rankgate.errors import Problem
+from rankgate.metrics.base import Direction, Unit
+from rankgate.model import Evidence, Verdict
+from rankgate.renderers.check_run import LONGEST_MESSAGE, LONGEST_TITLE, Annotation, check_run_output, conclusion_of
+from rankgate.renderers.escape import visible
+from rankgate.renderers.fitting import SUMMARY_BYTES
+from rankgate.renderers.markdown import render_markdown
+from rankgate.report import Report
+
+FLOOR = replace(RECALL, delta=-0.01, reasons=["recall@5 is 80.0%, below the floor of 85.0%"], severity="error")
+SLOWER = replace(
+    RECALL, metric="latency", unit=Unit.MILLISECONDS, direction=Direction.LOWER, delta=7.26, regression_max=5.0
+)
+PASSES = replace(REPORT, verdict=Verdict.PASS, summary="Retrieval holds: all 3 gates pass.", gates=[HOLDS])
+WARNS = replace(REPORT, verdict=Verdict.WARN, summary="May be merged, with a warning: mrr dropped.", gates=[LATENCY])
+FAILS = replace(REPORT, gates=[RECALL])
+
+
+@pytest.mark.parametrize(
+    ("report", "title"),
+    [
+        pytest.param(FAILS, "Fail: recall@5 fell by 10.0 pp", id="a drop"),
+        pytest.param(replace(FAILS, gates=[SLOWER]), "Fail: latency rose by 7.3 ms", id="a rise where lower is better"),
+        pytest.param(replace(FAILS, gates=[FLOOR]), "Fail: recall@5 is 80.0%, below the floor of 85.0%", id="a floor"),
+        pytest.param(
+            replace(FAILS, gates=[replace(RECALL, regression_max=None)]),
+            "Fail: recall@5 dropped from 90.0% to 80.0%",
+            id="what else the gate says",
+        ),
+        pytest.param(
+            replace(FAILS, gates=[replace(RECALL, evidence=Evidence.PROVEN_HARM)]),
+            "Fail: recall@5 dropped from 90.0% to 80.0%",
+            id="proof is not the estimate alone",
+        ),
+        pytest.param(
+            replace(FAILS, gates=[HOLDS, LATENCY, RECALL, SLOWER]),
+            "Fail: recall@5 fell by 10.0 pp, and 1 more gate",
+            id="two gates",
+        ),
+        pytest.param(
+            replace(FAILS, gates=[RECALL, SLOWER, FLOOR]),
+            "Fail: recall@5 fell by 10.0 pp, and 2 more gates",
+            id="three gates",
+        ),
+        pytest.param(
+            replace(FAILS, gates=[replace(RECALL, segment="lang:\u202e@all")]),
+            "Fail: in one segment, recall@5 fell by 10.0 pp",
+            id="a segment, whose name is not ours",
+        ),
+        pytest.param(
+            replace(FAILS, gates=[replace(SLOWER, segment="x"), RECALL]),
+            "Fail: recall@5 fell by 10.0 pp, and 1 more gate",
+            id="what holds for all comes first",
+        ),
+        pytest.param(PASSES, "Pass: all 3 gates pass", id="pass"),
+        pytest.param(WARNS, "Warn: mrr dropped", id="warn"),
+        pytest.param(
+            replace(WARNS, summary="May be merged, but without a baseline nobody can tell."),
+            "Warn: May be merged, but without a baseline nobody can tell",
+            id="a warning without a colon",
+        ),
+        pytest.param(NOT_JUDGED, "Not judged: 1 problem with the inputs", id="not judged"),
+        pytest.param(
+            replace(PASSES, untrusted_run=True),
+            "Pass: all 3 gates pass (rankings supplied by the pull request)",
+            id="an untrusted pass",
+        ),
+        pytest.param(
+            replace(PASSES, untrusted_run=True, fork_runs="trusted"),
+            "Pass: all 3 gates pass (rankings supplied by the pull request)",
+            id="one that the criteria trust",
+        ),
+    ],
+)
+def test_the_title_is_the_verdict_and_what_decided(report: Report, title: str) -> None:
+    assert check_run_output(report).title == title
+
+
+def test_a_long_title_is_cut_and_still_says_whose_rankings_they_are() -> None:
+    report = replace(PASSES, summary="Retrieval holds: " + "x" * 800, untrusted_run=True)
+    title = check_run_output(report).title
+    assert len(title) == LONGEST_TITLE
+    assert title.endswith("… (rankings supplied by the pull request)")
+    assert "\n" not in title
+
+
+@pytest.mark.parametrize(
+    ("verdict", "untrusted", "fork_runs", "conclusion"),
+    [
+        pytest.param(Verdict.PASS, False, "untrusted", "success", id="pass"),
+        pytest.param(Verdict.WARN, False, "untrusted", "success", id="warn"),
+        pytest.param(Verdict.FAIL, False, "untrusted", "failure", id="fail"),
+        pytest.param(Verdict.NOT_JUDGED, False, "untrusted", "failure", id="not judged"),
+        pytest.param(Verdict.PASS, True, "untrusted", "action_required", id="untrusted pass"),
+        pytest.param(Verdict.WARN, True, "untrusted", "action_required", id="untrusted warn"),
+        pytest.param(Verdict.FAIL, True, "untrusted", "failure", id="untrusted fail"),
+        pytest.param(Verdict.NOT_JUDGED, True, "untrusted", "failure", id="untrusted and not judged"),
+        pytest.param(Verdict.PASS, True, "trusted", "success", id="pass that the criteria trust"),
+        pytest.param(Verdict.WARN, True, "trusted", "success", id="warn that the criteria trust"),
+        pytest.param(Verdict.FAIL, True, "trusted", "failure", id="fail all the same"),
+    ],
+)
+def test_the_conclusion(verdict: Verdict, untrusted: bool, fork_runs: str, conclusion: str) -> None:  # noqa: FBT001
+    report = replace(REPORT, verdict=verdict, untrusted_run=untrusted, fork_runs=fork_runs)
+    assert conclusion_of(report) == conclusion
+
+
+def test_the_summary_is_the_comment() -> None:
+    assert check_run_output(REPORT).summary == render_markdown(REPORT)
+
+
+def test_a_long_summary_is_fitted_in_bytes() -> None:
+    summary = check_run_output(replace(REPORT, notes=["漢字" * 50] * 2_000)).summary
+    assert SUMMARY_BYTES - 400 < len(summary.encode()) <= SUMMARY_BYTES
+    assert "of 2,000 notes" in summary
+
+
+def test_each_reason_is_an_annotation_at_the_line_of_its_gate_errors_first() -> None:
+    warns = replace(LATENCY, line=7, reasons=["latency is high"])
+    report = replace(FAILS, gates=[warns, HOLDS, replace(RECALL, segment="lang:en"), replace(SLOWER, reasons=["slow"])])
+    assert check_run_output(report).annotations == [
+        annotation(2, "failure", "in lang:en, recall@5 dropped from 90.0% to 80.0%."),
+        annotation(2, "failure", "in lang:en, recall@5 is 80.0%, below the floor of 85.0%."),
+        annotation(2, "failure", "slow."),
+        annotation(7, "warning", "latency is high."),
+    ]
+
+
+def annotation(line: int, level: str, message: str) -> Annotation:
+    return Annotation(
+        path="ship-criteria.yaml",
+        start_line=line,
+        end_line=line,
+        annotation_level="failure" if level == "failure" else "warning",
+        message=message,
+        title="rankgate",
+    )
+
+
+def test_all_of_them_are_there_however_many() -> None:
+    assert len(check_run_output(replace(FAILS, gates=[replace(RECALL, reasons=["one"])] * 120)).annotations) == 120
+
+
+def test_problems_and_warnings_without_a_gate_are_none() -> None:
+    report = replace(NOT_JUDGED, problems=[Problem("broken", "run.jsonl", 3)], warnings=["stale"])
+    assert check_run_output(report).annotations == []
+
+
+@pytest.mark.parametrize(
+    ("criteria", "path"),
+    [
+        pytest.param("ship-criteria.yaml", "ship-criteria.yaml", id="at the root"),
+        pytest.param("./config/criteria.yaml", "config/criteria.yaml", id="from here"),
+        pytest.param("a/../b.yaml", None, id="up and down"),
+        pytest.param("../b.yaml", None, id="outside"),
+        pytest.param("/etc/b.yaml", None, id="absolute"),
+        pytest.param("C:/b.yaml", None, id="absolute on Windows"),
+        pytest.param("a\nb.yaml", None, id="a name that no reader recognises"),
+        pytest.param("a\u202eb.yaml", None, id="a name that reads otherwise"),
+        pytest.param(".", None, id="a directory"),
+        pytest.param("", None, id="empty"),
+        pytest.param(None, None, id="unknown"),
+    ],
+)
+def test_an_annotation_lies_in_a_file_of_the_repository(criteria: str | None, path: str | None) -> None:
+    report = replace(FAILS, provenance=replace(REPORT.provenance, criteria=criteria))
+    assert {found.path for found in check_run_output(report).annotations} == ({path} if path else set())
+
+
+@pytest.mark.parametrize("line", [None, 0, -1])
+def test_a_gate_without_a_line_has_no_annotation(line: int | None) -> None:
+    assert check_run_output(replace(FAILS, gates=[replace(RECALL, line=line)])).annotations == []
+
+
+@given(st.text(max_size=30))
+def test_an_annotation_is_one_line_in_which_nothing_is_hidden(text: str) -> None:
+    report = replace(FAILS, gates=[replace(RECALL, segment=text, reasons=["a\r\nb"])])
+    [found] = check_run_output(report).annotations
+    assert found.message == visible(f"in {text}, a b.")
+
+
+@pytest.mark.parametrize("word", ["a", "é", "漢", "👩"])
+def test_a_message_is_cut_to_bytes_at_a_whole_character(word: str) -> None:
+    report = replace(FAILS, gates=[replace(RECALL, segment=None, reasons=[word * 70_000])])
+    message = check_run_output(report).annotations[0].message
+    assert LONGEST_MESSAGE - 4 < len(message.encode()) <= LONGEST_MESSAGE
+    assert message.strip(word) == "…"

@@ -1,0 +1,390 @@
+"""The workflows that `rankgate init` writes, as values: triggers, rights, conditions, and what reaches a shell."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from rankgate.errors import RankgateError
+from rankgate.quoting import quoted
+from rankgate.workflows import pins
+from rankgate.workflows.advice import to_do_on_github
+from rankgate.workflows.gate import gate_text
+from rankgate.workflows.job import Job, action_of, requirements_commands
+from rankgate.workflows.report import report_text
+from rankgate.workflows.values import is_word, value
+
+OURS = Path(__file__).parents[1] / ".github" / "workflows"
+HASH = "0123456789abcdef0123456789abcdef01234567"
+NASTY = 'a"; rm -rf $HOME #.jsonl'
+
+JOB = Job(
+    retriever=None,
+    gold="gold.yaml",
+    run="run.jsonl",
+    criteria=None,
+    requirements=[],
+    branches=["main"],
+    version="1.2.3",
+    action="rankgate/rankgate@v1.2.3",
+)
+
+
+def gate(**changes: Any) -> Any:
+    return yaml.safe_load(gate_text(replace(JOB, **changes)))
+
+
+def report(**changes: Any) -> Any:
+    return yaml.safe_load(report_text(replace(JOB, **changes)))
+
+
+def triggers(made: Any) -> Any:
+    return made[True]  # YAML 1.1 reads `on` as true
+
+
+def step(made: Any, job: str, part: str) -> Any:
+    """The one step whose name or action has this part."""
+    [found] = [each for each in made["jobs"][job]["steps"] if part in f"{each.get('name')} {each.get('uses')}"]
+    return found
+
+
+def in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def as_github_reads(text: str) -> str:
+    """A value after GitHub has evaluated its expressions; only a literal string is allowed there."""
+    return re.sub(r"\$\{\{ '(.*?)' \}\}", lambda found: found[1], text)
+
+
+def test_the_gate_runs_on_every_pull_request_without_path_filters() -> None:
+    assert triggers(gate(branches=["trunk", "next"])) == {
+        "pull_request": None,
+        "merge_group": None,
+        "push": {"branches": ["trunk", "next"]},
+        "workflow_dispatch": None,
+    }
+
+
+def test_the_names_that_rulesets_and_the_second_workflow_refer_to() -> None:
+    made = gate()
+    assert made["name"] == "rankgate"
+    assert made["jobs"]["gate"]["name"] == "retrieval gate"
+    assert triggers(report())["workflow_run"] == {"workflows": [made["name"]], "types": ["completed"]}
+
+
+@pytest.mark.parametrize("app", [pytest.param(None, id="without an App"), pytest.param(7, id="with an App")])
+def test_every_job_has_the_rights_that_it_needs_and_no_more(app: int | None) -> None:
+    made, reporting = gate(app=app), report(app=app)
+    assert made["permissions"] == reporting["permissions"] == {}
+    assert {name: job["permissions"] for name, job in (made["jobs"] | reporting["jobs"]).items()} == {
+        "gate": {"contents": "read", "pull-requests": "write", "checks": "write"},
+        "queue": {"actions": "read", "checks": "write"},
+        "report": {"actions": "read", "checks": "write", "contents": "read", "pull-requests": "write"},
+    }
+
+
+def test_runs_of_one_pull_request_wait_for_each_other_and_none_is_cancelled() -> None:
+    assert gate()["concurrency"] == {
+        "group": "rankgate-${{ github.event.pull_request.number || github.ref }}",
+        "cancel-in-progress": False,
+    }
+    reporting = report()
+    assert "concurrency" not in reporting  # of the job: a label that is none of ours must push nobody out of the queue
+    assert reporting["jobs"]["report"]["concurrency"] == {
+        "group": "rankgate-report-${{ "
+        "github.event.workflow_run.head_repository.id || github.event.pull_request.head.repo.id }}-${{ "
+        "github.event.workflow_run.head_branch || github.event.pull_request.head.ref }}",
+        "cancel-in-progress": False,
+    }
+
+
+def test_the_base_is_fetched_and_no_token_is_left_in_the_checkout() -> None:
+    assert step(gate(), "gate", "checkout")["with"] == {"fetch-depth": 0, "persist-credentials": False}
+
+
+def test_the_reporting_job_fetches_the_default_branch_and_never_the_pull_request() -> None:
+    made = report()
+    assert step(made, "report", "checkout")["with"] == {
+        "ref": "${{ github.event.repository.default_branch }}",
+        "fetch-depth": 0,
+        "persist-credentials": False,
+    }
+    assert [each for each in made["jobs"]["report"]["steps"] if "run" in each] == []
+
+
+def test_the_reporting_job_works_for_forks_dependabot_and_one_label_alone() -> None:
+    made = report()
+    assert triggers(made)["pull_request_target"] == {"types": ["labeled"]}
+    assert in_one_line(made["jobs"]["report"]["if"]) == (
+        "(github.event_name == 'workflow_run' && github.event.workflow_run.event == 'pull_request' && "
+        "(github.event.workflow_run.head_repository.id != github.event.repository.id || "
+        "github.event.workflow_run.actor.login == 'dependabot[bot]')) || "
+        "(github.event_name == 'pull_request_target' && github.event.label.name == 'rankgate: accept rankings')"
+    )
+
+
+def test_the_merge_queue_gets_its_check_without_a_checkout_and_whatever_became_of_the_gate() -> None:
+    queue = gate()["jobs"]["queue"]
+    assert queue["needs"] == "gate"
+    assert queue["if"] == "always() && github.event_name == 'merge_group'"
+    assert not any("checkout" in each.get("uses", "") for each in queue["steps"])
+    fetch, publish = step(gate(), "queue", "Fetch"), queue["steps"][-1]
+    assert fetch["continue-on-error"] is True
+    assert fetch["with"] == {"name": "rankgate", "path": "rankgate"}
+    assert publish == {
+        "name": "Publish the verdict",
+        "uses": "rankgate/rankgate@v1.2.3",
+        "with": {"report": "rankgate/report.json"},
+    }
+
+
+def test_without_a_retriever_the_committed_run_is_judged_and_nothing_is_installed() -> None:
+    made = gate()
+    assert [each for each in made["jobs"]["gate"]["steps"] if "run" in each] == []
+    assert step(made, "gate", "Judge") == {
+        "name": "Judge",
+        "if": "${{ !cancelled() }}",
+        "uses": "rankgate/rankgate@v1.2.3",
+    }
+
+
+def test_a_retriever_records_with_this_version_and_the_projects_own_requirements() -> None:
+    recording = step(gate(retriever="app:search", requirements=["python -m pip install ."]), "gate", "Record")
+    assert recording["env"] == {"RETRIEVER": "app:search", "GOLD": "gold.yaml", "RUN": "run.jsonl"}
+    assert recording["run"].splitlines() == [
+        'rm -f -- "$RUN" # if recording fails, nothing older is judged in its place',
+        "python -m pip install 'rankgate==1.2.3'",
+        "python -m pip install .",
+        'rankgate record --retriever="$RETRIEVER" --gold="$GOLD" --output="$RUN"',
+    ]
+
+
+def test_a_gold_set_in_a_format_of_its_own_is_read_in_it() -> None:
+    recording = step(gate(retriever="app:search", gold_format="qrels"), "gate", "Record")
+    assert recording["env"]["GOLD_FORMAT"] == "qrels"
+    assert '--gold="$GOLD" --gold-format="$GOLD_FORMAT"' in recording["run"]
+
+
+def test_criteria_in_a_place_of_their_own_are_named_to_the_action_in_both_workflows() -> None:
+    for made, job in ((gate(criteria="gates/search.yaml"), "gate"), (report(criteria="gates/search.yaml"), "report")):
+        assert step(made, job, "Judge")["with"] == {"criteria": "gates/search.yaml"}
+    assert "with" not in step(report(), "report", "Judge")
+
+
+def test_an_app_posts_in_every_job_and_its_key_goes_to_no_pull_request_of_a_stranger() -> None:
+    made = {**gate(app=12345)["jobs"], **report(app=12345)["jobs"]}
+    rights = {
+        "gate": {"permission-checks": "write", "permission-pull-requests": "write"},
+        "queue": {"permission-checks": "write"},
+        "report": {
+            "permission-actions": "read",
+            "permission-checks": "write",
+            "permission-contents": "read",
+            "permission-pull-requests": "write",
+        },
+    }
+    for name, granted in rights.items():
+        token, ours = made[name]["steps"][-2:]
+        assert token["id"] == "app"
+        assert token["continue-on-error"] is True
+        assert token["with"] == {
+            "app-id": "12345",
+            "private-key": "${{ secrets.RANKGATE_APP_KEY }}",
+            **granted,
+        }
+        assert {key: ours["with"][key] for key in ("token", "bot-login")} == {
+            "token": "${{ steps.app.outputs.token || github.token }}",
+            "bot-login": "${{ steps.app.outputs.app-slug && format('{0}[bot]', steps.app.outputs.app-slug) || "
+            "'github-actions[bot]' }}",
+        }
+    assert in_one_line(made["gate"]["steps"][-2]["if"]) == (
+        "!cancelled() && (github.event_name != 'pull_request' || "
+        "(github.event.pull_request.head.repo.id == github.event.repository.id && "
+        "github.event.pull_request.user.login != 'dependabot[bot]'))"
+    )
+
+
+def test_without_an_app_no_secret_is_read() -> None:
+    assert "secrets." not in gate_text(JOB) + report_text(JOB)
+    assert "`--app ID`" in report_text(JOB)
+    assert "`--app ID`" not in report_text(replace(JOB, app=1))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("data/gold-v2.yaml", id="plain"),
+        pytest.param("gold set.yaml", id="space"),
+        pytest.param("it's.yaml", id="apostrophe"),
+        pytest.param(NASTY, id="a quote, a command, a variable and a comment"),
+        pytest.param("gold: v2 #1.yaml", id="what YAML takes for a key and a comment"),
+        pytest.param("a\nb\u2028c\x85d\x7f.yaml", id="line breaks and controls"),
+        pytest.param("perguntas-é-🧪.yaml", id="letters beyond ASCII and beyond 16 bits"),
+        pytest.param("${{ secrets.KEY }}.yaml", id="an expression"),
+        pytest.param("$${{{ 'x' }}.yaml", id="half an expression before another"),
+        pytest.param("-gold.yaml", id="what looks like a flag"),
+    ],
+)
+def test_a_path_reaches_the_action_and_the_shell_as_it_is(path: str) -> None:
+    made = gate(retriever=path, gold=path, run=path, criteria=path)
+    recording = step(made, "gate", "Record")
+    assert {name: as_github_reads(text) for name, text in recording["env"].items()} == {
+        "RETRIEVER": path,
+        "GOLD": path,
+        "RUN": path,
+    }
+    assert recording["run"] == step(gate(retriever="a:b"), "gate", "Record")["run"]
+    assert as_github_reads(step(made, "gate", "Judge")["with"]["criteria"]) == path
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_survives_as_a_scalar_on_one_line(text: str) -> None:
+    line = quoted(text)
+    assert len(line.splitlines()) == 1
+    assert yaml.safe_load(f"key: {line} # a comment\n") == {"key": text}
+
+
+@given(st.text(st.sampled_from("${} '\"a\\")))
+def test_no_text_becomes_an_expression_of_its_own(text: str) -> None:
+    read = yaml.safe_load(value(text))
+    assert set(re.findall(r"\$\{\{(.*?)\}\}", read)) <= {" '${{' "}
+    assert read.replace("${{ '${{' }}", "${{") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        pytest.param("main", True, id="a name"),
+        pytest.param("release/2.x", True, id="with a slash"),
+        pytest.param("", False, id="nothing"),
+        pytest.param("!main", False, id="a filter that takes away"),
+        pytest.param("v+", False, id="a filter that repeats"),
+        pytest.param("a b", False, id="two words"),
+        pytest.param("main\n", False, id="with a line break"),
+        pytest.param("é", False, id="beyond ASCII"),
+    ],
+)
+def test_a_word_means_only_itself(text: str, word: bool) -> None:  # noqa: FBT001 -- a table's column
+    assert is_word(text) is word
+
+
+@pytest.mark.parametrize(
+    ("reference", "action"),
+    [
+        pytest.param(None, "rankgate/rankgate@v1.2.3", id="this version's tag"),
+        pytest.param(f"rankgate/rankgate@{HASH}", f"rankgate/rankgate@{HASH} # v1.2.3", id="a hash, for update bots"),
+        pytest.param(f"my-org/rank.gate@{HASH}", f"my-org/rank.gate@{HASH} # v1.2.3", id="a mirror"),
+        pytest.param("rankgate/rankgate@v1.2.3", "rankgate/rankgate@v1.2.3", id="a tag"),
+        pytest.param(f"rankgate/rankgate@{HASH[:-1]}", f"rankgate/rankgate@{HASH[:-1]}", id="not a whole hash"),
+        pytest.param(f"rankgate/rankgate@{HASH}8", f"rankgate/rankgate@{HASH}8", id="more than a hash"),
+    ],
+)
+def test_how_the_action_is_named(reference: str | None, action: str) -> None:
+    assert action_of(reference, "1.2.3") == action
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        pytest.param("rankgate", id="no owner"),
+        pytest.param("rankgate/rankgate", id="no reference"),
+        pytest.param("rankgate/rankgate@", id="an empty reference"),
+        pytest.param("rankgate/rankgate@v1\nrun: x", id="a line of its own"),
+        pytest.param("rankgate/rankgate@v1 # v2", id="a comment"),
+        pytest.param("./local@v1/x y", id="a path"),
+        pytest.param("a/b/c@v1", id="a folder of a repository"),
+    ],
+)
+def test_what_is_no_action_is_refused(reference: str) -> None:
+    with pytest.raises(RankgateError, match="is not OWNER/NAME@REF"):
+        action_of(reference, "1.2.3")
+
+
+@pytest.mark.parametrize(
+    ("files", "commands"),
+    [
+        pytest.param({}, [], id="neither"),
+        pytest.param({"pyproject.toml": True}, ["python -m pip install ."], id="a project"),
+        pytest.param({"requirements.txt": True}, ["python -m pip install -r requirements.txt"], id="requirements"),
+        pytest.param(
+            {"requirements.txt": True, "pyproject.toml": True},
+            ["python -m pip install -r requirements.txt"],
+            id="both: the requirements name the project where they need it",
+        ),
+        pytest.param({"requirements.txt": False, "pyproject.toml": False}, [], id="looked for and not found"),
+    ],
+)
+def test_how_the_project_itself_is_installed(files: dict[str, bool], commands: list[str]) -> None:
+    assert requirements_commands(files) == commands
+
+
+def test_what_is_left_to_do_on_github() -> None:
+    assert (
+        to_do_on_github(JOB, forks=True)
+        == """\
+on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
+  1. Pin the action by the hash that this prints (the last line's, if there are two), in both files or with
+     --action rankgate/rankgate@HASH --force, since a tag can be moved:
+       git ls-remote https://github.com/rankgate/rankgate refs/tags/v1.2.3 'refs/tags/v1.2.3^{}'
+  2. In a ruleset of the default branch, require the check `rankgate/verdict`. Within one repository the job
+     `retrieval gate` blocks too, by its exit code; of a fork's pull request that job proves nothing.
+  3. Anybody who can push a workflow can post a check of that name with GITHUB_TOKEN: it is forgeable. Let a GitHub
+     App of your own post it (permissions: actions and contents read, checks and pull requests write), keep its key as
+     the secret RANKGATE_APP_KEY, write both files again with --app ID --force, and pin the required check to that
+     App: in the ruleset it is the check's source, in the API its integration_id.
+  4. A fork's rankings are its own word until somebody with write access accepts them, commit by commit, by a label:
+       gh label create 'rankgate: accept rankings' --description 'the rankings of this commit are believed'
+"""
+    )
+
+
+def test_what_is_done_already_is_not_asked_for_again() -> None:
+    pinned_with_app = replace(JOB, action=action_of(f"rankgate/rankgate@{HASH}", "1.2.3"), app=12345)
+    text = to_do_on_github(pinned_with_app, forks=True)
+    assert "git ls-remote" not in text
+    assert "forgeable" not in text
+    assert "its integration_id is 12345.\n       gh secret set RANKGATE_APP_KEY < private-key.pem\n" in text
+    assert re.findall(r"^  (\d)\. ", text, re.MULTILINE) == ["1", "2", "3"]
+
+
+def test_without_the_second_workflow_it_says_how_to_get_it() -> None:
+    text = to_do_on_github(JOB, forks=False)
+    assert "  3. Do you take pull requests of forks? The same command with --github --force" in text
+    assert "gh label" not in text
+
+
+PINS = {name: pin for name, pin in vars(pins).items() if name.isupper()}
+
+
+@pytest.mark.parametrize("pin", [pytest.param(pin, id=name.lower()) for name, pin in PINS.items()])
+def test_actions_are_pinned_by_a_whole_hash_with_the_version_beside_it(pin: str) -> None:
+    assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", pin)
+
+
+@pytest.mark.parametrize(
+    "pin", [pytest.param(pin, id=name.lower()) for name, pin in PINS.items() if name != "APP_TOKEN"]
+)
+def test_written_workflows_pin_what_our_own_workflows_pin(pin: str) -> None:
+    name = re.escape(pin.partition("@")[0])
+    texts = [file.read_text(encoding="utf-8") for file in OURS.glob("*.yml")]
+    if not texts:
+        pytest.skip("a source distribution has no workflows")
+    assert {use for text in texts for use in re.findall(rf"uses: ({name}@\S+ # \S+)", text)} == {pin}
+
+
+def test_only_pinned_actions_and_our_own_are_written() -> None:
+    for text in (gate_text(replace(JOB, app=1, retriever="a:b")), report_text(replace(JOB, app=1))):
+        assert set(re.findall(r"uses: (.+)", text)) <= {*PINS.values(), JOB.action}
+
+
+def test_the_label_is_the_one_that_the_reporting_job_knows() -> None:
+    from rankgate.forges.fork import ACCEPT_LABEL
+    from rankgate.workflows.job import LABEL
+
+    assert LABEL == ACCEPT_LABEL
