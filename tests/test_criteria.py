@@ -45,6 +45,12 @@ def gate(line: str) -> str:
     return f"gates:\n  - name: recall_at_5\n    {line}\n"
 
 
+def test_a_file_that_is_far_too_long_is_not_read() -> None:
+    assert refusal("gates: []\n" + "#" * 1_000_000) == [
+        " has more than 1,000,000 bytes; ship criteria are not that long; is this another file?"
+    ]
+
+
 AS_IN_THE_DESIGN = """\
 gates:
   - name: retrieval_recall_at_5
@@ -619,7 +625,10 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             f"{ONE}severity: error\n",
-            ["3: severity: unknown key (known: gates, inputs, default_k, evidence, confidence, match, gold_changes, fork_runs)"],
+            [
+                "3: severity: unknown key (known: gates, inputs, default_k, evidence, confidence, match, gold_changes, "
+                "fork_runs)"
+            ],
             id="a key a level too high",
         ),
         pytest.param(

@@ -29,7 +29,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeyChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A key of the criteria with another value: `before` at the base, `after` in the pull request, None where it is absent.
+    """A key of the criteria with another value: `before` at the base, `after` in the pull request; None for none.
 
     `key` is its path within the gate, or within the file, as `threshold` or `segments.lang.min_queries`; it may hold
     text from the inputs, as values may. `weakens` is True also where nobody can tell which value asks for more. Numbers

@@ -38,7 +38,6 @@ from rankgate.report import (
 )
 from rankgate.side import Side
 from rankgate.staleness import LostIds
-from rankgate.wording import count_text
 
 MOST_IDS = 20
 ISSUES = "https://github.com/rankgate/rankgate/issues"

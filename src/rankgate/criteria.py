@@ -31,6 +31,7 @@ from rankgate.written import (
 from rankgate.yaml_text import KeyPath, YamlDocument, load_yaml
 
 DEFAULT_PATHS = ("config/ship-criteria.yaml", "ship-criteria.yaml", ".github/ship-criteria.yaml")
+MOST_BYTES = 1_000_000  # hundreds of gates have a hundredth of it
 _LONGEST_RANGE = 1.0
 
 
@@ -130,7 +131,7 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
     """
     with open_source(path) as source:
         name = source.name
-        document = load_yaml(source.text(), name)
+        document = load_yaml(source.text(MOST_BYTES, "ship criteria are not that long; is this another file?"), name)
     if not isinstance(document.value, dict):
         raise bad_input(f"expected `gates:` with a list of gates, found {shown(document.value)}", file=name, line=1)
     written = shaped(document, WrittenCriteria, name, _check_of(document))

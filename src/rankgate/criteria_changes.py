@@ -84,9 +84,6 @@ def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
     if was.name != now.name:  # limits of another metric compare with nothing
         yield KeyChange(key="metric", before=was.name, after=now.name, weakens=True)
         return
-    if was.direction is not now.direction:
-        yield KeyChange(key="direction", before=was.direction.value, after=now.direction.value, weakens=True)
-        return
     yield from _limits("", old, new, _limits_of(old), _limits_of(new))
     if old.evidence is not new.evidence:
         weakens = _STRICTNESS.index(new.evidence) < _STRICTNESS.index(old.evidence)

@@ -81,10 +81,10 @@ class GateResult(_Part, frozen=True, kw_only=True):
     verdict: Verdict
     reasons: list[str]
     queries: list[str] = []
+    judged_by: Literal["base"] | None = None
     n: int
     n_pairs: int
     line: int | None
-    judged_by: Literal["base"] | None = None
 
 
 class JudgedValue(_Part, frozen=True, kw_only=True):
@@ -227,9 +227,9 @@ class Report(_Part, frozen=True, kw_only=True):
     """The whole of `report.json`.
 
     `failures` and `warnings` are reasons to fail and to warn that no gate has. `diagnosis` is empty unless a gate is
-    violated or ids are stale; its first entry is what to look at first. `gold_changes` is None where the gold set is the
-    one that was current when the baseline was accepted, or the baseline does not say. `base` is there where a base was
-    named. `untrusted_run` says that the pull request supplied the
+    violated or ids are stale; its first entry is what to look at first. `gold_changes` is None where the gold set is
+    the one that was current when the baseline was accepted, or the baseline does not say. `base` is there where a base
+    was named. `untrusted_run` says that the pull request supplied the
     rankings and may have invented them; `fork_runs` whether a pass counts all the same, as the criteria have it.
     """
 

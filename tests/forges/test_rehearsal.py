@@ -326,3 +326,26 @@ def test_fail_on_warn_stops_the_job_and_the_check_alike(team: Team) -> None:
     team.retrieve("warn")
     assert team.job("pull_request", pull, {"base": "none", "fail-on": "warn"}).code == 1
     assert team.conclusions(pull.head_sha) == ["failure"]
+
+
+def test_a_pull_request_that_renames_or_removes_the_job_stays_blocked(team: Team) -> None:
+    """What is required is the check, not a job: without the action nobody posts it."""
+    team.git("checkout", "-qb", "change")
+    team.push("change", "No gate any more")
+    pull = team.github.open_pull("change")
+    team.github.do(
+        "POST",
+        "/check-runs",
+        {"name": "retrieval", "head_sha": pull.head_sha, "status": "completed", "conclusion": "success"},
+        by=team.github.token,
+    )
+    assert team.github.merge(pull.number) == 422
+
+
+def test_a_forks_job_cannot_post_the_check_itself(team: Team) -> None:
+    pull = team.github.fork_pull()
+    forged = {"name": CHECK, "head_sha": pull.head_sha, "status": "completed", "conclusion": "success"}
+    read_only = team.github.token_with({"contents": "read", "metadata": "read"})
+    path = f"/repos/{team.github.repository}/check-runs"
+    assert team.github.ask("POST", path, forged, by=read_only).status_code == 403
+    assert team.github.merge(pull.number) == 422

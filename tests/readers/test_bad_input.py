@@ -1174,3 +1174,11 @@ def test_no_depth_of_nesting_ends_in_a_crash(where: str, opening: str) -> None:
         name = write("input", content % (opening * depth + "1" + {"[": "]", '{"a":': "}"}[opening] * depth))
         with suppress(RankgateError):
             read(name)
+
+
+def test_a_gold_set_that_yaml_takes_minutes_for_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankgate.readers.gold_text.MOST_YAML", 100)
+    Path("gold.yaml").write_text("samples:\n" + "# a comment\n" * 10)
+    assert seen(gold_problems("gold.yaml")) == [
+        "gold.yaml: has more than 100 bytes; write so large a gold set as JSONL"
+    ]

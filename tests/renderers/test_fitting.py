@@ -17,7 +17,7 @@ from rankgate.renderers.markdown import render_markdown, render_summary
 from rankgate.report import Diagnosis, GateResult, Moved, Report
 
 LEFT_OUT = re.compile(r"Left out to fit: (?P<what>.*); they are in `report\.json`\.\n\Z")
-PART = re.compile(r"([\d,]+) of ([\d,]+) (problem|gate|warning|note|moved question|tag|line)")
+PART = re.compile(r"([\d,]+) of ([\d,]+) (problem|gate|other reason|note|moved question|tag|line)")
 
 
 def left_out(text: str) -> dict[str, tuple[int, int]]:
@@ -43,7 +43,7 @@ def counted(report: Report, text: str) -> dict[str, int]:
         "problem": len(set(re.findall(r"problem-\d+", said))),
         "gate": sum(len(row) == 6 and row[0] != "Metric" for row in page.rows),
         "note": len(set(re.findall(r"Note \d+\.", page.plain))),
-        "warning": len(set(re.findall(r"warning-\d+", page.plain))),
+        "other reason": len(set(re.findall(r"warning-\d+", page.plain))),
         "moved question": len(set(re.findall(r"moved-\d+", said))),
         "tag": sum(row[0].startswith("lang:tag-") for row in page.rows),
     }
@@ -141,7 +141,7 @@ def big(count: int) -> Report:
 def test_sections_go_in_the_stated_order() -> None:
     """The smaller the limit, the more goes, and never a later section before an earlier one is gone."""
     report = big(20)
-    order = ["tag", "moved question", "line", "note", "finding", "gate", "warning"]
+    order = ["tag", "moved question", "line", "note", "finding", "gate", "other reason"]
     before = 0
     for limit in range(len(render_markdown(report)) - 1, LEAST, -40):
         text = render_markdown(report, limit=limit)

@@ -1,63 +1,107 @@
-"""The comment as a browser lays it out: as wide as on GitHub, with every section opened, nothing sticks out."""
+"""The comment as a browser lays it out: GitHub's parser, allow-list, stylesheet and width, with every section open."""
 
 import html
+import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import cmarkgfm
+import nh3
 import pytest
 from cmarkgfm.cmark import Options
 
-SCENARIOS = sorted((Path(__file__).parents[1] / "scenarios").glob("*/expected/comment.md"))
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+COMMENTS = sorted([*SCENARIOS.glob("*/expected/comment.md"), SCENARIOS / "user_template" / "expected" / "stdout.txt"])
 
-# What decides the layout on GitHub: the width of a comment, its font size, padded cells, code that scrolls by itself.
-STYLE = """
-body { margin: 0; padding: 24px; font: 14px/1.5 sans-serif; }
-main { max-width: 812px; overflow-wrap: break-word; }
-table { border-collapse: collapse; width: max-content; max-width: 100%; }
-td, th { border: 1px solid; padding: 6px 13px; }
-pre { overflow: auto; padding: 16px; }
-code { font-family: monospace; font-size: 85%; }
-"""
-# Written into the page once it is laid out, for --dump-dom to print.
+# What GitHub's sanitiser lets through, as html-pipeline documents it.
+TAGS = set(
+    re.findall(
+        r"\w+",
+        "h1 h2 h3 h4 h5 h6 br b i strong em a pre code img tt div ins del sup sub p picture ol ul table thead tbody "
+        "tfoot blockquote dl dt dd kbd q samp var hr ruby rt rp li tr td th s strike summary details caption figure "
+        "figcaption abbr bdo cite dfn mark small source span time wbr",
+    )
+)
+EVERYWHERE = set(
+    re.findall(
+        r"[\w-]+",
+        "abbr accept accept-charset accesskey action align alt aria-describedby aria-hidden aria-label "
+        "aria-labelledby axis border char charoff charset checked clear cols colspan compact coords datetime dir "
+        "disabled enctype for frame headers height hreflang hspace id ismap itemprop label lang maxlength media method "
+        "multiple name nohref noshade nowrap open progress prompt readonly rev role rows rowspan rules scope selected "
+        "shape size span start summary tabindex title type usemap valign value width",
+    )
+)
+ATTRIBUTES = {"*": EVERYWHERE, "a": {"href"}, "img": {"src", "longdesc", "loading", "alt"}, "pre": {"lang"}}
+
+# The stylesheet is that of a README; a comment's letters are smaller.
+IN_A_COMMENT = "body { margin: 0; } .markdown-body { box-sizing: border-box; padding: 24px; font-size: 14px; }"
+
+# Written into the page once it is laid out, for --dump-dom to print. A table of GitHub's scrolls where it is too wide.
 MEASURE = """
-const wide = [...document.querySelectorAll("main *:not(pre *)")].filter(
-  (element) => element.getBoundingClientRect().right > document.querySelector("main").getBoundingClientRect().right + 1
+const article = document.querySelector("article");
+const edge = article.getBoundingClientRect().right - parseFloat(getComputedStyle(article).paddingRight) + 1;
+const wide = [...document.querySelectorAll("article *:not(pre *)")].filter(
+  (element) => element.getBoundingClientRect().right > edge
 );
+const clipped = [...document.querySelectorAll("table")].filter((table) => table.scrollWidth > table.clientWidth);
 document.title = JSON.stringify({
+  styled: getComputedStyle(article).fontSize,
+  page: document.documentElement.scrollWidth,
   tables: document.querySelectorAll("table").length,
   wide: wide.map((element) => element.outerHTML.slice(0, 80)),
+  clipped: clipped.map((table) => table.rows[0].innerText),
 });
 """
 
 
-def laid_out(browser: str, folder: Path, markdown: str) -> str:
-    """The title that the page gave itself once it was laid out."""
-    body = cmarkgfm.github_flavored_markdown_to_html(markdown, Options.CMARK_OPT_UNSAFE)
-    opened = body.replace("<details>", "<details open>")
-    page = folder / "page.html"
-    page.write_text(
-        f"<!doctype html><meta charset='utf-8'><style>{STYLE}</style><main>{opened}</main><script>{MEASURE}</script>",
-        encoding="utf-8",
+def as_github_shows_it(markdown: str, stylesheet: str) -> str:
+    """The page of one comment."""
+    parsed = cmarkgfm.github_flavored_markdown_to_html(
+        markdown, Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_FOOTNOTES | Options.CMARK_OPT_GITHUB_PRE_LANG
     )
+    clean = nh3.clean(parsed, tags=TAGS, attributes=ATTRIBUTES, url_schemes={"http", "https", "mailto"})
+    opened = clean.replace("<details>", "<details open>")
+    style = f"{stylesheet}\n{IN_A_COMMENT}"
+    return (
+        f"<!doctype html><meta charset='utf-8'><style>{style}</style>"
+        f"<article class='markdown-body'>{opened}</article><script>{MEASURE}</script>"
+    )
+
+
+def laid_out(browser: str, node_modules: Path, folder: Path, markdown: str) -> dict[str, Any]:
+    """What the page measured of itself."""
+    stylesheet = node_modules / "github-markdown-css" / "github-markdown-light.css"
+    page = folder / "page.html"
+    page.write_text(as_github_shows_it(markdown, stylesheet.read_text(encoding="utf-8")), encoding="utf-8")
     quiet = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-    alone = ["--disable-component-update", "--disable-sync", "--disable-quic"]
-    command = [browser, *quiet, *alone, f"--user-data-dir={folder / 'profile'}", "--window-size=860,1200", "--dump-dom"]
-    dumped = subprocess.run(
-        [*command, page.as_uri()], capture_output=True, encoding="utf-8", timeout=120, check=True
-    ).stdout
+    alone = ["--disable-component-update", "--disable-sync", "--disable-quic", f"--user-data-dir={folder / 'profile'}"]
+    command = [browser, *quiet, *alone, "--window-size=860,1200", "--hide-scrollbars", "--dump-dom", page.as_uri()]
+    dumped = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=True).stdout
     title = re.search(r"<title>(.*?)</title>", dumped, re.DOTALL)
     assert title is not None, dumped[:500]
-    return html.unescape(title[1])
+    found: dict[str, Any] = json.loads(html.unescape(title[1]))
+    return found
 
 
-@pytest.mark.parametrize("comment", [pytest.param(path, id=path.parts[-3]) for path in SCENARIOS])
-def test_nothing_sticks_out_of_a_comment(browser: str, tmp_path: Path, comment: Path) -> None:
+@pytest.mark.parametrize("comment", [pytest.param(path, id=path.parts[-3]) for path in COMMENTS])
+def test_nothing_sticks_out_of_a_comment_and_no_table_is_clipped(
+    browser: str, node_modules: Path, tmp_path: Path, comment: Path
+) -> None:
     text = comment.read_text(encoding="utf-8")
     tables = len(re.findall(r"^\|:--", text, re.MULTILINE))
-    assert laid_out(browser, tmp_path, text) == f'{{"tables":{tables},"wide":[]}}'
+    measured = laid_out(browser, node_modules, tmp_path, text)
+    assert measured == {"styled": "14px", "page": 860, "tables": tables, "wide": [], "clipped": []}
 
 
-def test_what_sticks_out_is_seen(browser: str, tmp_path: Path) -> None:
-    assert laid_out(browser, tmp_path, '<div style="width: 2000px">wide</div>') != '{"tables":0,"wide":[]}'
+def test_a_table_that_is_too_wide_is_seen(browser: str, node_modules: Path, tmp_path: Path) -> None:
+    measured = laid_out(browser, node_modules, tmp_path, f"| {' | '.join(['&nbsp;' * 60] * 5)} |\n{'|:--' * 5}|\n")
+    assert measured["clipped"] != []
+    assert measured["wide"] != []
+
+
+def test_what_github_strips_is_stripped_before_it_is_looked_at() -> None:
+    page = as_github_shows_it("<div style='width: 2000px' class=x>a<blink>b</blink></div><!-- c -->\n", "")
+    assert page.partition("<article class='markdown-body'>")[2].partition("</article>")[0].strip() == "<div>ab</div>"

@@ -7,69 +7,27 @@ job's), `publish` comments and completes the check, `verdict` ends with the exit
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
 
-import msgspec
-
+from rankgate.cli.action_job import Job, artifact_name, keep, kept, new_job, output, summarize, this_job
 from rankgate.cli.comment import publishing, read_or_not_judged, say, template_at
 from rankgate.cli.options import today
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.forges.client import Client
-from rankgate.forges.comments import ACTIONS_LOGIN
-from rankgate.forges.context import Context, context_of
 from rankgate.forges.fork import concerns_forks, report_fork
-from rankgate.forges.marker import DEFAULT_GATE, checked_gate_id
 from rankgate.forges.publish import Settings, Told, announce, publish
-from rankgate.forges.runner import add_summary, set_output, stopped
+from rankgate.forges.runner import stopped
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
-from rankgate.report import Report, decode_report, encode_report, exit_code
+from rankgate.report import Report, exit_code
 
-PREFIX = "RANKGATE_"
 WORKFLOW = "rankgate.yml"  # the file that `rankgate init` writes; a label on a fork's pull request finds its run by it
 NO_BASE = "none"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
-
-
-class ActionInputs(msgspec.Struct, frozen=True, kw_only=True):
-    """The inputs of action.yml; an empty one has its default."""
-
-    criteria: str | None = None
-    gold: str | None = None
-    run: str | None = None
-    baseline: str | None = None
-    base: str | None = None
-    fail_on: Literal["fail", "warn"] = "fail"
-    comment: Literal["auto", "always", "never"] = "auto"
-    fresh_comment: Literal["true", "false"] = "false"
-    template: str | None = None
-    gate_id: str = DEFAULT_GATE
-    report: str | None = None
-    bot_login: str = ACTIONS_LOGIN
-
-
-class Job(msgspec.Struct, frozen=True):
-    """Where a phase works: the inputs, the event, and the directory that holds what is made."""
-
-    inputs: ActionInputs
-    context: Context
-    directory: Path
-
-    @property
-    def upload(self) -> Path:
-        """What becomes the artifact."""
-        return self.directory / "upload"
-
-    @property
-    def publishes(self) -> bool:
-        """Whether this job comments and posts the check itself."""
-        return not self.context.read_only or self.inputs.comment == "always"
 
 
 def main(words: Sequence[str]) -> int:
@@ -94,26 +52,21 @@ def main(words: Sequence[str]) -> int:
 
 def begin() -> int:
     """Note the inputs, and put the check in progress."""
-    inputs = inputs_of(os.environ)
-    context = context_of(os.environ)
-    job = Job(inputs, context, Path(_variable("RUNNER_TEMP")) / "rankgate" / f"gate-{inputs.gate_id}")
-    shutil.rmtree(job.directory, ignore_errors=True)
-    job.upload.mkdir(parents=True)
-    (job.directory / "inputs.json").write_bytes(msgspec.json.encode(inputs))
-    _output(directory=str(job.directory), artifact=artifact_name(inputs.gate_id))
-    if job.publishes and not concerns_forks(context):
-        _publish(job, lambda client: announce(client, context, settings_of(job)))
+    job = new_job()
+    output(directory=str(job.directory), artifact=artifact_name(job.inputs.gate_id))
+    if job.publishes and not concerns_forks(job.context):
+        _publish(job, lambda client: announce(client, job.context, settings_of(job)))
     return 0
 
 
 def judge() -> int:
     """Make report.json and the comment in the way that the event asks for, and set the outputs."""
-    job = _job()
+    job = this_job()
     report = _fork_report(job) if concerns_forks(job.context) else _taken(job) if job.inputs.report else _judged(job)
     if report is None:
         return 0  # a fork's workflow or a label that needs no report
-    _keep(job, report)
-    _output(
+    keep(job, report)
+    output(
         verdict=report.verdict.value,
         report=str(job.upload / "report.json"),
         comment=str(job.upload / "comment.md"),
@@ -128,16 +81,16 @@ def publish_all() -> int:
     """Fill the step summary, comment and complete the check, also where the job was cancelled before a verdict."""
     from rankgate.cli.signals import interrupted_once
 
-    job = _job()
-    report = _kept(job)
+    job = this_job()
+    report = kept(job)
     if concerns_forks(job.context):
         if report is not None:
-            _summarize(job)
+            summarize(job)
         return 0
     if report is None:
         report = _not_judged()
-        _keep(job, report)
-    _summarize(job)
+        keep(job, report)
+    summarize(job)
     if job.publishes:
         with interrupted_once():
             _publish(job, lambda client: publish(client, job.context, report, settings_of(job)))
@@ -148,34 +101,14 @@ def publish_all() -> int:
 
 def verdict() -> int:
     """The exit code of the check: 0, 1, or 2 where nothing was judged. A fork's verdict stands in the named check."""
-    job = _job()
-    report = _kept(job)
+    job = this_job()
+    report = kept(job)
     if concerns_forks(job.context):
         return 0
     if report is None:
         raise bad_input(_ENDED)
     print(f"rankgate: {report.verdict.value.replace('_', ' ')}")
     return exit_code(report, job.inputs.fail_on)
-
-
-def inputs_of(environment: Mapping[str, str]) -> ActionInputs:
-    """The inputs as action.yml passes them.
-
-    Raises:
-        RankgateError: one has a value that it may not have.
-    """
-    found = {name: environment.get(f"{PREFIX}{name.upper()}", "") for name in ActionInputs.__struct_fields__}
-    try:
-        inputs = msgspec.convert({name: value for name, value in found.items() if value}, ActionInputs)
-    except msgspec.ValidationError as error:
-        raise bad_input(f"an input of the action is wrong: {str(error).replace('_', '-')}") from error
-    checked_gate_id(inputs.gate_id)
-    return inputs
-
-
-def artifact_name(gate: str) -> str:
-    """`rankgate`, or `rankgate-search` for a further gate."""
-    return "rankgate" if gate == DEFAULT_GATE else f"rankgate-{gate}"
 
 
 def settings_of(job: Job) -> Settings:
@@ -259,43 +192,11 @@ def _publish(job: Job, act: Callable[[Client], Told]) -> None:
     say(publishing(job.context.api_url, act))
 
 
-def _job() -> Job:
-    directory = Path(_variable(f"{PREFIX}DIRECTORY"))
-    inputs = msgspec.json.decode((directory / "inputs.json").read_bytes(), type=ActionInputs)
-    return Job(inputs, context_of(os.environ), directory)
-
-
-def _keep(job: Job, report: Report) -> None:
-    (job.upload / "report.json").write_text(encode_report(report), encoding="utf-8")
-    (job.upload / "comment.md").write_text(RENDERERS["markdown"](report), encoding="utf-8")
-
-
-def _kept(job: Job) -> Report | None:
-    file = job.upload / "report.json"
-    return decode_report(file.read_bytes(), "report.json") if file.is_file() else None
-
-
-def _summarize(job: Job) -> None:
-    add_summary(_variable("GITHUB_STEP_SUMMARY"), (job.upload / "comment.md").read_text(encoding="utf-8"))
-
-
 def _not_judged() -> Report:
     from rankgate.compose import not_judged
     from rankgate.inputs import Inputs
 
     return not_judged(Inputs(date=today()), [Problem(_ENDED)])
-
-
-def _output(**values: str) -> None:
-    for name, value in values.items():
-        set_output(_variable("GITHUB_OUTPUT"), name, value)
-
-
-def _variable(name: str) -> str:
-    found = os.environ.get(name)
-    if not found:
-        raise bad_input("is not set; action.yml and the runner set it", key=name)
-    return found
 
 
 if __name__ == "__main__":

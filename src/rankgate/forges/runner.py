@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 
 from rankgate.errors import bad_input
-from rankgate.forges.cut import cut
+from rankgate.renderers.cutting import cut_before
 from rankgate.renderers.escape import inert
 
 MOST_SUMMARY_BYTES = 1024 * 1024  # of a step's summary, in UTF-8; the runner drops a larger one whole
@@ -63,10 +63,16 @@ def add_summary(path: str, markdown: str, *, rest: str = "the artifact of this r
     there = _content(path, _SUMMARY)
     start = _finished(there) + (b"\n" if there else b"")  # Markdown right behind a paragraph would belong to it
     sentence = f"_Cut here: a step's summary holds {MOST_SUMMARY_BYTES // 1024:,} KiB. The whole is in {rest}._"
-    found = cut(markdown, MOST_SUMMARY_BYTES - len(there) - len(start), sentence)
-    if found.written:
-        _append(path, _SUMMARY, start + found.written.encode("utf-8", "replace"))
-    return found.whole
+    try:
+        written = cut_before(markdown, MOST_SUMMARY_BYTES - len(there) - len(start), lambda *_: sentence, _bytes)
+    except ValueError:  # full
+        return False
+    _append(path, _SUMMARY, start + written.encode("utf-8", "replace"))
+    return written == markdown
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 def stopped(text: str) -> str:

@@ -13,6 +13,8 @@ from rankgate.readers.json_text import JsonError, explain, strict_json
 from rankgate.readers.samples import add_sample, plain_sample, to_sample
 from rankgate.readers.source import Source
 
+MOST_YAML = 20_000_000  # bytes; YAML takes half a minute for them, JSONL a second
+
 
 class _JudgedLine(msgspec.Struct):
     """The raw judgments of a line, to see keys that stand twice."""
@@ -78,7 +80,7 @@ def read_gold_yaml(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from YAML: `samples:` with a list, or the list itself."""
     from rankgate.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
 
-    document = load_yaml(source.text(), source.name)
+    document = load_yaml(source.text(MOST_YAML, "write so large a gold set as JSONL"), source.name)
     samples: dict[str, Sample] = {}
     nested = isinstance(document.value, dict)
     for index, (key, entry) in enumerate(_entries(document.value, source, log, document.line(("samples",)) or 1)):

@@ -63,13 +63,19 @@ class Source(msgspec.Struct, frozen=True):
             if not line.isspace():
                 yield number, line
 
-    def text(self) -> str:
+    def text(self, most: int | None = None, hint: str = "") -> str:
         """The whole input as text.
 
+        Args:
+            most: bytes that it may have; no more of it is read.
+            hint: what to do where it is longer.
+
         Raises:
-            RankgateError: it is not UTF-8.
+            RankgateError: it is not UTF-8, or longer.
         """
-        data = self.stream.read()
+        data = self.stream.read() if most is None else self.stream.read(most + 1)
+        if most is not None and len(data) > most:
+            raise bad_input(f"has more than {most:,} bytes; {hint}", file=self.name)
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:

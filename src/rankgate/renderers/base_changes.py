@@ -78,7 +78,7 @@ def _gate(gate: GateChange, spell: Spell) -> Iterator[tuple[str, bool]]:
 
 def _key(key: KeyChange, where: str, spell: Spell) -> str:
     what = key.key if key.key.isidentifier() else spell(key.key)
-    what = f"the {what}" if key.key in ("threshold", "metric", "direction", "severity") else what
+    what = f"the {what}" if key.key in ("threshold", "metric", "severity") else what
     of = f" of {where}" if where else ""
     if isinstance(key.before, list) or isinstance(key.after, list):
         old, new = (

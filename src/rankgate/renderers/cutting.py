@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from rankgate.wording import count_text
 
@@ -19,32 +20,51 @@ _CODE_INDENT = 4
 
 
 def cut(text: str, limit: int) -> str:
-    """The text, or as many of its first lines as fit into `limit` characters with a last line on what is missing.
+    """The text of a user's template, in at most `limit` characters; a last line says how much is missing.
+
+    Raises:
+        ValueError: not even that line fits.
+    """
+
+    def said(left: int, total: int) -> str:
+        share = f"{left:,} of {count_text(total, 'line')}"
+        return f"Left out to fit: {share} of the template; all numbers are in `report.json`."
+
+    return cut_before(text, limit, said)
+
+
+def cut_before(text: str, limit: int, said: Callable[[int, int], str], measure: Callable[[str], int] = len) -> str:
+    """The text, or as many of its first lines as fit into the limit with a last line on what is missing.
 
     Open code fences, comments and `<details>` and the like are closed. Those that belong to a list item or a quotation
     end with it, wherever that is, so that nothing is cut within them: the cut comes before.
 
+    Args:
+        text: Markdown that we did not lay out.
+        limit: what the measure may say of the result.
+        said: the last line, from the number of lines left out and of all.
+        measure: of a text; characters unless told otherwise.
+
     Raises:
-        ValueError: not even the line that says so fits.
+        ValueError: not even the last line fits.
     """
-    if len(text) <= limit:
+    if measure(text) <= limit:
         return text
     lines = text.rstrip("\n").split("\n")
-    state, size, found = _Structure(), 0, ""
+    state, size, kept, found = _Structure(), 0, 0, ""
     for count, line in enumerate(lines):
         end = state.ending()
         if end is not None:
-            left = f"{len(lines) - count:,} of {count_text(len(lines), 'line')}"
-            said = f"{end}\n\nLeft out to fit: {left} of the template; all numbers are in `report.json`.\n"
-            if size + len(said) <= limit:
-                found = "\n".join(lines[:count]) + said
+            last = f"{end}\n\n{said(len(lines) - count, len(lines))}\n"
+            if size + measure(last) <= limit:
+                kept, found = count, last
         if size > limit:
             break
         state.read(line)
-        size += len(line) + 1
+        size += measure(line) + 1
     if not found:
         raise ValueError(f"no comment fits into {limit}")
-    return found.lstrip("\n")
+    return ("\n".join(lines[:kept]) + found).lstrip("\n")
 
 
 class _Structure:

@@ -53,7 +53,7 @@ def fitted(report: Report, render: Callable[[Room], str], limit: int, measure: C
 
     Rows go from the last of a section to its first, and sections in this order: tags, questions that moved, what was
     compared, notes, what to look at first, gates that did not decide, what the pull request changed of the gate,
-    warnings, gates that decided with their reasons, problems. The verdict's sentence and the counts always stay.
+    reasons of no gate, gates that decided with their reasons, problems. The verdict's sentence and the counts stay.
 
     Args:
         report: what is shown.
@@ -120,7 +120,7 @@ def _left_out(report: Report, usual: Room, kept: dict[str, int]) -> str:
     sections = (
         ("problems", len(report.problems), "problem", None),
         ("gates", usual.gates, "gate", None),
-        ("warnings", usual.warnings, "warning", None),
+        ("warnings", usual.warnings, "other reason", None),
         ("base", usual.base, "change of the gate", "changes of the gate"),
         ("notes", usual.notes, "note", None),
         ("questions", len(report.misses), "moved question", None),

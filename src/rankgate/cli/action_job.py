@@ -1,0 +1,133 @@
+"""What the phases of the action hand on: the inputs, the event, and the directory that holds what is made."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from rankgate.errors import bad_input
+from rankgate.forges.comments import ACTIONS_LOGIN
+from rankgate.forges.context import Context, context_of
+from rankgate.forges.marker import DEFAULT_GATE, checked_gate_id
+from rankgate.forges.runner import add_summary, set_output
+from rankgate.renderers.base import RENDERERS
+from rankgate.report import Report, decode_report, encode_report
+
+PREFIX = "RANKGATE_"
+
+
+class ActionInputs(msgspec.Struct, frozen=True, kw_only=True):
+    """The inputs of action.yml; an empty one has its default."""
+
+    criteria: str | None = None
+    gold: str | None = None
+    run: str | None = None
+    baseline: str | None = None
+    base: str | None = None
+    fail_on: Literal["fail", "warn"] = "fail"
+    comment: Literal["auto", "always", "never"] = "auto"
+    fresh_comment: Literal["true", "false"] = "false"
+    template: str | None = None
+    gate_id: str = DEFAULT_GATE
+    report: str | None = None
+    bot_login: str = ACTIONS_LOGIN
+
+
+class Job(msgspec.Struct, frozen=True):
+    """Where a phase works: the inputs, the event, and the directory that holds what is made."""
+
+    inputs: ActionInputs
+    context: Context
+    directory: Path
+
+    @property
+    def upload(self) -> Path:
+        """What becomes the artifact."""
+        return self.directory / "upload"
+
+    @property
+    def publishes(self) -> bool:
+        """Whether this job comments and posts the check itself."""
+        return not self.context.read_only or self.inputs.comment == "always"
+
+
+def inputs_of(environment: Mapping[str, str]) -> ActionInputs:
+    """The inputs as action.yml passes them.
+
+    Raises:
+        RankgateError: one has a value that it may not have.
+    """
+    found = {name: environment.get(f"{PREFIX}{name.upper()}", "") for name in ActionInputs.__struct_fields__}
+    try:
+        inputs = msgspec.convert({name: value for name, value in found.items() if value}, ActionInputs)
+    except msgspec.ValidationError as error:
+        raise bad_input(f"an input of the action is wrong: {str(error).replace('_', '-')}") from error
+    checked_gate_id(inputs.gate_id)
+    return inputs
+
+
+def artifact_name(gate: str) -> str:
+    """`rankgate`, or `rankgate-search` for a further gate."""
+    return "rankgate" if gate == DEFAULT_GATE else f"rankgate-{gate}"
+
+
+def new_job() -> Job:
+    """The job as its first phase finds it, with an empty directory for what will be made.
+
+    Raises:
+        RankgateError: an input is wrong, or this is no job of Actions.
+    """
+    inputs = inputs_of(os.environ)
+    context = context_of(os.environ)
+    job = Job(inputs, context, Path(variable("RUNNER_TEMP")) / "rankgate" / f"gate-{inputs.gate_id}")
+    shutil.rmtree(job.directory, ignore_errors=True)
+    job.upload.mkdir(parents=True)
+    (job.directory / "inputs.json").write_bytes(msgspec.json.encode(inputs))
+    return job
+
+
+def this_job() -> Job:
+    """The job as an earlier phase left it."""
+    directory = Path(variable(f"{PREFIX}DIRECTORY"))
+    inputs = msgspec.json.decode((directory / "inputs.json").read_bytes(), type=ActionInputs)
+    return Job(inputs, context_of(os.environ), directory)
+
+
+def keep(job: Job, report: Report) -> None:
+    """Leave the report, and the comment whole, for the other phases and the artifact."""
+    (job.upload / "report.json").write_text(encode_report(report), encoding="utf-8")
+    (job.upload / "comment.md").write_text(RENDERERS["markdown"](report), encoding="utf-8")
+
+
+def kept(job: Job) -> Report | None:
+    """The report that an earlier phase left; None where it was stopped before."""
+    file = job.upload / "report.json"
+    return decode_report(file.read_bytes(), "report.json") if file.is_file() else None
+
+
+def summarize(job: Job) -> None:
+    """Show the comment in the step summary."""
+    add_summary(variable("GITHUB_STEP_SUMMARY"), (job.upload / "comment.md").read_text(encoding="utf-8"))
+
+
+def output(**values: str) -> None:
+    """Set outputs of the step."""
+    for name, value in values.items():
+        set_output(variable("GITHUB_OUTPUT"), name, value)
+
+
+def variable(name: str) -> str:
+    """A variable of the environment.
+
+    Raises:
+        RankgateError: it is not set.
+    """
+    found = os.environ.get(name)
+    if not found:
+        raise bad_input("is not set; action.yml and the runner set it", key=name)
+    return found
