@@ -27,7 +27,8 @@ from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.github import render_github
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.terminal import render_terminal
-from rankgate.report import Report, decode_report, encode_report
+from rankgate.report import Diagnosis, Report, decode_report, encode_report
+from rankgate.stricter import stricter
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 
@@ -213,6 +214,8 @@ def test_a_side_door(
         assert found.summary.startswith(f"Do not merge: {reason}")
         (gate,) = [gate for gate in found.gates if gate.judged_by]
         assert (gate.name, gate.verdict, gate.reasons[0][: len(reason)]) == ("found", FAIL, reason)
+        lines = [other.line for other in found.gates if other.name == "found" and not other.judged_by]
+        assert [gate.line] == (lines or [None]), "a line of the pull request's file or none"
         assert gate.reasons[0] in render_markdown(found)
         assert f"::{gate.reasons[0]}." in render_github(found).replace("%25", "%")
         assert "recall@5, by the base" in render_terminal(found)
@@ -240,6 +243,18 @@ def test_annotations_point_at_the_weakened_gate(repository: Path) -> None:
     text = render_github(judge())
     place = "::warning file=ship-criteria.yaml,line=2,title=rankgate::"
     assert f"{place}The pull request lowers the threshold of gate 'found' from 85.0%25 to 50.0%25." in text
+
+
+def test_what_to_look_at_first_is_said_by_the_side_that_failed(repository: Path) -> None:
+    theirs = judge(base=None)
+    replace_in("ship-criteria.yaml", "threshold: 0.85, regression_max: 0.03", "threshold: 0.1")
+    head, base = judge(base=None), judge().base
+    assert base is not None
+    said = [Diagnosis(rule="r", finding="look there", evidence={})]
+    assert stricter(head, msgspec.structs.replace(theirs, diagnosis=said), base).diagnosis == said
+    assert stricter(head, msgspec.structs.replace(head, diagnosis=said), base).diagnosis == []
+    own = msgspec.structs.replace(head, diagnosis=[*said, *said])
+    assert stricter(own, msgspec.structs.replace(theirs, diagnosis=said), base).diagnosis == own.diagnosis
 
 
 # What a pull request may do to the gold set is a matter of its own.
@@ -453,6 +468,39 @@ def test_inputs_that_the_criteria_move_elsewhere(repository: Path, what: str) ->
     assert [text for text in told(found) if f"'inputs.{what}'" in text] != []
 
 
+def test_a_baseline_folder_without_a_baseline_is_none_yet(repository: Path) -> None:
+    git("switch", "--quiet", "main")
+    accepted = {path.name: path.read_bytes() for path in Path("baseline").iterdir()}
+    git("rm", "-r", "--quiet", "baseline")
+    Path("baseline").mkdir()
+    stale = "baseline/run-0123456789ab.jsonl.gz"  # what an acceptance leaves that was killed
+    Path(stale).write_bytes(b"")
+    git("add", "--force", stale)
+    commit()
+    git("switch", "--quiet", "--force-create", "pull")
+    for name, data in accepted.items():
+        Path("baseline", name).write_bytes(data)
+    git("add", "--force", "baseline")
+    commit()
+    found = judge()
+    assert found.base is not None
+    assert (found.base.baseline_changed, found.provenance.baseline) == ("added", None)
+
+
+def test_the_same_baseline_read_otherwise_is_another(repository: Path) -> None:
+    git("switch", "--quiet", "main")
+    write_run(Path("accepted.run"))
+    replace_in("ship-criteria.yaml", "baseline: baseline", "baseline: accepted.run")
+    commit()
+    git("switch", "--quiet", "--force-create", "pull")
+    map_ = "{path: accepted.run, map: {query_id: query_id, items: topk, chunk_id: chunk_id}}"
+    replace_in("ship-criteria.yaml", "baseline: accepted.run", f"baseline: {map_}")
+    commit()
+    found = judge()
+    assert found.base is not None
+    assert (found.base.baseline_changed, found.gates[0].n_pairs) == ("replaced", 5)
+
+
 # Where the criteria are.
 
 
@@ -610,6 +658,99 @@ def test_what_a_gate_of_the_base_reads_must_be_there(repository: Path) -> None:
     assert str(caught.value).endswith(f"(asked for by the criteria at main ({sha[:7]}))")
 
 
+def test_an_error_of_the_base_says_so_whatever_became_of_the_gold_set(repository: Path) -> None:
+    git("switch", "--quiet", "main")
+    replace_in("ship-criteria.yaml", "inputs:", "  - {name: latency, threshold: 50}\ninputs:")
+    commit()
+    git("switch", "--quiet", "--force-create", "pull")
+    Path("ship-criteria.yaml").write_text(CRITERIA)
+    Path("gold.yaml").write_text(gold(*QUERIES, q1="x"))
+    commit()
+    with pytest.raises(RankgateError, match="asked for by the criteria at main"):
+        judge()
+
+
+def test_other_ids_and_another_way_to_match_them_at_once(repository: Path) -> None:
+    """By the base's way no id is known. Match by document first, then cut the documents anew."""
+    replace_in("ship-criteria.yaml", "gates:", "match: doc\ngates:")
+    lines = (f'{{"query_id": "{query}", "topk": [{{"chunk_id": "doc-{query}#new"}}]}}\n' for query in QUERIES)
+    Path("run.jsonl").write_text("".join(lines))
+    commit()
+    with pytest.raises(RankgateError, match=r"gold stale: .* \(asked for by the criteria at main"):
+        judge()
+
+
+def test_a_gate_that_only_removed_queries_have(repository: Path) -> None:
+    """Nothing is left to judge it by; that the queries are gone is named."""
+    git("switch", "--quiet", "main")
+    replace_in("ship-criteria.yaml", "inputs:", "  - {name: false_evidence_rate, threshold: 1}\ninputs:")
+    answerable = Path("gold.yaml").read_text()
+    Path("gold.yaml").write_text(answerable + "  - {id: no, expected_output: [], metadata: {no_answer: true}}\n")
+    commit()
+    git("switch", "--quiet", "--force-create", "pull")
+    Path("ship-criteria.yaml").write_text(CRITERIA)
+    Path("gold.yaml").write_text(answerable)
+    write_run(Path("run.jsonl"), queries=(*QUERIES, "no"))
+    commit()
+    found = judge()
+    assert found.verdict is WARN
+    assert told(found) == [
+        "The pull request removes gate 'false_evidence_rate'.",
+        "The pull request removes 1 query ('no') from the gold set; judged with them, no gate is worse.",
+    ]
+
+
+def test_a_gate_that_the_base_cannot_judge_is_not_passed(repository: Path) -> None:
+    """No query of the new gold set is in the base's baseline."""
+    Path("gold.yaml").write_text(gold("n1", "n2", "n3"))
+    replace_in("ship-criteria.yaml", ", regression_max: 0.03", "")
+    write_run(Path("run.jsonl"), queries=("n1", "n2", "n3"))
+    sha = git("rev-parse", "--short=7", "main")
+    commit()
+    found = judge()
+    assert found.verdict is NOT_JUDGED
+    assert [problem.file for problem in found.problems] == [f"ship-criteria.yaml at main ({sha})"]
+
+
+def test_runs_of_forks_are_not_trusted_by_the_pull_request_itself(repository: Path) -> None:
+    replace_in("ship-criteria.yaml", "gates:", "fork_runs: trusted\ngates:")
+    commit()
+    assert (judge(base=None).fork_runs, judge().fork_runs) == ("trusted", "untrusted")
+
+
+def test_a_warning_of_the_pull_requests_own_side_stays(repository: Path) -> None:
+    """Here the gold set is partly stale, whatever else changed."""
+    write_run(Path("run.jsonl"))
+    text = Path("run.jsonl").read_text().replace("doc-q1", "doc#2").replace("doc-q2", "doc2#2")
+    Path("run.jsonl").write_text(text)
+    git("switch", "--quiet", "main")
+    old = gold(*QUERIES, q1='"doc#1"', q2='"doc2#1"')
+    Path("gold.yaml").write_text(old)
+    Path("accepted.run").write_text(text.replace("doc#2", "doc#1").replace("doc2#2", "doc2#1"))
+    replace_in("ship-criteria.yaml", "baseline: baseline", "baseline: accepted.run")
+    commit()
+    git("switch", "--quiet", "--force-create", "pull")
+    replace_in("ship-criteria.yaml", "threshold: 0.85", "threshold: 0.8")
+    commit()
+    assert [warning.partition(":")[0] for warning in judge().warnings] == [
+        "the pull request weakens 1 gate",
+        "the gold set is partly stale",
+    ]
+
+
+def test_a_file_in_lfs_that_cannot_be_had_is_the_checkouts_fault(repository: Path) -> None:
+    """No warning that the base is broken: it is not."""
+    git("switch", "--quiet", "main")
+    good = Path("gold.yaml").read_text()
+    Path("gold.yaml").write_text(f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 1\n")
+    commit()
+    git("switch", "--quiet", "--force-create", "pull")
+    Path("gold.yaml").write_text(good)
+    commit()
+    with pytest.raises(RankgateError, match="is kept in Git LFS"):
+        judge()
+
+
 # Where it runs.
 
 
@@ -682,6 +823,19 @@ def test_a_run_from_a_pipe_is_read_for_both_sides(repository: Path, monkeypatch:
     assert report.gates[1].judged_by == "base"
     command = report.provenance.command
     assert command[command.index("--run") + 1] == "-"
+
+
+def test_a_strangers_run_does_not_come_through_a_pipe(repository: Path) -> None:
+    """Nothing of it is stored before it has been measured."""
+    replace_in("ship-criteria.yaml", "threshold: 0.85, regression_max: 0.03", "threshold: 0.1")
+    commit()
+    program = "import sys; from rankgate.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", program, "check", "--run", "-", "--untrusted-run"]
+    alone, found = (
+        subprocess.run([*command, *base], input=Path("run.jsonl").read_bytes(), capture_output=True, check=False)
+        for base in ([], ["--base", "main"])
+    )
+    assert (found.returncode, found.stdout) == (2, alone.stdout)
 
 
 @pytest.mark.parametrize("where", ["outside", "ignored"])

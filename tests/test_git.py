@@ -178,6 +178,12 @@ def test_a_file_is_read_as_it_was(repository: Path) -> None:
     assert read_at("main", "made.yaml") == "made by the job\n"
 
 
+def test_a_path_that_leads_into_the_repository_by_a_link(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(repository)
+    Path("gold.yaml").write_text("new\n")
+    assert read_at("main", str(tmp_path / "link" / "gold.yaml")) == "old\n"
+
+
 def test_a_name_is_only_a_name(repository: Path) -> None:
     """No pattern, no magic, no option, whatever it looks like."""
     names = ("*.yaml", ":(top)x", "-rf", "a b", "ä", "a\nb", "--output=x", '"q"')
