@@ -626,8 +626,10 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         pytest.param(
             f"{ONE}severity: error\n",
             [
-                "3: severity: unknown key (known: gates, inputs, default_k, evidence, confidence, match, gold_changes, "
-                "fork_runs)"
+                (
+                    "3: severity: unknown key (known: gates, inputs, default_k, evidence, confidence, match, "
+                    "gold_changes, fork_runs)"
+                )
             ],
             id="a key a level too high",
         ),

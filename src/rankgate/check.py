@@ -6,7 +6,6 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from rankgate.both_sides import check_both
 from rankgate.compose import compose
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.diagnosis import diagnose
@@ -35,6 +34,8 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     """
     judge = partial(_judge, workers=workers, watch=watch)
     if inputs.base is not None:
+        from rankgate.both_sides import check_both  # noqa: PLC0415 -- git is paid for only where a base is named
+
         return check_both(inputs, inputs.base, judge)
     criteria = load_criteria(inputs.criteria or find_criteria())
     refuse_nothing(inputs, criteria)
