@@ -77,7 +77,6 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"gold_changes"}, "what a baseline remembers of the gold set, and what has changed since"),
     ({"base_side"}, "what a report says of the commit that a pull request is judged against"),
     ({"git"}, "what git has at a commit: the only module that calls it"),
-    ({"lfs"}, "what a pointer of Git LFS stands for"),
     (
         {"matching", "files", "yaml_text", "quoting", "wording"},
         "single steps: on plain values, a file, a text; how numbers read",
@@ -94,8 +93,6 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"tags"}, "which queries share a tag"),
     ({"written"}, "the criteria file as it is written"),
     ({"criteria", "baselines"}, "what is asked for, and where the accepted run lies: neither has seen a score"),
-    ({"criteria_changes", "common_queries"}, "two criteria and two gold sets, compared: from values to values"),
-    ({"at_base"}, "files as a commit has them"),
     ({"evidence", "reasons"}, "what a limit and an interval say together, and how it reads"),
     ({"detectable", "noise"}, "what a gold set can see, and what moves by itself"),
     (
@@ -106,15 +103,13 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"cases", "playbook", "diagnosis"}, "what to look at first: from values to values"),
     ({"hard_checks", "judging"}, "all gates, on all their queries"),
     ({"inputs"}, "from what the caller and the criteria name to opened files"),
-    ({"base_inputs"}, "the same, as the base has them"),
     ({"evaluation"}, "scores for a notebook: the same steps without criteria or verdict"),
     ({"validation"}, "everything wrong or odd at once"),
     ({"side"}, "a run and its scores, as one of the two that are compared"),
     ({"notes"}, "what a careful reader would ask of the scores"),
     ({"headline"}, "decisions become a sentence"),
     ({"compose"}, "decisions become a report"),
-    ({"stricter"}, "two reports of one run become one, by the stricter gates"),
-    ({"both_sides"}, "the story with a base: it is given how one side is judged"),
+    ({"against_base"}, "the story with a base: it is given how one side is judged"),
     ({"check"}, "the story: the only module that knows the order of the steps"),
     ({"renderers"}, "a report becomes text; rendering never scores, so it needs none of the steps"),
     ({"recording"}, "the user's own retriever is run: the gate itself never does"),
@@ -139,7 +134,7 @@ FORBIDDEN = {
     "gates": ({"readers", "files", "baselines", "segments", "movements"}, "pure: scores in, a decision out"),
     "report": ({"scoring", "criteria", "gates", "readers"}, "the bot reads a report without the machinery"),
     "git": ({"readers", "files", "report"}, "paths and objects, whatever they hold"),
-    "both_sides": ({"renderers", "readers", "baselines", "gates"}, "named steps only; details are further down"),
+    "against_base": ({"renderers", "gates", "scoring"}, "what one side says is given to it"),
     "renderers": (
         {
             "scoring",
@@ -205,9 +200,12 @@ PURE_UNITS = {
     *("model", "metrics", "matching", "plan", "scoring", "estimates", "transfer", "statistics", "comparison"),
     *("gates", "segments", "movements", "facts", "starting", "wording", "report", "detectable", "noise"),
     *("pooling", "labels", "staleness", "cases", "playbook", "diagnosis", "gold_changes", "quoting", "workflows"),
-    *("base_side", "criteria_changes", "common_queries", "headline"),
+    *("base_side", "headline"),
 }
-PURE_MODULES = {"rankgate.forges.waiting"}  # of folders that otherwise see the world
+PURE_MODULES = {
+    "rankgate.forges.waiting",
+    *(f"rankgate.against_base.{name}" for name in ("criteria_changes", "queries", "stricter")),
+}  # of folders that otherwise see the world
 PURE = sorted(module for module in TREES if unit(module) in PURE_UNITS or module in PURE_MODULES)
 
 # Libraries that see more than their arguments: files, processes, environment, clocks, chance, the network, a log.
@@ -262,7 +260,7 @@ HOMES = [
     pytest.param("yaml", {"yaml_text"}, id="yaml: one strict reading of YAML, for criteria and gold sets alike"),
     pytest.param(
         "tempfile",
-        {"files", "readers.parquet", "forges.base_checkout", "at_base"},
+        {"files", "readers.parquet", "forges.base_checkout", "against_base.files"},
         id="tempfile: one way to write a file whole; room for DuckDB; files of a commit",
     ),
     pytest.param("csv", {"pool_files", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"),

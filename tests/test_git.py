@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.at_base import files_at
+from rankgate.against_base.files import files_at
 from rankgate.errors import RankgateError
 from rankgate.git import GitError, repository_around, run_git
 

@@ -34,7 +34,7 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     """
     judge = partial(_judge, workers=workers, watch=watch)
     if inputs.base is not None:
-        from rankgate.both_sides import check_both  # noqa: PLC0415 -- git is paid for only where a base is named
+        from rankgate.against_base.sides import check_both  # noqa: PLC0415 -- git is paid for only where a base is named
 
         return check_both(inputs, inputs.base, judge)
     criteria = load_criteria(inputs.criteria or find_criteria())

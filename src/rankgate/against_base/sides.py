@@ -11,18 +11,18 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.at_base import FilesAtBase, files_at
-from rankgate.base_inputs import BaseInputs, Own, base_inputs
+from rankgate.against_base.criteria_changes import gate_changes, key_changes, renamed_gates
+from rankgate.against_base.files import FilesAtBase, files_at
+from rankgate.against_base.inputs import BaseInputs, Own, base_inputs
+from rankgate.against_base.queries import common, fitting, query_changes
+from rankgate.against_base.stricter import reason_if_worse, stricter
 from rankgate.base_side import BaseSide, QueryChanges
-from rankgate.common_queries import common, fitting, query_changes
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
-from rankgate.criteria_changes import gate_changes, key_changes, renamed_gates
 from rankgate.errors import Problem, RankgateError
 from rankgate.inputs import Inputs, gold_of, refuse_nothing
 from rankgate.model import Gold
 from rankgate.report import Report
 from rankgate.staleness import GOLD_STALE
-from rankgate.stricter import reason_if_worse, stricter
 
 # Judges one side.
 Judge = Callable[[Inputs, Criteria, Gold], Report]

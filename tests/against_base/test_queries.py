@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from rankgate.against_base.queries import common, fitting, query_changes
 from rankgate.base_side import BaseSide, Commit, GateChange, KeyChange, QueryChanges
-from rankgate.common_queries import common, fitting, query_changes
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
 from rankgate.metrics.names import parse_metric
 from rankgate.model import Gold, Sample, Verdict

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rankgate.against_base.stricter import stricter
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.check import check
 from rankgate.cli import main
@@ -28,7 +29,6 @@ from rankgate.renderers.github import render_github
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.terminal import render_terminal
 from rankgate.report import Diagnosis, Report, decode_report, encode_report
-from rankgate.stricter import stricter
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 

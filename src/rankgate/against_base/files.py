@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.against_base.lfs import fill_pointer
 from rankgate.base_side import Commit
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.git import FOLDER, LINK, SUBMODULE, Entry, Repository, repository_around
-from rankgate.lfs import fill_pointer
 from rankgate.readers.source import STDIN, open_source, shown_path
 
 MOST_LINKS = 20  # that one path may follow

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.at_base import FilesAtBase
+from rankgate.against_base.files import FilesAtBase
 from rankgate.baselines.directory import MANIFEST
 from rankgate.criteria import DEFAULT_PATHS, Criteria, InputFile, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from rankgate.against_base.criteria_changes import gate_changes, key_changes
 from rankgate.base_side import BaseSide, GateChange
 from rankgate.criteria import Criteria, load_criteria
-from rankgate.criteria_changes import gate_changes, key_changes
 from rankgate.model import Verdict
 from rankgate.renderers.base_changes import changes, quoted
 from rankgate.report import Provenance, Report
