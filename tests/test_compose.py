@@ -11,6 +11,7 @@ import pytest
 from rankgate import __version__
 from rankgate.compose import ISSUES, MOST_IDS, compose, internal_error, not_judged
 from rankgate.criteria import Criteria, Gate, InputFile
+from rankgate.differences import Difference
 from rankgate.errors import Problem
 from rankgate.gates import decide
 from rankgate.gold_changes import GoldChanges, GoldMark
@@ -22,7 +23,17 @@ from rankgate.model import EvidenceState, Gold, Ranking, Sample, Verdict
 from rankgate.movements import leading_metric, movements
 from rankgate.plan import Plan
 from rankgate.readers.base import Run, once
-from rankgate.report import GateResult, Moved, Provenance, Queries, Report, Source, decode_report, encode_report
+from rankgate.report import (
+    BaselineSource,
+    GateResult,
+    Moved,
+    Provenance,
+    Queries,
+    Report,
+    Source,
+    decode_report,
+    encode_report,
+)
 from rankgate.scoring import score
 from rankgate.segments import by_tag
 from rankgate.side import Side
@@ -198,6 +209,9 @@ def gate(metric: str, *, floor: float | None = None, drop: float | None = None) 
     )
 
 
+SAID = {"system": "bm25", "index": 7}
+
+
 def composed(
     now: Mapping[str, str],
     before: Mapping[str, str] | None = None,
@@ -209,6 +223,7 @@ def composed(
     run_name: str = "run.jsonl",
     lost: LostIds | None = None,
     mark: GoldMark | None = None,
+    said_before: Mapping[str, object] = SAID,
 ) -> Report:
     """The steps of a check on rankings written as words."""
     criteria = Criteria(name="ship-criteria.yaml", gates=tuple(gates), default_k=5, gold=None, run=None, baseline=None)
@@ -216,14 +231,13 @@ def composed(
     gold = Gold(samples=made, name="gold.yaml", format="yaml", fingerprint="f00d")
     metrics = criteria.metrics()
 
-    def side(name: str, lists: Mapping[str, str], depth_of_run: int | None) -> Side:
+    def side(name: str, lists: Mapping[str, str], depth_of_run: int | None, about: Mapping[str, object] = SAID) -> Side:
         rankings = [Ranking(query, *once(ids.split())) for query, ids in lists.items()]
-        about = {"system": "bm25", "index": 7}
         opened = Run(name=name, format="jsonl", rankings=iter(()), provenance=about, depth=depth_of_run, gold=mark)
         return Side(opened, score(gold, rankings, Plan(metrics=metrics, depth=depth, keep_matched=True)))
 
     candidate = side(run_name, now, None)
-    baseline = None if before is None else side("baseline", before, depth)
+    baseline = None if before is None else side("baseline", before, depth, said_before)
     old = baseline.scores if baseline else None
     results = [decide(each, candidate.scores, old) for each in gates]
     leading = leading_metric(gates, results)
@@ -389,20 +403,50 @@ def test_how_many_questions_moved(
 
 def test_provenance_says_what_was_compared_and_how_to_do_it_again() -> None:
     about = {"index": 7, "system": "bm25"}
-    assert composed(ACCEPTED, ACCEPTED, depth=3).provenance == Provenance(
+    found = composed(ACCEPTED, ACCEPTED, depth=3).provenance
+    assert len(found.gold_queries_fingerprint or "") == 64
+    assert found == Provenance(
         rankgate=__version__,
         date="2026-01-31",
         criteria="ship-criteria.yaml",
         gold=Source(path="gold.yaml", format="yaml"),
         gold_fingerprint="f00d",
+        gold_queries_fingerprint=found.gold_queries_fingerprint,
         run=Source(path="run.jsonl", format="jsonl", about=about),
-        baseline=Source(path="baseline", format="jsonl", about=about),
+        baseline=BaselineSource(path="baseline", format="jsonl", about=about),
         depth=3,
         command=[
             *("rankgate", "check", "--criteria", "ship-criteria.yaml", "--gold", "gold.yaml"),
             *("--run", "run.jsonl", "--baseline", "baseline"),
         ],
     )
+
+
+OTHER_INDEX = Difference(what="index", before="6", after="7")
+OTHER_LABELS = Difference(what="gold", key="labels", before="cafe", after="f00d")
+CAFE = GoldMark(path="g", queries=4, fingerprint="cafe")
+STRANGERS = Inputs(criteria="ship-criteria.yaml", date="2026-01-31", untrusted_run=True)
+
+
+@pytest.mark.parametrize(
+    ("made", "differences"),
+    [
+        pytest.param(composed(ACCEPTED, ACCEPTED), [], id="nothing"),
+        pytest.param(composed(ACCEPTED), [], id="without a baseline there is nothing to differ from"),
+        pytest.param(
+            composed(ACCEPTED, ACCEPTED, said_before={**SAID, "index": 6}, mark=CAFE),
+            [OTHER_INDEX, OTHER_LABELS],
+            id="what the runs say, and the gold set",
+        ),
+        pytest.param(
+            composed(ACCEPTED, ACCEPTED, said_before={**SAID, "index": 6}, mark=CAFE, inputs=STRANGERS),
+            [OTHER_LABELS],
+            id="nothing is read of what a stranger's run says, so it does not differ",
+        ),
+    ],
+)
+def test_what_differs_from_the_baseline(made: Report, differences: list[Difference]) -> None:
+    assert made.differences == differences
 
 
 def test_what_a_run_says_of_itself_stands_in_the_order_of_the_alphabet() -> None:

@@ -419,8 +419,8 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             "gates:\n  - recall@5\n",
             [
                 (
-                    "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, severity, "
-                    "evidence, confidence, segments, must_pass, max_lost_queries and direction, "
+                    "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, drift_max, "
+                    "severity, evidence, confidence, segments, must_pass, max_lost_queries and direction, "
                     "found the text 'recall@5'"
                 )
             ],
@@ -617,8 +617,8 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             gate("threshold: 0.5\n    xyzzy: 1"),
             [
                 (
-                    "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, severity, "
-                    "evidence, confidence, segments, must_pass, max_lost_queries, direction)"
+                    "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, drift_max, "
+                    "severity, evidence, confidence, segments, must_pass, max_lost_queries, direction)"
                 )
             ],
             id="unknown key, nothing near",
@@ -627,8 +627,8 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             f"{ONE}severity: error\n",
             [
                 (
-                    "3: severity: unknown key (known: gates, inputs, default_k, evidence, confidence, match, "
-                    "gold_changes, fork_runs)"
+                    "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, match, "
+                    "gold_changes, fork_runs, waiver_label)"
                 )
             ],
             id="a key a level too high",
@@ -673,7 +673,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             f"{ONE}inputs: gold.yaml\n",
-            ["3: inputs: expected a mapping with gold, run and baseline, found the text 'gold.yaml'"],
+            ["3: inputs: expected a mapping with gold, run, baseline and waivers, found the text 'gold.yaml'"],
             id="inputs as text",
         ),
         pytest.param(

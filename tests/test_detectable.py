@@ -59,6 +59,15 @@ def test_what_is_caught_and_whether_the_limit_is_seen(
     assert (found.sees, found.assumed, found.spread, found.queries) == (sees, True, 0.3, queries)
 
 
+def test_what_is_seen_follows_the_confidence_of_the_gate() -> None:
+    for confidence, errors in ((0.9, 1.6449), (0.99, 2.5758)):
+        found = seen(gate(drop=0.0, evidence=HARM, confidence=confidence), 900)
+        assert found.margin == pytest.approx((errors + 0.8416) * 0.01)
+        assert found.detectable == pytest.approx((errors + 0.8416) * 0.01)
+    needed = [seen(gate(confidence=confidence), 100).queries_needed for confidence in (0.9, 0.95, 0.99)]
+    assert needed == [619, 785, 1168]
+
+
 def test_the_spread_is_measured_where_enough_moved() -> None:
     nine, ten = ([-1.0] * count + [0.0] * (100 - count) for count in (9, 10))
     assert seen(gate(), 100, nine).assumed

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.files import write_atomic
+from rankgate.files import write_atomic, write_new
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions and links as POSIX has them")
 
@@ -182,3 +182,14 @@ def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path: Path, mo
         write_atomic(path, "new")
     assert path.read_text() == "old"
     assert names(tmp_path) == ["report.json"]
+
+
+def test_a_new_file_is_written_whole_with_the_usual_permissions_and_never_over_another(tmp_path: Path) -> None:
+    target = tmp_path / "made" / "here" / "file"
+    assert write_new(target, b"first")
+    assert not write_new(target, b"second")
+    assert target.read_bytes() == b"first"
+    usual = tmp_path / "usual"
+    usual.touch()
+    assert target.stat().st_mode == usual.stat().st_mode
+    assert [file.name for file in target.parent.iterdir()] == ["file"], "nothing temporary is left"

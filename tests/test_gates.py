@@ -15,7 +15,7 @@ from rankgate.criteria import Gate
 from rankgate.gates import decide
 from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.names import parse_metric
-from rankgate.model import SEVERITY_ORDER, EvidenceState, Need, Scores, Verdict
+from rankgate.model import SEVERITY_ORDER, Evidence, EvidenceState, Need, Scores, Verdict
 from rankgate.report import GateResult
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
@@ -504,6 +504,52 @@ def test_a_doubt_stands_behind_a_violation() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("judged_gate", "now", "before", "violation"),
+    [
+        pytest.param(gate(floor=0.8), [1.0, 0.0], None, 0.3, id="so far below the floor"),
+        pytest.param(gate(floor=0.5), [1.0, 0.0], None, None, id="on the floor"),
+        pytest.param(gate(drop=0.1), [1.0, 0.0], [1.0, 1.0], 0.4, id="so much more than the drop allowed"),
+        pytest.param(gate(drop=0.5), [1.0, 0.0], [1.0, 1.0], None, id="the drop allowed"),
+        pytest.param(gate(floor=0.6, drop=0.1), [1.0, 0.0], [1.0, 1.0], 0.4, id="the larger of both: the drop"),
+        pytest.param(gate(floor=1.0, drop=0.1), [1.0, 0.0], [1.0, 1.0], 0.5, id="the larger of both: the floor"),
+        pytest.param(gate(floor=0.2, drop=0.1), [1.0, 0.0], [1.0, 1.0], 0.4, id="only what is violated counts"),
+        pytest.param(gate(floor=0.8, severity="warning"), [1.0, 0.0], None, 0.3, id="also where it only warns"),
+        pytest.param(gate(drop=0.1), [1.0, 0.0], None, None, id="nothing to compare with"),
+        pytest.param(gate(floor=0.5), [math.nan, 1.0], None, None, id="not judged"),
+        pytest.param(
+            msgspec.structs.replace(gate(floor=0.5), evidence=Evidence.PROVEN_SAFE),
+            [1.0, 0.0, 1.0],
+            None,
+            0.0,
+            id="above the floor and not proven to be",
+        ),
+        pytest.param(
+            msgspec.structs.replace(gate(floor=0.8), evidence=Evidence.PROVEN_HARM),
+            [1.0, 0.0, 1.0],
+            None,
+            None,
+            id="below the floor within noise, where harm has to be proven",
+        ),
+    ],
+)
+def test_how_far_a_gate_is_violated(
+    judged_gate: Gate, now: Column, before: Column | None, violation: float | None
+) -> None:
+    found = decide(judged_gate, scores(now), scores(before) if before else None)
+    assert found.violation == (None if violation is None else pytest.approx(violation))
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "violation"),
+    [pytest.param(60, 30, id="the rise is the larger"), pytest.param(45, 35, id="the ceiling is")],
+)
+def test_where_lower_is_better_a_ceiling_and_a_rise_are_violated(ceiling: float, violation: float) -> None:
+    slow = gate("latency", floor=ceiling, drop=10)
+    now, before = ([value] * 9 for value in (80.0, 40.0))
+    assert decide(slow, scores(now, "latency"), scores(before, "latency")).violation == violation
+
+
 def test_the_result_carries_all_that_a_renderer_needs() -> None:
     result = decide(gate(floor=0.5, drop=0.1), scores([1.0, 0.5, None]), scores([1.0, 1.0, None]))
     assert result.p_value == 1
@@ -524,6 +570,7 @@ def test_the_result_carries_all_that_a_renderer_needs() -> None:
         delta=-0.25,
         delta_ci=None,
         regression_max=0.1,
+        violation=0.25 - 0.1,
         evidence_state=EvidenceState.INCONCLUSIVE,
         verdict=FAIL,
         reasons=[],

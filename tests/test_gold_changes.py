@@ -6,7 +6,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from rankgate.gold_changes import MOST_IDS, MOST_MARKED, GoldChanges, GoldMark, gold_changes, mark_of
+from rankgate.gold_changes import (
+    MOST_IDS,
+    MOST_MARKED,
+    GoldChanges,
+    GoldMark,
+    gold_changes,
+    mark_of,
+    queries_fingerprint,
+)
 from rankgate.model import Gold, Sample
 from rankgate.notes import gold_note
 from rankgate.readers.formats import fingerprint_of
@@ -85,7 +93,8 @@ def test_a_very_large_gold_set_is_remembered_as_a_whole() -> None:
         for count in (2, MOST_MARKED + 1)
     )
     assert mark_of(few, "f").judged is not None
-    assert mark_of(many, "f") == GoldMark(path="g", queries=MOST_MARKED + 1, fingerprint="f")
+    asked = queries_fingerprint(many)
+    assert mark_of(many, "f") == GoldMark(path="g", queries=MOST_MARKED + 1, fingerprint="f", queries_fingerprint=asked)
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,7 @@ def test_max_lost_queries(
     assert result.verdict is (FAIL if lost else PASS)
     assert (result.reasons == [said]) is bool(lost)
     assert result.queries == []
+    assert result.hard_check_failed is bool(lost)
 
 
 def test_a_hard_check_stands_before_other_reasons_and_keeps_the_severity() -> None:

@@ -27,7 +27,8 @@ def test_every_kind_of_outcome_has_a_scenario() -> None:
     assert set(FOLDERS) >= {
         *("pass", "warn", "fail", "not_judged", "no_baseline", "lower_is_better"),
         *("missing_queries", "user_template", "bad_data"),
-        *("stale_gold", "partly_stale", "gold_changed", "reranker", "one_language"),
+        *("stale_gold", "partly_stale", "gold_changed", "what_differs", "reranker", "one_language"),
+        *("waiver", "waiver_expired", "waiver_expiring", "waiver_too_small", "waiver_unused", "waiver_wrong_gate"),
         *(
             "inconclusive",
             "proven_harm",

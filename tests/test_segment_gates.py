@@ -114,6 +114,7 @@ def test_without_limits_for_all_only_the_named_are_judged() -> None:
 def test_a_small_segment_is_shown_and_never_blocks(smallest: int, verdict: Verdict, *, small: bool) -> None:
     found = judged(SegmentRule(by=("lang",), limits=limits(0.9), min_queries=smallest), TAGS, lost(40, 40))["lang:es"]
     assert (found.verdict, found.too_small, found.value) == (verdict, small, 0.0)
+    assert found.violation == (None if small else 0.9)
     if small:
         assert found.reasons == ["40 queries, fewer than the 41 that a segment needs to be judged"]
 

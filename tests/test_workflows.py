@@ -64,7 +64,7 @@ def as_github_reads(text: str) -> str:
 
 def test_the_gate_runs_on_every_pull_request_without_path_filters() -> None:
     assert triggers(gate(branches=["trunk", "next"])) == {
-        "pull_request": None,
+        "pull_request": {"types": ["opened", "synchronize", "reopened", "labeled"]},
         "merge_group": None,
         "push": {"branches": ["trunk", "next"]},
         "workflow_dispatch": None,
@@ -76,6 +76,13 @@ def test_the_names_that_rulesets_and_the_second_workflow_refer_to() -> None:
     assert made["name"] == "rankgate"
     assert made["jobs"]["gate"]["name"] == "retrieval gate"
     assert triggers(report())["workflow_run"] == {"workflows": [made["name"]], "types": ["completed"]}
+
+
+def test_our_own_gate_starts_by_the_same_events_as_the_written_one() -> None:
+    if not OURS.is_dir():
+        pytest.skip("a source distribution has no workflows")
+    ours = yaml.safe_load((OURS / "rankgate.yml").read_text(encoding="utf-8"))
+    assert triggers(ours) == triggers(gate())
 
 
 @pytest.mark.parametrize("app", [pytest.param(None, id="without an App"), pytest.param(7, id="with an App")])

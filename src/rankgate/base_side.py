@@ -95,7 +95,9 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
 
     `head_verdict` is by the pull request's own criteria and gold set, `base_verdict` by the base's; None where these
     are the same, where the base has no criteria, or where they could not judge. `keys` are changed keys that
-    concern all gates. `problems` say why something of the base could not be used.
+    concern all gates. `baseline_is_this_run` says whether the pull request's own copy of the baseline holds the
+    rankings that were judged, None where it brings none or nobody can tell. `problems` say why something of the base
+    could not be used.
     """
 
     ref: str
@@ -108,6 +110,8 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     queries: QueryChanges | None = None
     gold_changes: Literal["warn", "fail"] = "warn"
     baseline_changed: Literal["added", "deleted", "replaced"] | None = None
+    baseline_is_this_run: bool | None = None
+    waivers_changed: Literal["added", "deleted", "edited"] | None = None
     problems: list[Problem] = []
 
     @property

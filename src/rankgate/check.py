@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rankgate.compose import compose
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.diagnosis import diagnose
-from rankgate.inputs import Inputs, baseline_of, deepest_cutoff, gold_of, refuse_nothing, run_of
+from rankgate.inputs import Inputs, gold_of, refuse_nothing, run_of, stored_runs
 from rankgate.judging import judge_all, refuse_misfits, whole
 from rankgate.model import Gold
 from rankgate.movements import leading_metric, movements
@@ -17,8 +17,10 @@ from rankgate.parallel import Watch, unwatched
 from rankgate.report import Report
 from rankgate.scoring import ids_of, refuse_silence, refuse_strangers
 from rankgate.segments import by_tag
-from rankgate.side import scored
+from rankgate.side import scored, scored_if_any
 from rankgate.staleness import lost_ids, refuse_stale
+from rankgate.waivers import waivers_of
+from rankgate.waiving import waive
 
 
 def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatched) -> Report:
@@ -39,29 +41,29 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
         return check_both(inputs, inputs.base, judge)
     criteria = load_criteria(inputs.criteria or find_criteria())
     refuse_nothing(inputs, criteria)
-    return judge(inputs, criteria, gold_of(inputs.gold, criteria))
+    return waive(judge(inputs, criteria, gold_of(inputs.gold, criteria)), waivers_of(criteria), inputs.date)
 
 
 def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | None, watch: Watch) -> Report:
     """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
     refuse_misfits(criteria, gold)
     plan, baseline = criteria.plan(), None
-    open_baseline = partial(baseline_of, inputs.baseline, criteria, plan.needs, deepest=deepest_cutoff(plan, gold))
+    open_baseline, open_anchor = stored_runs(inputs, criteria, plan, gold)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
         baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
-
+    anchor = scored_if_any(gold, plan, open_anchor, workers=workers, watch=watch)
     open_run = partial(run_of, inputs.run, criteria, plan.needs, untrusted=inputs.untrusted_run)
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
     refuse_strangers(candidate.scores, candidate.run.name, gold)
     refuse_silence(candidate.scores, plan, candidate.run.name)
     refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
-
-    results = judge_all(criteria, gold, candidate.scores, baseline.scores if baseline else None)
-    segments = by_tag(gold, plan.metrics, candidate.scores, baseline.scores if baseline else None)
+    before = baseline.scores if baseline else None
+    results = judge_all(criteria, gold, candidate.scores, before, anchor.scores if anchor else None)
+    segments = by_tag(gold, plan.metrics, candidate.scores, before)
     leading = leading_metric(criteria.gates, whole(results))
     moved = movements(gold, leading, candidate.scores, baseline.scores) if baseline and leading else []
     lost = lost_ids(plan, candidate.scores, baseline.scores, candidate.lists) if baseline else None
-    found = diagnose(plan.metrics, whole(results), candidate.scores, baseline.scores if baseline else None, moved, lost)
+    found = diagnose(plan.metrics, whole(results), candidate.scores, before, moved, lost)
     return compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, lost=lost, diagnosis=found)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rankgate.estimates import CONFIDENCE, defined_only
-from rankgate.metrics.base import Direction, Metric
+from rankgate.metrics.base import Direction, Metric, widest_change
 from rankgate.model import Interval, Scores
 from rankgate.statistics.quantiles import difference_of_quantiles_interval
 from rankgate.statistics.saddlepoint import difference_interval
@@ -83,7 +83,7 @@ def _interval(
         return None
     if metric.at_quantile is not None:
         return difference_of_quantiles_interval(new, old, metric.at_quantile, confidence=confidence)
-    widest = None if metric.low is None or metric.high is None else metric.high - metric.low
+    widest = widest_change(metric)
     if clusters:
         from rankgate.statistics.clusters import clustered_difference_interval  # noqa: PLC0415 -- few gold sets have any
 

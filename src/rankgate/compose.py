@@ -12,11 +12,13 @@ from rankgate import __version__
 from rankgate.comparison import baseline_column
 from rankgate.criteria import Criteria
 from rankgate.detectable import power_notes
+from rankgate.differences import Difference, gold_differences, run_differences
 from rankgate.errors import Problem
 from rankgate.estimates import CONFIDENCE, distribution, estimate, is_rate
-from rankgate.gold_changes import gold_changes
+from rankgate.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.headline import INTERNAL, headline, summary_of
 from rankgate.inputs import Inputs
+from rankgate.lineage import age_problems, clock_problems, lineage_note
 from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
@@ -25,6 +27,7 @@ from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
 from rankgate.report import (
+    BaselineSource,
     Diagnosis,
     GateResult,
     MetricValue,
@@ -57,19 +60,27 @@ def compose(
     diagnosis: Sequence[Diagnosis] = (),
 ) -> Report:
     """Put the report together; nothing is decided here but the worst of the verdicts."""
+    lineage = baseline.run.lineage if baseline else None
+    aged = age_problems(lineage, criteria.policy.max_age) if lineage else []
+    failures = aged if criteria.policy.max_age.blocks else []
     warnings = [lost.warning] if lost and lost.stale else []
-    verdict = worst([*(result.verdict for result in results), *(Verdict.WARN for _ in warnings)])
+    warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
+    own = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in warnings)]
+    verdict = worst([*(result.verdict for result in results), *own])
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
+    mark = mark_of(gold, fingerprint, by_query=False)
     problems = problems_of(results, criteria.name)
     return Report(
         verdict=verdict,
-        summary=summary_of(verdict, results, problems, warnings),
+        summary=summary_of(verdict, results, problems, warnings, failures),
         problems=problems,
+        failures=failures,
         warnings=warnings,
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
+            *filter(None, [lineage_note(lineage) if lineage else None]),
             *notes_of(criteria, candidate, baseline, changes),
             *power_notes(criteria.gates, results),
         ],
@@ -87,6 +98,7 @@ def compose(
         misses=most_telling(moved),
         moved=_moved(moved) if baseline else None,
         gold_changes=changes,
+        differences=_differences(inputs, mark, candidate.run, baseline.run) if baseline else [],
         untrusted_run=inputs.untrusted_run,
         fork_runs=criteria.fork_runs,
         provenance=Provenance(
@@ -95,8 +107,9 @@ def compose(
             criteria=criteria.name,
             gold=Source(path=gold.name, format=gold.format),
             gold_fingerprint=fingerprint,
+            gold_queries_fingerprint=mark.queries_fingerprint,
             run=_source(candidate.run),
-            baseline=_source(baseline.run) if baseline else None,
+            baseline=_baseline_source(baseline.run) if baseline else None,
             depth=baseline.run.depth if baseline else None,
             command=_command(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
         ),
@@ -105,10 +118,11 @@ def compose(
 
 def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
     """The report of a check that could not judge: it says why, so that no old verdict is left standing."""
-    gold, run, baseline = (
-        Source(path=file.path, format=file.format or "not read") if file else None
-        for file in (inputs.gold, inputs.run, inputs.baseline)
+    gold, run = (
+        Source(path=file.path, format=file.format or "not read") if file else None for file in (inputs.gold, inputs.run)
     )
+    named = inputs.baseline
+    baseline = BaselineSource(path=named.path, format=named.format or "not read") if named else None
     return Report(
         verdict=Verdict.NOT_JUDGED,
         summary=headline(Verdict.NOT_JUDGED, [], problems),
@@ -204,8 +218,18 @@ def _moved(moved: Sequence[Movement]) -> Moved:
     return Moved(worse=worse, better=len(moved) - worse)
 
 
+def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:
+    """What differs; nothing is read of what a stranger's run says of itself, so that it cannot be compared."""
+    said = [] if inputs.untrusted_run else run_differences(baseline.provenance, run.provenance)
+    return [*said, *gold_differences(baseline.gold, gold)]
+
+
 def _source(run: Run) -> Source:
     return Source(path=run.name, format=run.format, about=_plain(run.provenance))
+
+
+def _baseline_source(run: Run) -> BaselineSource:
+    return BaselineSource(path=run.name, format=run.format, about=_plain(run.provenance), lineage=run.lineage)
 
 
 def _plain(about: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, TypeGuard
+from typing import Literal
 
 import msgspec
 
+from rankgate.criteria_problems import check_of, metric_of, rules_of
 from rankgate.errors import bad_input, shown
 from rankgate.estimates import CONFIDENCE
+from rankgate.lineage import AgeLimit
 from rankgate.matching import BY_CHUNK, By, Matching
-from rankgate.metrics.base import BaseMetric, Direction, Metric
-from rankgate.metrics.names import UnknownMetricError, parse_metric
-from rankgate.model import Evidence, Need
+from rankgate.metrics.base import Metric
+from rankgate.model import Evidence
 from rankgate.plan import Plan
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
 from rankgate.shapes import shaped
 from rankgate.written import (
     MIN_QUERIES,
+    WrittenAge,
+    WrittenBaseline,
     WrittenCriteria,
     WrittenGate,
     WrittenInput,
@@ -28,11 +32,12 @@ from rankgate.written import (
     WrittenRun,
     WrittenSegments,
 )
-from rankgate.yaml_text import KeyPath, YamlDocument, load_yaml
+from rankgate.yaml_text import load_yaml
 
+WAIVERS = "ship-waivers.yaml"  # beside the criteria, unless they name another place
 DEFAULT_PATHS = ("config/ship-criteria.yaml", "ship-criteria.yaml", ".github/ship-criteria.yaml")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # of a baseline store that is no path: git+branch:, s3:
 MOST_BYTES = 1_000_000  # hundreds of gates have a hundredth of it
-_LONGEST_RANGE = 1.0
 
 
 class InputFile(msgspec.Struct, frozen=True):
@@ -73,6 +78,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     metric: Metric
     threshold: float | None
     regression_max: float | None
+    drift_max: float | None = None
     blocks: bool
     evidence: Evidence = Evidence.ESTIMATE
     confidence: float = CONFIDENCE
@@ -82,8 +88,19 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None
 
 
+class BaselinePolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes the baseline and for how long it is good; `anchor` names the run that drift is measured from."""
+
+    accepts_green: bool = False
+    anchor: str | None = None
+    max_age: AgeLimit = AgeLimit()
+
+
 class Criteria(msgspec.Struct, frozen=True, kw_only=True):
-    """Checked ship criteria."""
+    """Checked ship criteria.
+
+    `waivers` is where waivers would lie; `waivers_named` says that the file names the place, so that they must be.
+    """
 
     name: str
     gates: tuple[Gate, ...]
@@ -94,6 +111,10 @@ class Criteria(msgspec.Struct, frozen=True, kw_only=True):
     match: Matching = BY_CHUNK
     gold_changes: Literal["warn", "fail"] = "warn"
     fork_runs: Literal["untrusted", "trusted"] = "untrusted"
+    policy: BaselinePolicy = BaselinePolicy()
+    waivers: str = WAIVERS
+    waivers_named: bool = False
+    waiver_label: str | None = None
 
     def plan(self) -> Plan:
         """What a check computes of each run."""
@@ -134,7 +155,7 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
         document = load_yaml(source.text(MOST_BYTES, "ship criteria are not that long; is this another file?"), name)
     if not isinstance(document.value, dict):
         raise bad_input(f"expected `gates:` with a list of gates, found {shown(document.value)}", file=name, line=1)
-    written = shaped(document, WrittenCriteria, name, _check_of(document))
+    written = shaped(document, WrittenCriteria, name, check_of(document))
     return Criteria(
         name=name,
         gates=tuple(_gate(gate, written, document.line(("gates", index))) for index, gate in enumerate(written.gates)),
@@ -145,28 +166,37 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
         gold=_resolve(written.inputs.gold, at or path),
         run=_resolve(written.inputs.run, at or path),
         baseline=_resolve(written.inputs.baseline, at or path),
+        policy=_policy(written.baseline),
+        waivers=beside(at or path, written.inputs.waivers or WAIVERS),
+        waivers_named=written.inputs.waivers is not None,
+        waiver_label=written.waiver_label,
     )
 
 
 def _gate(written: WrittenGate, whole: WrittenCriteria, line: int | None) -> Gate:
     return Gate(
         name=written.name,
-        metric=_metric(written),
+        metric=metric_of(written),
         threshold=written.threshold,
         regression_max=written.regression_max,
+        drift_max=written.drift_max,
         blocks=written.severity == "error",
         evidence=Evidence(written.evidence or whole.evidence),
         confidence=whole.confidence if written.confidence is None else written.confidence,
-        segments=tuple(_rule(rule) for rule in _rules(written)),
+        segments=tuple(_rule(rule) for rule in rules_of(written)),
         must_pass=tuple(map(str, written.must_pass)),
         max_lost_queries=written.max_lost_queries,
         line=line,
     )
 
 
-def _rules(written: WrittenGate) -> list[WrittenSegments]:
-    rules = written.segments or []
-    return rules if isinstance(rules, list) else [rules]
+def _policy(written: WrittenBaseline) -> BaselinePolicy:
+    age = written.max_age or WrittenAge()
+    return BaselinePolicy(
+        accepts_green=written.accept == "green",
+        anchor=written.anchor,
+        max_age=AgeLimit(days=age.days, commits=age.commits, blocks=age.severity == "error"),
+    )
 
 
 def _rule(written: WrittenSegments) -> SegmentRule:
@@ -194,100 +224,10 @@ def _segment_limits(written: WrittenSegments) -> Limits:
     )
 
 
-def _metric(written: WrittenGate) -> Metric:
-    metric = parse_metric(written.name if written.metric is None else written.metric)
-    if written.direction is not None and _asks_direction(metric):
-        return msgspec.structs.replace(metric, better=Direction(written.direction))
-    return metric
-
-
 def _matching(written: str | WrittenMatching) -> Matching:
     if isinstance(written, str):
         return Matching(by=By(written))
     return Matching(by=By(written.by), separator=written.separator, similarity=written.similarity)
-
-
-def _check_of(document: YamlDocument) -> Callable[[msgspec.Struct, KeyPath], Iterator[tuple[str | KeyPath, str]]]:
-    """What is wrong with the meaning of a part, as (key, message) pairs."""
-
-    def check(written: msgspec.Struct, path: KeyPath) -> Iterator[tuple[str | KeyPath, str]]:
-        if isinstance(written, FieldMap) and (problem := written.problem()):
-            yield problem
-        if not isinstance(written, WrittenGate):
-            return
-        index = path[-1]
-        others = [gate.get("name") for gate in document.value["gates"][:index] if isinstance(gate, dict)]
-        if written.name in others:
-            yield "name", f"the gate {shown(written.name)} stands twice; give each its own name"
-        yield from _limits(written)
-
-    return check
-
-
-def _limits(written: WrittenGate) -> Iterator[tuple[str | KeyPath, str]]:
-    hard = written.must_pass or written.max_lost_queries is not None
-    if written.threshold is None and written.regression_max is None and not written.segments and not hard:
-        yield "name", "the gate limits nothing; give it a threshold, a regression_max, or both"
-    try:
-        metric = _metric(written)
-    except UnknownMetricError as error:
-        hint = "; or name the metric with `metric:`" if written.metric is None else ""
-        yield "name" if written.metric is None else "metric", f"{error}{hint}"
-        return
-    if _asks_direction(metric) != (written.direction is not None):
-        yield "direction", _direction_hint(metric)
-    if (written.must_pass or written.max_lost_queries is not None) and metric.worst is None:
-        key = "must_pass" if written.must_pass else "max_lost_queries"
-        yield key, f"{metric.name} has no worst value that a query could have"
-    yield from _out_of_range(metric, written.threshold, written.regression_max)
-    for index, rule in enumerate(_rules(written)):
-        where: KeyPath = ("segments", index) if isinstance(written.segments, list) else ("segments",)
-        for path, message in _rule_problems(metric, rule):
-            yield (*where, *path), message
-
-
-def _rule_problems(metric: Metric, rule: WrittenSegments) -> Iterator[tuple[KeyPath, str]]:
-    if not rule.by or "" in ([rule.by] if isinstance(rule.by, str) else rule.by):
-        yield ("by",), "name the key of a tag, such as lang"
-    limits: list[tuple[KeyPath, float | None, float | None]] = [((), rule.threshold, rule.regression_max)]
-    limits += [(("only", value), own.threshold, own.regression_max) for value, own in rule.only.items()]
-    if all(threshold is None and drop is None for _, threshold, drop in limits):
-        yield ("by",), "the segments have no limit; give them a threshold, a regression_max, or both"
-    for prefix, threshold, drop in limits:
-        yield from (((*prefix, key), message) for key, message in _out_of_range(metric, threshold, drop))
-
-
-def _out_of_range(metric: Metric, threshold: float | None, drop: float | None) -> Iterator[tuple[str, str]]:
-    if Need.BASELINE in metric.needs and drop is not None:
-        yield "regression_max", f"{metric.name} compares with the baseline already; give it a threshold instead"
-    low, high = metric.low, metric.high
-    limits = f"{'(-∞' if low is None else f'[{low:g}'}, {'∞)' if high is None else f'{high:g}]'}"
-    if threshold is not None and not _within(threshold, metric):
-        hint = _percent(threshold, metric)
-        yield "threshold", f"{threshold:g} lies outside {limits}, the range of {metric.name}{hint}"
-    widest = None if low is None or high is None else high - low
-    if widest is not None and drop is not None and drop > widest:
-        hint = _percent(drop, metric)
-        yield "regression_max", f"{drop:g} is more than {metric.name} can move ({widest:g}){hint}"
-
-
-def _asks_direction(metric: Metric) -> TypeGuard[BaseMetric]:
-    return isinstance(metric, BaseMetric) and metric.asks_direction
-
-
-def _direction_hint(metric: Metric) -> str:
-    if _asks_direction(metric):
-        return f"{metric.name} is another tool's number; say which way is better: higher or lower"
-    return f"{metric.name} has its own direction ({metric.direction.value} is better); leave the key out"
-
-
-def _within(value: float, metric: Metric) -> bool:
-    return (metric.low is None or value >= metric.low) and (metric.high is None or value <= metric.high)
-
-
-def _percent(value: float, metric: Metric) -> str:
-    """A hint for the commonest slip: 85 for 85 %."""
-    return f"; write {value / 100:g} for {value:g}%" if metric.high == _LONGEST_RANGE and 1 < value <= 100 else ""  # noqa: PLR2004
 
 
 def _resolve(written: str | WrittenInput | None, criteria_path: str) -> InputFile | None:
@@ -295,5 +235,11 @@ def _resolve(written: str | WrittenInput | None, criteria_path: str) -> InputFil
         return None
     path, forced = (written, None) if isinstance(written, str) else (written.path, written.format)
     fields = written.map if isinstance(written, WrittenRun) else None
+    place = path if _SCHEME.match(path) else beside(criteria_path, path)
+    return InputFile(place, forced, fields)
+
+
+def beside(criteria_path: str, path: str) -> str:
+    """A path that is written relative to a criteria file, as one would type it."""
     base = "" if criteria_path == "-" else os.path.dirname(criteria_path)  # noqa: PTH120 -- keeps `./a/../b` readable
-    return InputFile(os.path.normpath(os.path.join(base, path)), forced, fields)  # noqa: PTH118
+    return os.path.normpath(os.path.join(base, path))  # noqa: PTH118

@@ -1,8 +1,10 @@
 """Can this gold set see it: the drop that a gate catches in four of five runs, beside the one that it forbids.
 
 A gold set sees a drop if it can tell it from no change at all: if 2.8 standard errors of the mean change are no more
-than `regression_max` (see `statistics.power`). That is one question for all three kinds of evidence, for what cannot
-be told from noise is neither proven harm nor proven safe, and the estimate takes noise for it. Reckoned at 95 %.
+than `regression_max`, or as many as the gate's confidence asks for (see `statistics.power`). That is one question for
+all three kinds of evidence, for what cannot be told from noise is neither proven harm nor proven safe, and the estimate
+takes noise for it. A segment that is judged under Holm's correction is given as a gate with the confidence that this
+left it, and so sees less; before there is a run nobody knows that, and segments have the gate's own.
 """
 
 from __future__ import annotations
@@ -47,14 +49,14 @@ def detectable(gate: Gate, *, queries: int, differences: Iterable[float] = ()) -
     spread = power.planning_spread(differences, rate=is_rate(gate.metric))
     if spread is None:
         return None
-    evidence = _EVIDENCE[gate.evidence]
-    margin = power.provable_margin(spread=spread.value, queries=queries)
+    evidence, known = _EVIDENCE[gate.evidence], {"spread": spread.value, "confidence": gate.confidence}
+    margin = power.provable_margin(queries=queries, **known)
     return Detectable(
-        detectable=power.detectable_drop(evidence, spread=spread.value, queries=queries, regression_max=limit),
+        detectable=power.detectable_drop(evidence, queries=queries, regression_max=limit, **known),
         margin=margin,
         queries=queries,
         # How many make the margin as small as the limit: what proven_safe needs, and what seeing is.
-        queries_needed=power.queries_needed("proven_safe", spread=spread.value, drop=limit, regression_max=limit),
+        queries_needed=power.queries_needed("proven_safe", drop=limit, regression_max=limit, **known),
         spread=spread.value,
         assumed=spread.assumed,
         sees=margin <= limit,

@@ -62,6 +62,16 @@ def rule_on_drop(
     return _ruling(evidence, violates=fell, harm=proven_fall, safe=proven_safe, known=_known(evidence, low, high))
 
 
+def beyond_floor(value: float, threshold: float, direction: Direction) -> float:
+    """How far a value lies beyond its floor or ceiling; 0 where it does not."""
+    return max(0.0, _upright(threshold, direction) - _upright(value, direction))
+
+
+def beyond_drop(delta: float, regression_max: float, direction: Direction) -> float:
+    """How much larger a drop or rise is than allowed; 0 where it is not."""
+    return max(0.0, -_upright(delta, direction) - regression_max)
+
+
 def _ruling(evidence: Evidence, *, violates: bool, harm: bool, safe: bool, known: bool) -> Finding:
     doubt = EvidenceState.INCONCLUSIVE if known else EvidenceState.NO_INTERVAL
     match evidence:

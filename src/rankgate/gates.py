@@ -9,7 +9,7 @@ from rankgate.comparison import Comparison, baseline_column, compare
 from rankgate.criteria import Gate
 from rankgate.detectable import detectable
 from rankgate.estimates import Estimate, estimate
-from rankgate.evidence import Finding, Ruling, rule_on_drop, rule_on_floor
+from rankgate.evidence import Finding, Ruling, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
 from rankgate.model import EvidenceState, Need, Scores, Verdict
 from rankgate.reasons import drop_reason, floor_reason, uncompared_reason
 from rankgate.report import Detectable, GateResult
@@ -37,6 +37,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
 
     drifts = Need.BASELINE in metric.needs
     ruled: list[tuple[Finding, str]] = []
+    beyond: list[float] = []  # of each that is ruled on
     warnings: list[str] = []
     unjudged: list[str] = []
     if not finite:
@@ -56,8 +57,10 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
                 target.append(uncompared_reason(metric, lacking))
             else:
                 ruled.append(_drop(gate, pairs, gate.regression_max, own.n))
+                beyond.append(beyond_drop(pairs.delta, gate.regression_max, metric.direction))
         if gate.threshold is not None:
             ruled.append(_floor(gate, own, gate.threshold))
+            beyond.append(beyond_floor(own.value, gate.threshold, metric.direction))
     if own is not None:
         warnings += _doubts(gate, candidate, baseline, values, old_values)
     violations, inconclusive, held = (
@@ -88,6 +91,9 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         evidence=gate.evidence,
         evidence_state=EvidenceState.NO_BASELINE if alone else _state([found for found, _ in ruled]),
         confidence=gate.confidence,
+        violation=None
+        if unjudged or not violations
+        else max(size for (found, _), size in zip(ruled, beyond, strict=True) if found.ruling is Ruling.VIOLATED),
         only_inconclusive=bool(inconclusive) and not (unjudged or violations or warnings),
         detectable=_detectable(gate, values, old_values) if finite else None,
         verdict=verdict,

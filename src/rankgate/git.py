@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from typing import BinaryIO
 
 import msgspec
@@ -11,6 +12,9 @@ import msgspec
 from rankgate.errors import Problem, RankgateError, shown
 
 PATIENCE = 120.0  # seconds that one command of git may take; a blob of a partial clone comes over the network
+
+MOST_ANCESTORS = 10_000  # commits that are looked through for an accepted run
+Answer = subprocess.CompletedProcess[bytes]  # what one command of git said, and its exit code
 
 LINK, SUBMODULE = "120000", "160000"  # modes of an entry
 FOLDER = "tree"  # kind of an entry
@@ -116,30 +120,73 @@ class Repository(msgspec.Struct, frozen=True):
             entries.append(Entry(mode, kind, sha, name))
         return entries
 
+    def ancestors(self, base: str | None = None) -> list[str]:
+        """The commit where HEAD left the base, and those before it, the nearest first, as far as they are here.
 
-def repository_around(folder: str) -> Repository:
+        Without a base HEAD itself is the first. In a shallow clone that lacks the common commit it is the base's own.
+        """
+        start = "HEAD"
+        if base is not None and (tip := self._commit(base)) is not None:
+            common = run_git(self.root, "merge-base", "HEAD", tip)
+            start = common.stdout.decode().strip() if not common.returncode else tip
+        listed = run_git(self.root, "rev-list", f"--max-count={MOST_ANCESTORS}", start, "--")
+        return listed.stdout.decode().split() if not listed.returncode else []
+
+    def branch(self) -> str | None:
+        """The branch that is checked out; None where none is."""
+        found = run_git(self.root, "symbolic-ref", "--quiet", "--short", "HEAD")
+        return found.stdout.decode("utf-8", "replace").strip() or None
+
+
+def is_ancestor(one: str, other: str) -> bool:
+    """Whether a commit of the repository around the current directory lies before another; False where nobody knows."""
+    try:
+        return not run_git(".", "merge-base", "--is-ancestor", one, other).returncode
+    except GitError:
+        return False
+
+
+def known_ancestors(base: str | None = None) -> list[str]:
+    """The ancestors around the current directory; none where there is no repository or no git."""
+    try:
+        return repository_around(".").ancestors(base)
+    except GitError:
+        return []
+
+
+def repository_around(folder: str, *, asker: str = "--base") -> Repository:
     """The repository whose working tree a folder lies in.
+
+    Args:
+        folder: where to look from.
+        asker: what of the command line needs it, for the error.
 
     Raises:
         GitError: git is missing, or there is none.
     """
-    found = run_git(folder, "rev-parse", "--show-toplevel")
+    found = run_git(folder, "rev-parse", "--show-toplevel", asker=asker)
     if found.returncode == 0:
         return Repository(os.path.realpath(found.stdout.decode("utf-8", "surrogateescape").rstrip("\n")))
     why = said(found)
     if "dubious ownership" in why:
         raise GitError(
-            "--base: git does not trust this directory, which another user owns; "
+            f"{asker}: git does not trust this directory, which another user owns; "
             'run `git config --global --add safe.directory "$PWD"` first'
         )
     if "must be run in a work tree" in why:
-        raise GitError("--base needs a working tree; this is a bare repository or a .git directory")
-    raise GitError("--base reads files at a commit, and this is not a git repository; check it out with git")
+        raise GitError(f"{asker} needs a working tree; this is a bare repository or a .git directory")
+    raise GitError(f"{asker} reads files at a commit, and this is not a git repository; check it out with git")
 
 
 def run_git(
-    folder: str, *arguments: str, given: bytes = b"", to: BinaryIO | None = None, patience: float = PATIENCE
-) -> subprocess.CompletedProcess[bytes]:
+    folder: str,
+    *arguments: str,
+    given: bytes = b"",
+    to: BinaryIO | None = None,
+    patience: float = PATIENCE,
+    environment: Mapping[str, str] = {},
+    asker: str = "--base",
+) -> Answer:
     """Run git in a folder, without a shell, prompts or a pager, and wait for it.
 
     Args:
@@ -148,31 +195,33 @@ def run_git(
         given: what it reads from standard input.
         to: takes its standard output; else that is in the result.
         patience: seconds.
+        environment: variables beside the caller's own; the place for a secret, which no list of processes shows.
+        asker: what of the command line needs git, for the error.
 
     Raises:
         GitError: git is not installed, or did not end in time.
     """
     command = ["git", "-C", folder, *arguments]
-    environment = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE} | _OURS
+    kept = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
     try:
         return subprocess.run(  # noqa: S603 -- a list of arguments, and refs are refused where they look like options
             command,
             input=given,
             stdout=to or subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment,
+            env={**kept, **_OURS, **environment},
             timeout=patience,
             check=False,
         )
     except FileNotFoundError as error:
-        raise GitError("--base needs git, which is not installed or not on the PATH") from error
+        raise GitError(f"{asker} needs git, which is not installed or not on the PATH") from error
     except OSError as error:
         raise GitError(f"git cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
         raise GitError(f"`git {arguments[0]}` did not end within {patience:g} seconds") from error
 
 
-def said(found: subprocess.CompletedProcess[bytes]) -> str:
+def said(found: Answer) -> str:
     """What git complained of, on one line."""
     lines = found.stderr.decode("utf-8", "replace").strip().splitlines()
     return lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else f"exit code {found.returncode}"

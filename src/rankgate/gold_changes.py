@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 
 import msgspec
@@ -11,20 +12,25 @@ from rankgate.model import Gold
 
 MOST_MARKED = 100_000  # queries; a larger gold set is remembered as a whole only
 MOST_IDS = 20
+_BATCH = 1_000  # queries: the text of a whole large gold set would take more than the set
 _LENGTH = 8  # hexadecimal digits: of 100,000 relabelled queries one would go unnoticed in 40,000 such sets
 
 
 class GoldMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The gold set at the time of acceptance.
 
-    `judged` has a short digest of each query's judgments, by which one sees later what changed; None in manifests that
-    were written before there was one, and for very large gold sets.
+    `fingerprint` is of the judgments. `judged` has a short digest of each query's judgments, by which one sees later
+    what changed; None in manifests that were written before there was one, and for very large gold sets.
+    `queries_fingerprint` is of ids and questions, None in older manifests; `as_of` the first and last day for which a
+    question is asked, None where none says.
     """
 
     path: str
     queries: int
     fingerprint: str
     judged: Mapping[str, str] | None = None
+    queries_fingerprint: str | None = None
+    as_of: tuple[str, str] | None = None
 
 
 class GoldChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,11 +49,15 @@ class GoldChanges(msgspec.Struct, frozen=True, kw_only=True):
     relabelled_ids: list[str] = []
 
 
-def mark_of(gold: Gold, fingerprint: str) -> GoldMark:
-    """What to remember of the gold set when a baseline is accepted."""
-    few = len(gold.samples) <= MOST_MARKED
+def mark_of(gold: Gold, fingerprint: str, *, by_query: bool = True) -> GoldMark:
+    """What to remember of the gold set when a baseline is accepted; `by_query` also which queries it had."""
     return GoldMark(
-        path=gold.name, queries=len(gold.samples), fingerprint=fingerprint, judged=judged(gold) if few else None
+        path=gold.name,
+        queries=len(gold.samples),
+        fingerprint=fingerprint,
+        judged=judged(gold) if by_query and len(gold.samples) <= MOST_MARKED else None,
+        queries_fingerprint=queries_fingerprint(gold),
+        as_of=as_of_range(gold),
     )
 
 
@@ -79,3 +89,19 @@ def judged(gold: Gold) -> dict[str, str]:
         query_id: digest(encode(sorted(sample.gains.items()))).hexdigest()[:_LENGTH]
         for query_id, sample in gold.samples.items()
     }
+
+
+def queries_fingerprint(gold: Gold) -> str:
+    """A digest of ids and questions, whatever their judgments, the format and the order."""
+    digest, samples = hashlib.sha256(), gold.samples
+    queries = sorted(samples)
+    for start in range(0, len(queries), _BATCH):
+        asked = [(query, samples[query].question) for query in queries[start : start + _BATCH]]
+        digest.update((", " if start else "").encode() + json.dumps(asked)[1:-1].encode())
+    return digest.hexdigest()
+
+
+def as_of_range(gold: Gold) -> tuple[str, str] | None:
+    """The first and the last day for which questions are asked; None where none says."""
+    days = [sample.as_of for sample in gold.samples.values() if sample.as_of is not None]
+    return (min(days), max(days)) if days else None

@@ -44,6 +44,7 @@ def with_hard_checks(
         result,
         verdict=Verdict.FAIL if gate.blocks else Verdict.WARN,
         only_inconclusive=False,
+        hard_check_failed=True,
         reasons=[*violations, *(result.reasons if worse else [])],
         queries=[candidate.query_ids[row] for row in broken],
     )

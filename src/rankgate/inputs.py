@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from rankgate.baselines.stores import store_for
+from rankgate.baselines.base import Where, open_record
+from rankgate.baselines.stores import is_remote, store_for
 from rankgate.criteria import Criteria, InputFile
 from rankgate.errors import bad_input
 from rankgate.metrics.base import Cutoff
@@ -17,6 +19,9 @@ from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.source import STDIN
 from rankgate.readers.untrusted import read_untrusted_run
+from rankgate.waivers import SetLabel
+
+Opener = Callable[[], Run | None]
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +29,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
     Criteria that are None are looked for in the usual places; any other file that is None comes from `inputs:` in them.
     `base` names the commit by which the run is judged as well; None for none. With `untrusted_run` the run is a
-    stranger's, and read as hostile data.
+    stranger's, and read as hostile data. With `without_baseline` it is compared with nothing, whatever the criteria
+    name. `label` has just been put on the pull request; it counts only with a base.
     """
 
     date: str
@@ -34,6 +40,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     baseline: InputFile | None = None
     base: str | None = None
     untrusted_run: bool = False
+    without_baseline: bool = False
+    label: SetLabel | None = None
 
 
 def refuse_nothing(inputs: Inputs, criteria: Criteria) -> None:
@@ -84,7 +92,12 @@ def run_of(
 
 
 def baseline_of(
-    named: InputFile | None, criteria: Criteria | None, needs: frozenset[Need] = frozenset(), *, deepest: int = 0
+    named: InputFile | None,
+    criteria: Criteria | None,
+    needs: frozenset[Need] = frozenset(),
+    *,
+    deepest: int = 0,
+    where: Where | None = None,
 ) -> Run | None:
     """The accepted baseline, opened; None where there is none yet.
 
@@ -96,6 +109,7 @@ def baseline_of(
         criteria: names it otherwise.
         needs: what the metrics read beyond ids.
         deepest: the lowest rank that a metric reads by its cut-off.
+        where: by which one of several accepted runs is chosen.
 
     Raises:
         RankgateError: the baseline is missing, damaged, newer than this rankgate, or not stored deep enough.
@@ -103,10 +117,55 @@ def baseline_of(
     found = named or (criteria.baseline if criteria else None)
     if found is None:
         return None
-    opened = store_for(found.path, found.format, found.map).open(needs, deepest=deepest)
+    opened = store_for(found.path, found.format, found.map).open(needs, deepest=deepest, where=where)
     if opened is None and named is not None:
         raise _no_baseline(found)
     return opened
+
+
+def stored_runs(inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold) -> tuple[Opener, Opener]:
+    """What opens the accepted run, and what the anchor that the criteria name, each as often as it is called."""
+    deepest = deepest_cutoff(plan, gold)
+    baseline, anchor = (partial(of, inputs, criteria, plan.needs, deepest) for of in (accepted_run, anchor_run))
+    return baseline, anchor
+
+
+def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
+    """The accepted run that a check compares with: chosen by its date and by the commits before it.
+
+    These are, in a repository, the commit where HEAD left the base, or HEAD where no base is named, and what lies
+    before.
+
+    Raises:
+        RankgateError: as for `baseline_of`.
+    """
+
+    def ancestors() -> Sequence[str]:
+        from rankgate.git import known_ancestors  # noqa: PLC0415 -- git is paid for only where a record names a commit
+
+        return known_ancestors(inputs.base)
+
+    if inputs.without_baseline:
+        return None
+    branch = inputs.base.removeprefix("origin/") if inputs.base else None
+    where = Where(date=inputs.date, ancestors=ancestors, branch=branch)
+    return baseline_of(inputs.baseline, criteria, needs, deepest=deepest, where=where)
+
+
+def anchor_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
+    """The run of the anchor that the criteria name, opened; None where they name none or the store has none of it.
+
+    Raises:
+        RankgateError: the store cannot be read, the anchor's run is damaged, or not stored deep enough.
+    """
+    if inputs.without_baseline:
+        return None
+    found, name = inputs.baseline or criteria.baseline, criteria.policy.anchor
+    memory = store_for(found.path, found.format, found.map).memory if found and name else None
+    if memory is None:
+        return None
+    record = next((each for each in reversed(memory.read("anchors")) if each.name == name), None)
+    return open_record(memory, record, needs, deepest=deepest) if record else None
 
 
 def named_run(file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest: int = 0) -> Run:
@@ -120,7 +179,7 @@ def named_run(file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest:
     Raises:
         RankgateError: nothing is there, or it is damaged, newer than this rankgate, or not stored deep enough.
     """
-    if file.path != STDIN and not Path(file.path).exists():
+    if file.path != STDIN and not is_remote(file.path) and not Path(file.path).exists():
         raise bad_input("no such file or baseline directory", file=file.path)
     opened = store_for(file.path, file.format, file.map).open(needs, deepest=deepest)
     if opened is None:

@@ -11,8 +11,10 @@ from rankgate.model import Gold, Scores
 from rankgate.report import GateResult
 
 
-def judge_all(criteria: Criteria, gold: Gold, candidate: Scores, baseline: Scores | None) -> list[GateResult]:
-    """A result for every gate, in order, each followed by those of its segments."""
+def judge_all(
+    criteria: Criteria, gold: Gold, candidate: Scores, baseline: Scores | None, anchor: Scores | None = None
+) -> list[GateResult]:
+    """A result for every gate, in order, each followed by its drift since the anchor and by those of its segments."""
     results: list[GateResult] = []
     for gate in criteria.gates:
         result = decide(gate, candidate, baseline)
@@ -21,6 +23,11 @@ def judge_all(criteria: Criteria, gold: Gold, candidate: Scores, baseline: Score
 
             result = with_hard_checks(result, gate, gold, candidate, baseline)
         results.append(result)
+        if criteria.policy.anchor is not None:
+            from rankgate.anchoring import decide_drift  # noqa: PLC0415 -- as above
+
+            drift = decide_drift(gate, criteria.policy.anchor, candidate, anchor)
+            results += [drift] if drift else []
         if gate.segments:
             from rankgate.segment_gates import decide_segments  # noqa: PLC0415 -- as above
 
@@ -30,7 +37,7 @@ def judge_all(criteria: Criteria, gold: Gold, candidate: Scores, baseline: Score
 
 def whole(results: Sequence[GateResult]) -> list[GateResult]:
     """The results over all queries, one a gate."""
-    return [result for result in results if result.segment is None]
+    return [result for result in results if result.segment is None and result.since is None]
 
 
 def refuse_misfits(criteria: Criteria, gold: Gold) -> None:

@@ -18,7 +18,7 @@ from itertools import combinations
 import msgspec
 
 from rankgate.comparison import compare
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Metric, widest_change
 
 _BEYOND = 1.9600  # standard errors, of which noise stays within 97.5 % of the time in one direction
 
@@ -73,8 +73,8 @@ def noise_of(metric: Metric, columns: Sequence[Sequence[float | None]]) -> Noise
 def _margin(metric: Metric, largest: float, error: float) -> float | None:
     if metric.at_quantile is not None:
         return None
-    margin = largest + _BEYOND * error
-    return margin if metric.low is None or metric.high is None else min(margin, metric.high - metric.low)
+    margin, widest = largest + _BEYOND * error, widest_change(metric)
+    return margin if widest is None else min(margin, widest)
 
 
 def _value(metric: Metric, column: Sequence[float | None]) -> float | None:

@@ -8,10 +8,13 @@ from typing import Any, Literal
 import msgspec
 
 from rankgate.base_side import BaseSide, Commit
+from rankgate.differences import Difference
 from rankgate.errors import Problem, bad_input
 from rankgate.gold_changes import GoldChanges
+from rankgate.lineage import Lineage
 from rankgate.metrics.base import Direction, Unit
 from rankgate.model import Distribution, Evidence, EvidenceState, Interval, Verdict
+from rankgate.waiver_use import Waived, WaiverUse
 
 SCHEMA_VERSION = 1
 BARE_TAG = "tag"  # the dimension of tags without a key
@@ -51,9 +54,12 @@ class GateResult(_Part, frozen=True, kw_only=True):
     `evidence` says what decides; `evidence_state` is what the intervals, at `confidence`, say of the limits: clear,
     inconclusive (within noise), no_interval (too few queries for one), or no_baseline where a regression check had
     nothing to compare with. `only_inconclusive` marks a warning for nothing but what could not be proven.
-    `segment` is the tag, or tags, whose queries the result is about; None for all, and
-    `too_small` says that it has too few of them to be judged. `queries` are those that must
-    pass and do not. `judged_by` marks a result by the base's criteria or gold set where that is the stricter one.
+    `since` is the anchor where the result is about the drift from it. `segment` is the tag, or tags, whose queries the
+    result is about; None for all, and `too_small` says that it has too few of them to be judged. `queries` are those
+    that must pass and do not. `violation` is how far the gate lies beyond its limits (the larger, where it breaks
+    both), None where it breaks none; `hard_check_failed` says that it fails for single questions, whatever its limits;
+    `waived` who lets the violation pass. `judged_by` marks a result by the base's criteria or gold set where that is
+    the stricter one.
     """
 
     name: str
@@ -62,6 +68,7 @@ class GateResult(_Part, frozen=True, kw_only=True):
     unit: Unit
     direction: Direction
     segment: str | None
+    since: str | None = None
     severity: Literal["error", "warning"]
     value: float | None
     ci: Interval | None
@@ -77,6 +84,9 @@ class GateResult(_Part, frozen=True, kw_only=True):
     confidence: float = 0.95
     only_inconclusive: bool = False
     too_small: bool = False
+    violation: float | None = None
+    hard_check_failed: bool = False
+    waived: Waived | None = None
     detectable: Detectable | None = None
     verdict: Verdict
     reasons: list[str]
@@ -208,16 +218,26 @@ class Source(_Part, frozen=True, kw_only=True):
     about: Mapping[str, Any] = {}
 
 
+class BaselineSource(Source, frozen=True, kw_only=True):
+    """A baseline, and which accepted run of its store it is; no `lineage` where it is a plain run file."""
+
+    lineage: Lineage | None = None
+
+
 class Provenance(_Part, frozen=True, kw_only=True):
-    """What was compared with what, and how to do it again."""
+    """What was compared with what, and how to do it again.
+
+    `gold_fingerprint` is a digest of the gold set's judgments, `gold_queries_fingerprint` of its ids and questions.
+    """
 
     rankgate: str
     date: str
     criteria: str | None = None
     gold: Source | None = None
     gold_fingerprint: str | None = None
+    gold_queries_fingerprint: str | None = None
     run: Source | None = None
-    baseline: Source | None = None
+    baseline: BaselineSource | None = None
     depth: int | None = None
     base: Commit | None = None
     command: list[str] = []
@@ -228,9 +248,10 @@ class Report(_Part, frozen=True, kw_only=True):
 
     `failures` and `warnings` are reasons to fail and to warn that no gate has. `diagnosis` is empty unless a gate is
     violated or ids are stale; its first entry is what to look at first. `gold_changes` is None where the gold set is
-    the one that was current when the baseline was accepted, or the baseline does not say. `base` is there where a base
-    was named. `untrusted_run` says that the pull request supplied the
-    rankings and may have invented them; `fork_runs` whether a pass counts all the same, as the criteria have it.
+    the one that was current when the baseline was accepted, or the baseline does not say. `differences` are what else
+    is not what it was then, as far as the runs state it. `base` is there where a base was named. `untrusted_run` says
+    that the pull request supplied the rankings and may have invented them; `fork_runs` whether a pass counts all the
+    same, as the criteria have it.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -242,6 +263,7 @@ class Report(_Part, frozen=True, kw_only=True):
     notes: list[str] = []
     diagnosis: list[Diagnosis] = []
     gates: list[GateResult] = []
+    waivers: list[WaiverUse] = []
     metrics: Mapping[str, MetricValue] = {}
     baseline_metrics: Mapping[str, MetricValue] = {}
     queries: Queries | None = None
@@ -249,6 +271,7 @@ class Report(_Part, frozen=True, kw_only=True):
     misses: list[Movement] = []
     moved: Moved | None = None
     gold_changes: GoldChanges | None = None
+    differences: list[Difference] = []
     base: BaseSide | None = None
     untrusted_run: bool = False
     fork_runs: Literal["untrusted", "trusted"] = "untrusted"
@@ -257,9 +280,10 @@ class Report(_Part, frozen=True, kw_only=True):
 
 def exit_code(report: Report, fail_on: str = "fail") -> int:
     """0 pass or warn, 1 fail (and warn where `fail_on` is `warn`), 2 not judged."""
-    # A warning that is only "within noise" stops nobody: that is what proven_harm was chosen for.
+    # A warning that is only "within noise" stops nobody: that is what proven_harm was chosen for. Nor does a violation
+    # that is waived: that is what the waiver was merged for.
     warned = bool(report.warnings) or any(
-        gate.verdict is Verdict.WARN and not gate.only_inconclusive for gate in report.gates
+        gate.verdict is Verdict.WARN and not gate.only_inconclusive and gate.waived is None for gate in report.gates
     )
     counts = fail_on == "warn" and (warned or not report.gates)
     codes = {Verdict.PASS: 0, Verdict.WARN: int(counts), Verdict.FAIL: 1, Verdict.NOT_JUDGED: 2}

@@ -15,7 +15,7 @@ from rankgate.comparison import baseline_column
 from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.estimates import defined_only
-from rankgate.metrics.base import Direction, Metric
+from rankgate.metrics.base import Direction, Metric, widest_change
 from rankgate.model import Evidence, EvidenceState, Gold, Scores, Verdict
 from rankgate.report import GateResult
 from rankgate.statistics.clusters import clustered_difference_level, clustered_mean_level
@@ -85,6 +85,7 @@ class _Part:
             segment=self.name,
             severity="error" if self.blocks else "warning",
             verdict=(Verdict.FAIL if self.blocks else Verdict.WARN) if violated else Verdict.PASS,
+            violation=found.violation if violated else None,
             only_inconclusive=False,
             too_small=not enough,
             reasons=reasons,
@@ -142,7 +143,7 @@ def _drop_level(
 ) -> float | None:
     if metric.at_quantile is not None:
         return difference_of_quantiles_level(new, old, metric.at_quantile, side=side)
-    widest = None if metric.low is None or metric.high is None else metric.high - metric.low
+    widest = widest_change(metric)
     changes = list(map(operator.sub, new, old))
     if clusters:
         return clustered_difference_level(changes, clusters, side=side, widest=widest)

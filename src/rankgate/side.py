@@ -53,6 +53,19 @@ def scored(
     return Side(run, score_run(gold, piped, plan, workers=workers, watch=watch), lambda: kept)
 
 
+def scored_if_any(
+    gold: Gold,
+    plan: Plan,
+    opened: Callable[[], Run | None],
+    *,
+    workers: int | None = None,
+    watch: Watch = unwatched,
+) -> Side | None:
+    """The same for a run that may not be there; `opened` opens it, or gives None."""
+    run = opened()
+    return scored(gold, run, plan, opened, workers=workers, watch=watch) if run else None
+
+
 def _keeping(rankings: Iterable[Ranking], kept: list[Ranking]) -> Iterator[Ranking]:
     """The rankings as they come; all of them are kept, or none where there are too many."""
     count = 0

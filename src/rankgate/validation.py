@@ -18,17 +18,23 @@ from rankgate.readers.formats import read_gold, read_run
 from rankgate.report import GateResult
 from rankgate.scoring import ids_of, refuse_silence, refuse_strangers, score
 from rankgate.staleness import refuse_stale
+from rankgate.waiver_entries import entry
+from rankgate.waivers import Waivers, waivers_of
 
 T = TypeVar("T")
 MOST_PROBLEMS = 1000
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """Problems, which keep `check` from judging; facts, which are worth a look; and the inputs that could be read."""
+    """Problems, which keep `check` from judging; facts, which are worth a look; and the inputs that could be read.
+
+    `entries` are waivers to copy, one for each violation that none covers.
+    """
 
     problems: list[Problem]
     facts: list[str]
     read: list[str]
+    entries: list[str] = []
 
 
 def validate(inputs: Inputs) -> Findings:
@@ -37,6 +43,7 @@ def validate(inputs: Inputs) -> Findings:
     criteria = _attempt(problems, load_criteria, inputs.criteria) if inputs.criteria else None
     gold_file = inputs.gold or (criteria.gold if criteria else None)
     run_file = inputs.run or (criteria.run if criteria else None)
+    waivers = _attempt(problems, waivers_of, criteria) if criteria else None
     plan = criteria.plan() if criteria else Plan(metrics=[])
 
     gold = rankings = None
@@ -69,8 +76,24 @@ def validate(inputs: Inputs) -> Findings:
         results = _attempt(problems, _judged, criteria, gold, run_file.path, rankings, accepted, plan) or []
         problems += _unjudged(criteria.name, results) if criteria else []
     found += facts.power_facts(criteria, gold, results) if criteria and gold else []
-    read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted}
-    return Findings(problems, found, [name for name, value in read.items() if value is not None])
+    read = {
+        "criteria": criteria,
+        "gold": gold,
+        "run": rankings,
+        "baseline": accepted,
+        "waivers": waivers if waivers and waivers.entries else None,
+    }
+    entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
+    return Findings(problems, found, [name for name, value in read.items() if value is not None], entries)
+
+
+def _covered(result: GateResult, waivers: Waivers | None, date: str) -> bool:
+    """Whether there is nothing that a waiver could let pass, or one does."""
+    violated = result.verdict in (Verdict.FAIL, Verdict.WARN) and not result.hard_check_failed
+    if not violated or result.violation is None:
+        return True
+    found = waivers.of(result.name, result.segment) if waivers else None
+    return found is not None and found.covers(result.violation, date)
 
 
 def _judged(

@@ -15,6 +15,7 @@ from rankgate.matching import DEFAULT_K, SEPARATOR
 from rankgate.readers.mapping import FieldMap
 
 MIN_QUERIES = 30
+ANCHOR_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"  # it stands in tables and file names
 
 
 class _Written(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,7 +45,10 @@ class WrittenInputs(_Written, frozen=True, kw_only=True):
     run: Annotated[str | WrittenRun | None, Meta(description="The candidate's run.")] = None
     baseline: Annotated[
         str | WrittenRun | None,
-        Meta(description="A directory written by `rankgate baseline accept`, or any run file."),
+        Meta(description="A directory written by `rankgate baseline accept`, another store, or any run file."),
+    ] = None
+    waivers: Annotated[
+        Annotated[str, Meta(min_length=1)] | None, Meta(description="Waivers; ship-waivers.yaml where absent.")
     ] = None
 
 
@@ -80,6 +84,38 @@ class WrittenSegments(_Written, frozen=True, kw_only=True):
     ] = {}
 
 
+class WrittenAge(_Written, frozen=True, kw_only=True):
+    """How old the accepted run may be."""
+
+    days: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="Days since it was accepted, by the date of the check.")
+    ] = None
+    commits: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="Commits between the one that it was accepted for and the one to compare with."),
+    ] = None
+    severity: Annotated[
+        Literal["error", "warning"], Meta(description="What an older one means: error fails, warning warns.")
+    ] = "warning"
+
+
+class WrittenBaseline(_Written, frozen=True, kw_only=True):
+    """What becomes the baseline, and for how long it is good."""
+
+    accept: Annotated[
+        Literal["manual", "green"],
+        Meta(
+            description="manual: only `rankgate baseline accept` moves the baseline. green: `rankgate baseline record` "
+            "does as well, with a run that passes; never with one that failed or could not be judged."
+        ),
+    ] = "manual"
+    anchor: Annotated[
+        Annotated[str, Meta(pattern=ANCHOR_NAME)] | None,
+        Meta(description="Name of the anchor, as `rankgate baseline anchor NAME` gave it, for the drift of all gates."),
+    ] = None
+    max_age: Annotated[WrittenAge | None, Meta(description="How old the baseline may be; any age where absent.")] = None
+
+
 class WrittenGate(_Written, frozen=True, kw_only=True):
     """One gate: a metric with a floor, an allowed drop, or both."""
 
@@ -94,6 +130,10 @@ class WrittenGate(_Written, frozen=True, kw_only=True):
     regression_max: Annotated[
         Annotated[float, Meta(ge=0)] | None,
         Meta(description="How far the metric may fall (or rise, where lower is better) below the baseline."),
+    ] = None
+    drift_max: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="How far the metric may fall (or rise) below the anchor that `baseline.anchor` names."),
     ] = None
     severity: Annotated[
         Literal["error", "warning"], Meta(description="error blocks the merge; warning only comments.")
@@ -154,6 +194,9 @@ class WrittenCriteria(_Written, frozen=True, kw_only=True):
 
     gates: Annotated[list[WrittenGate], Meta(min_length=1, description="The gates; the worst of them is the verdict.")]
     inputs: Annotated[WrittenInputs, Meta(description="Paths of the inputs, relative to this file.")] = WrittenInputs()
+    baseline: Annotated[
+        WrittenBaseline, Meta(description="What becomes the baseline, and for how long it is good.")
+    ] = WrittenBaseline()
     default_k: Annotated[
         int, Meta(ge=1, description="Cut-off for metrics without a number, where the sample states no k.")
     ] = DEFAULT_K
@@ -185,12 +228,19 @@ class WrittenCriteria(_Written, frozen=True, kw_only=True):
             "untrusted: a maintainer accepts them before it counts. trusted: it counts."
         ),
     ] = "untrusted"
+    waiver_label: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="A label of pull requests, such as 'rankgate: waive', by which somebody who may write waives "
+            "the violations of one commit. Absent: no label does."
+        ),
+    ] = None
 
 
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of the criteria file, for editors."""
-    schema = _in_order(msgspec.json.schema(WrittenCriteria))
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "rankgate ship criteria", **schema}
+def json_schema(kind: type[msgspec.Struct] = WrittenCriteria, title: str = "rankgate ship criteria") -> dict[str, Any]:
+    """The JSON Schema of a file as it is written, for editors; of the criteria unless another kind is asked for."""
+    schema = _in_order(msgspec.json.schema(kind))
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **schema}
 
 
 def _in_order(schema: Any) -> Any:

@@ -573,7 +573,7 @@ def test_criteria_that_the_pull_request_deletes_or_breaks_are_an_error(
 def test_a_waiver_that_the_pull_request_brings_changes_nothing(repository: Path) -> None:
     commit()
     before = judge()
-    for name in ("waivers.yaml", ".rankgate/waivers.yaml", "ship-waivers.yaml"):
+    for name in ("waivers.yaml", ".rankgate/waivers.yaml", "config/ship-waivers.yaml"):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text("waivers: [{gate: found, until: 2099-01-01, reason: please}]\n")
     commit()

@@ -20,11 +20,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankgate
-from rankgate.baselines.directory import DEFAULT_DEPTH, MANIFEST, SCHEMA_VERSION, DirectoryStore, Manifest
+from rankgate.baselines.directory import DirectoryStore, DirectoryTree
+from rankgate.baselines.packing import DEFAULT_DEPTH
+from rankgate.baselines.records import SCHEMA_VERSION, Record
+from rankgate.baselines.tree import MANIFEST
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.files import write_atomic
 from rankgate.gold_changes import GoldMark
 from rankgate.inputs import Inputs
 from rankgate.model import Details, Need, Ranking, Verdict
@@ -32,6 +34,19 @@ from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.report import Report
 
+posix_only = pytest.mark.skipif(os.name == "nt", reason="signals and limits as POSIX has them")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(rankgate.__file__).parent.parent)}
+CROWD = """
+import sys
+from rankgate.baselines.directory import DirectoryStore, DirectoryTree
+from rankgate.model import Ranking
+
+number, place = sys.argv[1:]
+for turn in range(5):
+    name = f"{number}-{turn}"
+    run = [Ranking("q1", [name])]
+    DirectoryStore(place).accept(run, source=name, provenance={}, gold=None, date="2026-02-01")
+"""
 RESTORE = "restore it from version control or accept a run again"
 LATENCY = frozenset({Need.LATENCY})
 Lists = Mapping[str, str]
@@ -54,7 +69,7 @@ def accept(
     latency: Mapping[str, float] | None = None,
     provenance: Mapping[str, Any] | None = None,
     gold: GoldMark | None = None,
-) -> Manifest:
+) -> Record:
     return DirectoryStore(folder.as_posix()).accept(
         rankings(lists, latency),
         source="results/run.jsonl",
@@ -198,13 +213,13 @@ def test_the_manifest_says_what_is_stored(folder: Path) -> None:
     digest = hashlib.sha256(data).hexdigest()
     written = json.loads((folder / MANIFEST).read_text())
     promised = {
-        "schema_version": 1,
+        "schema_version": 2,
         "run": f"run-{digest[:12]}.jsonl.gz",
         "sha256": digest,
         "depth": 2,
         "queries": 3,
         "kept": ["latency_ms"],
-        "accepted": "2026-01-31",
+        "date": "2026-01-31",
         "source": "results/run.jsonl",
         "provenance": {"system": "bm25"},
         "gold": {"path": "gold.yaml", "queries": 3, "fingerprint": "f00d"},
@@ -237,7 +252,7 @@ def test_accepting_another_run_replaces_the_old_one_and_its_file(folder: Path) -
     after = accept(folder, NEW)
     assert stored(folder) == NEW
     assert before.run != after.run
-    assert list(contents(folder)) == sorted([MANIFEST, after.run])
+    assert list(contents(folder)) == sorted(["accepted.jsonl", MANIFEST, after.run])
 
 
 def test_accepting_the_same_run_again_keeps_it(folder: Path) -> None:
@@ -291,7 +306,7 @@ def test_accepting_removes_nothing_but_the_old_run(folder: Path, tmp_path: Path,
 def test_a_baseline_of_a_newer_rankgate_is_not_replaced(folder: Path) -> None:
     accept(folder, OLD)
     manifest = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps({**manifest, "schema_version": 2}))
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "schema_version": 3}))
     before = contents(folder)
     with pytest.raises(RankgateError, match="newer than this rankgate reads"):
         accept(folder, NEW)
@@ -344,20 +359,30 @@ def test_a_run_that_turns_out_malformed_is_not_accepted(folder: Path) -> None:
     assert contents(folder) == before
 
 
-def test_two_acceptances_at_once_leave_one_of_them_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One accepts NEW, from beginning to end, while the other is between its run and its manifest."""
+def test_an_acceptance_between_reading_and_writing_is_seen_and_nothing_of_it_is_lost(folder: Path) -> None:
+    """Another process accepts NEW after this one read what there was."""
     accept(folder, OLD)
-    others: Lists = {"q1": "of another process"}
+    tree = DirectoryTree(folder.as_posix())
+    assert tree.read(MANIFEST) is not None
+    accept(folder, NEW)
+    before = contents(folder)
+    assert tree.commit({MANIFEST: b"of what is no longer so"}, [], "") is False
+    assert contents(folder) == before
 
-    def write_after_the_other(path: Path, data: bytes) -> None:
-        if path.name == MANIFEST:
-            monkeypatch.undo()
-            accept(folder, NEW)
-        write_atomic(path, data)
 
-    monkeypatch.setattr("rankgate.baselines.directory.write_atomic", write_after_the_other)
-    accept(folder, others)
-    assert stored(folder) in (others, NEW)
+@posix_only
+def test_many_acceptances_at_once_all_get_in(folder: Path, tmp_path: Path) -> None:
+    """Each of eight processes accepts a run of its own five times over."""
+    driver = tmp_path / "driver.py"
+    driver.write_text(CROWD)
+    crowd = [
+        subprocess.Popen([sys.executable, "-B", driver, str(number), folder], env=ENVIRONMENT) for number in range(8)
+    ]
+    assert [process.wait() for process in crowd] == [0] * 8
+    records = DirectoryStore(folder.as_posix()).memory.read("accepted")
+    assert sorted(record.source for record in records) == sorted(f"{n}-{k}" for n in range(8) for k in range(5))
+    assert stored(folder) == {"q1": records[-1].source}
+    assert sorted(contents(folder)) == sorted(["accepted.jsonl", MANIFEST, records[-1].run])
 
 
 # Opening what is not right
@@ -437,11 +462,11 @@ def test_a_hostile_manifest_is_refused_too(folder: Path, text: bytes) -> None:
 
 def test_a_newer_schema_is_refused_by_its_number_alone(folder: Path) -> None:
     accept(folder, OLD)
-    (folder / MANIFEST).write_text('{"schema_version": 2, "whatever": []}')
+    (folder / MANIFEST).write_text('{"schema_version": 3, "whatever": []}')
     assert refusal(folder) == Problem(
-        "baseline schema 2 is newer than this rankgate reads (1); upgrade rankgate", (folder / MANIFEST).as_posix()
+        "baseline schema 3 is newer than this rankgate reads (2); upgrade rankgate", (folder / MANIFEST).as_posix()
     )
-    assert SCHEMA_VERSION == 1
+    assert SCHEMA_VERSION == 2
 
 
 def test_keys_that_a_later_release_of_this_schema_adds_are_ignored(folder: Path) -> None:
@@ -527,7 +552,7 @@ DRIVER = """
 import os, resource, signal, sys
 
 how, moment, place = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
-from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.directory import DirectoryStore, DirectoryTree
 from rankgate.errors import RankgateError
 from rankgate.model import Ranking
 
@@ -560,15 +585,13 @@ try:
 except RankgateError as error:
     sys.exit(str(error))
 """
-posix_only = pytest.mark.skipif(os.name == "nt", reason="signals and limits as POSIX has them")
 
 
 def accept_in_a_process(how: str, moment: int, folder: Path, driver: Path) -> subprocess.CompletedProcess[str]:
     driver.write_text(DRIVER)
-    source = str(Path(rankgate.__file__).parent.parent)
     return subprocess.run(
         [sys.executable, "-B", driver, how, str(moment), folder],
-        env={**os.environ, "PYTHONPATH": source},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
@@ -626,7 +649,7 @@ def test_what_a_killed_process_left_behind_is_gone_after_the_next_acceptance(tmp
         if accept_in_a_process("operation", moment, folder, tmp_path / "driver.py").returncode == 0:
             break
         made = accept(folder, {"q1": "the next one"})
-        strays = set(contents(folder)) - {MANIFEST, made.run}
+        strays = set(contents(folder)) - {MANIFEST, "accepted.jsonl", made.run}
         if strays:
             left[moment] = sorted(strays)
     assert left == {}

@@ -57,22 +57,27 @@ def test_what_is_stored_is_ranked_ids_with_a_manifest() -> None:
         {"query_id": "q1", "retrieved": ["a", "x"]},
         {"query_id": "q2", "retrieved": ["y"], "latency_ms": {"retrieve": 35}},
     ]
-    assert {key: stored[key] for key in ("depth", "queries", "kept", "accepted", "source", "provenance")} == {
+    assert {key: stored[key] for key in ("depth", "queries", "kept", "date", "source", "provenance")} == {
         "depth": 100,
         "queries": 2,
         "kept": ["latency_ms"],
-        "accepted": "2026-01-31",
+        "date": "2026-01-31",
         "source": "run.jsonl",
         "provenance": {"system": "bm25"},
     }
-    assert stored["gold"].keys() == {"path", "queries", "fingerprint", "judged"}
+    assert stored["gold"].keys() == {"path", "queries", "fingerprint", "queries_fingerprint", "judged"}
     assert (stored["gold"]["path"], stored["gold"]["queries"]) == ("gold.jsonl", 2)
-    assert set(content_of("baseline")) == {"manifest.json", stored["run"]}
+    assert set(content_of("baseline")) == {"manifest.json", "accepted.jsonl", stored["run"]}
 
 
 def test_it_says_what_was_stored(capsys: pytest.CaptureFixture[str]) -> None:
     assert accept() == 0
-    assert capsys.readouterr().out == ("accepted run.jsonl as the baseline in baseline: 2 queries, ranks to 100\n")
+    assert capsys.readouterr().out == (
+        "accepted run.jsonl as the baseline in baseline: 2 queries, ranks to 100\n"
+        "  gate      accepted  this run  verdict\n"
+        "  recall@1         –     50.0%  WARN\n"
+        "allowed: the verdict is WARN\n"
+    )
 
 
 def test_from_then_on_gates_compare_with_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,7 +124,7 @@ def test_accepting_again_replaces_the_run() -> None:
     before = manifest()["run"]
     assert accept("--run", "better.jsonl", *DATE) == 0
     assert manifest()["run"] != before
-    assert set(content_of("baseline")) == {"manifest.json", manifest()["run"]}
+    assert set(content_of("baseline")) == {"manifest.json", "accepted.jsonl", manifest()["run"]}
 
 
 def test_accepting_the_same_run_again_keeps_it() -> None:
@@ -182,7 +187,7 @@ def test_what_cannot_be_accepted_leaves_the_old_baseline_whole(
 def test_without_a_place_it_says_how_to_name_one(capsys: pytest.CaptureFixture[str]) -> None:
     Path("ship-criteria.yaml").unlink()
     assert accept("--run", "run.jsonl") == 2
-    message = "no place for the baseline; name a directory with --to, or as inputs.baseline in the criteria"
+    message = "no place for the baseline; name a directory with --baseline, or as inputs.baseline in the criteria"
     assert capsys.readouterr().err == f"error: {message}\n"
 
 
@@ -199,10 +204,10 @@ def test_a_damaged_manifest_says_to_accept_again_and_that_works(capsys: pytest.C
 
 def test_a_manifest_of_a_newer_rankgate_is_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
     assert accept() == 0
-    Path("baseline/manifest.json").write_text('{"schema_version": 2}', encoding="utf-8")
+    Path("baseline/manifest.json").write_text('{"schema_version": 3}', encoding="utf-8")
     capsys.readouterr()
     assert accept() == 2
-    assert "baseline schema 2 is newer than this rankgate reads (1); upgrade rankgate" in capsys.readouterr().err
+    assert "baseline schema 3 is newer than this rankgate reads (2); upgrade rankgate" in capsys.readouterr().err
 
 
 def test_a_manifest_cannot_have_files_elsewhere_removed() -> None:

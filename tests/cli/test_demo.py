@@ -12,7 +12,7 @@ from rankgate.cli import main
 
 DATE = ["--date", "2026-01-31"]
 FILES = {
-    *("ship-criteria.yaml", "gold.yaml", "articles.jsonl", "baseline/manifest.json"),
+    *("ship-criteria.yaml", "gold.yaml", "articles.jsonl", "baseline/accepted.jsonl", "baseline/manifest.json"),
     *(f"runs/{name}.jsonl" for name in ("accepted", "harmless", "harmful")),
     *(f"out/{run}/{file}" for run in ("accepted", "harmless", "harmful") for file in ("report.json", "comment.md")),
 }

@@ -37,6 +37,15 @@ def test_the_schema_in_config_is_what_the_command_prints(capsys: pytest.CaptureF
     assert capsys.readouterr().out == (ROOT / "config" / "ship-criteria.schema.json").read_text(encoding="utf-8")
 
 
+def test_the_schema_of_waivers_in_config_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "--waivers"]) == 0
+    printed = capsys.readouterr().out
+    assert printed == (ROOT / "config" / "ship-waivers.schema.json").read_text(encoding="utf-8")
+    waiver = json.loads(printed)["$defs"]["WrittenWaiver"]
+    assert set(waiver["required"]) == {"gate", "up_to", "expires", "issue", "reason", "by"}
+    assert waiver["additionalProperties"] is False
+
+
 def test_the_schema_is_a_schema(schema: Any) -> None:
     validator = pytest.importorskip("jsonschema").Draft202012Validator
     assert schema["$schema"] == validator.META_SCHEMA["$id"]

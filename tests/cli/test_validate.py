@@ -164,7 +164,40 @@ def test_a_suspicious_fact_is_told_and_exits_0(
     capsys: pytest.CaptureFixture[str], gold: str, run: str, criteria: str, fact: str
 ) -> None:
     write(**{"gold.jsonl": gold, "run.jsonl": run, "ship-criteria.yaml": criteria})
-    assert validated(capsys) == (0, [f"look at: {fact}", "0 problems, 1 thing to look at in criteria, gold, run"])
+    code, lines = validated(capsys)
+    assert code == 0
+    assert lines[:2] == [f"look at: {fact}", "0 problems, 1 thing to look at in criteria, gold, run"]
+
+
+def test_a_violated_gate_has_a_waiver_to_copy_that_is_refused_until_it_is_filled_in(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write(**{"run.jsonl": RUN.replace('["b"]', '["a"]'), "ship-criteria.yaml": CRITERIA.replace("0.5", "0.75")})
+    code, lines = validated(capsys, "--date", "2026-01-31")
+    ready = """\
+waivers:
+  - gate: "recall@1"
+    up_to: 0.250
+    expires: 2026-03-02
+    issue: "<link to the issue>"
+    reason: "<why this is accepted for now>"
+    by: "<who answers for it>"
+"""
+    assert (code, "\n".join(lines[lines.index("waivers:") :]) + "\n") == (0, ready)
+    write(**{"ship-waivers.yaml": ready})
+    code, lines = validated(capsys, "--date", "2026-01-31")
+    assert code == 2
+    assert [line.partition(": expected")[0].partition(": say")[0] for line in lines if line.startswith("problem")] == [
+        f"problem: ship-waivers.yaml:{line}: waivers[0].{key}" for line, key in ((5, "issue"), (6, "reason"), (7, "by"))
+    ]
+    filled = ready.replace("<link to the issue>", "https://example.org/1").replace("<", "").replace(">", "")
+    write(**{"ship-waivers.yaml": filled})
+    assert validated(capsys, "--date", "2026-03-02")[1][-1].endswith("in criteria, gold, run, waivers")
+    assert "waivers:" in validated(capsys, "--date", "2026-03-03")[1], "expired, it covers nothing"
+
+
+def test_a_gate_that_holds_needs_no_waiver(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "waivers:" not in validated(capsys)[1]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +222,7 @@ def test_what_check_would_not_judge_is_a_problem(
     capsys: pytest.CaptureFixture[str], criteria: str, words: list[str]
 ) -> None:
     write(**{"ship-criteria.yaml": criteria, "others.jsonl": RUN.replace('": "q', '": "z')})
-    assert main(["baseline", "accept", "--to", "shallow"]) == 0
+    assert main(["baseline", "accept", "--to", "shallow", "--reason", "a test"]) == 0
     assert main(["check", *words]) == 2
     capsys.readouterr()
     code, lines = validated(capsys, *words)

@@ -22,6 +22,7 @@ SERVER = "https://api.github.com"
 REPOSITORY = "/repos/{owner}/{repo}"
 PATHS = (
     "/user",
+    REPOSITORY,
     *(
         REPOSITORY + path
         for path in (

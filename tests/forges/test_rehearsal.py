@@ -225,6 +225,23 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     assert github.merge(pull.number) == 200
 
 
+@pytest.mark.parametrize(
+    ("event", "uploaded"),
+    [
+        pytest.param("push", ["comment.md", "report.json", "run.jsonl"], id="of a push: `artifact:NAME` reads it"),
+        pytest.param("pull_request", ["comment.md", "report.json"], id="of a pull request: it is no baseline"),
+    ],
+)
+def test_the_run_is_kept_for_later_pull_requests(team: Team, event: str, uploaded: list[str]) -> None:
+    team.retrieve("pass")
+    ended = team.job(event, team.github.new_pull(), {"base": "none"})
+    assert ended.code == 0, ended.log
+    upload = Path(ended.skipped_uses[0].given["path"])
+    assert sorted(file.name for file in upload.iterdir()) == uploaded
+    if event == "push":
+        assert (upload / "run.jsonl").read_bytes() == (SCENARIOS / "pass" / "run.jsonl").read_bytes()
+
+
 def test_a_fork_cannot_bring_its_own_criteria_gold_or_baseline(team: Team, proxy: Proxy, storage: Storage) -> None:
     """The reporting job's clone is of the base; whatever the archive holds beside the run is not looked at."""
     pull = team.github.fork_pull()

@@ -291,8 +291,26 @@ def test_the_contract_line_is_not_searched_for_what_nobody_needs(tmp_path: Path)
         ),
         pytest.param(
             lines({"query_id": "q1", "topk": [], "system": "one"}, {"query_id": "q2", "topk": [], "system": "two"}),
-            {"system": "one"},
-            id="of the first line",
+            {"system": "varies by line: one, two"},
+            id="a run that was put together from two says so",
+        ),
+        pytest.param(
+            lines(*({"query_id": f"q{n}", "topk": [], "code_version": f"c{n}", "asked": f"t{n}"} for n in range(4))),
+            {"code_version": "varies by line: c0, c1, c2, …"},
+            id="of many values those of a component are told, others belong to the queries",
+        ),
+        pytest.param(
+            lines({"query_id": "q1", "topk": [], "system": "s"}, {"query_id": "q2", "topk": [], "k1": 0.9}),
+            {"system": "s"},
+            id="of the first line; others need not repeat it",
+        ),
+        pytest.param(
+            lines(
+                {"query_id": "q1", "topk": [], "chunker": {"size": 600, "overlap": 80}},
+                {"query_id": "q2", "topk": [], "chunker": {"overlap": 80, "size": 600.0}},
+            ),
+            {"chunker": {"size": 600, "overlap": 80}},
+            id="the same object with its keys in another order",
         ),
         pytest.param(
             "\n\n" + lines({"query_id": "q", "topk": [], "system": "s"}), {"system": "s"}, id="after blank lines"

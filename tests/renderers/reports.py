@@ -6,6 +6,7 @@ from rankgate.errors import Problem
 from rankgate.metrics.base import Direction, Unit
 from rankgate.model import EvidenceState, Verdict
 from rankgate.report import (
+    BaselineSource,
     DocumentMove,
     GateResult,
     MetricValue,
@@ -107,7 +108,7 @@ REPORT = Report(
         criteria="ship-criteria.yaml",
         gold=Source(path="gold.yaml", format="yaml"),
         run=Source(path="run.jsonl", format="jsonl", about={"system": "hybrid_v3", "k_raw": 50, "chunker": {"a": 1}}),
-        baseline=Source(path="baseline", format="baseline", about={"accepted": "2026-01-01"}),
+        baseline=BaselineSource(path="baseline", format="baseline", about={"accepted": "2026-01-01"}),
         command=["rankgate", "check", "--run", "run.jsonl"],
     ),
 )

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.renderers.page import Page
 from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT
 
+from rankgate.differences import Difference
 from rankgate.errors import Problem
 from rankgate.model import Verdict
 from rankgate.renderers.fitting import COMMENT_LIMIT, LEAST, SUMMARY_BYTES
@@ -78,6 +79,7 @@ def reports(draw: st.DrawFn) -> Report:
         warnings=[f"warning-{index}" for index in range(draw(st.sampled_from([0, 1, 50])))],
         notes=[f"Note {index}." for index in range(draw(st.sampled_from([0, 2, 500])))],
         diagnosis=draw(st.sampled_from([[], [Diagnosis(rule="r", finding="the finding", evidence={"tag": text})]])),
+        differences=[Difference(what="index", before=text, after=f"{text}2")] * draw(st.sampled_from([0, 1, 50])),
         misses=moves,
         moved=Moved(worse=900, better=80),
         segments=[replace(ENGLISH, value=f"tag-{index}-{text}") for index in range(draw(many))],
@@ -132,6 +134,7 @@ def big(count: int) -> Report:
         notes=["Note 1.", "Note 2."],
         warnings=["warning-1"],
         diagnosis=[Diagnosis(rule="r", finding="the finding", evidence={})],
+        differences=[Difference(what="index", before="v1", after="v2")],
         misses=[replace(MOVE, query_id=f"moved-{index}", worse=index < 12) for index in range(20)],
         moved=Moved(worse=12, better=8),
         segments=[replace(ENGLISH, value=f"tag-{index}") for index in range(80)],
@@ -141,11 +144,13 @@ def big(count: int) -> Report:
 def test_sections_go_in_the_stated_order() -> None:
     """The smaller the limit, the more goes, and never a later section before an earlier one is gone."""
     report = big(20)
-    order = ["tag", "moved question", "line", "note", "finding", "gate", "other reason"]
+    order = ["tag", "moved question", "line", "note", "differs", "finding", "gate", "other reason"]
     before = 0
     for limit in range(len(render_markdown(report)) - 1, LEAST, -40):
         text = render_markdown(report, limit=limit)
-        cut = left_out(text).keys() | ({"finding"} if "what to look at first" in text else set())
+        sentences = {"differs": "what differs from the baseline", "finding": "what to look at first"}
+        cut = left_out(text).keys() | {name for name, words in sentences.items() if words in text}
+        assert ("What differs from the baseline: index" in text) is ("differs" not in cut)
         assert cut == set(order[: len(cut)])
         assert len(cut) >= before
         before = len(cut)

@@ -2,6 +2,7 @@
 
 import math
 import random
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -38,6 +39,33 @@ def test_detectable_drop(evidence: Evidence, queries: int, regression_max: float
 def test_provable_margin() -> None:
     assert provable_margin(spread=0.3, queries=100) == pytest.approx(2.8 * 0.03, abs=1e-4)
     assert provable_margin(spread=0.0, queries=1) == 0
+
+
+@pytest.mark.parametrize(
+    ("confidence", "errors"),
+    [
+        # from a table of the normal distribution
+        pytest.param(0.80, 1.2816, id="80 %"),
+        pytest.param(0.90, 1.6449, id="90 %"),
+        pytest.param(0.95, 1.9600, id="95 %"),
+        pytest.param(0.99, 2.5758, id="99 %"),
+        pytest.param(1 - 0.05 / 30, 3.1440, id="95 %, Holm's smallest of thirty"),
+    ],
+)
+def test_the_confidence_says_how_much_is_proof(confidence: float, errors: float) -> None:
+    drop = partial(detectable_drop, spread=0.3, queries=900, confidence=confidence)  # a standard error of 0.01
+    margin = provable_margin(spread=0.3, queries=900, confidence=confidence)
+    assert margin == pytest.approx((errors + 0.8416) * 0.01, abs=1e-12)
+    harm, safe = drop("proven_harm", regression_max=0.0), drop("proven_safe", regression_max=0.05)
+    assert harm == pytest.approx((errors + 0.8416) * 0.01, abs=1e-12)
+    assert safe == pytest.approx(0.05 - (errors - 0.8416) * 0.01, abs=1e-12)
+    assert drop("estimate", regression_max=0.05) == pytest.approx(0.05 + 0.008416, abs=1e-12)
+
+
+@pytest.mark.parametrize(("confidence", "expected"), [(0.90, 619), (0.95, 785), (0.99, 1168)])
+def test_more_confidence_takes_more_queries(confidence: float, expected: int) -> None:
+    found = queries_needed("proven_safe", spread=0.3, drop=0.03, regression_max=0.03, confidence=confidence)
+    assert found == expected  # ((z + 0.8416) * 0.3 / 0.03)^2, rounded up
 
 
 @pytest.mark.parametrize(
@@ -111,6 +139,9 @@ def test_nonsense_is_refused() -> None:
         provable_margin(spread=0.3, queries=0)
     with pytest.raises(ValueError, match="spread"):
         provable_margin(spread=math.nan, queries=10)
+    for confidence in (0.0, 1.0, math.nan):
+        with pytest.raises(ValueError, match="confidence must lie strictly between 0 and 1"):
+            provable_margin(spread=0.3, queries=10, confidence=confidence)
     with pytest.raises(ValueError, match="regression_max"):
         detectable_drop("estimate", spread=0.3, queries=10, regression_max=-0.1)
 

@@ -67,16 +67,56 @@ def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
         KeyChange(
             key="fork_runs", before=before.fork_runs, after=after.fork_runs, weakens=after.fork_runs == "trusted"
         ),
+        KeyChange(
+            key="waiver_label",
+            before=before.waiver_label,
+            after=after.waiver_label,
+            weakens=after.waiver_label is not None,
+        ),
+        KeyChange(
+            key="baseline.accept",
+            before=_accept(before),
+            after=_accept(after),
+            weakens=after.policy.accepts_green,
+        ),
+        KeyChange(key="baseline.anchor", before=before.policy.anchor, after=after.policy.anchor, weakens=True),
         *(
-            KeyChange(key=f"inputs.{key}", before=_file(old), after=_file(new), weakens=False)
+            KeyChange(
+                key=f"baseline.max_age.{key}",
+                before=old,
+                after=new,
+                weakens=old is not None and (new is None or new > old),
+            )
             for key, old, new in (
-                ("gold", before.gold, after.gold),
-                ("run", before.run, after.run),
-                ("baseline", before.baseline, after.baseline),
+                ("days", before.policy.max_age.days, after.policy.max_age.days),
+                ("commits", before.policy.max_age.commits, after.policy.max_age.commits),
+            )
+        ),
+        KeyChange(
+            key="baseline.max_age.severity",
+            before=_severity(before.policy.max_age.blocks),
+            after=_severity(after.policy.max_age.blocks),
+            weakens=not after.policy.max_age.blocks,
+        ),
+        *(
+            KeyChange(key=f"inputs.{key}", before=old, after=new, weakens=False)
+            for key, old, new in (
+                ("gold", _file(before.gold), _file(after.gold)),
+                ("run", _file(before.run), _file(after.run)),
+                ("baseline", _file(before.baseline), _file(after.baseline)),
+                ("waivers", _waivers(before), _waivers(after)),
             )
         ),
     ]
     return [key for key in found if key.before != key.after]
+
+
+def _accept(criteria: Criteria) -> str:
+    return "green" if criteria.policy.accepts_green else "manual"
+
+
+def _severity(blocks: bool) -> str:  # noqa: FBT001 -- as a gate has it
+    return "error" if blocks else "warning"
 
 
 def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
@@ -96,6 +136,7 @@ def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
     if set(old.must_pass) != set(new.must_pass):
         weakens = not set(old.must_pass) <= set(new.must_pass)
         yield KeyChange(key="must_pass", before=list(old.must_pass), after=list(new.must_pass), weakens=weakens)
+    yield from _ceiling("drift_max", old.drift_max, new.drift_max)
     yield from _ceiling("max_lost_queries", old.max_lost_queries, new.max_lost_queries)
     yield from _segments(old, new)
 
@@ -164,6 +205,10 @@ def _ceiling(key: str, old: float | None, new: float | None) -> Iterator[KeyChan
 def _match(how: Matching) -> str:
     by = {By.CHUNK: "", By.DOC: f", separator {how.separator}", By.TEXT: f", similarity {how.similarity:g}"}
     return how.by.value + ("" if how == Matching(by=how.by) else by[how.by])
+
+
+def _waivers(criteria: Criteria) -> str | None:
+    return criteria.waivers if criteria.waivers_named else None
 
 
 def _file(file: InputFile | None) -> str | None:

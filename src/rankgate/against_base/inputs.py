@@ -10,7 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.against_base.files import FilesAtBase
-from rankgate.baselines.directory import MANIFEST
+from rankgate.against_base.waivers import WaiversAtBase, waivers_at_base
+from rankgate.baselines.tree import MANIFEST
 from rankgate.criteria import DEFAULT_PATHS, Criteria, InputFile, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.git import GitError
@@ -18,6 +19,7 @@ from rankgate.inputs import Inputs
 from rankgate.model import Gold
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN
+from rankgate.waivers import Waivers
 
 BaselineChange = Literal["added", "deleted", "replaced"]
 _Read = TypeVar("_Read")
@@ -49,6 +51,7 @@ class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
     gold: Gold
     baseline: InputFile | None
     baseline_changed: BaselineChange | None
+    waivers: WaiversAtBase
     problems: tuple[Problem, ...]
 
 
@@ -71,11 +74,19 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
 
     mine: Criteria | None = own.criteria
     criteria = tried(lambda: _criteria(own, files), mine)
+    read = None if problems else criteria
     gold = tried(lambda: _gold(own, criteria, files), own.gold) if criteria else own.gold
     nothing: tuple[InputFile | None, BaselineChange | None] = (None, None)
     baseline, changed = tried(lambda: _baseline(own, criteria, files), nothing)
+    none = WaiversAtBase(waivers=Waivers(name=own.criteria.waivers), label=read.waiver_label if read else None)
+    waivers = tried(lambda: waivers_at_base(own.criteria, read, own.path, files), none)
     return BaseInputs(
-        criteria=criteria, gold=gold, baseline=baseline, baseline_changed=changed, problems=tuple(problems)
+        criteria=criteria,
+        gold=gold,
+        baseline=baseline,
+        baseline_changed=changed,
+        waivers=waivers,
+        problems=tuple(problems),
     )
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from rankgate.against_base.criteria_changes import gate_changes, key_changes, renamed_gates
 from rankgate.against_base.files import FilesAtBase, files_at
 from rankgate.against_base.inputs import BaseInputs, Own, base_inputs
+from rankgate.against_base.own_baseline import is_this_run
 from rankgate.against_base.queries import common, fitting, query_changes
 from rankgate.against_base.stricter import reason_if_worse, stricter
 from rankgate.base_side import BaseSide, QueryChanges
@@ -23,6 +24,8 @@ from rankgate.inputs import Inputs, gold_of, refuse_nothing
 from rankgate.model import Gold
 from rankgate.report import Report
 from rankgate.staleness import GOLD_STALE
+from rankgate.waivers import waivers_of
+from rankgate.waiving import waive, waive_by_label
 
 # Judges one side.
 Judge = Callable[[Inputs, Criteria, Gold], Report]
@@ -45,6 +48,7 @@ def check_both(inputs: Inputs, ref: str, judge: Judge) -> Report:
     path = inputs.criteria or find_criteria()
     criteria = load_criteria(path)
     refuse_nothing(inputs, criteria)
+    waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
     own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold_of(inputs.gold, criteria))
     with files_at(ref) as files:
         case = _case(own, base_inputs(own, files), files, judge)
@@ -54,7 +58,8 @@ def check_both(inputs: Inputs, ref: str, judge: Judge) -> Report:
         renamed = renamed_gates(case.base.criteria, criteria) if case.base.criteria else {}
         by_base = theirs.report if theirs else None
         said = _said(case, head, theirs, whole)
-        return _told(stricter(head.report, by_base, said, whole=whole, renamed=renamed), own, files)
+        judged = stricter(head.report, by_base, said, whole=whole, renamed=renamed)
+        return _told(_waived(judged, inputs, case.base), own, files)
 
 
 class _Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,6 +149,12 @@ def _asked_by_base(problem: Problem, files: FilesAtBase) -> Problem:
     return replace(problem, message=f"{problem.message} (asked for by the criteria at {files.commit.shown})")
 
 
+def _waived(report: Report, inputs: Inputs, base: BaseInputs) -> Report:
+    """With the violations that the base waives, or that a label which the base allows waives for this commit."""
+    found = waive(report, base.waivers.waivers, inputs.date)
+    return waive_by_label(found, inputs.label, base.waivers.label) if inputs.label else found
+
+
 def _said(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | None) -> BaseSide:
     """What the report says of the base."""
     own, base = case.own, case.base
@@ -162,6 +173,10 @@ def _said(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | No
         queries=queries and _with_reason(queries, head.report, by_base, whole),
         gold_changes="fail" if "fail" in (criteria.gold_changes, own.criteria.gold_changes) else "warn",
         baseline_changed=base.baseline_changed,
+        baseline_is_this_run=is_this_run(replace(own.inputs, run=case.run), own.criteria, own.baseline)
+        if base.baseline_changed in ("added", "replaced")
+        else None,
+        waivers_changed=base.waivers.changed,
         problems=list(dict.fromkeys(problems)),
     )
 

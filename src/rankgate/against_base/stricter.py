@@ -37,8 +37,13 @@ def stricter(
     order = {gate.name: place for place, gate in reversed(list(enumerate(head.gates)))}
     place = {id(gate): order.get(renamed.get(gate.name, gate.name), len(head.gates)) for gate in (*head.gates, *added)}
     gates = sorted([*head.gates, *added], key=lambda gate: place[id(gate)])
-    failures = [*_gold_sentences(base)] if base.gold_changes == "fail" else []
-    warnings = [*_criteria_sentences(base), *([] if failures else _gold_sentences(base)), *_problem_sentences(base)]
+    gold_failures = [*_gold_sentences(base)] if base.gold_changes == "fail" else []
+    failures = list(dict.fromkeys([*head.failures, *(by_base.failures if by_base else ()), *gold_failures]))
+    warnings = [
+        *_criteria_sentences(base),
+        *([] if gold_failures else _gold_sentences(base)),
+        *_problem_sentences(base),
+    ]
     verdict = worst(
         [
             head.verdict,
@@ -143,6 +148,12 @@ def _notes(base: BaseSide) -> list[str]:
             )
         case None:
             pass
+    if base.baseline_is_this_run is False:
+        notes.append("The pull request's copy of the baseline is not the run that was judged: accept that run again.")
+    if base.waivers_changed:
+        what = {"added": "adds", "deleted": "deletes", "edited": "edits"}[base.waivers_changed]
+        counts = "they count once" if base.waivers_changed == "added" else "the base's count until"
+        notes.append(f"The pull request {what} waivers: {counts} it is merged.")
     return notes
 
 

@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
+import msgspec
+from msgspec.structs import replace
+
+from rankgate.baselines.choice import choose
+from rankgate.baselines.memory import Memory
+from rankgate.baselines.packing import unpack
+from rankgate.baselines.records import Record
+from rankgate.lineage import Lineage
 from rankgate.model import Need
 from rankgate.readers.base import Run
+from rankgate.readers.dates import days_between
+
+
+class Where(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a check stands: its day, and the commits before it.
+
+    `ancestors` gives the commit to compare with and those before it, the nearest first; it is asked only where a
+    record names a commit. `branch` is the base branch, where it is known.
+    """
+
+    date: str
+    ancestors: Callable[[], Sequence[str]] = tuple
+    branch: str | None = None
 
 
 class BaselineStore(Protocol):
@@ -15,13 +37,68 @@ class BaselineStore(Protocol):
     def spec(self) -> str:
         """How users name this place after `--baseline`."""
 
-    def open(self, needs: frozenset[Need], *, deepest: int = 0) -> Run | None:
+    @property
+    def memory(self) -> Memory | None:
+        """All that the place remembers; None where it is but a run."""
+
+    def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
         """The accepted run, or None where nothing has been accepted yet.
 
         Args:
             needs: what the metrics read beyond ids.
             deepest: the lowest rank that a metric reads by its cut-off.
+            where: by which one of several is chosen; else the newest.
 
         Raises:
             RankgateError: what is stored is damaged, was written by a newer rankgate, or does not reach `deepest`.
         """
+
+
+class MemoryStore(msgspec.Struct, frozen=True):
+    """A store that remembers for which commit each run was accepted."""
+
+    memory: Memory
+
+    @property
+    def spec(self) -> str:
+        """The memory's."""
+        return self.memory.spec
+
+    def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
+        """The run that was accepted for the commit to compare with, or for the nearest one before it.
+
+        Raises:
+            RankgateError: the place cannot be reached, or what it holds is damaged, newer, or not deep enough.
+        """
+        records = self.memory.read("accepted")
+        known = where is not None and any(record.commit for record in records)
+        ancestors = where.ancestors() if where is not None and known else ()
+        chosen = choose(records, ancestors, branch=where.branch if where else None)
+        if chosen is None:
+            return None
+        run = open_record(self.memory, chosen.record, needs, deepest=deepest)
+        if where is None:
+            return run
+        found = lineage_of(chosen.record, where)
+        return replace(run, lineage=replace(found, how=chosen.how, commits_behind=chosen.commits_behind))
+
+
+def open_record(memory: Memory, record: Record, needs: frozenset[Need], *, deepest: int = 0) -> Run:
+    """A record's run, its digest checked.
+
+    Raises:
+        RankgateError: it is not there, damaged, or not stored deep enough.
+    """
+    return unpack(record, lambda: memory.fetch(record), needs, name=memory.spec, deepest=deepest)
+
+
+def lineage_of(record: Record, where: Where) -> Lineage:
+    """What a report says of a record that is all there is."""
+    return Lineage(
+        record=record.id,
+        date=record.date,
+        commit=record.commit,
+        branch=record.branch,
+        days_behind=days_between(record.date, where.date),
+        reason=record.reason,
+    )

@@ -1,57 +1,114 @@
-"""A baseline in a directory: `manifest.json` and the compressed run that it names.
+"""A memory of runs in a directory, usually in the repository itself.
 
-The run file carries its own digest in its name and is written first; replacing the manifest is the one step that makes
-it the baseline. Killed at any byte, the directory holds the old baseline or the new one, whole.
+Files carry their digest in their name or are replaced as a whole, the manifest last: that is the one step which makes a
+run the baseline. Killed at any byte, the directory holds the old baseline or the new one, whole.
 """
 
 from __future__ import annotations
 
-import gzip
-import hashlib
+import contextlib
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from rankgate import __version__
-from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.baselines.base import Where, lineage_of, open_record
+from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
+from rankgate.baselines.records import Record
+from rankgate.baselines.tree import LOGS, MANIFEST, RUN, TreeMemory, log_name
+from rankgate.errors import bad_input
 from rankgate.files import write_atomic
 from rankgate.gold_changes import GoldMark
-from rankgate.model import Details, Item, Need, Ranking
+from rankgate.lineage import commits_behind
+from rankgate.model import Need, Ranking
 from rankgate.readers.base import Run
-from rankgate.readers.formats import read_run
-from rankgate.readers.source import shown_path
 
-SCHEMA_VERSION = 1
-DEFAULT_DEPTH = 100
-MANIFEST = "manifest.json"
+if sys.platform != "win32":
+    import fcntl
 
-
-class DamagedBaselineError(RankgateError):
-    """A manifest that cannot be read; accepting a run again mends it."""
+# A temporary file that a killed process left; never anything that somebody else put there.
+_LEFT = re.compile(r"\.(?:run-[0-9a-f]{12}\.jsonl\.gz|manifest\.json|(?:history|accepted|anchors)\.jsonl)\.\w+\.tmp")
+_LOGS = frozenset(map(log_name, LOGS))
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored, how deep, and where it came from."""
+class DirectoryTree:
+    """The files of a directory that are a baseline's; others are not touched."""
 
-    schema_version: int = SCHEMA_VERSION
-    run: str
-    sha256: str
-    depth: Annotated[int, msgspec.Meta(ge=1)]
-    queries: int
-    cut: int = 0
-    kept: list[str]
-    accepted: str
-    source: str
-    provenance: Mapping[str, Any]
-    gold: GoldMark | None
-    rankgate: str = __version__
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._seen: dict[str, bytes | None] = {}
+
+    @property
+    def spec(self) -> str:
+        """The directory's path."""
+        return self.path
+
+    def read(self, name: str) -> bytes | None:
+        """A file; what was read of manifest and logs is what a later `commit` must find unchanged.
+
+        Raises:
+            RankgateError: it cannot be read, or the directory holds something else than a baseline.
+        """
+        data = self._bytes(name)
+        if data is None and name == MANIFEST and any(not _ours(each) for each in self.names()):
+            raise bad_input(f"is no baseline: it has no {MANIFEST}", file=self.path)
+        if not RUN.fullmatch(name):
+            self._seen[name] = data
+        return data
+
+    def names(self) -> list[str]:
+        """All that lies there; nothing where there is no such directory."""
+        return sorted(file.name for file in Path(self.path).iterdir()) if Path(self.path).is_dir() else []
+
+    def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
+        """Write run files, then logs, then the manifest; then delete, also what killed processes left.
+
+        Raises:
+            RankgateError: the directory cannot be written.
+        """
+        del message
+        try:
+            Path(self.path).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise bad_input(f"cannot be written: {error.strerror}", file=self.path) from error
+        with _locked(self.path):
+            if any(self._bytes(name) != data for name, data in self._seen.items()):
+                return False
+            left = [name for name in self.names() if _LEFT.fullmatch(name)]
+            for name in sorted(writes, key=lambda name: (name == MANIFEST, name in _LOGS)):
+                if self._bytes(name) != writes[name]:
+                    write_atomic(Path(self.path) / name, writes[name])
+            for name in (*deletes, *left):
+                (Path(self.path) / name).unlink(missing_ok=True)
+        self.refresh()
+        return True
+
+    def refresh(self) -> None:
+        """Forget what was read."""
+        self._seen = {}
+
+    def mends(self) -> bool:
+        """Whether a damaged manifest is a baseline's: it stands alone or beside a run, not among other files."""
+        names = self.names()
+        return names == [MANIFEST] or any(RUN.fullmatch(name) or _LEFT.fullmatch(name) for name in names)
+
+    def _bytes(self, name: str) -> bytes | None:
+        file = Path(self.path) / name
+        try:
+            return file.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise bad_input(f"cannot be read: {error.strerror}", file=file.as_posix()) from error
 
 
 class DirectoryStore(msgspec.Struct, frozen=True):
-    """The default store: a directory, usually in the repository."""
+    """The default store: what is accepted now, in a directory."""
 
     path: str
 
@@ -60,66 +117,35 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         """The directory's path."""
         return self.path
 
-    def manifest(self) -> Manifest | None:
-        """The manifest; None where the directory does not exist or is empty.
+    @property
+    def memory(self) -> TreeMemory:
+        """All that the directory remembers; of older runs their numbers alone, since a repository should stay small."""
+        tree = DirectoryTree(self.path)
+        return TreeMemory(tree, every_run=False, mends=tree.mends)
+
+    def manifest(self) -> Record | None:
+        """What is accepted now; None where the directory does not exist or is empty.
 
         Raises:
             RankgateError: damaged, or of a newer schema.
         """
-        file = Path(self.path) / MANIFEST
-        if not file.exists():
-            if any(not _OURS.fullmatch(name) for name in self._names()):
-                raise bad_input(f"is no baseline: it has no {MANIFEST}", file=self.path)
-            return None  # nothing, or what a first acceptance left when it was killed
-        try:
-            data = file.read_bytes()
-            version = msgspec.json.decode(data, type=_Version).schema_version
-            if version > SCHEMA_VERSION:
-                raise bad_input(
-                    f"baseline schema {version} is newer than this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate",
-                    file=file.as_posix(),
-                )
-            return msgspec.json.decode(data, type=Manifest)
-        except OSError as error:
-            raise bad_input(f"cannot be read: {error.strerror}", file=file.as_posix()) from error
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            message = f"damaged baseline manifest: {error}; {RESTORE}"
-            raise DamagedBaselineError([Problem(message, file.as_posix())]) from error
+        return self.memory.accepted()
 
-    def open(self, needs: frozenset[Need], *, deepest: int = 0) -> Run | None:
-        """The accepted run, its digest checked.
+    def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
+        """The accepted run, its digest checked. There is but one: which commit's it is was decided by who merged it.
 
         Raises:
             RankgateError: damaged, of a newer schema, or stored less deep than `deepest`.
         """
-        manifest = self.manifest()
-        if manifest is None:
+        memory = self.memory
+        record = memory.accepted()
+        if record is None:
             return None
-        if deepest > manifest.depth:
-            raise bad_input(
-                f"the gates read ranks down to {deepest}, this baseline was stored to {manifest.depth}; "
-                f"accept its run again with --depth {deepest}",
-                file=self.path,
-            )
-        file = Path(self.path) / manifest.run
-        if Path(manifest.run).name != manifest.run or not file.is_file():
-            raise bad_input(f"damaged baseline: the run {manifest.run!r} is not there; {RESTORE}", file=self.path)
-        try:
-            digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        except OSError as error:
-            raise bad_input(f"cannot be read: {error.strerror}", file=file.as_posix()) from error
-        if digest != manifest.sha256:
-            raise bad_input(f"damaged baseline: its digest is not the manifest's; {RESTORE}", file=file.as_posix())
-        run = read_run(file.as_posix(), "jsonl", needs=needs)
-        return msgspec.structs.replace(
-            run,
-            name=shown_path(self.path),
-            format="baseline",
-            provenance={**manifest.provenance, "accepted": manifest.accepted},
-            depth=manifest.depth,
-            cut=manifest.cut,
-            gold=manifest.gold,
-        )
+        run = open_record(memory, record, needs, deepest=deepest)
+        if where is None:
+            return run
+        behind = commits_behind(record.commit, where.ancestors()) if record.commit else None
+        return replace(run, lineage=replace(lineage_of(record, where), commits_behind=behind))
 
     def accept(
         self,
@@ -130,111 +156,32 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         gold: GoldMark | None,
         date: str,
         depth: int = DEFAULT_DEPTH,
-    ) -> Manifest:
-        """Store a run as the accepted baseline and return its manifest.
-
-        Ids are kept to `depth`, and what the rankings were read with: latencies, and what gated metrics need. The same
-        run gives the same bytes.
+    ) -> Record:
+        """Store a run as the accepted baseline and return its record.
 
         Raises:
             RankgateError: the run is malformed, or the directory cannot be written or holds something else.
         """
-        # What lies there before anything is written; another acceptance at the same time tidies its own.
-        stale = [name for name in self._names() if _OURS.fullmatch(name)]
-        try:
-            self.manifest()
-        except DamagedBaselineError:
-            # This call mends a damaged manifest, unless it stands among files of something else.
-            if not stale and self._names() != [MANIFEST]:
-                raise
-        encode = msgspec.json.Encoder().encode
-        lines: list[bytes] = []
-        kept: set[str] = set()
-        cut = 0
-        for ranking in rankings:
-            entry = _kept(ranking, depth)
-            kept |= entry.keys() - {"query_id", "retrieved"}
-            if ranking.details and ranking.details.items:
-                kept |= {key for item in ranking.details.items for key, value in _keys(item) if value is not None}
-            lines.append(encode(entry) + b"\n")
-            cut += len(ranking.ids) > depth
-        if not lines:
-            raise bad_input("the run has no query; nothing to accept", file=source)
-        data = _packed(b"".join(lines))
-        digest = hashlib.sha256(data).hexdigest()
-        manifest = Manifest(
-            run=f"run-{digest[:12]}.jsonl.gz",
-            sha256=digest,
-            depth=depth,
-            queries=len(lines),
-            cut=cut,
-            kept=sorted(kept),
-            accepted=date,
-            source=source,
-            provenance=provenance,
-            gold=gold,
-        )
-        write_atomic(Path(self.path) / manifest.run, data)
-        text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-        write_atomic(Path(self.path) / MANIFEST, text + b"\n")
-        for name in stale:
-            if name != manifest.run:
-                (Path(self.path) / name).unlink(missing_ok=True)
-        if not (Path(self.path) / manifest.run).exists():  # tidied away by another acceptance at the same time
-            write_atomic(Path(self.path) / manifest.run, data)
-        return manifest
-
-    def _names(self) -> list[str]:
-        return [file.name for file in Path(self.path).iterdir()] if Path(self.path).is_dir() else []
+        packed = pack(rankings, source=source, depth=depth)
+        record = recorded(packed, source=source, provenance=provenance, gold=gold, date=date)
+        self.memory.add("accepted", record, packed.data)
+        return record
 
 
-def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
-    """The line of a ranking that has more than ids, as a run writes it; what it does not state is left out."""
-    details = ranking.details or Details()
-    entry: dict[str, Any] = {"query_id": ranking.query_id, "retrieved": _listed(ranking, depth)}
-    if details.raw is not None:
-        entry[Need.RAW.value] = _listed(details.raw, depth)
-    if details.rewrites is not None:
-        entry[Need.REWRITES.value] = [{"topk": _listed(each, depth)} for each in details.rewrites]
-    stated = {
-        Need.LATENCY: details.latency_ms or None,
-        Need.SOURCE: details.source,
-        Need.ENTITIES: details.entities,
-        Need.SCORES: details.scores,
-    }
-    return entry | {need.value: value for need, value in stated.items() if value is not None}
+def _ours(name: str) -> bool:
+    return bool(RUN.fullmatch(name) or _LEFT.fullmatch(name)) or name in _LOGS
 
 
-def _listed(ranking: Ranking, depth: int) -> list[Any]:
-    """Bare ids, or items where they have more than that."""
-    items = ranking.details.items if ranking.details else None
-    if not items:
-        return ranking.ids[:depth]
-    return [
-        {"id": item_id, **{key: value for key, value in _keys(item) if value is not None}}
-        for item_id, item in zip(ranking.ids[:depth], items, strict=False)
-    ]
-
-
-def _keys(item: Item) -> Iterator[tuple[str, object]]:
-    yield Need.DOCS.value, item.doc_id
-    yield Need.VERSIONS.value, item.version
-    yield Need.TEXTS.value, item.text
-    yield Need.ITEM_SCORES.value, item.score
-
-
-# A stored run, or a temporary file that a killed acceptance left; never anything that somebody else put there.
-_OURS = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz|\.(?:run-[0-9a-f]{12}\.jsonl\.gz|manifest\.json)\.\w+\.tmp")
-
-RESTORE = "restore it from version control or accept a run again"
-
-
-def _packed(data: bytes) -> bytes:
-    """Gzip with the same header on every Python and system: no time, no name, no operating system."""
-    packed = bytearray(gzip.compress(data, mtime=0))
-    packed[9] = 255
-    return bytes(packed)
-
-
-class _Version(msgspec.Struct):
-    schema_version: int
+@contextlib.contextmanager
+def _locked(path: str) -> Iterator[None]:
+    """One at a time, where the system has locks; the lock ends with the process, however that ends."""
+    if sys.platform == "win32":
+        yield
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from rankgate.baselines.base import Where
 from rankgate.model import Need
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
@@ -22,11 +23,16 @@ class RunFileStore(msgspec.Struct, frozen=True):
         """The file's path."""
         return self.path
 
-    def open(self, needs: frozenset[Need], *, deepest: int = 0) -> Run:
+    @property
+    def memory(self) -> None:
+        """None: a run remembers nothing."""
+        return
+
+    def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run:
         """The run; its lists are whole, so that any cut-off can be read.
 
         Raises:
             RankgateError: unreadable or of no known format.
         """
-        del deepest
+        del deepest, where
         return read_run(self.path, self.format, needs=needs, map=self.map)

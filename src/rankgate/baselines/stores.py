@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
-from rankgate.baselines.base import BaselineStore
+from rankgate.baselines.base import BaselineStore, MemoryStore
 from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.memory import Memory
 from rankgate.baselines.runfile import RunFileStore
 from rankgate.errors import bad_input
 from rankgate.readers.mapping import FieldMap
+
+# `scheme:`, of more than one letter, so that a drive of Windows is none.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_KNOWN = "path/, a run file, git+branch:NAME, artifact:NAME, file://…, s3://… and other addresses"
 
 
 def store_for(spec: str, format: str | None = None, map: FieldMap | None = None) -> BaselineStore:  # noqa: A002
@@ -23,6 +30,10 @@ def store_for(spec: str, format: str | None = None, map: FieldMap | None = None)
         RankgateError: a map for a directory.
     """
     path = Path(spec)
+    if is_remote(spec):
+        if map is not None:
+            raise bad_input("is a baseline store, whose run needs no map; leave out `map:`", file=spec)
+        return MemoryStore(remote_memory(spec))
     if map is not None:
         if path.is_dir():
             raise bad_input("is a baseline directory, whose run needs no map; leave out `map:`", file=path.as_posix())
@@ -30,3 +41,29 @@ def store_for(spec: str, format: str | None = None, map: FieldMap | None = None)
     if path.is_dir() or (not path.exists() and (spec.endswith("/") or not path.suffix) and spec != "-"):
         return DirectoryStore(path.as_posix())
     return RunFileStore(spec, format)
+
+
+def is_remote(spec: str) -> bool:
+    """Whether a value names a store by a scheme and is no path: `git+branch:NAME`, `s3://…`."""
+    return bool(_SCHEME.match(spec)) and not Path(spec).exists()
+
+
+def remote_memory(spec: str) -> Memory:
+    """The memory that a value with a scheme names. Each kind is imported only where it is named.
+
+    Raises:
+        RankgateError: there is no such kind.
+    """
+    if spec.startswith("git+branch:"):
+        from rankgate.baselines.git_branch import branch_memory  # noqa: PLC0415 -- see above
+
+        return branch_memory(spec)
+    if spec.startswith("artifact:"):
+        from rankgate.forges.artifact_store import artifact_memory  # noqa: PLC0415 -- see above
+
+        return artifact_memory(spec, os.environ)
+    if "://" in spec:
+        from rankgate.baselines.objects import memory_at  # noqa: PLC0415 -- see above
+
+        return memory_at(spec)
+    raise bad_input(f"unknown kind of baseline store; known are {_KNOWN}", file=spec)

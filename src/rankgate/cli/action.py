@@ -20,9 +20,11 @@ from rankgate.forges.client import Client
 from rankgate.forges.fork import concerns_forks, report_fork
 from rankgate.forges.publish import Settings, Told, announce, publish
 from rankgate.forges.runner import stopped
+from rankgate.forges.waiver_label import concerns_label, set_label
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
 from rankgate.report import Report, exit_code
+from rankgate.waivers import SetLabel
 
 WORKFLOW = "rankgate.yml"  # the file that `rankgate init` writes; a label on a fork's pull request finds its run by it
 NO_BASE = "none"
@@ -144,11 +146,35 @@ def _judged(job: Job) -> Report:
         )
     gold, run, baseline = (InputFile(path) if path else None for path in (inputs.gold, inputs.run, inputs.baseline))
     base = None if inputs.base == NO_BASE else inputs.base or context.base
-    report = judged(Inputs(date=today(), criteria=inputs.criteria, gold=gold, run=run, baseline=baseline, base=base))
+    report = judged(
+        Inputs(
+            date=today(),
+            criteria=inputs.criteria,
+            gold=gold,
+            run=run,
+            baseline=baseline,
+            base=base,
+            label=_label(job),
+        )
+    )
     source = report.provenance.run
-    if context.read_only and source and Path(source.path).is_file():  # the reporting job judges it again
+    # The reporting job judges a fork's run again; that of a push is what `artifact:NAME` compares with.
+    if (context.read_only or context.event == "push") and source and Path(source.path).is_file():
         shutil.copyfile(source.path, job.upload / "run.jsonl")
     return report
+
+
+def _label(job: Job) -> SetLabel | None:
+    """The label that set this job off, if one did."""
+    found: list[SetLabel | None] = []
+
+    def work(client: Client) -> Told:
+        found.append(set_label(client, job.context))
+        return Told([], [])
+
+    if concerns_label(job.context):
+        _publish(job, work)
+    return found[0] if found else None
 
 
 def _taken(job: Job) -> Report:

@@ -114,6 +114,9 @@ def _judge(name: str, date: str) -> str:
 
 def _accept(date: str) -> str:
     from rankgate.cli import baseline
+    from rankgate.cli.baseline_accept import accept
 
-    arguments = baseline.parser().parse_args(["accept", "--run", "runs/accepted.jsonl", "--date", date])
-    return baseline.accept(arguments)
+    arguments = baseline.parser().parse_args(
+        ["accept", "--run", "runs/accepted.jsonl", "--commit", "none", "--date", date]
+    )
+    return accept(arguments)

@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         dest="settings",
         help="stamp every line, as in index_version=v7; the value is JSON where it reads as JSON, else text; "
-        "system is the retriever unless set; repeats",
+        "system is the retriever and code_version the commit that is checked out, unless set; repeats",
     )
     made.add_argument("--restart", action="store_true", help="begin again, also where FILE.partial could be resumed")
     return made
@@ -76,10 +76,12 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.output import say
     from rankgate.cli.signals import terminated_as_interrupted
     from rankgate.recording import RecordingError, record
+    from rankgate.recording.code_version import code_version
     from rankgate.recording.recorded import first_failures
     from rankgate.recording.retriever import load_retriever
 
     provenance = {"system": arguments.retriever, **settings(arguments.settings)}
+    own = None if provenance.keys() & {"code_version", "commit"} else code_version(arguments.output)
     gold = _gold(arguments)
     retrieve = load_retriever(arguments.retriever)
     try:
@@ -91,6 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
                 workers=arguments.workers,
                 allow_errors=arguments.allow_errors,
                 provenance=provenance,
+                code_version=own,
                 retriever=arguments.retriever,
                 restart=arguments.restart,
                 progress=progress,

@@ -1,4 +1,4 @@
-"""`rankgate schema`: the JSON Schema of the ship criteria, for editors."""
+"""`rankgate schema`: the JSON Schema of the ship criteria, or of waivers, for editors."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from rankgate.cli.options import make_parser
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    return make_parser(
+    made = make_parser(
         "schema",
         "Print the JSON Schema of ship-criteria.yaml. Editors read it through the first line of the file:\n"
         "# yaml-language-server: $schema=ship-criteria.schema.json",
-        ["rankgate schema > ship-criteria.schema.json"],
+        ["rankgate schema > ship-criteria.schema.json", "rankgate schema --waivers > ship-waivers.schema.json"],
     )
+    made.add_argument("--waivers", action="store_true", help="the schema of ship-waivers.yaml")
+    return made
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the schema."""
     import json
 
+    from rankgate.waivers import WrittenWaivers
     from rankgate.written import json_schema
 
-    del arguments
-    print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+    schema = json_schema(WrittenWaivers, "rankgate waivers") if arguments.waivers else json_schema()
+    print(json.dumps(schema, indent=2, ensure_ascii=False))
     return 0

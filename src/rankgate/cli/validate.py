@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
 
 
 def parser() -> argparse.ArgumentParser:
@@ -12,13 +12,15 @@ def parser() -> argparse.ArgumentParser:
     made = make_parser(
         "validate",
         "Check criteria, gold set, run and baseline together. Lists every problem (exit 2) and every suspicious fact\n"
-        "(exit 0): ids that no ranking holds, repeated ids, queries with more relevant documents than k, and the like.",
+        "(exit 0): ids that no ranking holds, repeated ids, queries with more relevant documents than k, and so on.\n"
+        "For a gate that is violated it prints a waiver to copy into ship-waivers.yaml.",
         ["rankgate validate", "rankgate validate --gold gold.yaml --run run.jsonl"],
     )
     add_criteria(made)
     add_gold(made)
     add_run(made)
     made.add_argument("--baseline", metavar="SPEC", help="a baseline directory or run file")
+    add_date(made)
     return made
 
 
@@ -38,9 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
     path = criteria.path if criteria else found_criteria() if named else find_criteria()
     if not (path or gold or run_file):
         raise bad_input("nothing to validate; name --criteria, --gold or --run")
-    found = validate(Inputs(criteria=path, gold=gold, run=run_file, baseline=baseline, date=""))
+    found = validate(Inputs(criteria=path, gold=gold, run=run_file, baseline=baseline, date=date_of(arguments)))
     lines = [f"problem: {problem}" for problem in found.problems] + [f"look at: {fact}" for fact in found.facts]
     where = f" in {', '.join(found.read)}" if found.read and not found.problems else ""
     problems, things = count_text(len(found.problems), "problem"), count_text(len(found.facts), "thing")
-    say("\n".join([*lines, f"{problems}, {things} to look at{where}"]) + "\n")
+    lines.append(f"{problems}, {things} to look at{where}")
+    if found.entries:
+        lines += ["", "to let these violations pass for a while, merge into ship-waivers.yaml first:", "waivers:"]
+    say("\n".join(lines) + "\n" + "".join(found.entries))
     return 2 if found.problems else 0

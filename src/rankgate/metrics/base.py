@@ -112,6 +112,11 @@ def needs_of(metrics: Iterable[Metric]) -> frozenset[Need]:
     return frozenset[Need]().union(*(metric.needs for metric in metrics))
 
 
+def widest_change(metric: Metric) -> float | None:
+    """The largest change that a metric's range allows; None where the range is open."""
+    return None if metric.low is None or metric.high is None else metric.high - metric.low
+
+
 def spelled(stem: str, parameters: Mapping[str, str], suffix: str, alone: str | None = None) -> str:
     """The canonical spelling of a metric; the parameter that may stand alone does."""
     inside = ",".join(value if key == alone else f"{key}={value}" for key, value in parameters.items())

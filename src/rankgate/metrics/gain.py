@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankgate.metrics.around import AroundMetric
-from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN
+from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, widest_change
 from rankgate.metrics.views import Stage, listed
 from rankgate.model import MatchedQuery, Need
 
@@ -44,8 +44,7 @@ class ListGain(AroundMetric, frozen=True, kw_only=True):
     @property
     def high(self) -> float | None:
         """As far above 0 as the metric's range is wide; None for an open range."""
-        low, high = self.metric.low, self.metric.high
-        return None if low is None or high is None else high - low
+        return widest_change(self.metric)
 
     @property
     def worst(self) -> float | None:

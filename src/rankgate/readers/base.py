@@ -9,6 +9,7 @@ import msgspec
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.gold_changes import GoldMark
+from rankgate.lineage import Lineage
 from rankgate.model import Ranking
 from rankgate.readers.ranges import RunFile
 
@@ -19,7 +20,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """An opened run: its rankings, to be read once, and what it says about its origin.
 
     `depth` is the rank at which the lists were cut when they were stored as a baseline, `cut` how many were longer;
-    None and 0 when they are whole. `gold` is the gold set of that time, where it is known. `file` is there where parts
+    None and 0 when they are whole. `gold` is the gold set of that time, where it is known, and `lineage` says which
+    accepted run it is. `file` is there where parts
     of it can be read quickly, and by several processes; `share_read` says how much of its `rankings` have been read,
     from 0 to 1, where that is known.
     """
@@ -31,6 +33,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     depth: int | None = None
     cut: int = 0
     gold: GoldMark | None = None
+    lineage: Lineage | None = None
     file: RunFile | None = None
     share_read: Callable[[], float] | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 
 def iso_day(written: object) -> str | None:
@@ -19,3 +19,16 @@ def iso_day(written: object) -> str | None:
     except ValueError:
         return None
     return day.isoformat()
+
+
+def days_between(first: str, last: str) -> int:
+    """How many days one ISO day lies after another; negative where it lies before."""
+    return (date.fromisoformat(last) - date.fromisoformat(first)).days
+
+
+def days_after(day: str, days: int) -> str:
+    """The ISO day so many days after another; the last day of the calendar where that ends before."""
+    try:
+        return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
+    except OverflowError:
+        return date.max.isoformat()

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from rankgate.differences import KNOWN_KEYS, text_of
 from rankgate.errors import Problem, shown
 from rankgate.model import Details, Need, Ranking
 from rankgate.readers.base import ProblemLog
@@ -25,6 +26,9 @@ PER_QUERY_KEYS = frozenset(
     {"query_id", "id", "topk", "raw_topk", "retrieved", "actual_output", "actualOutput", "latency_ms", "source"}
     | {"entities", "scores", "input", "expected_output", "rewrites"}
 )
+
+_LOOKED_AT = 1_000  # lines: enough to tell, and a millisecond
+_FEW = 3  # values by which a run may be a mixture; of a query's own key a file has many
 
 # How a decoder refuses a line.
 _REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -133,13 +137,36 @@ def read_document(source: Source, needs: frozenset[Need], log: ProblemLog) -> It
 
 
 def provenance(source: Source) -> Mapping[str, Any]:
-    """What the first line of a JSONL run says about the system; empty when it does not parse or says nothing."""
+    """What a JSONL run says about the system, by its first line; empty when that does not parse or says nothing.
+
+    The lines that follow at the beginning of the file may say otherwise: a key that has several values there is given
+    as `varies by line: v1, v2`, and one that has many belongs to the queries, unless it states a component.
+    """
+    first, *others = source.head.lstrip().split(b"\n", _LOOKED_AT)
+    said = _said(first)
+    texts = {key: {text: None} for key, (_, text) in said.items()}
+    for line in others[: _LOOKED_AT - 1] if said else ():
+        for key, (_, text) in _said(line).items():
+            if key in texts:
+                texts[key].setdefault(text)
+    found: dict[str, Any] = {}
+    for key, (value, _) in said.items():
+        several = list(texts[key])
+        if len(several) == 1:
+            found[key] = value
+        elif len(several) <= _FEW or key in KNOWN_KEYS:
+            found[key] = f"varies by line: {', '.join(several[:_FEW])}{', …' if len(several) > _FEW else ''}"
+    return found
+
+
+def _said(line: bytes) -> dict[str, tuple[Any, str]]:
+    """What a line says beside its query's result, each value with its text; nothing where it cannot be read."""
     try:
-        value = msgspec.json.decode(source.head.lstrip().partition(b"\n")[0])
+        value = msgspec.json.decode(line)
+        known = value.items() if isinstance(value, dict) else ()
+        return {key: (entry, text_of(entry)) for key, entry in known if key not in PER_QUERY_KEYS}
     except _REFUSED:
         return {}
-    known = value.items() if isinstance(value, dict) else ()
-    return {key: entry for key, entry in known if key not in PER_QUERY_KEYS}
 
 
 def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, object]]:

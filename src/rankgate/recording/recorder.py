@@ -34,6 +34,7 @@ def record(
     workers: int = 1,
     allow_errors: int = 0,
     provenance: Mapping[str, Any] | None = None,
+    code_version: str | None = None,
     retriever: str | None = None,
     restart: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -57,6 +58,8 @@ def record(
         workers: how many calls may be under way at once.
         allow_errors: how many questions may fail.
         provenance: keys for every line, as `system` or `index_version`.
+        code_version: which code answers, for every line, unless the provenance states it. A recording goes on where it
+            has changed, and each line says its own.
         retriever: what the partial file calls the function; by default its module and name.
         restart: ask every question, whatever an interrupted recording has left.
         progress: told after each question how many are done, and how many there are.
@@ -86,13 +89,14 @@ def record(
         (notice or _on_standard_error)(partial.notice)
     resumed = len(partial.lines)
     failures: dict[str, Problem] = {}
+    stamped = stamp if code_version is None or "code_version" in stamp else {**stamp, "code_version": code_version}
 
     def tell() -> None:
         if progress is not None:
             progress(len(partial.lines) + len(failures), len(questions))
 
     def take(outcome: Outcome) -> None:
-        problem = _keep(outcome, stamp, partial)
+        problem = _keep(outcome, stamped, partial)
         if problem is not None:
             failures[str(problem.key)] = problem
         tell()

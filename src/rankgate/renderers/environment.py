@@ -53,6 +53,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         gate_rows=rows.gate_rows,
         reasons=rows.reasons,
         first_look=rows.first_look,
+        differs=rows.differs,
         base_head=rows.base_head,
         base_items=rows.base_items,
         moved_questions=rows.moved_questions,

@@ -25,6 +25,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     warnings: int
     base: int
     finding: int
+    differs: int
     notes: int
     questions: int
     tags: int
@@ -41,6 +42,7 @@ def usual_room(report: Report) -> Room:
         warnings=len(report.failures) + len(report.warnings) if judged and not rows.headline_says_it(report) else 0,
         base=len(rows.base_items(report)) if judged else 0,
         finding=min(len(report.diagnosis), 1) if judged else 0,
+        differs=int(bool(rows.differs(report))) if judged else 0,
         notes=len(report.notes) if judged else 0,
         questions=sum(len(moves) for _, moves in rows.moved_questions(report)),
         tags=min(len(report.segments), rows.MOST_TAGS),
@@ -52,8 +54,9 @@ def fitted(report: Report, render: Callable[[Room], str], limit: int, measure: C
     """The comment with as many rows as fit.
 
     Rows go from the last of a section to its first, and sections in this order: tags, questions that moved, what was
-    compared, notes, what to look at first, gates that did not decide, what the pull request changed of the gate,
-    reasons of no gate, gates that decided with their reasons, problems. The verdict's sentence and the counts stay.
+    compared, notes, what differs from the baseline, what to look at first, gates that did not decide, what the pull
+    request changed of the gate, reasons of no gate, gates that decided with their reasons, problems. The verdict's
+    sentence and the counts stay.
 
     Args:
         report: what is shown.
@@ -96,6 +99,7 @@ def _steps(report: Report, room: Room) -> list[tuple[str, int]]:
         ("questions", room.questions),
         ("compared", room.compared),
         ("notes", room.notes),
+        ("differs", room.differs),
         ("finding", room.finding),
         ("gates", idle),
         ("base", room.base),
@@ -132,6 +136,6 @@ def _left_out(report: Report, usual: Room, kept: dict[str, int]) -> str:
         for name, total, one, many in sections
         if kept[name] < getattr(usual, name)
     ]
-    if kept["finding"] < usual.finding:
-        parts.append("what to look at first")
+    sentences = (("differs", "what differs from the baseline"), ("finding", "what to look at first"))
+    parts += [words for name, words in sentences if kept[name] < getattr(usual, name)]
     return f"Left out to fit: {', '.join(parts)}; they are in `report.json`."

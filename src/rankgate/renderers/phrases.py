@@ -62,8 +62,8 @@ def gate_limit(gate: GateResult) -> str:
 
 
 def gate_status(gate: GateResult) -> str:
-    """`pass`, `warn`, `fail`, or `not judged`."""
-    return gate.verdict.value.replace("_", " ")
+    """`pass`, `warn`, `fail`, `waived` where a violation is let pass, or `not judged`."""
+    return "waived" if gate.waived else gate.verdict.value.replace("_", " ")
 
 
 def shown_gates(report: Report) -> list[GateResult]:

@@ -11,6 +11,7 @@ from rankgate.model import Verdict
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import block, cell, code, shorten
+from rankgate.renderers.what_differs import differences_line
 from rankgate.report import BARE_TAG, GateResult, Movement, Report, Segment, Source
 from rankgate.wording import VERDICT_WORDS, value_text
 
@@ -29,7 +30,7 @@ _WITH_PARAMETERS = re.compile(r"[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?
 
 def gate_rows(report: Report, most: int | None = None) -> list[str]:
     """The rows of the table of gates, or the `most` of them that say most about the verdict."""
-    counts = Counter(gate.metric for gate in report.gates if gate.segment is None and gate.judged_by is None)
+    counts = Counter(gate.metric for gate in report.gates if not (gate.segment or gate.since or gate.judged_by))
     return [_gate_row(gate, report, shared=counts[gate.metric] > 1) for gate in phrases.foremost(report, most)]
 
 
@@ -39,7 +40,7 @@ def gate_row(gate: GateResult, report: Report) -> str:
     The gate's own name stands there where several gates look at that metric.
     """
     shared = sum(
-        other.metric == gate.metric and other.segment is None and other.judged_by is None for other in report.gates
+        other.metric == gate.metric and not (other.segment or other.since or other.judged_by) for other in report.gates
     )
     return _gate_row(gate, report, shared=shared > 1)
 
@@ -49,6 +50,8 @@ def _gate_row(gate: GateResult, report: Report, *, shared: bool) -> str:
     lines = [f"**{named(gate.metric, report)}**", meaning, *([cell(gate.name, 80)] if shared else [])]
     if gate.segment is not None:
         lines = [f"**{named(gate.metric, report)}**", f"only {cell(gate.segment, 80)}"]
+    if gate.since is not None:
+        lines = [f"**{named(gate.metric, report)}**", f"since {cell(gate.since, 80)}"]
     if gate.judged_by and report.base:
         lines.append(f"by {report.base.judges}")
     change = filter(None, (phrases.gate_change(gate), phrases.gate_change_interval(gate)))
@@ -71,7 +74,7 @@ def reasons(report: Report, gates: int | None = None, warnings: int | None = Non
     if headline_says_it(report):
         return []
     found = [
-        f"{VERDICT_WORDS[gate.verdict]}: {_among(gate)}{_sentence(reason, report)}{_which(gate, position)}."
+        f"{VERDICT_WORDS[gate.verdict]}: {_among(gate)}{_sentence(reason, report)}{_beside(gate, position)}."
         for gate in phrases.foremost(report, gates)
         if gate.verdict in (Verdict.FAIL, Verdict.WARN)
         for position, reason in enumerate(gate.reasons)
@@ -81,10 +84,12 @@ def reasons(report: Report, gates: int | None = None, warnings: int | None = Non
 
 
 def headline_says_it(report: Report) -> bool:
-    """Whether there is no more than one reason, about no segment and no single question."""
+    """Whether there is no more than one reason, about no segment and no single question, and none is waived."""
     violated = [gate for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)]
     several = sum(len(gate.reasons) for gate in violated) + len(report.failures) + len(report.warnings) > 1
-    return not several and not any(gate.segment is not None or gate.queries for gate in phrases.shown_gates(report))
+    return not several and not any(
+        gate.segment is not None or gate.queries or gate.waived for gate in phrases.shown_gates(report)
+    )
 
 
 def _sentence(text: str, report: Report) -> str:
@@ -96,13 +101,26 @@ def _among(gate: GateResult) -> str:
     return "" if gate.segment is None else f"in {code(gate.segment, 80)}, "
 
 
-def _which(gate: GateResult, position: int) -> str:
-    """The queries that a hard check found, after the first reason."""
-    if position or not gate.queries:
+def _beside(gate: GateResult, position: int) -> str:
+    """What stands after the first reason of a gate."""
+    return "" if position else _which(gate) + _by_whom(gate)
+
+
+def _which(gate: GateResult) -> str:
+    """The queries that a hard check found."""
+    if not gate.queries:
         return ""
     more = len(gate.queries) - MOST_QUERIES
     listed = ", ".join(code(query, 80) for query in gate.queries[:MOST_QUERIES])
     return f": {listed}{f' and {more} more' if more > 0 else ''}"
+
+
+def _by_whom(gate: GateResult) -> str:
+    """Who lets a violation pass, why, and where that is discussed. A link stays text."""
+    if gate.waived is None:
+        return ""
+    said = (gate.waived.by, gate.waived.reason, gate.waived.issue)
+    return f" ({', '.join(code(text, 300) for text in said if text is not None)})"
 
 
 def base_head(report: Report) -> str:
@@ -127,6 +145,11 @@ def first_look(report: Report) -> str:
     first = report.diagnosis[0]
     tag = f": {code(first.evidence['tag'], 80)}" if "tag" in first.evidence else ""
     return f"What to look at first: {_sentence(first.finding, report)}{tag}."
+
+
+def differs(report: Report) -> str:
+    """What differs from the baseline, in one line; nothing where nothing does."""
+    return differences_line(report, code)
 
 
 def moved_questions(report: Report, most: int | None = None) -> list[tuple[str, list[Movement]]]:

@@ -8,6 +8,7 @@ from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.escape import inert, shorten, visible
 from rankgate.renderers.phrases import NOTHING
+from rankgate.renderers.what_differs import differences_line, plain
 from rankgate.report import GateResult, Report
 from rankgate.wording import VERDICT_WORDS
 
@@ -43,8 +44,10 @@ def render_terminal(report: Report) -> str:
             None,
             [
                 _first_look(report),
+                *_waived(report),
                 *_warnings(report),
                 *_changed(report),
+                differences_line(report, plain),
                 phrases.queries_line(report),
                 phrases.segments_line(report),
                 *report.notes,
@@ -83,6 +86,17 @@ def _warnings(report: Report) -> list[str]:
     return [f"{word}: {text}." for word, text in others if text not in report.summary]
 
 
+def _waived(report: Report) -> list[str]:
+    """Who lets which violation pass, and why."""
+    return [
+        f"{_label(gate, report)} {gate.reasons[0].partition(': ')[0]} by "
+        + ", ".join(shorten(visible(text), 120) for text in said if text is not None)
+        for gate in report.gates
+        if gate.waived
+        for said in [(gate.waived.by, gate.waived.reason, gate.waived.issue)]
+    ]
+
+
 def _changed(report: Report) -> list[str]:
     """What the pull request changed of the gate."""
     return [change.text for change in changes(report, quoted)]
@@ -104,7 +118,9 @@ def _label(gate: GateResult, report: Report) -> str:
     by = ", by the base" if gate.judged_by else ""
     if gate.segment is not None:
         return f"{gate.metric} in {shorten(visible(gate.segment), 40)}{by}"
-    own = [other for other in report.gates if other.segment is None and other.judged_by is None]
+    if gate.since is not None:
+        return f"{gate.metric} since {shorten(visible(gate.since), 40)}{by}"
+    own = [other for other in report.gates if not (other.segment or other.since or other.judged_by)]
     shared = sum(other.metric == gate.metric for other in own) > 1
     return f"{gate.metric} ({shorten(visible(gate.name), 40)}){by}" if shared else f"{gate.metric}{by}"
 

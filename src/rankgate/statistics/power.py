@@ -1,13 +1,17 @@
 """What a gold set can see: the drop that a gate catches in four of five runs, and how many queries another would take.
 
-The mean of N paired differences with standard deviation s has the standard error s / sqrt(N); 1.96 of them prove, and
-0.84 more make the proof succeed in 80 % of the runs::
+The mean of N paired differences with standard deviation s has the standard error s / sqrt(N); z of them prove, where z
+is the quantile of the normal distribution at 1 - (1 - confidence) / 2, and 0.84 more make the proof succeed in 80 % of
+the runs::
 
     detectable drop   L + 0.84 s / sqrt(N)
     estimate          L = regression_max
-    proven_harm       L = max(regression_max, 1.96 s / sqrt(N))
-    proven_safe       L = max(regression_max - 1.96 s / sqrt(N), 0)
-    provable margin   2.80 s / sqrt(N)
+    proven_harm       L = max(regression_max, z s / sqrt(N))
+    proven_safe       L = max(regression_max - z s / sqrt(N), 0)
+    provable margin   (z + 0.84) s / sqrt(N)
+
+At a confidence of 95 %, z is 1.96 and the margin 2.80 s / sqrt(N). Holm's correction judges several segments at higher
+confidences, each at one of its own; given that one, these are the segment's figures.
 
 ``proven_safe`` catches drops below its limit as well, and for want of proof many that are none: there the question is
 the margin, the smallest regression_max under which a change without any effect passes in 80 % of the runs. The normal
@@ -19,12 +23,13 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from rankgate.statistics.counts import counts_of, mean_of, size_of
+from rankgate.statistics.quantiles import normal_quantile
 
 Evidence = Literal["estimate", "proven_safe", "proven_harm"]
 
 MOST_QUERIES = 10**9  # nobody has more, and the arithmetic stays exact
 _POWER = 0.8416  # of 80 % in one direction
-_PROOF = 1.9600  # of 95 % in two
+_DIGITS = 4  # of both, as tables have them
 _ENOUGH_CHANGED = 10
 _RATE_SPREAD = 0.3
 
@@ -52,33 +57,40 @@ def planning_spread(differences: Iterable[float], *, rate: bool) -> Spread | Non
     return Spread(math.sqrt(math.fsum(size * (x - mean) ** 2 for x, size in counts) / (n - 1)), assumed=False)
 
 
-def detectable_drop(evidence: Evidence, *, spread: float, queries: int, regression_max: float) -> float:
+def detectable_drop(
+    evidence: Evidence, *, spread: float, queries: int, regression_max: float, confidence: float = 0.95
+) -> float:
     """The true drop for which the gate is violated in 80 % of the runs.
 
     Raises:
-        ValueError: no queries, a negative ``regression_max``, or a ``spread`` that is not finite and at least 0.
+        ValueError: no queries, a negative ``regression_max``, a ``spread`` that is not finite and at least 0, or a
+            ``confidence`` that is not strictly between 0 and 1.
     """
     error = _error(spread, queries)
+    proof = _proof(confidence) * error
     if not regression_max >= 0:
         raise ValueError(f"regression_max must be at least 0, not {regression_max!r}")
     limit = {
         "estimate": regression_max,
-        "proven_harm": max(regression_max, _PROOF * error),
-        "proven_safe": max(regression_max - _PROOF * error, 0.0),
+        "proven_harm": max(regression_max, proof),
+        "proven_safe": max(regression_max - proof, 0.0),
     }[evidence]
     return limit + _POWER * error
 
 
-def provable_margin(*, spread: float, queries: int) -> float:
+def provable_margin(*, spread: float, queries: int, confidence: float = 0.95) -> float:
     """The smallest ``regression_max`` under which ``proven_safe`` passes a change without effect in 80 % of the runs.
 
     Raises:
-        ValueError: no queries, or a ``spread`` that is not finite and at least 0.
+        ValueError: no queries, a ``spread`` that is not finite and at least 0, or a ``confidence`` that is not strictly
+            between 0 and 1.
     """
-    return (_PROOF + _POWER) * _error(spread, queries)
+    return (_proof(confidence) + _POWER) * _error(spread, queries)
 
 
-def queries_needed(evidence: Evidence, *, spread: float, drop: float, regression_max: float) -> int | None:
+def queries_needed(
+    evidence: Evidence, *, spread: float, drop: float, regression_max: float, confidence: float = 0.95
+) -> int | None:
     """The fewest queries with which the gate keeps its promise.
 
     Under ``estimate`` and ``proven_harm``: a detectable drop of at most ``drop``. Under ``proven_safe``: a provable
@@ -89,13 +101,17 @@ def queries_needed(evidence: Evidence, *, spread: float, drop: float, regression
         beyond ``regression_max``, and a margin of 0.
 
     Raises:
-        ValueError: a negative ``regression_max``, or a ``spread`` that is not finite and at least 0.
+        ValueError: a negative ``regression_max``, a ``spread`` that is not finite and at least 0, or a ``confidence``
+            that is not strictly between 0 and 1.
     """
 
     def seen(queries: int) -> bool:
         if evidence == "proven_safe":
-            return provable_margin(spread=spread, queries=queries) <= regression_max
-        return detectable_drop(evidence, spread=spread, queries=queries, regression_max=regression_max) <= drop
+            return provable_margin(spread=spread, queries=queries, confidence=confidence) <= regression_max
+        found = detectable_drop(
+            evidence, spread=spread, queries=queries, regression_max=regression_max, confidence=confidence
+        )
+        return found <= drop
 
     if not seen(MOST_QUERIES) or (evidence != "proven_safe" and drop <= regression_max):
         return None
@@ -104,6 +120,13 @@ def queries_needed(evidence: Evidence, *, spread: float, drop: float, regression
         middle = (low + high) // 2
         low, high = (low, middle) if seen(middle) else (middle, high)
     return high
+
+
+def _proof(confidence: float) -> float:
+    """Standard errors of which the interval at this confidence reaches to either side."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, not {confidence!r}")
+    return round(-normal_quantile((1 - confidence) / 2), _DIGITS)
 
 
 def _error(spread: float, queries: int) -> float:

@@ -16,6 +16,7 @@ name: rankgate
 # There are no path filters: a required check that is skipped stays pending for ever.
 on:
   pull_request:
+    types: [opened, synchronize, reopened, labeled] # a label may waive violations, see docs/waivers.md
   merge_group:
   push: # for the step summary
     branches: [{branches}]

@@ -1,0 +1,217 @@
+"""A tree of files on a branch of its own: read at its tip, written as a commit on top of it and pushed without force.
+
+The branch is never checked out, and neither index nor working tree nor any branch of the user's is touched. What was
+fetched lies under `refs/rankgate/`. A commit's time is the machine's; nothing is ever decided by it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Mapping
+from functools import cached_property
+
+import msgspec
+
+from rankgate.baselines.git_answers import advice, held, no_such_branch, outrun, refusal_of
+from rankgate.baselines.git_place import PREFIX, Place, place_of
+from rankgate.baselines.git_transport import HERE
+from rankgate.baselines.tree import LOGS, MANIFEST, RUN, TreeMemory, log_name
+from rankgate.git import Entry, GitError
+
+DEFAULT_BRANCH = "rankgate-baselines"
+MOST_FETCHES = 8  # more, where other processes hold the same clone's refs
+FIRST_WAIT, LONGEST_WAIT = 0.05, 0.5  # seconds after somebody else was quicker
+
+_FILE, _BLOB = "100644", "blob"
+_NAME, _EMAIL = "rankgate", "rankgate@users.noreply.github.com"
+
+
+class _Tip(msgspec.Struct, frozen=True):
+    """The branch as it was last seen; no commit where there is no such branch."""
+
+    commit: str | None
+    files: Mapping[str, Entry]
+
+
+class GitBranchTree:
+    """The files of a branch, at a remote or, where the repository has none, here.
+
+    Args:
+        branch: its name.
+        remote: a remote's name; `.` for the branch of this repository; None for origin, or `.` without any remote.
+    """
+
+    def __init__(self, branch: str = DEFAULT_BRANCH, remote: str | None = None) -> None:
+        self.branch = branch
+        self.remote = remote
+        self._tip: _Tip | None = None
+        self._read_already: dict[str, bytes] = {}
+        self._lost = 0
+
+    @property
+    def spec(self) -> str:
+        """`git+branch:NAME`, and the remote where one was named."""
+        return PREFIX + self.branch + (f"@{self.remote}" if self.remote is not None else "")
+
+    def refresh(self) -> None:
+        """Fetch the branch, and nothing else.
+
+        Raises:
+            GitError: git is missing, the remote cannot be reached or refuses, or the branch is not rankgate's.
+        """
+        commit = self._local_tip() if self._place.remote == HERE else self._fetched_tip()
+        self._tip = _Tip(commit, self._files(commit) if commit else {})
+        self._read_already.clear()
+
+    def names(self) -> list[str]:
+        """What lies on the branch, foreign files too.
+
+        Raises:
+            GitError: as for `refresh`.
+        """
+        return list(self._seen().files)
+
+    def read(self, name: str) -> bytes | None:
+        """A file as it is stored, or None where there is none.
+
+        Raises:
+            GitError: as for `refresh`; also where it is no file, or git cannot read it.
+        """
+        entry = self._seen().files.get(name)
+        if entry is None:
+            return None
+        if entry.kind != _BLOB or not entry.mode.startswith("100"):
+            raise self._edited(f"{name} is no file there")
+        if entry.sha in self._read_already:
+            return self._read_already[entry.sha]
+        data = self._place.read(f"{name} (object {entry.sha})", "cat-file", "blob", entry.sha)
+        if not RUN.fullmatch(name):  # logs are asked for again and again
+            self._read_already[entry.sha] = data
+        return data
+
+    def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
+        """Put a commit on top of the branch as it was last seen; the branch is made with the first one.
+
+        Returns:
+            False where the branch has moved meanwhile. That takes a moment longer each time, so that all get through.
+
+        Raises:
+            GitError: as for `refresh`; also where the push is refused.
+        """
+        tip = self._seen()
+        files = {name: entry for name, entry in tip.files.items() if name not in deletes}
+        for name, data in writes.items():
+            blob = self._place.made("hash-object", "-w", "--stdin", given=data)
+            files[name] = Entry(_FILE, _BLOB, blob, name)
+        listed = "".join(f"{entry.mode} {entry.kind} {entry.sha}\t{name}\0" for name, entry in files.items())
+        # What stays may be known by name alone, as in a partial clone.
+        tree = self._place.made("mktree", "-z", "--missing", given=listed.encode("utf-8", "surrogateescape"))
+        parent = ["-p", tip.commit] if tip.commit else []
+        text = f"{message}\n".encode()
+        made = self._place.made("commit-tree", tree, *parent, "-F", "-", given=text, environment=self._identity())
+        done = self._moved_here(made, tip) if self._place.remote == HERE else self._pushed(made)
+        if done:
+            self._tip, self._lost = _Tip(made, files), 0
+        else:
+            time.sleep(min(FIRST_WAIT * 2**self._lost, LONGEST_WAIT))
+            self._lost = min(self._lost + 1, 10)
+        return done
+
+    @cached_property
+    def _place(self) -> Place:
+        return place_of(self.branch, self.remote, spec=self.spec)
+
+    def _seen(self) -> _Tip:
+        if self._tip is None:
+            self.refresh()
+        return self._tip or _Tip(None, {})
+
+    def _local_tip(self) -> str | None:
+        found = self._place.git("rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}")
+        return found.stdout.decode().strip() or None
+
+    def _fetched_tip(self) -> str | None:
+        """The remote's tip. In a shallow clone no more than that is fetched; a whole one must not become shallow."""
+        place = self._place
+        ref = f"refs/rankgate/{_quoted(place.remote)}/{_quoted(self.branch)}"
+        options = ["--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules"]
+        options += ["--no-auto-gc", "--refmap=", *(["--depth=1"] if place.shallow else [])]
+        fetch = ("fetch", *options, place.remote, f"+refs/heads/{self.branch}:{ref}")
+        found = place.git(*fetch)
+        for _ in range(MOST_FETCHES):
+            if not found.returncode or not held(found):
+                break
+            found = place.git(*fetch)
+        if no_such_branch(found):
+            return None
+        if found.returncode:
+            raise GitError(f"{self.spec}: cannot be fetched from {place.remote}: {place.said(found)}{advice(found)}")
+        return place.made("rev-parse", "--verify", ref)
+
+    def _files(self, commit: str) -> dict[str, Entry]:
+        """What the tip has, once it is sure that it is ours.
+
+        A branch without any log of ours belongs to somebody else. A merge may have dropped records of one side, and a
+        shallow clone could not tell.
+        """
+        header = self._place.read("the branch", "cat-file", "commit", commit).split(b"\n\n", 1)[0]
+        files: dict[str, Entry] = {}
+        for line in filter(None, self._place.read("the branch", "ls-tree", "-z", "--full-tree", commit).split(b"\0")):
+            about, _, name = line.decode("utf-8", "surrogateescape").partition("\t")
+            mode, kind, blob = about.split(" ")
+            files[name] = Entry(mode, kind, blob, name)
+        accepted = MANIFEST in files and any(map(RUN.fullmatch, files))
+        if not accepted and not any(log_name(log) in files for log in LOGS):
+            raise GitError(
+                f"{self.spec}: this branch exists and holds no baselines; it is left as it is, choose another name"
+            )
+        if header.count(b"\nparent ") > 1:
+            raise self._edited(f"it ends in a merge ({commit[:7]}); undo that with `git revert -m 1 {commit[:7]}`")
+        return files
+
+    def _pushed(self, commit: str) -> bool:
+        options = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no")
+        remote = self._place.remote
+        found = self._place.git("push", *options, remote, f"{commit}:refs/heads/{self.branch}")
+        if found.returncode and not outrun(found):
+            why = refusal_of(found, self._place.environment)
+            raise GitError(f"{self.spec}: the push to {remote} was refused: {why}")
+        return not found.returncode
+
+    def _moved_here(self, commit: str, tip: _Tip) -> bool:
+        ref = f"refs/heads/{self.branch}"
+        trees = self._place.git("worktree", "list", "--porcelain").stdout.splitlines()
+        if f"branch {ref}".encode() in trees:
+            raise GitError(f"{self.spec}: this branch is checked out; switch to another one first")
+        found = self._place.git("update-ref", "--no-deref", ref, commit, tip.commit or "0" * len(commit))
+        if found.returncode and not held(found):
+            raise GitError(f"{self.spec}: cannot be written: {self._place.said(found)}")
+        return not found.returncode
+
+    def _identity(self) -> dict[str, str]:
+        """Nothing where the user has a name and an address, ours for what is missing; never the machine's name."""
+        asked = [
+            self._place.git("-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT")
+            for who in ("AUTHOR", "COMMITTER")
+        ]
+        if not any(found.returncode for found in asked):
+            return {}
+        ours = {f"GIT_{who}_NAME": _NAME for who in ("AUTHOR", "COMMITTER")}
+        ours |= {f"GIT_{who}_EMAIL": _EMAIL for who in ("AUTHOR", "COMMITTER")}
+        return {name: os.environ.get(name) or value for name, value in ours.items()}
+
+    def _edited(self, how: str) -> GitError:
+        return GitError(f"{self.spec}: somebody edited this branch by hand: {how}; nothing was written")
+
+
+def branch_memory(spec: str) -> TreeMemory:
+    """The memory that `git+branch:NAME` or `git+branch:NAME@REMOTE` names; without a name, on the usual branch."""
+    branch, at, remote = spec.removeprefix(PREFIX).rpartition("@")
+    tree = GitBranchTree(branch or DEFAULT_BRANCH, remote) if at else GitBranchTree(remote or DEFAULT_BRANCH)
+    return TreeMemory(tree)
+
+
+def _quoted(name: str) -> str:
+    """A name as one part of a ref, so that `a` and `a/b` do not stand in each other's way."""
+    return name.replace("%", "%25").replace("/", "%2F")

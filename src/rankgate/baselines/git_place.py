@@ -1,0 +1,70 @@
+"""Where a branch of baselines lies, and git run there: the repository around the current directory, and its remote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from rankgate.baselines.git_answers import complaint
+from rankgate.baselines.git_transport import environment_for, remote_of
+from rankgate.errors import shown
+from rankgate.git import Answer, GitError, repository_around, run_git
+
+PREFIX = "git+branch:"
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A clone, the remote that counts, and what git's environment says to get there."""
+
+    spec: str
+    root: str
+    remote: str
+    shallow: bool
+    environment: Mapping[str, str]
+
+    def git(self, *arguments: str, given: bytes = b"", environment: Mapping[str, str] = {}) -> Answer:
+        """One command of git, whatever it answers."""
+        whole = {**self.environment, **environment}
+        return run_git(self.root, *arguments, given=given, environment=whole, asker=self.spec)
+
+    def made(self, *arguments: str, given: bytes = b"", environment: Mapping[str, str] = {}) -> str:
+        """The name of the object that a command made.
+
+        Raises:
+            GitError: it made none.
+        """
+        found = self.git(*arguments, given=given, environment=environment)
+        if found.returncode:
+            raise GitError(f"{self.spec}: `git {arguments[0]}` failed: {self.said(found)}")
+        return found.stdout.decode().strip()
+
+    def read(self, what: str, *arguments: str) -> bytes:
+        """What a command tells of an object.
+
+        Raises:
+            GitError: git cannot read it.
+        """
+        found = self.git(*arguments)
+        if found.returncode:
+            raise GitError(f"{self.spec}: git cannot read {what}: {self.said(found)}")
+        return found.stdout
+
+    def said(self, found: Answer) -> str:
+        """What git or the server complained of, without a secret."""
+        return complaint(found, self.environment)
+
+
+def place_of(branch: str, remote: str | None, *, spec: str) -> Place:
+    """The place of a branch, seen from the current directory.
+
+    Raises:
+        GitError: git is missing, this is no repository, it has no such remote, or no branch can be called that.
+    """
+    root = repository_around(".", asker=spec).root
+    ref = f"refs/heads/{branch}"
+    if not ref.isprintable() or branch.startswith("-") or run_git(root, "check-ref-format", ref).returncode:
+        raise GitError(f"{PREFIX}{shown(branch)}: git takes no branch of this name")
+    name = remote_of(root, remote, spec=spec)
+    shallow = run_git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
+    return Place(spec=spec, root=root, remote=name, shallow=shallow, environment=environment_for(root, name))

@@ -1,0 +1,108 @@
+"""How git is let through to a remote: the user's own settings, a token where the job has one, and no question asked."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from rankgate.git import GitError, run_git
+
+HERE = "."  # git's own name for the repository itself as a remote
+
+# What holds for every command: a hook is a program, and husky's kind lies in the pull request's own tree.
+_SETTINGS = (
+    ("core.hooksPath", os.devnull),
+    ("core.filesRefLockTimeout", "2000"),  # milliseconds that another rankgate in this clone may hold a ref
+    ("http.lowSpeedLimit", "1"),
+    ("http.lowSpeedTime", "60"),  # seconds without a byte, after which a server counts as silent
+)
+
+
+def remote_of(root: str, asked: str | None, *, spec: str) -> str:
+    """The remote whose branch is meant; `HERE` for the branch of this very repository.
+
+    Args:
+        root: of the working tree.
+        asked: a remote's name; None for `origin`, or for this repository where it has no remote.
+        spec: what the user wrote, for the error.
+
+    Raises:
+        GitError: there is no such remote, or none is called origin.
+    """
+    if asked == HERE:
+        return HERE
+    known = run_git(root, "remote").stdout.decode("utf-8", "replace").splitlines()
+    if asked is None:
+        if not known:
+            return HERE
+        asked = "origin"
+    if asked not in known:
+        names = ", ".join(known) or "none"
+        raise GitError(
+            f"{spec}: this repository has no remote {asked!r} (it has: {names}); write git+branch:NAME@REMOTE"
+        )
+    return asked
+
+
+def environment_for(root: str, remote: str) -> dict[str, str]:
+    """What git's environment says beside the user's: our settings, and how to reach the remote without a prompt."""
+    settings, ssh = list(_SETTINGS), {}
+    if remote != HERE:
+        url = run_git(root, "remote", "get-url", remote).stdout.decode("utf-8", "replace").strip()
+        settings += _token_header(root, url, os.environ)
+        own = {"GIT_SSH", "GIT_SSH_COMMAND"} & os.environ.keys()
+        if not own and run_git(root, "config", "core.sshCommand").returncode:
+            ssh = {"GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
+    return _as_environment(settings, os.environ) | ssh
+
+
+def without_secrets(text: str, environment: Mapping[str, str]) -> str:
+    """A text of git's without what stands in the environment as a header, nor in an address as a password."""
+    for name, value in environment.items():
+        if name.startswith("GIT_CONFIG_VALUE_") and (found := _HEADER.fullmatch(value)):
+            text = text.replace(found[1], "***")
+    for token in filter(None, (os.environ.get(name) for name in _TOKENS)):
+        text = text.replace(token, "***")
+    return re.sub(r"(?<=://)[^/\s@]+@", "***@", text)
+
+
+_TOKENS = ("RANKGATE_TOKEN", "GITHUB_TOKEN")
+_HEADER = re.compile(r"AUTHORIZATION: basic (\S+)")
+
+
+def _token_header(root: str, url: str, environment: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The settings that send a token to GitHub, and to nobody else.
+
+    RANKGATE_TOKEN is sent in any case. GITHUB_TOKEN is a workflow's own, so it is sent only in one, and only where
+    actions/checkout has left nothing better.
+    """
+    server = environment.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/")
+    if not server.startswith("https://") or not url.startswith(f"{server}/"):
+        return []
+    token = environment.get("RANKGATE_TOKEN")
+    if not token and environment.get("GITHUB_ACTIONS") == "true":
+        persisted = run_git(root, "config", "--get-urlmatch", "http.extraheader", url)
+        token = None if persisted.returncode == 0 else environment.get("GITHUB_TOKEN")
+    if not token:
+        return []
+    credentials = base64.b64encode(f"x-access-token:{token}".encode()).decode()
+    key = f"http.{server}/.extraheader"
+    # The empty value takes away what was set before: GitHub refuses two such headers. Git would take the header along
+    # to wherever it is redirected.
+    return [
+        (key, ""),
+        (key, f"AUTHORIZATION: basic {credentials}"),
+        (f"http.{server}/.followRedirects", "false"),
+    ]
+
+
+def _as_environment(settings: Sequence[tuple[str, str]], environment: Mapping[str, str]) -> dict[str, str]:
+    """Settings in git's numbered variables, after those that the caller has set."""
+    given = environment.get("GIT_CONFIG_COUNT", "")
+    first = int(given) if given.isdecimal() else 0
+    made = {"GIT_CONFIG_COUNT": str(first + len(settings))}
+    for place, (key, value) in enumerate(settings, first):
+        made |= {f"GIT_CONFIG_KEY_{place}": key, f"GIT_CONFIG_VALUE_{place}": value}
+    return made

@@ -1,0 +1,51 @@
+"""A memory of runs: history, what was accepted, and anchors, wherever it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from rankgate.baselines.records import Log, Record
+
+
+class Memory(Protocol):
+    """Records in three logs, each in the order in which it grew, and the run files that they name.
+
+    Whatever is added is added whole or not at all, also when the process is killed at any byte; two that add at once
+    both get in. Nothing is ever overwritten.
+    """
+
+    @property
+    def spec(self) -> str:
+        """How users name this place after `--baseline`."""
+
+    def read(self, log: Log) -> Sequence[Record]:
+        """The records of a log, oldest first; none where nothing was ever added.
+
+        Raises:
+            RankgateError: the place cannot be reached, or what it holds is damaged or of a newer schema.
+        """
+
+    def fetch(self, record: Record) -> bytes:
+        """The compressed run file of a record, its digest checked.
+
+        Raises:
+            RankgateError: it is not there, or is another one.
+        """
+
+    def add(self, log: Log, record: Record, data: bytes) -> bool:
+        """Add a record with its run file.
+
+        Returns:
+            False where the log's last record of this id is the newest already, so that nothing was written.
+
+        Raises:
+            RankgateError: the place cannot be written, or is one that only others write.
+        """
+
+    def prune(self, log: Log, ids: Collection[str]) -> int:
+        """Take records out of a log, and run files that no record names any more; how many records went.
+
+        Raises:
+            RankgateError: as for `add`; also for the record that is accepted now.
+        """

@@ -1,0 +1,277 @@
+"""A memory of runs in an object store: objects that are made once and never changed, and one small pointer.
+
+    runs/run-<12 digits>.jsonl.gz             run files, named by their content
+    accepted/<number>-<id>-<run's digits>.json  records; the number gives the order, and of two that took the same one
+    history/…  anchors/…                        at once, the id. So both are in, whoever was first
+    pointer.json                              the accepted records once more, so that `check` asks for two objects only
+
+The pointer is a hint: what the listing has and the pointer lacks is read from its object, what the listing lacks is
+left out. So two who write it at once lose nothing, nor does one who is killed before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
+from rankgate.baselines.packing import checked
+from rankgate.baselines.records import SCHEMA_VERSION, Log, Record
+from rankgate.errors import bad_input
+
+LOGS: tuple[Log, ...] = ("history", "accepted", "anchors")
+POINTER = "pointer.json"
+RUN = re.compile(r"run-([0-9a-f]{12})\.jsonl\.gz")
+MOST_ROUNDS = 50  # of others that took the very same name; each round one of them has succeeded
+UNTOUCHED = 86_400.0  # seconds for which a run file that no record names may still belong to one that is being added
+
+
+class Objects(Protocol):
+    """Whole objects by their name, which is a path of plain words."""
+
+    @property
+    def spec(self) -> str:
+        """How users name this place, without passwords."""
+
+    def names(self, folder: str) -> list[str]:
+        """The names of what lies in a folder, without the folder; none where there is no folder.
+
+        Raises:
+            RankgateError: the place cannot be reached or may not be read.
+        """
+
+    def read(self, names: Sequence[str]) -> Mapping[str, bytes]:
+        """The bytes of objects; those that are not there are left out.
+
+        Raises:
+            RankgateError: as for `names`.
+        """
+
+    def holds(self, name: str) -> bool:
+        """Whether there is such an object."""
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Make an object, whole or not at all.
+
+        Returns:
+            False where there is one of that name with other bytes; it stays as it is.
+
+        Raises:
+            RankgateError: the place cannot be reached or may not be written.
+        """
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Make an object, or put another in its place.
+
+        Raises:
+            RankgateError: as for `create`.
+        """
+
+    def delete(self, name: str) -> None:
+        """Take an object away, if it is there.
+
+        Raises:
+            RankgateError: as for `create`.
+        """
+
+    def modified(self, name: str) -> float | None:
+        """When an object was written, in seconds by the store's own clock; None where it is not there or none says.
+
+        Raises:
+            RankgateError: as for `names`.
+        """
+
+
+class _Name(msgspec.Struct, frozen=True, order=True):
+    """The name of a record's object, in the order of the log."""
+
+    number: int
+    id: str
+    digits: str
+
+    @property
+    def run(self) -> str:
+        return f"run-{self.digits}.jsonl.gz"
+
+    def __str__(self) -> str:
+        return f"{self.number:08d}-{self.id}-{self.digits}.json"
+
+
+class _Pointer(msgspec.Struct, frozen=True):
+    schema_version: int
+    accepted: Mapping[str, Record]
+
+
+class ObjectMemory:
+    """A `Memory` over objects."""
+
+    def __init__(self, objects: Objects) -> None:
+        self.objects = objects
+
+    @property
+    def spec(self) -> str:
+        """The place, without passwords."""
+        return self.objects.spec
+
+    def read(self, log: Log) -> list[Record]:
+        """The records of a log, oldest first.
+
+        Raises:
+            RankgateError: the place cannot be reached, or an object is damaged or of a newer schema.
+        """
+        return list(self._records(log, self._names(log)).values())
+
+    def fetch(self, record: Record) -> bytes:
+        """The compressed run file of a record, its digest checked.
+
+        Raises:
+            RankgateError: it is not there, or is another one.
+        """
+        name = f"runs/{record.run}"
+        data = self.objects.read([name]).get(name) if RUN.fullmatch(record.run) else None
+        if data is None:
+            raise bad_input(f"damaged baseline: the run {record.run!r} is not there; {RESTORE}", file=self.spec)
+        return checked(data, record, f"{self.spec}/{name}")
+
+    def add(self, log: Log, record: Record, data: bytes) -> bool:
+        """Add a record with its run file; see `Memory`.
+
+        Raises:
+            RankgateError: the place cannot be reached or written, or holds a damaged run file of this name.
+        """
+        checked(data, record, record.run)
+        written = encode_record(record)
+        for _ in range(MOST_ROUNDS):
+            names = self._names(log)
+            if self._is_in(log, names, record):
+                return False
+            self._keep_run(record, data)
+            name = _Name(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
+            if self.objects.create(f"{log}/{name}", written):
+                if not self.objects.holds(f"runs/{record.run}"):  # an older one, which was pruned just now
+                    self._keep_run(record, data)
+                if log == "accepted":
+                    self._point()
+                return True
+        raise bad_input(
+            f"others changed it {MOST_ROUNDS} times before this could be written; try again", file=self.spec
+        )
+
+    def prune(self, log: Log, ids: Collection[str]) -> int:
+        """Take records out of a log; see `Memory`. Run files that nobody names go when they are a day old.
+
+        Raises:
+            RankgateError: as for `add`; also for the record that is accepted now.
+        """
+        names = self._names(log)
+        if log == "accepted" and names and names[-1].id in ids:
+            raise bad_input(f"{names[-1].id} is accepted now; it is not pruned", file=self.spec)
+        gone = [name for name in names if name.id in ids]
+        for name in gone:
+            self.objects.delete(f"{log}/{name}")
+        if gone:
+            self._point()
+            self._sweep()
+        return len(gone)
+
+    def _names(self, log: Log) -> list[_Name]:
+        """The names of a log's objects in its order; of a history, only the first of each record."""
+        found: list[_Name] = []
+        for name in self.objects.names(log):
+            parts = _NAME.fullmatch(name)
+            if parts:
+                found.append(_Name(int(parts["number"]), parts["id"], parts["digits"]))
+            elif name.endswith(".json"):
+                message = "is no name of a record; somebody changed this by hand: take it away or name it as it was"
+                raise bad_input(message, file=f"{self.spec}/{log}/{name}")
+        found.sort()
+        first = {name.id: name for name in reversed(found)}
+        return [name for name in found if log != "history" or first[name.id] == name]
+
+    def _records(self, log: Log, names: Sequence[_Name]) -> dict[str, Record]:
+        """The records of these objects; one that is pruned meanwhile is left out."""
+        pointed = self._pointed() if log == "accepted" else {}
+        known = {str(name): pointed[str(name)] for name in names if _fits(pointed.get(str(name)), name)}
+        data = self.objects.read([f"{log}/{name}" for name in names if str(name) not in known])
+        records: dict[str, Record] = {}
+        for name in names:
+            path = f"{log}/{name}"
+            if str(name) in known:
+                records[str(name)] = known[str(name)]
+            elif path in data:
+                records[str(name)] = self._decoded(data[path], path, name)
+        return records
+
+    def _decoded(self, data: bytes, path: str, name: _Name) -> Record:
+        record = decode_record(data, f"{self.spec}/{path}", what="record")
+        if not _fits(record, name):
+            raise bad_input("damaged record: it is not the one that its name says", file=f"{self.spec}/{path}")
+        return record
+
+    def _pointed(self) -> Mapping[str, Record]:
+        """What the pointer has; nothing where it is damaged or of another schema, for it is only a hint."""
+        try:
+            found = msgspec.json.decode(self.objects.read([POINTER]).get(POINTER, b""), type=_Pointer)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return {}
+        return found.accepted if found.schema_version == SCHEMA_VERSION else {}
+
+    def _point(self) -> None:
+        """Write the pointer anew from what is there."""
+        try:
+            accepted = self._records("accepted", self._names("accepted"))
+        except DamagedRecordError:
+            accepted = {}  # whoever reads the log is told; this is only the hint
+        self.objects.replace(POINTER, msgspec.json.encode(_Pointer(SCHEMA_VERSION, accepted)))
+
+    def _is_in(self, log: Log, names: Sequence[_Name], record: Record) -> bool:
+        if log == "history":
+            return any(name.id == record.id for name in names)
+        newest = names[-1:]
+        return bool(newest) and newest[0].id == record.id and [record] == list(self._records(log, newest).values())
+
+    def _keep_run(self, record: Record, data: bytes) -> None:
+        name = f"runs/{record.run}"
+        if self.objects.holds(name):
+            if self.objects.read([name]).get(name) == data:
+                self.objects.replace(name, data)  # the same bytes: it is young again, so that nobody prunes it
+                return
+        elif self.objects.create(name, data):
+            return
+        message = "damaged baseline: other bytes than its digest says; nothing was overwritten. Delete it and try again"
+        raise bad_input(message, file=f"{self.spec}/{name}")
+
+    def _sweep(self) -> None:
+        """Delete run files that no record names, but none that may belong to a record on its way."""
+        now = self.objects.modified(POINTER)
+        named = {name.run for log in LOGS for name in self._names(log)}
+        for run in self.objects.names("runs"):
+            if RUN.fullmatch(run) and run not in named:
+                written = self.objects.modified(f"runs/{run}")
+                if now is not None and written is not None and now - written > UNTOUCHED:
+                    self.objects.delete(f"runs/{run}")
+
+
+def memory_at(url: str) -> ObjectMemory:
+    """The memory at a `scheme://` address: `file://` by itself, all others through fsspec.
+
+    Raises:
+        RankgateError: no address, an unknown scheme, or a package that is not installed.
+    """
+    if url.startswith("file://"):
+        from rankgate.baselines.local_objects import LocalObjects  # noqa: PLC0415 -- one of the two
+
+        return ObjectMemory(LocalObjects(url))
+    from rankgate.baselines.cloud_objects import CloudObjects  # noqa: PLC0415 -- an extra
+
+    return ObjectMemory(CloudObjects(url))
+
+
+def _fits(record: Record | None, name: _Name) -> bool:
+    return record is not None and (record.id, record.run) == (name.id, name.run)
+
+
+_NAME = re.compile(r"(?P<number>[0-9]{8,15})-(?P<id>[0-9a-f]{12})-(?P<digits>[0-9a-f]{12})\.json")

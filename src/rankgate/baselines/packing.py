@@ -1,0 +1,184 @@
+"""Rankings become the compressed run file that is stored, and that becomes an opened run again.
+
+The same rankings give the same bytes on every system, so that a run file is named by its content.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, BinaryIO, cast
+
+import msgspec
+
+from rankgate.baselines.migrations import RESTORE
+from rankgate.baselines.records import Record
+from rankgate.errors import bad_input
+from rankgate.gold_changes import GoldMark
+from rankgate.model import Details, Item, Need, Ranking
+from rankgate.readers.base import ProblemLog, Run
+from rankgate.readers.formats import RUN_FORMATS
+from rankgate.readers.source import Source, shown_path
+
+DEFAULT_DEPTH = 100
+
+
+class Packed(msgspec.Struct, frozen=True, kw_only=True):
+    """A run file and what a record says of it."""
+
+    data: bytes
+    sha256: str
+    depth: int
+    queries: int
+    cut: int
+    kept: list[str]
+
+    @property
+    def run(self) -> str:
+        """The file's name."""
+        return run_name(self.sha256)
+
+
+def run_name(sha256: str) -> str:
+    """The name of the run file with this digest."""
+    return f"run-{sha256[:12]}.jsonl.gz"
+
+
+def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH) -> Packed:
+    """Ids to `depth`, and what the rankings were read with: latencies, and what gated metrics need.
+
+    Raises:
+        RankgateError: the run is malformed or has no query.
+    """
+    encode = msgspec.json.Encoder().encode
+    lines: list[bytes] = []
+    kept: set[str] = set()
+    cut = 0
+    for ranking in rankings:
+        entry = _kept(ranking, depth)
+        kept |= entry.keys() - {"query_id", "retrieved"}
+        if ranking.details and ranking.details.items:
+            kept |= {key for item in ranking.details.items for key, value in _keys(item) if value is not None}
+        lines.append(encode(entry) + b"\n")
+        cut += len(ranking.ids) > depth
+    if not lines:
+        raise bad_input("the run has no query; nothing to accept", file=source)
+    data = _compressed(b"".join(lines))
+    digest = hashlib.sha256(data).hexdigest()
+    return Packed(data=data, sha256=digest, depth=depth, queries=len(lines), cut=cut, kept=sorted(kept))
+
+
+def recorded(packed: Packed, *, source: str, provenance: Mapping[str, Any], gold: GoldMark | None, date: str) -> Record:
+    """The record of a packed run, of which nobody has said yet at which commit it was made or what became of it."""
+    return Record(
+        run=packed.run,
+        sha256=packed.sha256,
+        depth=packed.depth,
+        queries=packed.queries,
+        cut=packed.cut,
+        kept=packed.kept,
+        date=date,
+        source=source,
+        provenance=provenance,
+        gold=gold,
+    )
+
+
+def checked(data: bytes, record: Record, file: str) -> bytes:
+    """The bytes of a record's run file.
+
+    Raises:
+        RankgateError: their digest is not the record's.
+    """
+    if hashlib.sha256(data).hexdigest() != record.sha256:
+        raise bad_input(f"damaged baseline: its digest is not the manifest's; {RESTORE}", file=file)
+    return data
+
+
+def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *, name: str, deepest: int = 0) -> Run:
+    """Open a stored run. What it holds is read as it is asked for.
+
+    Args:
+        record: says what is stored.
+        fetch: gives the run file, its digest checked.
+        needs: what the metrics read beyond ids.
+        name: of the place, for messages and reports.
+        deepest: the lowest rank that a metric reads by its cut-off.
+
+    Raises:
+        RankgateError: it is not stored that deep, or what `fetch` raises.
+    """
+    if deepest > record.depth:
+        raise bad_input(
+            f"the gates read ranks down to {deepest}, this baseline was stored to {record.depth}; "
+            f"accept its run again with --depth {deepest}",
+            file=name,
+        )
+    data = fetch()
+    raw = io.BytesIO(data)
+    shown = shown_path(name)
+
+    def rankings() -> Iterator[Ranking]:
+        log = ProblemLog()
+        try:
+            with gzip.GzipFile(fileobj=raw, mode="rb") as content:
+                stream = cast("BinaryIO", io.BufferedReader(content))
+                yield from RUN_FORMATS["jsonl"].read(Source(shown, stream, b""), needs, log)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise bad_input(f"damaged gzip data: {error}", file=shown) from error
+
+    return Run(
+        name=shown,
+        format="baseline",
+        rankings=rankings(),
+        provenance={**record.provenance, "accepted": record.date},
+        depth=record.depth,
+        cut=record.cut,
+        gold=record.gold,
+        share_read=lambda: raw.tell() / len(data),
+    )
+
+
+def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
+    """The line of a ranking that has more than ids, as a run writes it; what it does not state is left out."""
+    details = ranking.details or Details()
+    entry: dict[str, Any] = {"query_id": ranking.query_id, "retrieved": _listed(ranking, depth)}
+    if details.raw is not None:
+        entry[Need.RAW.value] = _listed(details.raw, depth)
+    if details.rewrites is not None:
+        entry[Need.REWRITES.value] = [{"topk": _listed(each, depth)} for each in details.rewrites]
+    stated = {
+        Need.LATENCY: details.latency_ms or None,
+        Need.SOURCE: details.source,
+        Need.ENTITIES: details.entities,
+        Need.SCORES: details.scores,
+    }
+    return entry | {need.value: value for need, value in stated.items() if value is not None}
+
+
+def _listed(ranking: Ranking, depth: int) -> list[Any]:
+    """Bare ids, or items where they have more than that."""
+    items = ranking.details.items if ranking.details else None
+    if not items:
+        return ranking.ids[:depth]
+    return [
+        {"id": item_id, **{key: value for key, value in _keys(item) if value is not None}}
+        for item_id, item in zip(ranking.ids[:depth], items, strict=False)
+    ]
+
+
+def _keys(item: Item) -> Iterator[tuple[str, object]]:
+    yield Need.DOCS.value, item.doc_id
+    yield Need.VERSIONS.value, item.version
+    yield Need.TEXTS.value, item.text
+    yield Need.ITEM_SCORES.value, item.score
+
+
+def _compressed(data: bytes) -> bytes:
+    """Gzip with the same header on every Python and system: no time, no name, no operating system."""
+    packed = bytearray(gzip.compress(data, mtime=0))
+    packed[9] = 255
+    return bytes(packed)

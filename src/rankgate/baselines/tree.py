@@ -1,0 +1,269 @@
+"""A memory of runs as a small tree of files, whatever keeps the tree: a directory, a branch of a repository.
+
+    manifest.json             the record that is accepted now, to be read by people and by `check`
+    accepted.jsonl            every record that ever was, the last of it now
+    history.jsonl             every run of the main branch
+    anchors.jsonl             runs that were given a name
+    run-<12 digits>.jsonl.gz  run files, named by their content
+
+A record in a log leaves out the digest of each gold query: the manifest has it, and ten thousand of them would not be
+small.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
+from rankgate.baselines.packing import checked, run_name
+from rankgate.baselines.records import Log, Record
+from rankgate.errors import Problem, RankgateError, bad_input
+
+MANIFEST = "manifest.json"
+LOGS: tuple[Log, ...] = ("history", "accepted", "anchors")
+RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")
+MOST_ROUNDS = 200  # of others that get in first; each round one of them has succeeded
+
+
+class NotKeptError(RankgateError):
+    """A run that is remembered by its numbers alone."""
+
+
+class Tree(Protocol):
+    """A few files that change together."""
+
+    @property
+    def spec(self) -> str:
+        """How users name this place after `--baseline`."""
+
+    def read(self, name: str) -> bytes | None:
+        """A file as the tree had it when it was last refreshed; None where there is none.
+
+        Raises:
+            RankgateError: it cannot be read.
+        """
+
+    def names(self) -> list[str]:
+        """The names of all files.
+
+        Raises:
+            RankgateError: the place cannot be reached.
+        """
+
+    def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
+        """Write and delete files in one step; a deleted file may be absent.
+
+        Returns:
+            False where somebody else changed the tree since it was read: nothing was written.
+
+        Raises:
+            RankgateError: the place cannot be written.
+        """
+
+    def refresh(self) -> None:
+        """Look at the tree anew."""
+
+
+def log_name(log: Log) -> str:
+    """The file of a log."""
+    return f"{log}.jsonl"
+
+
+class TreeMemory:
+    """A `Memory` in a tree.
+
+    Args:
+        tree: keeps the files.
+        every_run: keep the run file of every record; else of the one that is accepted now and of anchors.
+        mends: whether accepting a run replaces a manifest that cannot be read; by default it never does.
+    """
+
+    def __init__(self, tree: Tree, *, every_run: bool = True, mends: Callable[[], bool] = bool) -> None:
+        self.tree = tree
+        self._every_run = every_run
+        self._mends = mends
+
+    @property
+    def spec(self) -> str:
+        """The tree's."""
+        return self.tree.spec
+
+    def accepted(self) -> Record | None:
+        """What is accepted now; reads no log.
+
+        Raises:
+            RankgateError: the manifest is damaged or of a newer schema.
+        """
+        data = self.tree.read(MANIFEST)
+        return None if data is None else decode_record(data, f"{self.spec}/{MANIFEST}")
+
+    def read(self, log: Log) -> list[Record]:
+        """The records of a log, oldest first.
+
+        Raises:
+            RankgateError: the tree cannot be read, or what it holds is damaged or of a newer schema.
+        """
+        return self._accepted_log(self.accepted()) if log == "accepted" else self._log(log)
+
+    def fetch(self, record: Record) -> bytes:
+        """The compressed run file of a record, its digest checked.
+
+        Raises:
+            RankgateError: it is not there, or is another one.
+        """
+        data = self.tree.read(record.run) if RUN.fullmatch(record.run) else None
+        if data is None:
+            accepted = self.accepted()
+            if not self._every_run and (not accepted or accepted.run != record.run):
+                message = (
+                    f"the run {record.id} of {record.date} is remembered by its numbers alone: this place keeps the "
+                    "rankings of what is accepted now and of anchors"
+                )
+                raise NotKeptError([Problem(message, self.spec)])
+            raise bad_input(f"damaged baseline: the run {record.run!r} is not there; {RESTORE}", file=self.spec)
+        return checked(data, record, f"{self.spec}/{record.run}")
+
+    def add(self, log: Log, record: Record, data: bytes) -> bool:
+        """Add a record with its run file; see `Memory`.
+
+        Raises:
+            RankgateError: the tree cannot be read or written, or others change it again and again.
+        """
+        for attempt in range(MOST_ROUNDS):
+            self.tree.refresh()
+            planned = self._addition(log, record, data, again=attempt > 0)
+            if planned is None:
+                return False
+            writes, deletes = planned
+            if self.tree.commit(writes, deletes, f"{log}: {record.id} of {record.date}"):
+                return True
+        raise self._never_in()
+
+    def prune(self, log: Log, ids: Collection[str]) -> int:
+        """Take records out of a log; see `Memory`.
+
+        Raises:
+            RankgateError: as for `add`; also for the record that is accepted now.
+        """
+        for _ in range(MOST_ROUNDS):
+            self.tree.refresh()
+            accepted = self.accepted()
+            if log == "accepted" and accepted is not None and accepted.id in ids:
+                raise bad_input(f"{accepted.id} is accepted now; it is not pruned", file=self.spec)
+            records = {each: self.read(each) for each in LOGS}
+            rest = [record for record in records[log] if record.id not in ids]
+            gone = len(records[log]) - len(rest)
+            if not gone:
+                return 0
+            deletes = self._unnamed({**records, log: rest}, accepted)
+            if self.tree.commit({log_name(log): _lines(rest)}, deletes, f"{log}: {gone} pruned"):
+                return gone
+        raise self._never_in()
+
+    def contradictions(self) -> list[Problem]:
+        """What manifest and logs say otherwise than each other, and run files whose name is not their content's."""
+        found: list[Problem] = []
+        try:
+            accepted, log = self.accepted(), self._log("accepted")
+        except RankgateError:
+            return found  # said by whoever reads them
+        if log and accepted is None:
+            found.append(Problem(f"there is no {MANIFEST}, and records were accepted", f"{self.spec}/{MANIFEST}"))
+        elif log and accepted and log[-1].id != accepted.id:
+            message = f"ends with {log[-1].id}, and {MANIFEST} says that {accepted.id} is accepted; accept a run again"
+            found.append(Problem(message, f"{self.spec}/{log_name('accepted')}"))
+        for name in self.tree.names():
+            data = self.tree.read(name) if RUN.fullmatch(name) else None
+            if data is not None and run_name(hashlib.sha256(data).hexdigest()) != name:
+                found.append(Problem("its digest is not the one in its name", f"{self.spec}/{name}"))
+        return found
+
+    def _addition(
+        self, log: Log, record: Record, data: bytes, *, again: bool
+    ) -> tuple[dict[str, bytes], list[str]] | None:
+        """What to write and to delete; None where the record is in."""
+        accepted = self._accepted_to_replace() if log == "accepted" else self.accepted()
+        found = self._accepted_log(accepted) if log == "accepted" else self._log(log)
+        if log == "history":
+            if any(each.id == record.id for each in found):
+                return None
+        elif again and any(_line(each) == _line(record) for each in found):
+            return None  # ours got in, and others after it
+        whole = self.tree.read(record.run) == data
+        if log == "accepted" and accepted and _as_given(accepted) == _as_given(record) and whole:
+            return None
+        if log == "anchors" and found and _line(found[-1]) == _line(record) and whole:
+            return None
+        repeated = log == "accepted" and bool(found) and found[-1].id == record.id
+        records = {each: found if each == log else self._log(each) for each in LOGS}
+        records[log] = [*(found[:-1] if repeated else found), record]
+        writes = {log_name(log): _lines(records[log])}
+        current = record if log == "accepted" else accepted
+        if self._every_run or log != "history":
+            writes[record.run] = data
+        if log == "accepted":
+            writes[MANIFEST] = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+        return writes, [name for name in self._unnamed(records, current) if name not in writes]
+
+    def _accepted_to_replace(self) -> Record | None:
+        try:
+            return self.accepted()
+        except DamagedRecordError:
+            if not self._mends():
+                raise
+            return None
+
+    def _accepted_log(self, accepted: Record | None) -> list[Record]:
+        """The log as far as the manifest; what follows was left by an acceptance that never ended."""
+        found = self._log("accepted")
+        if accepted is None:
+            return found if self.tree.read(MANIFEST) is not None else []
+        places = [place for place, record in enumerate(found) if record.id == accepted.id]
+        return [*(found[: places[-1]] if places else found), accepted]
+
+    def _log(self, log: Log) -> list[Record]:
+        data = self.tree.read(log_name(log))
+        place, what = f"{self.spec}/{log_name(log)}", f"log of {log}"
+        lines = enumerate((data or b"").splitlines(), start=1)
+        records: list[Record] = []
+        problems: list[Problem] = []
+        for number, line in lines:
+            try:
+                records += [decode_record(line, place, line=number, what=what)] if line.strip() else []
+            except RankgateError as error:
+                problems += error.problems
+        if problems:
+            raise RankgateError(problems)
+        return records
+
+    def _unnamed(self, records: Mapping[Log, Sequence[Record]], accepted: Record | None) -> list[str]:
+        """Run files that no record needs any more; nothing but run files, whatever the records name."""
+        needing = [*records["anchors"], *([accepted] if accepted else [])]
+        if self._every_run:
+            needing += [*records["history"], *records["accepted"]]
+        needed = {record.run for record in needing}
+        return [name for name in self.tree.names() if RUN.fullmatch(name) and name not in needed]
+
+    def _never_in(self) -> Exception:
+        return bad_input(
+            f"others changed it {MOST_ROUNDS} times before this could be written; try again", file=self.spec
+        )
+
+
+def _as_given(record: Record) -> Record:
+    """A record without what a check made of it, which is another thing once the run is the baseline itself."""
+    return replace(record, verdict=None, scores={})
+
+
+def _lines(records: Sequence[Record]) -> bytes:
+    return b"".join(_line(record) + b"\n" for record in records)
+
+
+def _line(record: Record) -> bytes:
+    return encode_record(replace(record, gold=record.gold and replace(record.gold, judged=None)))

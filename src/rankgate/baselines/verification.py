@@ -1,0 +1,43 @@
+"""Whether all that is stored is whole: every record, every run file, and what the logs say of each other."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rankgate.baselines.memory import Memory
+from rankgate.baselines.records import Log, Record
+from rankgate.baselines.tree import LOGS, NotKeptError, TreeMemory
+from rankgate.errors import Problem, RankgateError
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """How much was looked at, and what is wrong with it."""
+
+    records: int
+    runs: int
+    problems: list[Problem]
+
+
+def verify(memory: Memory) -> Verified:
+    """Look at everything; nothing is changed and nothing is raised for what is damaged."""
+    problems: list[Problem] = []
+    found: dict[Log, list[Record]] = {}
+    for log in LOGS:
+        try:
+            found[log] = list(memory.read(log))
+        except RankgateError as error:
+            problems += error.problems
+    runs = {record.sha256: record for records in found.values() for record in records}
+    fetched = 0
+    for record in runs.values():
+        try:
+            memory.fetch(record)
+            fetched += 1
+        except NotKeptError:
+            continue
+        except RankgateError as error:
+            problems += error.problems
+    if isinstance(memory, TreeMemory):
+        problems += memory.contradictions()
+    count = sum(map(len, found.values()))
+    return Verified(records=count, runs=fetched, problems=list(dict.fromkeys(problems)))

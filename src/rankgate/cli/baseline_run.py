@@ -1,0 +1,122 @@
+"""A run on its way into the baseline store: judged as `check` does, packed, and described."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rankgate.cli.baseline_options import memory_of, origin_of, place_of
+from rankgate.cli.options import date_of
+
+if TYPE_CHECKING:
+    from rankgate.baselines.memory import Memory
+    from rankgate.baselines.packing import Packed
+    from rankgate.baselines.records import Record
+    from rankgate.criteria import Criteria, InputFile
+    from rankgate.report import Report
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A run with its record; `report` is None where there are no criteria or no gold set to judge it by.
+
+    `unusable` says why what is accepted now could not be compared with.
+    """
+
+    memory: Memory
+    criteria: Criteria | None
+    packed: Packed
+    record: Record
+    report: Report | None
+    unusable: str | None = None
+
+
+def candidate_of(arguments: argparse.Namespace) -> Candidate:
+    """Read, judge and pack the run that the arguments name.
+
+    Raises:
+        RankgateError: it cannot be read, has none of the gold's queries, or the store holds what is dated later.
+    """
+    from msgspec.structs import replace
+
+    from rankgate.acceptance import scores_of
+    from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
+    from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
+    from rankgate.errors import bad_input
+    from rankgate.files import readable_twice
+    from rankgate.gold_changes import mark_of
+    from rankgate.inputs import gold_of, run_of
+    from rankgate.model import Need
+    from rankgate.readers.formats import fingerprint_of
+
+    depth = DEFAULT_DEPTH if arguments.depth is None else arguments.depth
+    if depth < 1:
+        raise bad_input(f"--depth must be at least 1, not {depth}")
+    date = date_of(arguments)
+    gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
+    refuse_two_stdins(gold_file, run_file)
+    criteria = criteria_if_any(arguments)
+    memory = memory_of(place_of(arguments, criteria))
+    with readable_twice(run_file.path if run_file else "") as path:
+        again = run_file and replace(run_file, path=path)
+        gold = gold_of(gold_file, criteria) if gold_file or (criteria and criteria.gold) else None
+        # Latencies always, for later gates; of the rest what today's gates read.
+        needs = frozenset({Need.LATENCY}) | (criteria.plan().needs if criteria else frozenset())
+        opened = run_of(again, criteria, needs)
+        name = "standard input" if run_file and path != run_file.path else opened.name
+        rankings = list(opened.rankings)
+        if gold and not any(ranking.query_id in gold.samples for ranking in rankings):
+            raise bad_input(f"the run has none of the {len(gold.samples)} queries of {gold.name}", file=name)
+        packed = pack(rankings, source=name, depth=depth)
+        mark = mark_of(gold, fingerprint_of(gold)) if gold else None
+        report, unusable = _judged(arguments, criteria, again, memory, date) if criteria and gold else (None, None)
+    commit, branch = origin_of(arguments)
+    record = replace(
+        recorded(packed, source=name, provenance=opened.provenance, gold=mark, date=date),
+        commit=commit,
+        branch=branch,
+        verdict=report.verdict if report else None,
+        scores=scores_of(report) if report else {},
+    )
+    return Candidate(memory=memory, criteria=criteria, packed=packed, record=record, report=report, unusable=unusable)
+
+
+def refuse_later(newest: Record | None, date: str, spec: str) -> None:
+    """What is stored cannot have been stored tomorrow.
+
+    Raises:
+        RankgateError: the newest record is dated after today.
+    """
+    from rankgate.errors import bad_input
+
+    if newest is not None and newest.date > date:
+        message = f"the newest record is dated {newest.date}, after today ({date}); one of two clocks is wrong"
+        raise bad_input(message, file=spec)
+
+
+def _judged(
+    arguments: argparse.Namespace, criteria: Criteria, run: InputFile | None, memory: Memory, date: str
+) -> tuple[Report, str | None]:
+    """The run judged against what is accepted now, or against nothing where that cannot be used any more."""
+    from rankgate.cli.check import judge
+    from rankgate.cli.inputs import file_of
+    from rankgate.criteria import InputFile
+    from rankgate.errors import RankgateError
+    from rankgate.inputs import Inputs
+    from rankgate.model import Verdict
+
+    named = file_of(arguments, "criteria")
+    inputs = Inputs(
+        date=date, criteria=named.path if named else criteria.name, gold=file_of(arguments, "gold"), run=run
+    )
+    try:
+        there = bool(memory.read("accepted"))
+    except RankgateError as error:
+        return judge(msgspec.structs.replace(inputs, without_baseline=True)), str(error)
+    report = judge(msgspec.structs.replace(inputs, baseline=InputFile(memory.spec)) if there else inputs)
+    ours = [problem for problem in report.problems if (problem.file or "").startswith(memory.spec)]
+    if report.verdict is Verdict.NOT_JUDGED and there and ours == list(report.problems):
+        why = "; ".join(map(str, ours))
+        return judge(msgspec.structs.replace(inputs, without_baseline=True)), why
+    return report, None

@@ -1,0 +1,240 @@
+"""`artifact:NAME`: the run that the base branch's newest green workflow left, as a memory to read only.
+
+What counts is a run of that one workflow, on the base branch of this very repository, set off by a push, and ended in
+success. GitHub is asked for those alone, and each is looked at again: a fork may have a branch called main too.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Annotated, Any, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from rankgate.baselines.packing import Packed, checked, pack, recorded
+from rankgate.baselines.records import Log, Record
+from rankgate.errors import RankgateError, bad_input, shown
+from rankgate.forges.artifacts import LIMITS, download_artifact, read_member
+from rankgate.forges.client import Client, ForgeError
+from rankgate.model import Need
+from rankgate.readers.base import ProblemLog
+from rankgate.readers.formats import RUN_FORMATS
+from rankgate.readers.json_text import spoken
+from rankgate.readers.source import Source
+
+MEMBER = "run.jsonl"
+WORKFLOW = "rankgate.yml"
+TOKENS = ("RANKGATE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
+WHOLE = 10_000  # ranks: more than a list has, so that nothing of an uploaded run is cut
+_NEWEST = 100  # runs among which the newest is; GitHub lists new ones first
+_HEAD = 1 << 18
+_SPEC = re.compile(r"artifact:(?P<name>[\w.-]{1,200})(?:@(?P<workflow>[\w.-]{1,200}\.ya?ml))?", re.ASCII)
+_REPOSITORY = re.compile(r"[\w-]{1,100}/(?!\.{1,2}$)[\w.-]{1,100}", re.ASCII)
+_QUEUE = re.compile(r"refs/heads/gh-readonly-queue/(?P<base>.+)/pr-[0-9]+-[0-9a-f]+")
+
+
+class Api(Protocol):
+    """As much of the client as is needed here."""
+
+    def get(self, path: str, params: Mapping[str, str | int] = ...) -> Any:
+        """The decoded JSON of an answer."""
+
+    def pages(self, path: str, params: Mapping[str, str | int] = ..., *, under: str | None = None) -> Iterator[Any]:
+        """The items of a list, of all its pages."""
+
+    def download(self, path: str, limit: int) -> bytes:
+        """A file of at most `limit` bytes."""
+
+
+class _Repository(msgspec.Struct, frozen=True):
+    full_name: str
+    default_branch: str | None = None
+
+
+class _WorkflowRun(msgspec.Struct, frozen=True):
+    id: Annotated[int, msgspec.Meta(ge=1)]
+    event: str
+    status: str | None
+    conclusion: str | None
+    head_branch: str | None
+    head_sha: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{40}([0-9a-f]{24})?$")]
+    created_at: Annotated[str, msgspec.Meta(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T")]
+    head_repository: _Repository | None
+
+    def counts(self, repository: str, branch: str) -> bool:
+        """Whether it is what was asked for, whatever GitHub answered."""
+        return (
+            (self.event, self.status, self.conclusion) == ("push", "completed", "success")
+            and self.head_branch == branch
+            and self.head_repository is not None
+            and self.head_repository.full_name.lower() == repository.lower()
+        )
+
+
+class ArtifactMemory:
+    """A `Memory` of one accepted record. The next green run on the base branch is the next one."""
+
+    def __init__(self, client: Api, spec: str, repository: str, branch: str | None) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            client: the API.
+            spec: `artifact:NAME`, with `@WORKFLOW.yml` behind it for another workflow than rankgate.yml.
+            repository: OWNER/NAME.
+            branch: the base branch; None for the repository's default branch.
+        """
+        self.spec = spec
+        self._name, self._workflow = _parts(spec)
+        self._client = client
+        self._repository = repository
+        self._branch = branch
+        self._found: tuple[Record, bytes] | None = None
+        self._asked = False
+
+    def read(self, log: Log) -> Sequence[Record]:
+        """The one accepted record; none where the workflow was never green on the base branch. Other logs are empty.
+
+        Raises:
+            RankgateError: the artifact has expired or was never there, is too large or damaged, or GitHub refuses.
+        """
+        found = self._run() if log == "accepted" else None
+        return [found[0]] if found else []
+
+    def fetch(self, record: Record) -> bytes:
+        """The compressed run file of that record.
+
+        Raises:
+            RankgateError: as for `read`; also where a newer run has taken its place.
+        """
+        found = self._run()
+        if found is None:
+            raise bad_input(f"the run {record.run!r} is not there", file=self.spec)
+        return checked(found[1], record, self.spec)
+
+    def add(self, log: Log, record: Record, data: bytes) -> bool:
+        """Never.
+
+        Raises:
+            RankgateError: always.
+        """
+        del log, record, data
+        raise self._read_only()
+
+    def prune(self, log: Log, ids: Collection[str]) -> int:
+        """Never.
+
+        Raises:
+            RankgateError: always.
+        """
+        del log, ids
+        raise self._read_only()
+
+    def _read_only(self) -> RankgateError:
+        message = (
+            f"is read, not written: what {self._workflow} uploads on the base branch is accepted when it is green. "
+            "To accept runs yourself, keep the baseline in path/, git+branch:NAME or s3://"
+        )
+        return bad_input(message, file=self.spec)
+
+    def _run(self) -> tuple[Record, bytes] | None:
+        """The record and its run file; asked for once."""
+        if not self._asked:
+            try:
+                self._found = self._newest()
+            except ForgeError as error:
+                hint = "; the job needs `permissions: actions: read`" if " 403 " in str(error) else ""
+                raise bad_input(f"{error}{hint}", file=self.spec) from error
+            self._asked = True
+        return self._found
+
+    def _newest(self) -> tuple[Record, bytes] | None:
+        branch = self._branch or self._default_branch()
+        run = self._newest_run(branch)
+        if run is None:
+            return None
+        archive = download_artifact(self._client, self._repository, run.id, self._name)
+        packed, provenance = _packed(read_member(archive, MEMBER), f"{self.spec}/{MEMBER}")
+        record = recorded(packed, source=MEMBER, provenance=provenance, gold=None, date=run.created_at[:10])
+        return replace(record, commit=run.head_sha, branch=branch), packed.data
+
+    def _newest_run(self, branch: str) -> _WorkflowRun | None:
+        path = f"/repos/{self._repository}/actions/workflows/{self._workflow}/runs"
+        asked: dict[str, str | int] = {"branch": branch, "event": "push", "status": "success"}
+        listed = (_run_of(item) for item in self._client.pages(path, asked, under="workflow_runs"))
+        right = (run for run in listed if run.counts(self._repository, branch))
+        return max(islice(right, _NEWEST), key=lambda run: run.id, default=None)
+
+    def _default_branch(self) -> str:
+        try:
+            found = msgspec.convert(self._client.get(f"/repos/{self._repository}"), _Repository).default_branch
+        except msgspec.ValidationError as error:
+            raise bad_input(f"GitHub answered without a repository: {spoken(error)}", file=self.spec) from error
+        if not found:
+            raise bad_input("GitHub does not say which branch is the default one", file=self.spec)
+        return found
+
+
+def artifact_memory(spec: str, environment: Mapping[str, str]) -> ArtifactMemory:
+    """The memory that `artifact:NAME` names, with repository, base branch and token from a job's environment.
+
+    The base branch is that of the pull request or the merge queue, else the repository's default branch: a push to
+    another branch is compared with that too, never with what the branch itself did before.
+
+    Raises:
+        RankgateError: it is no such name, or the environment has no repository or no token.
+    """
+    _parts(spec)
+    repository = environment.get("GITHUB_REPOSITORY", "")
+    if not _REPOSITORY.fullmatch(repository):
+        message = "no repository is named; outside of GitHub Actions set GITHUB_REPOSITORY to OWNER/NAME"
+        raise bad_input(message, file=spec)
+    token = next((environment[name] for name in TOKENS if environment.get(name)), None)
+    if token is None:
+        message = (
+            "GitHub gives artifacts to nobody without a token; set it in env, as GITHUB_TOKEN: ${{ github.token }}"
+        )
+        raise bad_input(message, file=spec)
+    queue = _QUEUE.fullmatch(environment.get("GITHUB_REF", ""))
+    branch = environment.get("GITHUB_BASE_REF") or (queue["base"] if queue else None)
+    client = Client(environment.get("GITHUB_API_URL") or "https://api.github.com", token)
+    return ArtifactMemory(client, spec, repository, branch)
+
+
+def _parts(spec: str) -> tuple[str, str]:
+    parts = _SPEC.fullmatch(spec)
+    if parts is None:
+        message = f"expected artifact:NAME or artifact:NAME@WORKFLOW.yml, found {shown(spec)}"
+        raise bad_input(message, key="baseline")
+    return parts["name"], parts["workflow"] or WORKFLOW
+
+
+def _run_of(item: object) -> _WorkflowRun:
+    try:
+        return msgspec.convert(item, _WorkflowRun)
+    except msgspec.ValidationError as error:
+        raise bad_input(f"GitHub lists a workflow run that is none: {spoken(error)}", key="workflow_runs") from error
+
+
+def _packed(data: bytes, name: str) -> tuple[Packed, Mapping[str, Any]]:
+    """The run as a baseline holds it, with all that any metric could read, and what it says of itself."""
+    plain = _unzipped(data, name) if data.startswith(b"\x1f\x8b") else data
+    reader, log = RUN_FORMATS["jsonl"], ProblemLog()
+    said = reader.provenance(Source(name, io.BytesIO(plain), plain[:_HEAD]))
+    rankings = reader.read(Source(name, io.BytesIO(plain), plain[:_HEAD]), frozenset(Need), log)
+    return pack(rankings, source=name, depth=WHOLE), said
+
+
+def _unzipped(data: bytes, name: str) -> bytes:
+    unzip = zlib.decompressobj(wbits=31)
+    try:
+        plain = unzip.decompress(data, LIMITS.unpacked)
+    except zlib.error as error:
+        raise bad_input(f"damaged gzip data: {error}", file=name) from error
+    if not unzip.eof or unzip.unused_data:
+        raise bad_input(f"is no whole gzip file of at most {LIMITS.unpacked:,} bytes", file=name)
+    return plain

@@ -1,0 +1,71 @@
+"""The one line that says what differs from the baseline. Text of the inputs goes through `spell`."""
+
+from __future__ import annotations
+
+import re
+
+from rankgate.differences import AS_OF, GOLD, OTHER, QUESTIONS, Difference
+from rankgate.renderers.base_changes import Spell
+from rankgate.renderers.escape import shorten, visible
+from rankgate.report import Report
+
+MOST_SHOWN = 8
+_LONGEST = 40  # characters of a key or a value
+_CONTEXT = 8  # characters before the place where two long values part
+_NUMBER = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?")  # GitHub links seven digits where a commit begins with them
+_WORDS = re.compile(r"[\w.:/@+-]+( [\w.:/@+-]+)*", re.ASCII)
+
+
+def differences_line(report: Report, spell: Spell) -> str:
+    """`What differs from the baseline: index v1 → v2; gold +12 queries, 3 relabelled.`, or nothing."""
+    parts = [_part(each, spell) for each in report.differences if each.what != GOLD or each.key == AS_OF]
+    parts += filter(None, [_gold(report)])
+    more = len(parts) - MOST_SHOWN
+    shown = "; ".join(parts[:MOST_SHOWN]) + (f"; and {more} more in {spell('report.json')}" if more > 0 else "")
+    return f"What differs from the baseline: {shown}." if shown else ""
+
+
+def plain(text: str) -> str:
+    """Text of the inputs outside of Markdown: as it is where it is plain words, else in quotation marks."""
+    return text if _WORDS.fullmatch(text) else repr(text)
+
+
+def _part(each: Difference, spell: Spell) -> str:
+    before, after = _telling(each.before, each.after)
+    key = "" if each.key is None else spell(shorten(visible(each.key), _LONGEST))
+    name = " ".join(filter(None, ("" if each.what == OTHER else each.what, key)))
+    return f"{name} {_value(before, spell)} → {_value(after, spell)}"
+
+
+def _value(text: str | None, spell: Spell) -> str:
+    if text is None:
+        return "(not stated)"
+    return text if _NUMBER.fullmatch(text) else spell(shorten(text, _LONGEST))
+
+
+def _telling(before: str | None, after: str | None) -> tuple[str | None, str | None]:
+    """Both as they are shown: of long ones that begin alike only what follows."""
+    old, new = (None if text is None else visible(text) for text in (before, after))
+    if old is None or new is None or shorten(old, _LONGEST) != shorten(new, _LONGEST):
+        return old, new
+    alike = next((place for place, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), None)
+    start = max((min(len(old), len(new)) if alike is None else alike) - _CONTEXT, 0)
+    return f"…{old[start:]}", f"…{new[start:]}"
+
+
+def _gold(report: Report) -> str:
+    """What became of the gold set, counted where the baseline knows its queries."""
+    changes = report.gold_changes
+    reworded = any(each.what == GOLD and each.key == QUESTIONS for each in report.differences)
+    if changes is None:
+        return f"{GOLD} questions reworded" if reworded else ""
+    if changes.added is None:
+        now = f" → {report.queries.total:,}" if report.queries else ""
+        return f"{GOLD} changed ({changes.queries:,}{now} queries)"
+    numbers = [f"+{changes.added:,}"] if changes.added else []
+    numbers += [f"−{changes.removed:,}"] if changes.removed else []
+    one = (changes.added or 0) + (changes.removed or 0) == 1
+    parts = [f"{' '.join(numbers)} {'query' if one else 'queries'}"] if numbers else []
+    parts += [f"{changes.relabelled:,} relabelled"] if changes.relabelled else []
+    parts += ["questions reworded"] if reworded and not numbers else []
+    return f"{GOLD} {', '.join(parts)}"

@@ -1,0 +1,152 @@
+"""Report × waivers → report: a violation that a waiver covers warns instead of blocking, and never hides. Pure.
+
+Waiving changes verdicts and words, never a value, and makes nothing pass. Sentences hold no text from the inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from rankgate.headline import summary_of
+from rankgate.model import Verdict, worst
+from rankgate.readers.dates import days_between
+from rankgate.report import GateResult, Report
+from rankgate.waiver_use import Waived, WaiverState, WaiverUse
+from rankgate.waivers import SetLabel, Waiver, Waivers
+
+SOON = 14  # days
+
+_REFUSED = {
+    "stranger": "it was set by {by}, who may not write to this repository",
+    "head moved": "the pull request has newer commits than it was set on",
+    "taken off": "it has been taken off again",
+    "unknown": "GitHub did not say whether {by}, who set it, may write to this repository",
+}
+
+
+def waive(report: Report, waivers: Waivers, date: str) -> Report:
+    """Let the violations pass that a waiver covers, as warnings, and say of each waiver what became of it.
+
+    Args:
+        report: judged as the criteria ask.
+        waivers: those that count.
+        date: the ISO day of the check.
+    """
+    if not waivers.entries:
+        return report
+    gates = [_waived(gate, waivers.of(gate.name, gate.segment), date) for gate in report.gates]
+    uses = [_use(waiver, report.gates, date) for waiver in waivers.entries]
+    said = [(use, sentence) for use in uses if (sentence := _sentence(use, gates, date))]
+    wrong = [sentence for use, sentence in said if use.state in ("expired", "unknown")]
+    notes = [f"{sentence[0].upper()}{sentence[1:]}." for use, sentence in said if sentence not in wrong]
+    return _concluded(
+        replace(report, gates=gates, waivers=uses, warnings=[*report.warnings, *wrong], notes=[*report.notes, *notes])
+    )
+
+
+def waive_by_label(report: Report, label: SetLabel, allowed: str | None) -> Report:
+    """Let every violation of this commit pass, as a warning, if the label is the one that the criteria allow.
+
+    Args:
+        report: judged as the criteria ask.
+        label: has just been set.
+        allowed: the label by which the criteria let violations be waived; None for none.
+    """
+    if label.name != allowed:
+        return report
+    if label.standing != "counts":
+        why = _REFUSED[label.standing].format(by=f"`{label.by}`")
+        return replace(report, notes=[*report.notes, f"The label that waives violations changes nothing: {why}."])
+    gates = [
+        _passed(gate, Waived(by=label.by), "waived by a maintainer's label for this commit")
+        if _waivable(gate) and gate.waived is None
+        else gate
+        for gate in report.gates
+    ]
+    return report if gates == report.gates else _concluded(replace(report, gates=gates))
+
+
+def _waivable(gate: GateResult) -> bool:
+    """Whether a gate breaks a limit and nothing that no waiver covers."""
+    violated = gate.verdict in (Verdict.FAIL, Verdict.WARN) and gate.violation is not None
+    return violated and not gate.hard_check_failed
+
+
+def _waived(gate: GateResult, waiver: Waiver | None, date: str) -> GateResult:
+    if waiver is None or gate.violation is None or not _waivable(gate) or not waiver.covers(gate.violation, date):
+        return gate
+    said = Waived(by=waiver.by, reason=waiver.reason, issue=waiver.issue, expires=waiver.expires, up_to=waiver.up_to)
+    return _passed(gate, said, f"waived until {waiver.expires}")
+
+
+def _passed(gate: GateResult, waived: Waived, how: str) -> GateResult:
+    first, *others = gate.reasons
+    return replace(gate, verdict=Verdict.WARN, waived=waived, reasons=[f"{how}: {first}", *others])
+
+
+def _use(waiver: Waiver, gates: Sequence[GateResult], date: str) -> WaiverUse:
+    """What became of a waiver; of a gate that both sides judge, the larger violation counts."""
+    rows = [gate for gate in gates if (gate.name, gate.segment) == (waiver.gate, waiver.segment)]
+    largest = max((gate.violation for gate in rows if gate.violation is not None), default=None)
+    return WaiverUse(
+        gate=waiver.gate,
+        segment=waiver.segment,
+        up_to=waiver.up_to,
+        expires=waiver.expires,
+        issue=waiver.issue,
+        reason=waiver.reason,
+        by=waiver.by,
+        line=waiver.line,
+        state=_state(waiver, rows, largest, date),
+        violation=largest,
+    )
+
+
+def _state(waiver: Waiver, rows: Sequence[GateResult], largest: float | None, date: str) -> WaiverState:
+    """The first that holds; a waiver that names nothing or has expired is to be removed whatever its gate does."""
+    left = waiver.days_left(date)
+    states: dict[WaiverState, bool] = {
+        "unknown": not rows,
+        "expired": left < 0,
+        "hard_check": any(gate.hard_check_failed for gate in rows),
+        "not_judged": any(gate.verdict is Verdict.NOT_JUDGED for gate in rows),
+        "unused": largest is None,
+        "too_small": largest is not None and not waiver.covers(largest, date),
+        "expiring": left <= SOON,
+    }
+    return next((state for state, holds in states.items() if holds), "in_force")
+
+
+def _sentence(use: WaiverUse, gates: Sequence[GateResult], date: str) -> str:
+    """What is odd about a waiver; nothing where it does what it was merged for."""
+    metric = next((gate.metric for gate in gates if gate.name == use.gate), None)
+    of = f" of {metric}" if metric else ""
+    which = f"the waiver{of}{' in a segment' if use.segment is not None else ''} on line {use.line}"
+    left = days_between(date, use.expires)
+    day = {0: "today", 1: "tomorrow"}.get(left, f"in {left} days")
+    what = "segment of that gate" if metric else "gate of the criteria"
+    texts: dict[WaiverState, str] = {
+        "expiring": f"expires {day}, on {use.expires}",
+        "too_small": f"is too small: {use.violation or 0:.4g} beyond the limit, up to {use.up_to:.4g} waived",
+        "expired": f"expired on {use.expires} and counts no longer; remove it",
+        "unused": "is not used, since nothing is violated; remove it",
+        "unknown": f"names no {what}",
+        "hard_check": "does not count, since single questions fail, which no waiver covers",
+        "not_judged": "does not count, since the gate could not be judged",
+    }
+    return f"{which} {texts[use.state]}" if use.state in texts else ""
+
+
+def _concluded(report: Report) -> Report:
+    """The report with the verdict and the sentence that its gates and warnings now give."""
+    verdict = worst(
+        [
+            *(gate.verdict for gate in report.gates),
+            *(Verdict.FAIL for _ in report.failures),
+            *(Verdict.WARN for _ in report.warnings),
+        ]
+    )
+    summary = summary_of(verdict, report.gates, report.problems, report.warnings, report.failures)
+    return replace(report, verdict=verdict, summary=summary)

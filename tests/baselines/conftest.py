@@ -1,0 +1,58 @@
+"""Places to keep objects in: a directory, and buckets on a real S3-compatible server."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.baselines.s3_server import s3_server
+from tests.conftest import lacking
+
+_NUMBERS = itertools.count(1)
+AWS = {
+    "AWS_ACCESS_KEY_ID": "AKIATESTKEY",
+    "AWS_SECRET_ACCESS_KEY": "SECRET-OF-THE-TEST",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+
+
+@pytest.fixture(scope="session")
+def s3_address() -> Iterator[str]:
+    """The server: one for all tests of a worker, each of which gets a bucket of its own."""
+    for package in ("s3fs", "moto", "flask", "flask_cors"):
+        if importlib.util.find_spec(package) is None:
+            lacking(f"needs {package}, which the extra `dev` installs")
+    with s3_server() as address:
+        yield address
+
+
+@pytest.fixture
+def s3(s3_address: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The server, as the one of this test's environment."""
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {**AWS, "AWS_ENDPOINT_URL": s3_address}.items():
+        monkeypatch.setenv(name, value)
+    return s3_address
+
+
+@pytest.fixture
+def bucket(s3: str) -> str:
+    """The name of an empty bucket."""
+    import s3fs
+
+    name = f"bucket-{next(_NUMBERS)}"
+    s3fs.S3FileSystem(skip_instance_cache=True).mkdir(name)
+    return name
+
+
+@pytest.fixture(params=["file", "s3"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty place, of each kind that is promised to work."""
+    if request.param == "file":
+        return f"file://{tmp_path}/kept"
+    return f"s3://{request.getfixturevalue('bucket')}/teams/search"

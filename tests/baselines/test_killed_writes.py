@@ -1,0 +1,112 @@
+"""Killed by `kill -9` before a file operation of any write, a directory holds what was or what was to be, whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rankgate
+from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.records import Log
+from rankgate.baselines.verification import verify
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals as POSIX has them")
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(rankgate.__file__).parent.parent)}
+LAST_MOMENT = 80
+EACH = 4  # operations
+
+# What a process does to a directory: `moment` is the file operation before which it dies; 0 for never.
+DRIVER = """
+import os, signal, sys
+from msgspec.structs import replace
+
+what, moment, place = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
+from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.packing import pack, recorded
+from rankgate.model import Ranking
+
+memory = DirectoryStore(place).memory
+
+def add(log, found, name=None):
+    packed = pack([Ranking("q1", [found])], source=found)
+    record = recorded(packed, source=found, provenance={}, gold=None, date="2026-01-31")
+    memory.add(log, replace(record, name=name), packed.data)
+
+if what == "before":
+    add("accepted", "one")
+    add("accepted", "two")
+    add("history", "one")
+    add("anchors", "one", "launch")
+    sys.exit()
+
+step = 0
+
+def audit(event, arguments):
+    global step
+    if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod"):
+        if any(isinstance(each, (str, bytes)) and os.fsdecode(each).startswith(place) for each in arguments):
+            step += 1
+            if step == moment:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(audit)
+if what == "prune":
+    memory.prune("accepted", [record.id for record in memory.read("accepted")[:-1]])
+else:
+    add(what, "new", "other" if what == "anchors" else None)
+"""
+
+
+def drive(what: str, moment: int, folder: Path, driver: Path) -> int:
+    driver.write_text(DRIVER)
+    return subprocess.run(
+        [sys.executable, "-B", driver, what, str(moment), folder], env=ENVIRONMENT, check=False
+    ).returncode
+
+
+def logs(folder: Path) -> dict[Log, list[str]]:
+    memory = DirectoryStore(folder.as_posix()).memory
+    names: tuple[Log, ...] = ("history", "accepted", "anchors")
+    return {log: [record.source for record in memory.read(log)] for log in names}
+
+
+BEFORE: dict[Log, list[str]] = {"history": ["one"], "accepted": ["one", "two"], "anchors": ["one"]}
+
+
+@pytest.mark.parametrize(
+    ("what", "after"),
+    [
+        pytest.param("accepted", {**BEFORE, "accepted": ["one", "two", "new"]}, id="accepting"),
+        pytest.param("history", {**BEFORE, "history": ["one", "new"]}, id="recording"),
+        pytest.param("anchors", {**BEFORE, "anchors": ["one", "new"]}, id="naming an anchor"),
+        pytest.param("prune", {**BEFORE, "accepted": ["two"]}, id="pruning"),
+    ],
+)
+def test_killed_before_any_file_operation_it_holds_the_old_or_the_new(
+    tmp_path: Path, what: str, after: dict[Log, list[str]]
+) -> None:
+    driver, killed, seen = tmp_path / "driver.py", 0, []
+    for moment in range(1, LAST_MOMENT, EACH):
+        folder = tmp_path / str(moment)
+        assert drive("before", 0, folder, driver) == 0
+        code = drive(what, moment, folder, driver)
+        seen.append(logs(folder))
+        assert seen[-1] in (BEFORE, after), f"killed before operation {moment}"
+        damaged = verify(DirectoryStore(folder.as_posix()).memory).problems
+        assert [problem for problem in damaged if "digest" in problem.message or "damaged" in problem.message] == []
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        killed += 1
+        assert drive(what, 0, folder, driver) == 0
+        assert verify(DirectoryStore(folder.as_posix()).memory).problems == []
+        assert not [file.name for file in folder.iterdir() if file.name.endswith(".tmp")]
+    assert seen[0] == BEFORE
+    assert seen[-1] == after
+    assert killed >= 3, "the process was hardly ever killed: what is it that this test tests?"

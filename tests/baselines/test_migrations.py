@@ -1,0 +1,100 @@
+"""Records of every schema that ever was, as their release wrote them, are read as today's."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.migrations import FORWARD, DamagedRecordError, decode_record, encode_record
+from rankgate.baselines.records import SCHEMA_VERSION, Record
+from rankgate.errors import Problem, RankgateError
+from rankgate.gold_changes import GoldMark
+
+RUN = gzip.compress(b'{"query_id":"q1","retrieved":["a"]}\n', mtime=0)
+DIGEST = hashlib.sha256(RUN).hexdigest()
+
+# schema 1, as rankgate 0.1.0 wrote it
+SCHEMA_1 = {
+    "schema_version": 1,
+    "run": f"run-{DIGEST[:12]}.jsonl.gz",
+    "sha256": DIGEST,
+    "depth": 100,
+    "queries": 1,
+    "cut": 0,
+    "kept": ["latency_ms"],
+    "accepted": "2025-11-03",
+    "source": "run.jsonl",
+    "provenance": {"system": "bm25"},
+    "gold": {"path": "gold.yaml", "queries": 1, "fingerprint": "f00d", "judged": {"q1": "beef"}},
+    "rankgate": "0.1.0",
+}
+TODAY = Record(
+    run=f"run-{DIGEST[:12]}.jsonl.gz",
+    sha256=DIGEST,
+    depth=100,
+    queries=1,
+    kept=["latency_ms"],
+    date="2025-11-03",
+    source="run.jsonl",
+    provenance={"system": "bm25"},
+    gold=GoldMark(path="gold.yaml", queries=1, fingerprint="f00d", judged={"q1": "beef"}),
+    rankgate="0.1.0",
+)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param(SCHEMA_1, id="schema 1"),
+        pytest.param({key: value for key, value in SCHEMA_1.items() if key != "cut"}, id="schema 1 before `cut`"),
+        pytest.param(json.loads(encode_record(TODAY)), id="schema 2"),
+    ],
+)
+def test_every_schema_is_read_as_todays(written: dict[str, object]) -> None:
+    assert decode_record(json.dumps(written).encode(), "manifest.json") == TODAY
+
+
+def test_every_older_schema_has_a_step_to_the_next() -> None:
+    assert list(FORWARD) == list(range(1, SCHEMA_VERSION))
+
+
+def test_a_directory_of_schema_1_is_opened_and_carried_on(tmp_path: Path) -> None:
+    """The next acceptance remembers it by its numbers, and writes today's schema."""
+    (tmp_path / "manifest.json").write_text(json.dumps(SCHEMA_1))
+    (tmp_path / str(SCHEMA_1["run"])).write_bytes(RUN)
+    store = DirectoryStore(tmp_path.as_posix())
+    found = store.open(frozenset())
+    assert found is not None
+    assert [ranking.ids for ranking in found.rankings] == [["a"]]
+    again = store.open(frozenset())
+    assert again is not None
+    store.accept(again.rankings, source="run", provenance={}, gold=None, date="2026-01-31", depth=1)
+    assert [record.date for record in store.memory.read("accepted")] == ["2025-11-03", "2026-01-31"]
+    assert json.loads((tmp_path / "manifest.json").read_text())["schema_version"] == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        pytest.param(
+            b'{"schema_version": 3}',
+            Problem("baseline schema 3 is newer than this rankgate reads (2); upgrade rankgate", "log", 7),
+            id="newer",
+        ),
+        pytest.param(
+            b'{"schema_version": 0}',
+            Problem("damaged line: has no schema 0; restore it from version control or accept a run again", "log", 7),
+            id="a schema that never was",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_line(data: bytes, problem: Problem) -> None:
+    with pytest.raises(RankgateError) as caught:
+        decode_record(data, "log", line=7, what="line")
+    assert caught.value.problems == (problem,)
+    assert isinstance(caught.value, DamagedRecordError) is (b"0" in data)

@@ -1,0 +1,186 @@
+"""A memory of runs as files: what is remembered, what is forgotten, and what nothing can contradict unseen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from rankgate.baselines.directory import DirectoryTree
+from rankgate.baselines.lookup import lookup
+from rankgate.baselines.packing import Packed, pack, recorded
+from rankgate.baselines.records import Log, Record
+from rankgate.baselines.tree import NotKeptError, TreeMemory
+from rankgate.baselines.verification import verify
+from rankgate.errors import RankgateError
+from rankgate.gold_changes import GoldMark
+from rankgate.model import Ranking
+
+
+@pytest.fixture
+def everything(tmp_path: Path) -> TreeMemory:
+    """A memory that keeps every run, as a branch does."""
+    return TreeMemory(DirectoryTree((tmp_path / "everything").as_posix()))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> TreeMemory:
+    """One that keeps what a directory in the repository does."""
+    return TreeMemory(DirectoryTree((tmp_path / "small").as_posix()), every_run=False)
+
+
+def made(found: str, *, commit: str | None = None, day: int = 1, name: str | None = None) -> tuple[Record, Packed]:
+    packed = pack([Ranking("q1", [found])], source=found)
+    record = recorded(packed, source=found, provenance={}, gold=None, date=f"2026-01-{day:02}")
+    return replace(record, commit=commit, name=name), packed
+
+
+def add(memory: TreeMemory, log: Log, found: str, **about: object) -> Record:
+    record, packed = made(found, **about)  # type: ignore[arg-type]
+    assert memory.add(log, record, packed.data)
+    return record
+
+
+def said(caught: pytest.ExceptionInfo[RankgateError]) -> list[str]:
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_logs_grow_apart_and_in_order(everything: TreeMemory) -> None:
+    one, two = add(everything, "history", "one"), add(everything, "history", "two")
+    three = add(everything, "accepted", "three")
+    assert everything.read("history") == [one, two]
+    assert everything.read("accepted") == [three]
+    assert everything.read("anchors") == []
+    assert everything.accepted() == three
+
+
+def test_a_run_is_recorded_once_for_a_commit(everything: TreeMemory) -> None:
+    """A job that is run again finds its entry there."""
+    record = add(everything, "history", "one", commit="abc")
+    add(everything, "history", "two", commit="abd")
+    _, packed = made("one", commit="abc", day=2)
+    assert everything.add("history", replace(record, date="2026-01-02"), packed.data) is False
+    assert len(everything.read("history")) == 2
+
+
+def test_what_was_accepted_before_may_be_accepted_again(everything: TreeMemory) -> None:
+    for found in ("one", "two", "one"):
+        add(everything, "accepted", found)
+    assert [record.source for record in everything.read("accepted")] == ["one", "two", "one"]
+
+
+def test_only_the_manifest_has_the_digest_of_each_gold_query(everything: TreeMemory) -> None:
+    """Ten thousand times ten thousand of them would be no log that anybody commits."""
+    mark = GoldMark(path="gold", queries=1, fingerprint="f", judged={"q1": "digest"})
+    for found in ("one", "two"):
+        record, packed = made(found)
+        everything.add("accepted", replace(record, gold=mark), packed.data)
+    assert [record.gold and record.gold.judged for record in everything.read("accepted")] == [None, {"q1": "digest"}]
+
+
+def test_where_all_is_kept_every_run_can_be_fetched(everything: TreeMemory) -> None:
+    records = [add(everything, "history", "one"), *(add(everything, "accepted", found) for found in ("two", "three"))]
+    assert [everything.fetch(record) for record in records] == [made(f)[1].data for f in ("one", "two", "three")]
+
+
+def test_a_directory_keeps_the_runs_of_what_is_accepted_now_and_of_anchors(small: TreeMemory) -> None:
+    history = add(small, "history", "zero")
+    first = add(small, "accepted", "one")
+    anchor = add(small, "anchors", "one", name="launch")
+    second, third = (add(small, "accepted", found) for found in ("two", "three"))
+    assert small.fetch(third) == made("three")[1].data
+    assert small.fetch(first) == small.fetch(anchor) == made("one")[1].data
+    for record in (history, second):
+        with pytest.raises(NotKeptError, match="is remembered by its numbers alone"):
+            small.fetch(record)
+    assert verify(small).problems == []
+
+
+def test_a_record_after_the_manifests_was_left_by_a_killed_acceptance(everything: TreeMemory, tmp_path: Path) -> None:
+    one = add(everything, "accepted", "one")
+    manifest = (tmp_path / "everything" / "manifest.json").read_bytes()
+    add(everything, "accepted", "two")
+    (tmp_path / "everything" / "manifest.json").write_bytes(manifest)
+    assert everything.read("accepted") == [one]
+    three = add(everything, "accepted", "three")
+    assert everything.read("accepted") == [one, three]
+    assert verify(everything).problems == []
+
+
+# Pruning
+
+
+def test_pruning_takes_records_and_the_runs_that_no_other_needs(everything: TreeMemory) -> None:
+    old, kept = add(everything, "history", "one"), add(everything, "history", "two")
+    shared = add(everything, "accepted", "one")
+    assert everything.prune("history", [old.id, "unknown"]) == 1
+    assert everything.read("history") == [kept]
+    assert everything.fetch(shared) == made("one")[1].data
+    other = add(everything, "history", "three")
+    assert everything.prune("history", [other.id]) == 1
+    with pytest.raises(RankgateError, match="is not there"):
+        everything.fetch(other)
+
+
+def test_what_is_accepted_now_is_never_pruned(everything: TreeMemory) -> None:
+    one, two = (add(everything, "accepted", found) for found in ("one", "two"))
+    with pytest.raises(RankgateError, match="is accepted now"):
+        everything.prune("accepted", [one.id, two.id])
+    assert everything.read("accepted") == [one, two]
+    assert everything.prune("accepted", [one.id]) == 1
+    assert everything.read("accepted") == [two]
+
+
+# Damage
+
+
+def test_every_damaged_line_is_named(everything: TreeMemory, tmp_path: Path) -> None:
+    for found in ("one", "two", "three"):
+        add(everything, "history", found)
+    log = tmp_path / "everything" / "history.jsonl"
+    lines = log.read_bytes().splitlines()
+    log.write_bytes(b"\n".join([b"<<<<<<< HEAD", lines[1], b'{"schema_version": 2}']))
+    with pytest.raises(RankgateError) as caught:
+        everything.read("history")
+    assert [problem.line for problem in caught.value.problems] == [1, 3]
+    before = log.read_bytes()
+    record, packed = made("four")
+    with pytest.raises(RankgateError, match="damaged log of history"):
+        everything.add("history", record, packed.data)
+    assert log.read_bytes() == before
+
+
+def test_verify_names_each_damaged_thing(everything: TreeMemory, tmp_path: Path) -> None:
+    one, two = (add(everything, "accepted", found) for found in ("one", "two"))
+    folder = tmp_path / "everything"
+    (folder / one.run).write_bytes(b"other bytes")
+    (folder / two.run).unlink()
+    (folder / "history.jsonl").write_text("no record\n")
+    (folder / "accepted.jsonl").write_bytes((folder / "accepted.jsonl").read_bytes().splitlines()[0])
+    named = {(problem.file or "").removeprefix(f"{folder.as_posix()}") for problem in verify(everything).problems}
+    assert named == {"/history.jsonl", f"/{one.run}", "", "/accepted.jsonl"}
+
+
+# Names
+
+
+def test_a_run_is_found_by_what_people_call_it(everything: TreeMemory) -> None:
+    first = add(everything, "history", "one", commit="1a2b3c4d")
+    again = add(everything, "history", "two", commit="1a2b3c4d")
+    anchor = add(everything, "anchors", "one", name="launch", commit="1a2b3c4d")
+    now = add(everything, "accepted", "three", commit="ffff0000")
+    for word, record in (
+        ("accepted", now),
+        ("launch", anchor),
+        (first.id, first),
+        (again.id[:6], again),
+        ("ffff", now),
+    ):
+        assert lookup(everything, word) == record, word
+
+
+@pytest.mark.parametrize("word", ["accepted", "launch", "1a2", "", "0123456789ab"])
+def test_what_is_not_there_is_refused(everything: TreeMemory, word: str) -> None:
+    with pytest.raises(RankgateError):
+        lookup(everything, word)

@@ -1,0 +1,354 @@
+"""`rankgate baseline` over the life of a project, in a real repository: what is accepted, and what it adds up to."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankgate.cli import main
+
+DAY = "2026-01-{:02}"
+GOLD = "".join(f"- {{id: q{n}, expected_output: [d{n}]}}\n" for n in range(10))
+CRITERIA = """\
+gates:
+  - {name: recall@1, threshold: 0.2, regression_max: 0.15}
+inputs: {gold: gold.yaml, run: run-10.jsonl, baseline: baseline}
+"""
+DRIFT = CRITERIA.replace("0.15}", "0.15, drift_max: 0.25}") + "baseline: {anchor: launch}\n"
+
+
+def git(*words: str) -> str:
+    return subprocess.run(["git", *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def commit(message: str) -> str:
+    """A commit of all that lies there; its sha."""
+    git("add", "-A")
+    git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "--allow-empty", "-m", message)
+    return git("rev-parse", "HEAD")
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a gold set of ten queries and runs that find from none to all of them: run-N finds N."""
+    monkeypatch.chdir(tmp_path)
+    git("init", "-q", "-b", "main")
+    Path("gold.yaml").write_text(GOLD, encoding="utf-8")
+    Path("ship-criteria.yaml").write_text(CRITERIA, encoding="utf-8")
+    for right in range(11):
+        lines = [{"query_id": f"q{n}", "retrieved": [f"d{n}" if n < right else "x"]} for n in range(10)]
+        Path(f"run-{right}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    commit("first")
+    return tmp_path
+
+
+def baseline(action: str, *words: str, day: int = 1) -> int:
+    dated = ["--date", DAY.format(day)] if action in ("accept", "record") else []
+    return main(["baseline", action, *words, *dated])
+
+
+def accepted(right: int, *words: str, day: int = 1) -> int:
+    return baseline("accept", "--run", f"run-{right}.jsonl", *words, day=day)
+
+
+def check(right: int, *words: str, day: int = 1) -> dict[str, Any]:
+    main(["check", "--run", f"run-{right}.jsonl", "--date", DAY.format(day), "-o", "report.json", *words])
+    report: dict[str, Any] = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    return report
+
+
+def shown(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    capsys.readouterr()
+    assert main(["baseline", *words, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+# Accepting
+
+
+def test_what_is_accepted_says_for_which_commit_how_it_was_judged_and_what_it_scored(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    head = git("rev-parse", "HEAD")
+    assert accepted(10) == 0
+    assert accepted(9, "--by", "ana", day=2) == 0
+    found = shown(capsys, "show")["accepted"]
+    kept = {key: found[key] for key in ("commit", "branch", "verdict", "scores", "reason", "by", "date")}
+    assert kept == {
+        "commit": head,
+        "branch": "main",
+        "verdict": "pass",
+        "scores": {"recall@1": 0.9},
+        "reason": None,
+        "by": "ana",
+        "date": "2026-01-02",
+    }
+
+
+def test_a_run_that_fails_is_refused_with_what_it_would_change(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accepted(10) == 0
+    before = {path.name: path.read_bytes() for path in Path("baseline").iterdir()}
+    capsys.readouterr()
+    assert accepted(5, day=2) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: run-5.jsonl: the run fails its gates: Do not merge: recall@1 (share of the right")
+    assert "nothing was accepted; with --reason TEXT it is, and the reason is recorded" in err
+    assert "  recall@1    100.0%     50.0%  FAIL" in err
+    assert {path.name: path.read_bytes() for path in Path("baseline").iterdir()} == before
+
+
+def test_with_a_reason_it_is_accepted_and_the_reason_stands_in_the_manifest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accepted(10) == 0
+    capsys.readouterr()
+    assert accepted(5, "--reason", "smaller index, agreed in #12", "--by", "ana", day=2) == 0
+    assert "allowed: reason given: smaller index, agreed in #12\n" in capsys.readouterr().out
+    manifest = json.loads(Path("baseline/manifest.json").read_text(encoding="utf-8"))
+    assert (manifest["reason"], manifest["by"], manifest["verdict"]) == ("smaller index, agreed in #12", "ana", "fail")
+
+
+def test_a_reason_for_what_needs_none_is_not_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accepted(10, "--reason", "just because") == 0
+    assert shown(capsys, "show")["accepted"]["reason"] is None
+
+
+def test_a_run_that_cannot_be_judged_is_refused_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accepted(10) == 0
+    Path("ship-criteria.yaml").write_text(CRITERIA.replace("recall@1", "latency"), encoding="utf-8")
+    assert accepted(9, day=2) == 2
+    assert "the run could not be judged" in capsys.readouterr().err
+
+
+def test_nothing_is_accepted_before_what_was_accepted_last(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accepted(10, day=2) == 0
+    capsys.readouterr()
+    assert accepted(10, "--commit", "none", day=1) == 2
+    message = "the newest record is dated 2026-01-02, after today (2026-01-01); one of two clocks is wrong"
+    assert capsys.readouterr().err == f"error: baseline: {message}\n"
+
+
+# History and policy
+
+
+@pytest.mark.parametrize(
+    ("policy", "right", "moves"),
+    [
+        pytest.param("manual", 10, False, id="manual: only a person accepts"),
+        pytest.param("green", 10, True, id="green: a pass is accepted"),
+        pytest.param("green", 5, False, id="never one that failed"),
+    ],
+)
+def test_a_policy_says_when_a_run_of_main_is_accepted(
+    capsys: pytest.CaptureFixture[str], policy: str, right: int, *, moves: bool
+) -> None:
+    Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: {policy}}}\n", encoding="utf-8")
+    assert accepted(9) == 0
+    assert baseline("record", "--run", f"run-{right}.jsonl", day=2) == 0
+    assert shown(capsys, "show")["accepted"]["source"] == (f"run-{right}.jsonl" if moves else "run-9.jsonl")
+    assert [(each["source"], each["accepted"]) for each in shown(capsys, "history")] == [(f"run-{right}.jsonl", moves)]
+
+
+def test_under_green_the_first_run_is_accepted_although_it_compares_with_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: green}}\n", encoding="utf-8")
+    assert baseline("record", "--run", "run-10.jsonl") == 0
+    assert shown(capsys, "show")["accepted"]["source"] == "run-10.jsonl"
+
+
+def test_under_green_a_gate_that_only_warns_is_not_absorbed(capsys: pytest.CaptureFixture[str]) -> None:
+    mild = CRITERIA.replace("0.15}", "0.15, severity: warning}")
+    Path("ship-criteria.yaml").write_text(f"{mild}baseline: {{accept: green}}\n", encoding="utf-8")
+    assert accepted(10) == 0
+    assert baseline("record", "--run", "run-5.jsonl", day=2) == 0
+    assert shown(capsys, "show")["accepted"]["source"] == "run-10.jsonl"
+
+
+def test_a_slow_job_of_an_older_commit_does_not_set_the_baseline_back(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: green}}\n", encoding="utf-8")
+    older = commit("older")
+    commit("newer")
+    assert baseline("record", "--run", "run-10.jsonl") == 0
+    assert baseline("record", "--run", "run-9.jsonl", "--commit", older) == 0
+    assert shown(capsys, "show")["accepted"]["source"] == "run-10.jsonl"
+    assert len(shown(capsys, "history")) == 2
+
+
+def test_a_check_reads_no_history() -> None:
+    assert accepted(10) == 0
+    Path("baseline/history.jsonl").write_text("of ten thousand lines this one is damaged\n", encoding="utf-8")
+    assert check(10)["verdict"] == "pass"
+    assert baseline("verify") == 2
+
+
+def test_of_a_long_history_the_last_twenty_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert baseline("record", "--run", "run-10.jsonl", "--commit", "none") == 0
+    log = Path("baseline/history.jsonl")
+    log.write_text(log.read_text(encoding="utf-8") * 10_000, encoding="utf-8")
+    assert len(shown(capsys, "history")) == 20
+    capsys.readouterr()
+    assert baseline("history") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "  the last 20 of 10,000; --all lists them"
+    assert len(shown(capsys, "history", "--all")) == 10_000
+
+
+# How far behind
+
+
+def test_the_report_says_which_commit_and_how_far_behind() -> None:
+    first = git("rev-parse", "HEAD")
+    assert accepted(10) == 0
+    for message in ("two", "three", "four"):
+        commit(message)
+    report = check(10, day=13)
+    assert report["provenance"]["baseline"]["lineage"] == {
+        "record": report["provenance"]["baseline"]["lineage"]["record"],
+        "date": "2026-01-01",
+        "commit": first,
+        "branch": "main",
+        "how": "here",
+        "commits_behind": 3,
+        "days_behind": 12,
+        "reason": None,
+    }
+    assert f"Compared with the run accepted for {first[:7]}, 3 commits and 12 days behind." in report["notes"]
+
+
+def test_commits_are_counted_from_where_the_pull_request_left_the_base() -> None:
+    assert accepted(10) == 0
+    commit("two")
+    git("checkout", "-q", "-b", "topic")
+    for message in ("mine", "mine too"):
+        commit(message)
+    assert check(10, "--base", "main")["provenance"]["baseline"]["lineage"]["commits_behind"] == 1
+
+
+@pytest.mark.parametrize(
+    ("age", "verdict"),
+    [
+        pytest.param("{days: 12, commits: 1}", "pass", id="as old as allowed"),
+        pytest.param("{days: 11}", "warn", id="too many days warn"),
+        pytest.param("{commits: 0}", "warn", id="too many commits warn"),
+        pytest.param("{days: 11, severity: error}", "fail", id="or fail"),
+    ],
+)
+def test_an_old_baseline_warns_or_fails_where_the_criteria_say_so(age: str, verdict: str) -> None:
+    assert accepted(10) == 0
+    Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{max_age: {age}}}\n", encoding="utf-8")
+    commit("two")
+    report = check(10, day=13)
+    assert report["verdict"] == verdict
+    assert len(report["warnings"] + report["failures"]) == (verdict != "pass")
+
+
+def test_a_baseline_from_the_future_is_named() -> None:
+    assert accepted(10, day=2) == 0
+    (warning,) = check(10, day=1)["warnings"]
+    assert warning.startswith("the baseline is dated 2026-01-02, after the day of this check (2026-01-01)")
+
+
+# Drift from an anchor
+
+
+def test_many_small_accepted_drops_do_not_add_up_unseen(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ship-criteria.yaml").write_text(DRIFT, encoding="utf-8")
+    assert accepted(10) == 0
+    assert baseline("anchor", "launch") == 0
+    for right, day in ((9, 2), (8, 3)):
+        assert accepted(right, day=day) == 0
+    report = check(7, day=4)
+    own, drift = report["gates"]
+    assert (own["verdict"], own["baseline"], own["since"]) == ("pass", 0.8, None)
+    assert (drift["name"], drift["since"], drift["verdict"]) == ("recall@1 since launch", "launch", "fail")
+    assert (drift["baseline"], drift["value"], round(drift["delta"], 9), drift["n_pairs"]) == (1.0, 0.7, -0.3, 10)
+    assert drift["reasons"][0].startswith("since launch, recall@1 dropped from 100.0% to 70.0%")
+    capsys.readouterr()
+    assert accepted(7, day=4) == 2
+    assert "recall@1 since launch    100.0%     70.0%  FAIL" in capsys.readouterr().err
+
+
+def test_without_a_limit_the_drift_is_reported_and_blocks_nothing() -> None:
+    Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{anchor: launch}}\n", encoding="utf-8")
+    assert accepted(10) == 0
+    assert baseline("anchor", "launch") == 0
+    assert accepted(9, day=2) == 0
+    drift = check(8, day=3)["gates"][1]
+    assert (drift["since"], drift["verdict"], round(drift["delta"], 9)) == ("launch", "pass", -0.2)
+
+
+def test_an_anchor_that_is_not_there_warns_where_drift_is_limited() -> None:
+    Path("ship-criteria.yaml").write_text(DRIFT, encoding="utf-8")
+    assert accepted(10) == 0
+    drift = check(10)["gates"][1]
+    assert (drift["verdict"], drift["evidence_state"]) == ("warn", "no_baseline")
+    assert drift["reasons"] == ["no baseline is anchored as launch: drift of recall@1 could not be checked"]
+
+
+def test_an_anchor_does_not_move(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accepted(10) == 0
+    assert baseline("anchor", "launch") == 0
+    assert baseline("anchor", "launch") == 0
+    assert accepted(9, day=2) == 0
+    capsys.readouterr()
+    assert baseline("anchor", "launch") == 2
+    assert "an anchor that moves hides the drift, choose another name" in capsys.readouterr().err
+    assert baseline("anchor", "../launch") == 2
+    assert [each["name"] for each in shown(capsys, "show")["anchors"]] == ["launch"]
+
+
+def test_drift_needs_the_anchors_name(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ship-criteria.yaml").write_text(DRIFT.replace("baseline: {anchor: launch}\n", ""), encoding="utf-8")
+    assert main(["check"]) == 2
+    assert "gates[0].drift_max: drift is measured from an anchor" in capsys.readouterr().out
+
+
+# Looking and tending
+
+
+def test_diff_lists_the_queries_that_moved(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accepted(10) == 0
+    assert baseline("anchor", "launch") == 0
+    assert accepted(9, day=2) == 0
+    capsys.readouterr()
+    assert baseline("diff", "launch", "accepted") == 0
+    assert capsys.readouterr().out == (
+        "recall@1: 1 worse, 0 better, of 10 queries\n"
+        "\n"
+        "  query       A     B  documents\n"
+        "  q9     100.0%  0.0%  d9 rank 1 → gone\n"
+    )
+    moved = shown(capsys, "diff", "accepted", "run-8.jsonl")["moved"]
+    assert [move["query_id"] for move in moved] == ["q8"]
+
+
+def test_prune_says_what_would_go_before_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    for right, day in ((10, 1), (9, 2), (8, 3)):
+        assert accepted(right, day=day) == 0
+    capsys.readouterr()
+    assert baseline("prune", "--log", "accepted", "--keep", "0") == 0
+    assert capsys.readouterr().out == (
+        "would prune 2 records of 2026-01-01 to 2026-01-02 from the accepted of baseline; with --yes it does\n"
+    )
+    assert len(shown(capsys, "history", "--accepted")) == 3
+    assert baseline("prune", "--log", "accepted", "--keep", "0", "--yes") == 0
+    assert [each["source"] for each in shown(capsys, "history", "--accepted")] == ["run-8.jsonl"]
+    assert check(8, day=3)["verdict"] == "pass"
+
+
+def test_verify_ends_in_2_and_names_what_is_damaged(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accepted(10) == 0
+    assert baseline("verify") == 0
+    run = next(Path("baseline").glob("run-*"))
+    run.write_bytes(b"damaged")
+    capsys.readouterr()
+    assert baseline("verify") == 2
+    assert f"error: {run.as_posix()}: damaged baseline" in capsys.readouterr().err
+
+
+def test_an_unknown_kind_of_store_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert baseline("show", "--baseline", "ftpx:somewhere") == 2
+    assert capsys.readouterr().err.startswith("error: ftpx:somewhere: unknown kind of baseline store")

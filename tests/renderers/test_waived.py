@@ -1,0 +1,64 @@
+"""A waived violation shows as such, with who, why and where it is tracked; all three are somebody's text."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from tests.renderers.reports import RECALL, REPORT
+
+from rankgate.model import Verdict
+from rankgate.renderers.check_run import conclusion_of
+from rankgate.renderers.github import render_github
+from rankgate.renderers.markdown import render_markdown
+from rankgate.renderers.terminal import render_terminal
+from rankgate.report import Report
+from rankgate.waiver_use import Waived
+
+HOSTILE = "@octocat `x` | <img src=x> [link](https://evil.example)\n::error::x ##[x]"
+
+
+def report(waived: Waived) -> Report:
+    gate = replace(
+        RECALL,
+        verdict=Verdict.WARN,
+        segment=None,
+        queries=[],
+        waived=waived,
+        reasons=["waived until 2026-12-31: recall@5 fell"],
+    )
+    return replace(REPORT, verdict=Verdict.WARN, gates=[gate], problems=[], failures=[], warnings=[])
+
+
+WAIVED = Waived(by="alice", reason="the parser", issue="https://example.org/1", expires="2026-12-31", up_to=0.05)
+
+
+def test_the_comment_says_who_waived_why_and_where_although_there_is_but_one_reason() -> None:
+    text = render_markdown(report(WAIVED))
+    assert "⚠️&nbsp;waived |" in text
+    said = "- WARN: waived until 2026-12-31: recall@5 fell (`alice`, `the parser`, `https://example.org/1`)."
+    assert said in text.splitlines()
+
+
+def test_the_terminal_says_the_same() -> None:
+    text = render_terminal(report(WAIVED))
+    assert "WAIVED" in text
+    assert "recall@5 waived until 2026-12-31 by alice, the parser, https://example.org/1" in text.splitlines()
+
+
+def test_by_a_label_there_is_only_who_to_name() -> None:
+    assert "fell (`alice`).\n" in render_markdown(report(Waived(by="alice")))
+    assert "waived until 2026-12-31 by alice\n" in render_terminal(report(Waived(by="alice")))
+
+
+def test_the_check_succeeds_and_the_log_warns() -> None:
+    assert conclusion_of(report(WAIVED)) == "success"
+    assert "::warning " in render_github(report(WAIVED))
+
+
+@pytest.mark.parametrize("field", ["by", "reason", "issue"])
+def test_hostile_text_stays_code(field: str) -> None:
+    made = report(replace(WAIVED, **{field: HOSTILE}))
+    [line] = [line for line in render_markdown(made).splitlines() if line.startswith("- WARN: waived")]
+    assert "``@octocat `x` | <img src=x> [link](https://evil.example) ::error::x ##[x]``" in line
+    [line] = [line for line in render_terminal(made).splitlines() if "@octocat" in line]
+    assert "##[" not in line

@@ -1,0 +1,159 @@
+"""The line that says what differs from the baseline: as people read it, and with hostile text in it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.renderers.page import Page
+from tests.renderers.reports import REPORT
+
+from rankgate.differences import COMPONENTS, Difference
+from rankgate.gold_changes import GoldChanges
+from rankgate.renderers.escape import code
+from rankgate.renderers.markdown import render_markdown
+from rankgate.renderers.terminal import render_terminal
+from rankgate.renderers.what_differs import MOST_SHOWN, differences_line, plain
+from rankgate.report import Report
+
+INDEX = Difference(what="index", before="v2025_06_01", after="v2025_07_01")
+TOKENS = Difference(what="chunker", key="target_tokens", before="600", after="400")
+REWORDED = Difference(what="gold", key="questions", before="aa", after="bb")
+LABELS = Difference(what="gold", key="labels", before="aa", after="bb")
+BEGINNING = "What differs from the baseline: "
+
+
+def report(*differences: Difference, gold: GoldChanges | None = None) -> Report:
+    return replace(REPORT, differences=list(differences), gold_changes=gold)
+
+
+def changes(added: int | None = 0, removed: int | None = 0, relabelled: int | None = 0) -> GoldChanges:
+    return GoldChanges(queries=24, added=added, removed=removed, relabelled=relabelled)
+
+
+def test_the_line_of_the_specification() -> None:
+    found = report(INDEX, TOKENS, LABELS, REWORDED, gold=changes(added=12, relabelled=3))
+    said = "index v2025_06_01 → v2025_07_01; chunker target_tokens 600 → 400; gold +12 queries, 3 relabelled."
+    assert differences_line(found, plain) == BEGINNING + said
+    assert f"\n{BEGINNING}{said}\n" in render_terminal(found)
+    marked = "index `v2025_06_01` → `v2025_07_01`; chunker `target_tokens` 600 → 400; gold +12 queries, 3 relabelled."
+    assert f"\n\n{BEGINNING}{marked}\n\n" in render_markdown(found)
+
+
+def test_where_nothing_differs_there_is_no_line() -> None:
+    assert differences_line(report(), plain) == ""
+    assert BEGINNING not in render_markdown(report()) + render_terminal(report())
+
+
+LONG = "sha256:" + "0" * 60
+
+
+@pytest.mark.parametrize(
+    ("difference", "expected"),
+    [
+        pytest.param(
+            Difference(what="index", before=None, after="v2"), "index (not stated) → v2", id="not stated before"
+        ),
+        pytest.param(Difference(what="code", before="a1", after=None), "code a1 → (not stated)", id="not stated now"),
+        pytest.param(Difference(what="other", key="k1", before="0.9", after="1.2"), "k1 0.9 → 1.2", id="another key"),
+        pytest.param(
+            Difference(what="system", before="hybrid v3", after="hybrid v4"),
+            "system hybrid v3 → hybrid v4",
+            id="several words",
+        ),
+        pytest.param(
+            Difference(what="system", before="a; b", after="a → b"),
+            "system 'a; b' → 'a → b'",
+            id="what could be taken for ours is quoted",
+        ),
+        pytest.param(
+            Difference(what="index", before=LONG + "1", after=LONG + "2"),
+            "index '…000000001' → '…000000002'",
+            id="long ones from where they part",
+        ),
+        pytest.param(
+            Difference(what="index", before=LONG, after=LONG + "2"),
+            "index '…00000000' → '…000000002'",
+            id="a long one that goes on",
+        ),
+        pytest.param(
+            Difference(what="index", before="a" * 90, after="b" * 90),
+            f"index '{'a' * 39}…' → '{'b' * 39}…'",
+            id="long ones that part at once",
+        ),
+        pytest.param(
+            Difference(what="gold", key="as_of", before="2025-03-01", after="2025-03-01 to 2025-06-01"),
+            "gold as_of 2025-03-01 → 2025-03-01 to 2025-06-01",
+            id="the days of the gold set",
+        ),
+        pytest.param(
+            Difference(what="index", before="a\u202eb", after="a\x1bb"),
+            r"index 'a\\u202eb' → 'a\\u001bb'",
+            id="what is hidden is shown",
+        ),
+    ],
+)
+def test_a_difference_in_words(difference: Difference, expected: str) -> None:
+    assert differences_line(report(difference), plain) == f"{BEGINNING}{expected}."
+
+
+@pytest.mark.parametrize(
+    ("gold", "others", "expected"),
+    [
+        pytest.param(changes(added=1), [LABELS, REWORDED], "gold +1 query", id="one more"),
+        pytest.param(changes(removed=1), [LABELS, REWORDED], "gold −1 query", id="one fewer"),
+        pytest.param(changes(added=1, removed=1), [LABELS, REWORDED], "gold +1 −1 queries", id="one for another"),
+        pytest.param(changes(relabelled=1200), [LABELS], "gold 1,200 relabelled", id="relabelled"),
+        pytest.param(
+            changes(relabelled=2), [LABELS, REWORDED], "gold 2 relabelled, questions reworded", id="and reworded"
+        ),
+        pytest.param(None, [REWORDED], "gold questions reworded", id="reworded alone"),
+        pytest.param(
+            changes(None, None, None), [LABELS, REWORDED], "gold changed (24 → 40 queries)", id="nobody knows how"
+        ),
+    ],
+)
+def test_the_gold_set_in_words(gold: GoldChanges | None, others: list[Difference], expected: str) -> None:
+    assert REPORT.queries is not None
+    found = report(*others, gold=gold)
+    assert found.queries is not None
+    found = replace(found, queries=replace(found.queries, total=40))
+    assert differences_line(found, plain) == f"{BEGINNING}{expected}."
+
+
+def test_of_many_the_first_are_shown_and_the_rest_counted() -> None:
+    many = [Difference(what="other", key=f"key{n}", before="1", after="2") for n in range(MOST_SHOWN + 3)]
+    found = report(*many, gold=changes(added=2))
+    shown = "; ".join(f"key{n} 1 → 2" for n in range(MOST_SHOWN))
+    assert differences_line(found, plain) == f"{BEGINNING}{shown}; and 4 more in report.json."
+    assert "; and 4 more in `report.json`.\n" in render_markdown(found)
+    exact = report(*many[:MOST_SHOWN])
+    assert "more in" not in differences_line(exact, plain)
+
+
+TEXT = st.text(max_size=60) | st.sampled_from(
+    ["@name", "a@b.co", "#12", "https://x.co", "`", "``|`", "<img src=x>", "**b**", "1234567", "\n- x", "::error::"]
+)
+DIFFERENCES = st.builds(
+    Difference, what=st.sampled_from([*COMPONENTS, "other"]), key=TEXT | st.none(), before=TEXT | st.none(), after=TEXT
+)
+
+
+@given(st.lists(DIFFERENCES, min_size=1, max_size=MOST_SHOWN))
+def test_text_of_the_inputs_is_only_ever_code(differences: list[Difference]) -> None:
+    line = differences_line(report(*differences), code)
+    assert "\n" not in line
+    page, words = Page(line), " ".join(COMPONENTS)
+    assert {name for name, _ in page.tags} <= {"p", "code"}
+    left = page.plain.removeprefix(BEGINNING).replace("(not stated)", "").replace("→", "")
+    for word in left.replace(";", " ").replace(".", " ").split():
+        assert word in words or word.lstrip("-").isdigit()
+
+
+@given(st.lists(DIFFERENCES, max_size=3))
+def test_a_terminal_gets_one_line_whatever_the_text(differences: list[Difference]) -> None:
+    found = report(*differences)
+    without = render_terminal(replace(found, differences=[]))
+    added = len(render_terminal(found).splitlines()) - len(without.splitlines())
+    assert added == bool(differences)
