@@ -147,6 +147,20 @@ def test_the_check_is_completed_although_the_comment_is_refused(
     assert [check["conclusion"] for check in github.check_runs(pull.head_sha)] == ["success"]
 
 
+def test_an_answer_of_another_shape_changes_nothing_either(
+    github: Emulator,
+    proxy: Proxy,
+    pull: PullRequest,
+    job: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    job()
+    proxy.play("GET", f"/pulls/{pull.number}", json={"message": "moved"})
+    assert main(["comment", report("pass")]) == 0
+    assert "GitHub answered in a shape that its documentation does not know" in capsys.readouterr().err
+    assert [check["conclusion"] for check in github.check_runs(pull.head_sha)] == ["success"]
+
+
 def test_begin_puts_the_check_in_progress_and_needs_no_report(
     github: Emulator, pull: PullRequest, job: Callable[..., None]
 ) -> None:

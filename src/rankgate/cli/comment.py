@@ -104,6 +104,8 @@ def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300
         return act(Client(url, token_of(), max_wait=max_wait, dry_run=dry_run, tell=print))
     except (ForgeError, RankgateError) as error:
         return Told([], str(error).splitlines())
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        return Told([], [f"GitHub answered in a shape that its documentation does not know ({type(error).__name__})"])
 
 
 def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
