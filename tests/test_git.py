@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.repositories import commit, git
 
 from rankgate.against_base.files import files_at
 from rankgate.errors import RankgateError
 from rankgate.git import GitError, repository_around, run_git
-
-
-def git(*arguments: str, at: Path | None = None) -> str:
-    who = ("-c", "user.name=A", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false")
-    local = ("-c", "protocol.file.allow=always")
-    found = subprocess.run(["git", *who, *local, *arguments], cwd=at, check=True, capture_output=True, text=True)
-    return found.stdout.strip()
-
-
-def commit(at: Path | None = None) -> str:
-    git("add", "--all", at=at)
-    git("commit", "--quiet", "--allow-empty", "--message", "change", at=at)
-    return git("rev-parse", "HEAD", at=at)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.repositories import commit, git
 
 from rankgate.against_base.stricter import stricter
 from rankgate.baselines.directory import DirectoryStore
@@ -66,19 +67,6 @@ def accept(folder: Path, run: Path, depth: int = 100) -> None:
     DirectoryStore(str(folder)).accept(
         opened.rankings, source=run.name, provenance={}, gold=None, date="2026-01-01", depth=depth
     )
-
-
-def git(*arguments: str, at: Path | None = None) -> str:
-    who = ("-c", "user.name=A", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false")
-    found = subprocess.run(["git", *who, *arguments], cwd=at, check=True, capture_output=True, text=True)
-    return found.stdout.strip()
-
-
-def commit(at: Path | None = None) -> str:
-    """Everything but the run, which a job makes."""
-    git("add", "--all", at=at)
-    git("commit", "--quiet", "--allow-empty", "--message", "change", at=at)
-    return git("rev-parse", "HEAD", at=at)
 
 
 @pytest.fixture

@@ -147,6 +147,20 @@ def test_the_check_is_completed_although_the_comment_is_refused(
     assert [check["conclusion"] for check in github.check_runs(pull.head_sha)] == ["success"]
 
 
+def test_an_answer_of_another_shape_changes_nothing_either(
+    github: Emulator,
+    proxy: Proxy,
+    pull: PullRequest,
+    job: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    job()
+    proxy.play("GET", f"/pulls/{pull.number}", json={"message": "moved"})
+    assert main(["comment", report("pass")]) == 0
+    assert "GitHub answered in a shape that its documentation does not know" in capsys.readouterr().err
+    assert [check["conclusion"] for check in github.check_runs(pull.head_sha)] == ["success"]
+
+
 def test_begin_puts_the_check_in_progress_and_needs_no_report(
     github: Emulator, pull: PullRequest, job: Callable[..., None]
 ) -> None:
@@ -216,15 +230,30 @@ def test_without_a_pull_request_only_the_check_is_posted(
     assert [check["conclusion"] for check in github.check_runs(pull.head_sha)] == ["failure"]
 
 
+def commit(name: str, text: str) -> None:
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    Path(name).write_text(text)
+    for words in (["init", "-q"], ["add", name], ["commit", "-qm", "base"]):
+        subprocess.run([*git, *words], check=True)
+
+
+def test_in_a_job_a_template_of_the_working_tree_never_counts(
+    github: Emulator, pull: PullRequest, job: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    job()
+    commit("ours.md.j2", "all is well\n")  # and the base of the pull request is another commit, which is not here
+    assert main(["comment", report("fail"), "--template", "ours.md.j2"]) == 0
+    (comment,) = github.comments(pull.number)
+    assert "FAIL. Do not merge" in comment.body
+    assert "our own comment instead of the template's:" in capsys.readouterr().err
+
+
 def test_a_template_is_read_at_the_base(
     github: Emulator, pull: PullRequest, job: Callable[..., None], tmp_path: Path
 ) -> None:
     """What the pull request made of the template does not count."""
     job()
-    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    Path("ours.md.j2").write_text("as it is at the base: {{ report.verdict.value }}\n")
-    for words in (["init", "-q"], ["add", "ours.md.j2"], ["commit", "-qm", "base"]):
-        subprocess.run([*git, *words], check=True)
+    commit("ours.md.j2", "as it is at the base: {{ report.verdict.value }}\n")
     Path("ours.md.j2").write_text("all is well\n")
     assert main(["comment", report("fail"), "--template", "ours.md.j2", "--base", "HEAD"]) == 0
     (comment,) = github.comments(pull.number)
@@ -235,8 +264,8 @@ def test_a_template_that_does_not_render_is_replaced_by_ours_and_told(
     github: Emulator, pull: PullRequest, job: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     job()
-    Path("ours.md.j2").write_text("{{ report.nothing }}")
-    assert main(["comment", report("fail"), "--template", "ours.md.j2"]) == 0
+    commit("ours.md.j2", "{{ report.nothing }}")
+    assert main(["comment", report("fail"), "--template", "ours.md.j2", "--base", "HEAD"]) == 0
     (comment,) = github.comments(pull.number)
     assert "FAIL" in comment.body
     assert "our own comment instead of the template's: ours.md.j2:1: template error" in capsys.readouterr().err

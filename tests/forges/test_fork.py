@@ -22,8 +22,10 @@ from rankgate.errors import Problem, bad_input
 from rankgate.forges.checks import CHECK
 from rankgate.forges.context import Context, Pull, context_of
 from rankgate.forges.fork import ACCEPT_LABEL, concerns_forks, report_fork
+from rankgate.forges.marker import Mark
 from rankgate.forges.publish import Settings, Told
 from rankgate.inputs import Inputs
+from rankgate.model import Verdict
 from rankgate.renderers.isolation import Template
 from rankgate.report import Report, decode_report
 
@@ -81,17 +83,10 @@ def report_on(github: Emulator, proxy: Proxy, tmp_path: Path) -> Callable[..., t
         context = context_of(environment(tmp_path, proxy, event, pull=pull, **about))
         used = verdicts or Verdicts()
         client = patient(proxy.url, github.token)
-        found, told = report_fork(client, context, Settings(), used, artifact="rankgate", workflow="rankgate.yml")
+        found, told = report_fork(client, context, Settings(), used, artifact="rankgate")
         return found, told, used
 
     return report
-
-
-def plays_runs(proxy: Proxy, pull: PullRequest, *runs: dict[str, Any]) -> None:
-    usual = {"id": 7, "run_attempt": 1, "head_sha": pull.head_sha, "head_repository": {"id": pull.head_repository}}
-    listed = [usual | run for run in runs]
-    path = "/actions/workflows/rankgate.yml/runs"
-    proxy.play("GET", path, json={"total_count": len(listed), "workflow_runs": listed})
 
 
 def plays_permission(proxy: Proxy, login: str, permission: str) -> None:
@@ -137,7 +132,6 @@ def test_a_required_check_that_asks_for_a_maintainer_blocks_the_merge_until_a_la
     report_on(pull)
     assert github.merge(pull.number) != 200
     plays_permission(proxy, "alice", "write")
-    plays_runs(proxy, pull, {})
     report, _, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, sender="alice", run=8)
     assert report.notes[-1] == "A maintainer has accepted these rankings for this commit."
     assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
@@ -152,7 +146,6 @@ def test_a_label_of_somebody_who_may_not_write_accepts_nothing(
     pull = github.fork_pull()
     artifact()
     plays_permission(proxy, "mallory", permission)
-    plays_runs(proxy, pull, {})
     report, told, verdicts = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, sender="mallory")
     assert (report, verdicts.judged, conclusions(github, pull.head_sha)) == (None, [], [])
     assert told.done == ["nothing to do: the label was set by somebody who may not write to this repository"]
@@ -171,7 +164,6 @@ def test_a_label_counts_for_the_commit_that_it_was_set_on(
     pull = github.fork_pull()
     artifact()
     plays_permission(proxy, "alice", "admin")
-    plays_runs(proxy, pull, {})
     newer = github.push_fork()
     report, told, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL)
     assert report is None
@@ -195,23 +187,38 @@ def replace_head(pull: PullRequest, sha: str) -> PullRequest:
     return PullRequest(pull.number, sha, pull.base_sha, pull.head_repository)
 
 
-@pytest.mark.parametrize(
-    "run",
-    [
-        pytest.param({"head_sha": "0" * 40}, id="of another commit"),
-        pytest.param({"head_repository": {"id": 1}}, id="of another repository"),
-        pytest.param({"head_repository": None}, id="of a deleted repository"),
-    ],
-)
-def test_a_label_takes_no_run_of_something_else(
-    github: Emulator, proxy: Proxy, report_on: Callable[..., Any], run: dict[str, Any]
+@pytest.mark.parametrize("comment", [True, False], ids=["by our comment", "by our check"])
+def test_a_label_accepts_the_run_that_was_reported_and_no_other(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], tmp_path: Path, *, comment: bool
+) -> None:
+    """Its number stands in our comment, or in our check; what a stranger's comment says does not count."""
+    pull = github.fork_pull()
+    artifact()
+    forged = Mark(gate="default", sha=pull.head_sha, run=99, attempt=1, verdict=Verdict.PASS)
+    github.comment(pull.number, f"{forged.line()}\nfine", by="mallory")
+    client, settings = patient(proxy.url, github.token), Settings(comment=comment)
+    plays_permission(proxy, "alice", "write")
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("workflow_run", {}),
+        ("pull_request_target", {"label": ACCEPT_LABEL, "run": 8}),
+    ]
+    for event, about in events:
+        context = context_of(environment(tmp_path, proxy, event, pull=pull, **about))
+        report_fork(client, context, settings, Verdicts(), artifact="rankgate")
+    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+    assert {each.path.split("?")[0].split("/")[-2] for each in proxy.asked("GET", "/artifacts")} == {"7", "31"}
+
+
+def test_a_label_before_any_verdict_accepts_nothing(
+    github: Emulator, proxy: Proxy, report_on: Callable[..., Any]
 ) -> None:
     pull = github.fork_pull()
     plays_permission(proxy, "alice", "write")
-    plays_runs(proxy, pull, run)
     report, told, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL)
     assert report is None
-    assert "rankgate.yml has not finished for" in told.done[0]
+    assert told.done == [
+        f"nothing to do: no verdict is reported for {pull.head_sha[:12]} yet; set the label again when there is one"
+    ]
 
 
 def test_the_pull_request_is_never_taken_from_the_artifact_or_the_payload(
@@ -337,9 +344,7 @@ def test_a_workflow_of_another_event_is_not_ours_to_report(
     context = context_of(environment(tmp_path, proxy, "workflow_run", pull=pull))
     assert context.workflow_run is not None
     other = replace(context, workflow_run=replace(context.workflow_run, event=event))
-    found, told = report_fork(
-        patient(proxy.url, github.token), other, Settings(), Verdicts(), artifact="rankgate", workflow="rankgate.yml"
-    )
+    found, told = report_fork(patient(proxy.url, github.token), other, Settings(), Verdicts(), artifact="rankgate")
     assert found is None
     assert told.done == ["nothing to do: the workflow was not one of a fork's pull request"]
 

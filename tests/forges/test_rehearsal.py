@@ -18,7 +18,7 @@ from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
-from tests.forges.test_fork import plays_permission, plays_runs, zipped
+from tests.forges.test_fork import plays_permission, zipped
 
 from rankgate.forges.checks import CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
@@ -217,7 +217,6 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     assert team.conclusions(pull.head_sha) == ["action_required"]
     assert github.merge(pull.number) == 422
 
-    plays_runs(proxy, pull, {})
     accepted = team.job("pull_request_target", pull, label=ACCEPT_LABEL, sender="alice")
     assert accepted.code == 0, accepted.log
     assert team.conclusions(pull.head_sha) == ["success"]

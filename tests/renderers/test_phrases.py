@@ -2,35 +2,23 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.renderers.reports import RECALL
 
 from rankgate import wording
 from rankgate.metrics.base import Direction, Unit
-from rankgate.model import EvidenceState, Interval, Verdict
+from rankgate.model import Interval, Verdict
 from rankgate.renderers import phrases
 from rankgate.report import DocumentMove, GateResult, Provenance, Queries, Report, SegmentValue
 
-GATE = GateResult(
-    name="retrieval_recall_at_5",
-    metric="recall@5",
-    meaning="share of the right documents found in the first 5 results",
-    unit=Unit.SHARE,
-    direction=Direction.HIGHER,
-    segment=None,
-    severity="error",
+GATE = replace(
+    RECALL,
     value=0.858,
     ci=(0.80, 0.90),
-    threshold=0.85,
     baseline=0.919,
     paired_value=0.858,
     delta=-0.061,
     delta_ci=(-0.104, -0.021),
-    regression_max=0.03,
-    evidence_state=EvidenceState.CLEAR,
-    verdict=Verdict.FAIL,
     reasons=[],
-    n=40,
-    n_pairs=40,
-    line=2,
 )
 SCORE = replace(GATE, unit=Unit.SCORE)
 LATENCY = replace(

@@ -6,36 +6,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.renderers import reports
 
 from rankgate.errors import Problem
-from rankgate.metrics.base import Direction, Unit
-from rankgate.model import EvidenceState, Verdict
+from rankgate.metrics.base import Unit
+from rankgate.model import Verdict
 from rankgate.renderers.terminal import render_terminal, table
-from rankgate.report import Diagnosis, DocumentMove, GateResult, Moved, Movement, Provenance, Queries, Report
+from rankgate.report import Diagnosis, DocumentMove, Moved, Provenance, Queries, Report
 
-RECALL = GateResult(
-    name="retrieval_recall_at_5",
-    metric="recall@5",
-    meaning="share of the right documents found in the first 5 results",
-    unit=Unit.SHARE,
-    direction=Direction.HIGHER,
-    segment=None,
-    severity="error",
-    value=0.80,
-    ci=(0.75, 0.85),
-    threshold=0.85,
-    baseline=0.90,
-    paired_value=0.80,
-    delta=-0.10,
-    delta_ci=(-0.12, -0.08),
-    regression_max=0.03,
-    evidence_state=EvidenceState.CLEAR,
-    verdict=Verdict.FAIL,
-    reasons=["recall@5 dropped from 90.0% to 80.0%"],
-    n=40,
-    n_pairs=40,
-    line=2,
-)
+RECALL = replace(reports.RECALL, reasons=["recall@5 dropped from 90.0% to 80.0%"])
 MRR = replace(
     RECALL,
     metric="mrr",
@@ -48,19 +27,7 @@ MRR = replace(
     regression_max=0.0,
     verdict=Verdict.WARN,
 )
-MOVE = Movement(
-    query_id="q-1",
-    question="how do I get a refund?",
-    tags=[],
-    metric="recall@5",
-    before=1.0,
-    after=0.0,
-    worse=True,
-    k=5,
-    lost=1,
-    gained=0,
-    documents=[DocumentMove(id="doc-3", gain=1.0, before=2, after=None)],
-)
+MOVE = replace(reports.MOVE, tags=[])
 REPORT = Report(
     verdict=Verdict.FAIL,
     summary="Do not merge: recall@5 dropped.",

@@ -26,7 +26,6 @@ from rankgate.renderers.github import annotation
 from rankgate.report import Report, exit_code
 from rankgate.waivers import SetLabel
 
-WORKFLOW = "rankgate.yml"  # the file that `rankgate init` writes; a label on a fork's pull request finds its run by it
 NO_BASE = "none"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
@@ -204,7 +203,6 @@ def _fork_report(job: Job) -> Report | None:
             settings_of(job),
             at_base,
             artifact=artifact_name(inputs.gate_id),
-            workflow=WORKFLOW,
         )
         found.extend([report] if report else [])
         return told

@@ -51,7 +51,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--template", metavar="FILE", help="a Jinja template of yours (docs/templates.md)")
     made.add_argument(
-        "--base", metavar="REF", help="read the template at this git ref: a pull request must not choose its own"
+        "--base",
+        metavar="REF",
+        help="read the template at this git ref (default in a job: the pull request's base, which must be fetched)",
     )
     made.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="as it was for the check")
     made.add_argument("--no-comment", action="store_true", help="post the check alone")
@@ -68,9 +70,11 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Publish, say what was done, and return 0, or 2 where the report is none."""
+    from msgspec.structs import replace
+
     from rankgate.cli.signals import interrupted_once
     from rankgate.errors import bad_input
-    from rankgate.forges.publish import announce, publish
+    from rankgate.forges.publish import Told, announce, joined, publish
 
     if (arguments.report is None) != arguments.begin:
         raise bad_input("name the report to publish, or --begin", key="REPORT")
@@ -79,7 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     def act(client: Client) -> Told:
         context = _context(arguments, client)
-        return publish(client, context, report, settings) if report else announce(client, context, settings)
+        if report is None:
+            return announce(client, context, settings)
+        found, troubles = _template(arguments, context)
+        told = publish(client, context, report, replace(settings, template=found))
+        return joined(Told([], troubles), told)
 
     with interrupted_once():
         say(publishing(_api_url(), act, max_wait=arguments.max_wait, dry_run=arguments.dry_run))
@@ -96,6 +104,8 @@ def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300
         return act(Client(url, token_of(), max_wait=max_wait, dry_run=dry_run, tell=print))
     except (ForgeError, RankgateError) as error:
         return Told([], str(error).splitlines())
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        return Told([], [f"GitHub answered in a shape that its documentation does not know ({type(error).__name__})"])
 
 
 def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
@@ -148,8 +158,19 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         check=not arguments.no_check,
         fresh=arguments.fresh_comment,
         fail_on=arguments.fail_on,
-        template=template_at(arguments.template, arguments.base) if arguments.template else None,
     )
+
+
+def _template(arguments: argparse.Namespace, context: Context) -> tuple[Template | None, list[str]]:
+    """The template, in a job always the base's; or why it is ours instead."""
+    from rankgate.errors import RankgateError
+
+    if arguments.template is None:
+        return None, []
+    try:
+        return template_at(arguments.template, arguments.base or (context.base if context.event else None)), []
+    except RankgateError as error:
+        return None, [f"our own comment instead of the template's: {error}"]
 
 
 def template_at(path: str, base: str | None) -> Template:

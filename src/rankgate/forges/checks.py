@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from rankgate.renderers.check_run import Annotation, CheckRunOutput
 
 CHECK = "rankgate/verdict"
 ANNOTATIONS_A_REQUEST = 50  # GitHub's limit; an update appends
+_EXTERNAL = re.compile(r"rankgate ([0-9]{1,19})/([0-9]{1,9})")
 _WAITING = "Judging the retrieval run"
 
 Conclusion = Literal["success", "failure", "action_required"]
@@ -72,15 +74,29 @@ def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: C
         )
 
 
+def last_run(client: Client, check: Check) -> tuple[int, int] | None:
+    """The run and attempt whose check of this name is the newest of the commit; None where there is none of ours.
+
+    Raises:
+        ForgeError: the checks cannot be listed.
+    """
+    listed = client.pages(_listing(check), {"check_name": check.name, "filter": "all"}, under="check_runs")
+    for item in sorted(listed, key=lambda item: int(item["id"]), reverse=True):
+        found = _EXTERNAL.fullmatch(item.get("external_id") or "")
+        if found and item.get("name") == check.name:
+            return int(found[1]), int(found[2])
+    return None
+
+
+def _listing(check: Check) -> str:
+    return f"/repos/{check.repository}/commits/{check.sha}/check-runs"
+
+
 def _own(client: Client, check: Check) -> int | None:
     """The number of this run's check, the first if a lost answer made two."""
     found = [
         item["id"]
-        for item in client.pages(
-            f"/repos/{check.repository}/commits/{check.sha}/check-runs",
-            {"check_name": check.name, "filter": "all"},
-            under="check_runs",
-        )
+        for item in client.pages(_listing(check), {"check_name": check.name, "filter": "all"}, under="check_runs")
         if item.get("external_id") == check.external_id and item.get("name") == check.name
     ]
     return min(found, default=None)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.forges.artifacts import download_artifact, read_member
+from rankgate.forges.checks import last_run
 from rankgate.forges.client import Client, ForgeError
+from rankgate.forges.comments import ours
 from rankgate.forges.context import Context, Pull
-from rankgate.forges.publish import Settings, Told, announce, conclude, joined, tell_pull
+from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, joined, tell_pull
 from rankgate.forges.pulls import has_label, head_of, may_write, open_pulls, remove_label
 from rankgate.model import SEVERITY_ORDER
 from rankgate.renderers.isolation import Template
@@ -41,7 +43,7 @@ def concerns_forks(context: Context) -> bool:
 
 
 def report_fork(
-    client: Client, context: Context, settings: Settings, at_base: AtBase, *, artifact: str, workflow: str
+    client: Client, context: Context, settings: Settings, at_base: AtBase, *, artifact: str
 ) -> tuple[Report | None, Told]:
     """Judge, comment on every open pull request of that commit, and complete the one check with the worst verdict.
 
@@ -53,13 +55,12 @@ def report_fork(
         settings: how to publish.
         at_base: judges.
         artifact: the name of the artifact that the gate's workflow leaves.
-        workflow: the file name of that workflow, by which a label finds its last run.
 
     Returns:
         The worst of the reports, None where there was nothing to report on, and what was told.
     """
     try:
-        found, pulls, accepted, told = _what_for(client, context, workflow)
+        found, pulls, accepted, told = _what_for(client, context, settings)
     except ForgeError as error:
         return None, Told([], [str(error)])
     if found is None:
@@ -80,10 +81,10 @@ def report_fork(
     return worst, told
 
 
-def _what_for(client: Client, context: Context, workflow: str) -> tuple[Context | None, list[Pull], bool, Told]:
+def _what_for(client: Client, context: Context, settings: Settings) -> tuple[Context | None, list[Pull], bool, Told]:
     """The run that judged, the pull requests that it concerns, and whether a maintainer accepts its rankings."""
     if context.pull is not None:
-        return _labelled(client, context, context.pull, workflow)
+        return _labelled(client, context, settings, context.pull)
     run = context.workflow_run
     if run is None or run.event != "pull_request" or not run.from_fork:
         return None, [], False, Told(["nothing to do: the workflow was not one of a fork's pull request"], [])
@@ -101,7 +102,7 @@ def _what_for(client: Client, context: Context, workflow: str) -> tuple[Context 
 
 
 def _labelled(
-    client: Client, context: Context, pull: Pull, workflow: str
+    client: Client, context: Context, settings: Settings, pull: Pull
 ) -> tuple[Context | None, list[Pull], bool, Told]:
     """A label counts for the commit that it was set on, if whoever set it may write to the repository."""
 
@@ -114,24 +115,21 @@ def _labelled(
         return nothing("the label was set by somebody who may not write to this repository")
     if head_of(client, context.repository, pull.number) != pull.head_sha:
         return nothing("the pull request has newer commits than the label was set on")
-    run = _last_run(client, context.repository, workflow, pull)
+    run = _reported(client, context, settings, pull)
     if run is None:
-        return nothing(f"{workflow} has not finished for {pull.head_sha[:12]} yet; set the label again when it has")
-    return replace(context, run_id=run["id"], attempt=run["run_attempt"]), [pull], True, Told([], [])
+        return nothing(f"no verdict is reported for {pull.head_sha[:12]} yet; set the label again when there is one")
+    return replace(context, run_id=run[0], attempt=run[1]), [pull], True, Told([], [])
 
 
-def _last_run(client: Client, repository: str, workflow: str, pull: Pull) -> Mapping[str, Any] | None:
-    """The newest finished run of the gate's workflow for exactly this commit of exactly this repository."""
-    found = [
-        run
-        for run in client.pages(
-            f"/repos/{repository}/actions/workflows/{workflow}/runs",
-            {"event": "pull_request", "head_sha": pull.head_sha, "status": "completed"},
-            under="workflow_runs",
-        )
-        if run["head_sha"] == pull.head_sha and (run.get("head_repository") or {}).get("id") == pull.head_repository
-    ]
-    return max(found, key=lambda run: int(run["id"]), default=None)
+def _reported(client: Client, context: Context, settings: Settings, pull: Pull) -> tuple[int, int] | None:
+    """The run and attempt that were reported for this commit: what the maintainer saw is what is accepted.
+
+    Our comment names it; where none is wanted, our check does.
+    """
+    found = ours(client, context.repository, pull.number, settings.gate, settings.login) if settings.comment else []
+    told = [(each.mark.run, each.mark.attempt) for each in found if each.mark.sha == pull.head_sha]
+    check = check_of(context, settings)
+    return max(told, default=None) or (last_run(client, check) if check else None)
 
 
 def _judged(
