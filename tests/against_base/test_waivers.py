@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.against_base.test_sides import CRITERIA, FAIL, HARD, PASS, WARN, accept, commit, git, write_run
+from tests.against_base.test_sides import CRITERIA, FAIL, HARD, PASS, WARN, accept, write_run
 from tests.against_base.test_sides import repository as repository  # noqa: PLC0414 -- the fixture
+from tests.repositories import commit, git
 
 from rankgate.check import check
 from rankgate.cli import main
