@@ -86,6 +86,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"shapes"}, "from a document to checked values"),
     ({"readers"}, "files become gold sets and runs; what is done with them later is not theirs to know"),
     ({"plan", "estimates", "scoring", "report"}, "the values of a run, and the shape of what is said"),
+    ({"report_text", "exit_codes"}, "the report as a file, and as a number"),
     ({"transfer"}, "the values of a part of a run as bytes"),
     ({"parallel"}, "a run is scored in one process or in several: the only module that starts any"),
     ({"pooling", "labels"}, "what to label and what was labelled, beside the gold: from values to values"),

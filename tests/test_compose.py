@@ -23,17 +23,8 @@ from rankgate.model import EvidenceState, Gold, Ranking, Sample, Verdict
 from rankgate.movements import leading_metric, movements
 from rankgate.plan import Plan
 from rankgate.readers.base import Run, once
-from rankgate.report import (
-    BaselineSource,
-    GateResult,
-    Moved,
-    Provenance,
-    Queries,
-    Report,
-    Source,
-    decode_report,
-    encode_report,
-)
+from rankgate.report import BaselineSource, GateResult, Moved, Provenance, Queries, Report, Source
+from rankgate.report_text import decode_report, encode_report
 from rankgate.scoring import score
 from rankgate.segments import by_tag
 from rankgate.side import Side

@@ -25,17 +25,8 @@ from rankgate.inputs import Inputs
 from rankgate.metrics.base import Direction, Unit
 from rankgate.model import EvidenceState, Need, Verdict
 from rankgate.readers.formats import read_run
-from rankgate.report import (
-    SCHEMA_VERSION,
-    Diagnosis,
-    GateResult,
-    MetricValue,
-    Provenance,
-    Report,
-    Source,
-    decode_report,
-    encode_report,
-)
+from rankgate.report import SCHEMA_VERSION, Diagnosis, GateResult, MetricValue, Provenance, Report, Source
+from rankgate.report_text import decode_report, encode_report
 
 CRITERIA = """\
 gates:

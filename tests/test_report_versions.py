@@ -13,7 +13,8 @@ import pytest
 
 from rankgate.errors import RankgateError
 from rankgate.renderers.base import RENDERERS
-from rankgate.report import SCHEMA_VERSION, Report, decode_report, encode_report
+from rankgate.report import SCHEMA_VERSION, Report
+from rankgate.report_text import decode_report, encode_report
 
 REPORTS = Path(__file__).parent / "reports"
 STORED = sorted(REPORTS.glob("*.json"))

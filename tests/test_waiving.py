@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 from tests.renderers.reports import RECALL, REPORT
 
+from rankgate.exit_codes import exit_code
 from rankgate.model import SEVERITY_ORDER, Verdict
-from rankgate.report import GateResult, Report, exit_code
+from rankgate.report import GateResult, Report
 from rankgate.waiver_entries import ceiling, entry
 from rankgate.waiver_use import Waived
 from rankgate.waivers import SetLabel, Waiver, Waivers

@@ -9,7 +9,7 @@ import msgspec
 
 from rankgate.base_side import BaseSide, Commit
 from rankgate.differences import Difference
-from rankgate.errors import Problem, bad_input
+from rankgate.errors import Problem
 from rankgate.gold_changes import GoldChanges
 from rankgate.lineage import Lineage
 from rankgate.metrics.base import Direction, Unit
@@ -276,40 +276,3 @@ class Report(_Part, frozen=True, kw_only=True):
     untrusted_run: bool = False
     fork_runs: Literal["untrusted", "trusted"] = "untrusted"
     provenance: Provenance
-
-
-def exit_code(report: Report, fail_on: str = "fail") -> int:
-    """0 pass or warn, 1 fail (and warn where `fail_on` is `warn`), 2 not judged."""
-    # A warning that is only "within noise" stops nobody: that is what proven_harm was chosen for. Nor does a violation
-    # that is waived: that is what the waiver was merged for.
-    warned = bool(report.warnings) or any(
-        gate.verdict is Verdict.WARN and not gate.only_inconclusive and gate.waived is None for gate in report.gates
-    )
-    counts = fail_on == "warn" and (warned or not report.gates)
-    codes = {Verdict.PASS: 0, Verdict.WARN: int(counts), Verdict.FAIL: 1, Verdict.NOT_JUDGED: 2}
-    return codes[report.verdict]
-
-
-def encode_report(report: Report) -> str:
-    """The report as indented JSON, keys in a fixed order, ending in a newline."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
-
-
-def decode_report(data: bytes, name: str) -> Report:
-    """Read a report.
-
-    Raises:
-        RankgateError: not a report, or one of a newer schema.
-    """
-    try:
-        version = msgspec.json.decode(data, type=_Version).schema_version
-        if version > SCHEMA_VERSION:
-            known = f"this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate"
-            raise bad_input(f"report schema {version} is newer than {known}", file=name)
-        return msgspec.json.decode(data, type=Report)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise bad_input(f"not a rankgate report: {error}", file=name) from error
-
-
-class _Version(msgspec.Struct):
-    schema_version: int

@@ -29,7 +29,8 @@ from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.github import render_github
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.terminal import render_terminal
-from rankgate.report import Diagnosis, Report, decode_report, encode_report
+from rankgate.report import Diagnosis, Report
+from rankgate.report_text import decode_report, encode_report
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 

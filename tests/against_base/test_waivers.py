@@ -12,8 +12,10 @@ from tests.repositories import commit, git
 from rankgate.check import check
 from rankgate.cli import main
 from rankgate.errors import RankgateError
+from rankgate.exit_codes import exit_code
 from rankgate.inputs import Inputs
-from rankgate.report import Report, decode_report, exit_code
+from rankgate.report import Report
+from rankgate.report_text import decode_report
 from rankgate.waivers import SetLabel
 
 WAIVER = """\

@@ -27,7 +27,8 @@ from rankgate.forges.publish import Settings, Told
 from rankgate.inputs import Inputs
 from rankgate.model import Verdict
 from rankgate.renderers.isolation import Template
-from rankgate.report import Report, decode_report
+from rankgate.report import Report
+from rankgate.report_text import decode_report
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 RUN = b'{"query_id": "q1", "retrieved": ["a"]}\n'

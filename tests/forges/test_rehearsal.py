@@ -22,7 +22,7 @@ from tests.forges.test_fork import plays_permission, zipped
 
 from rankgate.forges.checks import CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
-from rankgate.report import decode_report
+from rankgate.report_text import decode_report
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "tests" / "scenarios"

@@ -16,6 +16,7 @@ from rankgate.cli.action_job import Job, artifact_name, keep, kept, new_job, out
 from rankgate.cli.comment import publishing, read_or_not_judged, say, template_at
 from rankgate.cli.options import today
 from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.exit_codes import exit_code
 from rankgate.forges.client import Client
 from rankgate.forges.fork import concerns_forks, report_fork
 from rankgate.forges.publish import Settings, Told, announce, publish
@@ -23,7 +24,7 @@ from rankgate.forges.runner import stopped
 from rankgate.forges.waiver_label import concerns_label, set_label
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
-from rankgate.report import Report, exit_code
+from rankgate.report import Report
 from rankgate.waivers import SetLabel
 
 NO_BASE = "none"

@@ -16,7 +16,8 @@ from rankgate.forges.context import Context, context_of
 from rankgate.forges.marker import DEFAULT_GATE, checked_gate_id
 from rankgate.forges.runner import add_summary, set_output
 from rankgate.renderers.base import RENDERERS
-from rankgate.report import Report, decode_report, encode_report
+from rankgate.report import Report
+from rankgate.report_text import decode_report, encode_report
 
 PREFIX = "RANKGATE_"
 

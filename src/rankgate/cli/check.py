@@ -70,9 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.output import say
     from rankgate.cli.progress import bar
     from rankgate.errors import RankgateError
+    from rankgate.exit_codes import exit_code
     from rankgate.files import write_atomic
     from rankgate.renderers.base import RENDERERS, format_for
-    from rankgate.report import exit_code
 
     outputs = [(path, RENDERERS[format_for(path)]) for path in arguments.output]
     report = judge(_inputs(arguments), workers=workers_of(arguments), watch=bar)

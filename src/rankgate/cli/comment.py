@@ -114,7 +114,7 @@ def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
     from rankgate.errors import RankgateError
     from rankgate.inputs import Inputs
     from rankgate.readers.source import open_source
-    from rankgate.report import decode_report
+    from rankgate.report_text import decode_report
 
     try:
         with open_source(path) as source:

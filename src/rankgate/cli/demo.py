@@ -101,10 +101,10 @@ def _commands(name: str | None) -> list[str]:
 def _judge(name: str, date: str) -> str:
     from rankgate.cli.check import judge
     from rankgate.criteria import InputFile
+    from rankgate.exit_codes import exit_code
     from rankgate.files import write_atomic
     from rankgate.inputs import Inputs
     from rankgate.renderers.base import RENDERERS
-    from rankgate.report import exit_code
 
     report = judge(Inputs(criteria="ship-criteria.yaml", date=date, run=InputFile(f"runs/{name}.jsonl")))
     write_atomic(f"out/{name}/report.json", RENDERERS["json"](report))

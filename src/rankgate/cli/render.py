@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.renderers.base import RENDERERS, format_for
     from rankgate.renderers.fitting import COMMENT_LIMIT
     from rankgate.renderers.markdown import render_markdown
-    from rankgate.report import decode_report
+    from rankgate.report_text import decode_report
 
     wanted = arguments.format or "markdown"
     if arguments.output and not arguments.format:

@@ -17,7 +17,8 @@ from rankgate.forges.context import Pull
 from rankgate.git import LINK, Repository, repository_around, run_git, said
 from rankgate.inputs import Inputs
 from rankgate.renderers.isolation import Template
-from rankgate.report import Report, decode_report
+from rankgate.report import Report
+from rankgate.report_text import decode_report
 
 MOST_SECONDS = 900.0
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP")  # the token is not among them

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from rankgate.errors import RankgateError
+from rankgate.exit_codes import exit_code
 from rankgate.forges.checks import Check, Conclusion, begin, check_name, complete
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, upsert
@@ -16,7 +17,7 @@ from rankgate.renderers.check_run import check_run_output, conclusion_of
 from rankgate.renderers.fitting import COMMENT_LIMIT
 from rankgate.renderers.isolation import Template
 from rankgate.renderers.markdown import render_markdown
-from rankgate.report import Report, exit_code
+from rankgate.report import Report
 
 _DONE = {
     "created": "commented on pull request {}",
