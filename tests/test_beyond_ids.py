@@ -50,7 +50,8 @@ def test_a_stored_baseline_scores_as_the_run_that_was_accepted() -> None:
 
 def test_a_baseline_keeps_no_text_that_no_gate_reads() -> None:
     Path("small.yaml").write_text("gates: [{name: recall@5, threshold: 0}]\ninputs: {gold: gold.yaml}\n")
-    words = ["--criteria", "small.yaml", "--run", "accepted.jsonl", "--to", "stored"]
+    # The gold names passages, so that by chunk ids nothing can be judged.
+    words = ["--criteria", "small.yaml", "--run", "accepted.jsonl", "--to", "stored", "--reason", "what it keeps"]
     assert main(["baseline", "accept", *words, *DATE]) == 0
     assert json.loads(Path("stored/manifest.json").read_text(encoding="utf-8"))["kept"] == []
     Path("gate.yaml").write_text(

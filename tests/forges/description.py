@@ -30,6 +30,7 @@ PATHS = (
             "/actions/artifacts/{artifact_id}/{archive_format}",
             "/actions/runs/{run_id}",
             "/actions/runs/{run_id}/artifacts",
+            "/actions/workflows/{workflow_id}/runs",
             "/check-runs",
             "/check-runs/{check_run_id}",
             "/collaborators/{username}/permission",
