@@ -28,12 +28,12 @@ def story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         lines = [{"query_id": f"q{n}", "retrieved": [f"d{n}" if n < right else "x"]} for n in range(10)]
         Path(f"run-{right}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     shas = []
-    for day, right in enumerate((10, None, 5, None), start=1):
+    for day, found in enumerate(("10", "", "5", ""), start=1):
         Path("step").write_text(str(day))
         shas.append(commit())
         git("push", "--quiet", "origin", "HEAD:main")
-        if right:
-            words = ["--baseline", STORE, "--run", f"run-{right}.jsonl", "--date", f"2026-01-0{day}", "--reason", "ok"]
+        if found:
+            words = ["--baseline", STORE, "--run", f"run-{found}.jsonl", "--date", f"2026-01-0{day}", "--reason", "ok"]
             assert main(["baseline", "accept", *words]) == 0
     return shas
 
