@@ -191,7 +191,7 @@ def test_identical_inputs_give_identical_bytes_in_every_process(
     monkeypatch.chdir(lay_out(tmp_path))
     program = (
         "import sys; from rankgate.check import check; from rankgate.inputs import Inputs\n"
-        "from rankgate.report import encode_report\n"
+        "from rankgate.report_text import encode_report\n"
         "inputs = Inputs(criteria='config/ship-criteria.yaml', date='2026-01-31')\n"
         "sys.stdout.buffer.write(encode_report(check(inputs)).encode())"
     )
