@@ -6,6 +6,7 @@ import importlib.util
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.baselines.s3_server import s3_server
@@ -31,13 +32,32 @@ def s3_address() -> Iterator[str]:
 
 
 @pytest.fixture
-def s3(s3_address: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The server, as the one of this test's environment."""
+def s3(s3_address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The server, as the one of this test's environment; afterwards its connections are closed.
+
+    Left to itself, s3fs closes them when they are collected, and gives that a tenth of a second: on a busy machine a
+    warning about them would then fail whichever test runs at that moment.
+    """
+    import s3fs
+    from fsspec.asyn import sync
+
+    opened: dict[int, Any] = {}
+    connect = s3fs.S3FileSystem.set_session
+
+    async def noted(files: Any, *arguments: Any, **options: Any) -> Any:
+        found = await connect(files, *arguments, **options)
+        opened[id(files._s3creator)] = (files.loop, files._s3creator)
+        return found
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "set_session", noted)
+    monkeypatch.setattr(s3fs.S3FileSystem, "close_session", staticmethod(lambda loop, creator: None))
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {**AWS, "AWS_ENDPOINT_URL": s3_address}.items():
         monkeypatch.setenv(name, value)
-    return s3_address
+    yield s3_address
+    for loop, creator in opened.values():
+        sync(loop, creator.__aexit__, None, None, None, timeout=30)
 
 
 @pytest.fixture
