@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
-from rankgate.forges.runner import MOST_SUMMARY_BYTES, add_summary, masked, set_output, stopped
+from rankgate.forges.runner import MOST_SUMMARY_BYTES, add_summary, set_output, stopped
 
 unhurried = settings(deadline=None)
 
@@ -246,19 +246,3 @@ def test_lines_that_were_stopped(text: str, lines: list[str]) -> None:
 
 def test_nothing_needs_no_stopping() -> None:
     assert stopped("") == ""
-
-
-@given(st.text())
-@example("ghs_16C7e42F292c6912E7710c838347Ae178B4a")
-@example("a%0Ab\r\n::error::c")
-def test_the_runner_masks_the_very_token(token: str) -> None:
-    line, _, rest = masked(token).partition("\n")
-    if not token.strip():
-        assert masked(token) == ""
-        return
-    assert rest == ""
-    assert "\r" not in line
-    data = line.removeprefix("::add-mask::")
-    for code, char in (("%0D", "\r"), ("%0A", "\n"), ("%25", "%")):
-        data = data.replace(code, char)
-    assert data == token

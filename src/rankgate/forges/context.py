@@ -24,13 +24,12 @@ class Pull(msgspec.Struct, frozen=True):
     """The pull request of the event.
 
     `head_repository` is the id of the repository that the branch lies in, None where that was deleted. `from_fork`
-    says that it is not the repository of the pull request itself. `base_ref` is text that we did not write.
+    says that it is not the repository of the pull request itself.
     """
 
     number: int
     head_sha: str
     base_sha: str
-    base_ref: str
     head_repository: int | None
     from_fork: bool
 
@@ -118,7 +117,6 @@ def _of_pull_request(common: Context, payload: PullRequestEvent) -> Context:
         number=request.number,
         head_sha=request.head.sha,
         base_sha=request.base.sha,
-        base_ref=request.base.ref,
         head_repository=_id(request.head.repo),
         from_fork=_id(request.head.repo) != request.base.repo.id,
     )

@@ -49,7 +49,6 @@ class Base(msgspec.Struct, frozen=True):
     """The branch that it shall be merged into."""
 
     sha: Sha
-    ref: str
     repo: Repository
 
 

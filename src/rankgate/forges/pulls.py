@@ -49,7 +49,6 @@ def _pull(item: Mapping[str, Any]) -> Pull:
         number=item["number"],
         head_sha=item["head"]["sha"],
         base_sha=item["base"]["sha"],
-        base_ref=item["base"]["ref"],
         head_repository=source,
         from_fork=source != item["base"]["repo"]["id"],
     )

@@ -90,14 +90,6 @@ def stopped(text: str) -> str:
     return "\n".join([f"::stop-commands::{word}", *lines, f"::{word}::", ""])
 
 
-def masked(token: str) -> str:
-    """The command that makes the runner replace a token by `***` in the log; nothing for an empty one."""
-    if not token.strip():
-        return ""
-    data = token.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return f"::add-mask::{data}\n"
-
-
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")  # where the runner breaks a line, and nowhere else
 
 

@@ -44,6 +44,7 @@ def render_terminal(report: Report) -> str:
             None,
             [
                 _first_look(report),
+                *_must_pass(report),
                 *_waived(report),
                 *_warnings(report),
                 *_changed(report),
