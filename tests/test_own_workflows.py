@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
+from tests.test_workflows import JOB as GATE
 
 from rankgate.workflows.gate import gate_text
-from rankgate.workflows.job import Job
 from rankgate.workflows.report import report_text
 
 ROOT = Path(__file__).parents[1]
@@ -16,16 +17,7 @@ WORKFLOWS = ROOT / ".github" / "workflows"
 FILES = sorted(WORKFLOWS.glob("*.yml"))
 pytestmark = pytest.mark.skipif(not FILES, reason="a source distribution has no workflows")
 
-JOB = Job(
-    retriever=None,
-    gold="gold.yaml",
-    run="run.jsonl",
-    criteria=None,
-    requirements=[],
-    branches=["main"],
-    version="1.2.3",
-    action="./",
-)
+JOB = replace(GATE, action="./")
 
 
 def own(name: str) -> Any:
