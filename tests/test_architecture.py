@@ -85,6 +85,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ),
     ({"shapes"}, "from a document to checked values"),
     ({"readers"}, "files become gold sets and runs; what is done with them later is not theirs to know"),
+    ({"exhibit"}, "what pages show beyond the report"),
     ({"plan", "estimates", "scoring", "report"}, "the values of a run, and the shape of what is said"),
     ({"report_text", "exit_codes"}, "the report as a file, and as a number"),
     ({"transfer"}, "the values of a part of a run as bytes"),
@@ -115,6 +116,8 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"acceptance"}, "whether a run may become the baseline: from a report to values"),
     ({"headline"}, "decisions become a sentence"),
     ({"waiving"}, "what a waiver makes of a decision"),
+    ({"displaced"}, "what took the place of what was lost"),
+    ({"exhibiting"}, "matched queries become what pages show"),
     ({"compose"}, "decisions become a report"),
     ({"against_base"}, "the story with a base: it is given how one side is judged"),
     ({"check"}, "the story: the only module that knows the order of the steps"),
@@ -214,7 +217,17 @@ PURE_UNITS = {
     *("gates", "segments", "movements", "facts", "starting", "wording", "report", "detectable", "noise"),
     *("pooling", "labels", "staleness", "cases", "playbook", "diagnosis", "gold_changes", "quoting", "workflows"),
     *("criteria_problems", "waiver_use", "waiver_entries", "waiving"),
-    *("base_side", "headline", "differences", "lineage", "anchoring", "acceptance"),
+    *(
+        "exhibit",
+        "exhibiting",
+        "displaced",
+        "base_side",
+        "headline",
+        "differences",
+        "lineage",
+        "anchoring",
+        "acceptance",
+    ),
 }
 PURE_MODULES = {
     "rankgate.forges.waiting",
@@ -269,7 +282,10 @@ HOMES = [
         "threading", {"parallel", "cli.progress", "recording", "renderers.isolation"}, id="threading: around the work"
     ),
     pytest.param("argparse", {"cli"}, id="argparse: only the command line has arguments"),
-    pytest.param("jinja2", {"renderers.environment"}, id="jinja2: only Markdown has templates"),
+    pytest.param(
+        "jinja2", {"renderers.environment", "renderers.pages.shell"}, id="jinja2: Markdown and pages have templates"
+    ),
+    pytest.param("vl_convert", {"renderers.pages.charts"}, id="vl_convert: an extra, draws the charts of pages"),
     pytest.param("resource", {"renderers.sandboxed"}, id="resource: only a user's template is limited"),
     pytest.param("rich", {"cli", "recording"}, id="rich: only where something is shown at a terminal"),
     pytest.param("yaml", {"yaml_text"}, id="yaml: one strict reading of YAML, for criteria and gold sets alike"),
@@ -324,7 +340,7 @@ def test_every_library_is_declared_and_every_declared_library_is_used() -> None:
     names = {name.split(">=")[0].split("[")[0].lower() for name in declared}
     used = {name.split(".")[0] for module in TREES for name in theirs(module)} - set(sys.stdlib_module_names)
     loaded = {"s3fs"}  # by fsspec, for s3://
-    assert {{"yaml": "pyyaml"}.get(name, name) for name in used} | loaded == names
+    assert {{"yaml": "pyyaml", "vl_convert": "vl-convert-python"}.get(name, name) for name in used} | loaded == names
 
 
 def test_the_story_fits_on_one_screen() -> None:

@@ -9,16 +9,17 @@ from msgspec.structs import replace
 from rankgate.compose import compose
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.diagnosis import diagnose
+from rankgate.exhibiting.asked import SHOWN, with_exhibit
 from rankgate.inputs import Inputs, gold_of, refuse_nothing, run_of, stored_runs
 from rankgate.judging import judge_all, refuse_misfits, whole
 from rankgate.model import Gold
 from rankgate.movements import leading_metric, movements
 from rankgate.parallel import Watch, unwatched
 from rankgate.report import Report
-from rankgate.scoring import ids_of, refuse_silence, refuse_strangers
+from rankgate.scoring import ids_of
 from rankgate.segments import by_tag
-from rankgate.side import scored, scored_if_any
-from rankgate.staleness import lost_ids, refuse_stale
+from rankgate.side import refuse_unfit, scored, scored_if_any
+from rankgate.staleness import lost_ids
 from rankgate.waivers import waivers_of
 from rankgate.waiving import waive
 
@@ -47,7 +48,7 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
 def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | None, watch: Watch) -> Report:
     """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
     refuse_misfits(criteria, gold)
-    plan, baseline = criteria.plan(), None
+    plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.exhibit else frozenset()), None
     open_baseline, open_anchor = stored_runs(inputs, criteria, plan, gold)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
@@ -56,14 +57,13 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     anchor = scored_if_any(gold, plan, open_anchor, workers=workers, watch=watch)
     open_run = partial(run_of, inputs.run, criteria, plan.needs, untrusted=inputs.untrusted_run)
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
-    refuse_strangers(candidate.scores, candidate.run.name, gold)
-    refuse_silence(candidate.scores, plan, candidate.run.name)
-    refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
+    refuse_unfit(gold, plan, candidate, baseline)
     before = baseline.scores if baseline else None
     results = judge_all(criteria, gold, candidate.scores, before, anchor.scores if anchor else None)
-    segments = by_tag(gold, plan.metrics, candidate.scores, before)
     leading = leading_metric(criteria.gates, whole(results))
+    segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, baseline.scores) if baseline and leading else []
     lost = lost_ids(plan, candidate.scores, baseline.scores, candidate.lists) if baseline else None
     found = diagnose(plan.metrics, whole(results), candidate.scores, before, moved, lost)
-    return compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, lost=lost, diagnosis=found)
+    made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, lost=lost, diagnosis=found)
+    return with_exhibit(made, inputs.exhibit, gold, plan, candidate.scores, before, leading)

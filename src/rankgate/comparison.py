@@ -43,6 +43,7 @@ def compare(
     baseline: Sequence[float | None],
     *,
     with_interval: bool = True,
+    with_p: bool = True,
     confidence: float = CONFIDENCE,
     clusters: Sequence[str] = (),
 ) -> Comparison | None:
@@ -65,7 +66,7 @@ def compare(
         better=better,
         worse=worse,
         ci=_interval(metric, new_values, old_values, confidence, labels) if with_interval else None,
-        p=_p_value(metric, new_values, old_values) if with_interval and not labels else None,
+        p=_p_value(metric, new_values, old_values) if with_interval and with_p and not labels else None,
     )
 
 

@@ -13,6 +13,7 @@ from rankgate.comparison import baseline_column
 from rankgate.criteria import Criteria
 from rankgate.detectable import power_notes
 from rankgate.differences import Difference, gold_differences, run_differences
+from rankgate.displaced import with_displacers
 from rankgate.errors import Problem
 from rankgate.estimates import CONFIDENCE, distribution, estimate, is_rate
 from rankgate.gold_changes import GoldMark, gold_changes, mark_of
@@ -95,7 +96,7 @@ def compose(
         else {},
         queries=_queries(gold, candidate.scores, baseline.scores if baseline else None),
         segments=segments,
-        misses=most_telling(moved),
+        misses=_telling(moved, candidate, baseline) if baseline else [],
         moved=_moved(moved) if baseline else None,
         gold_changes=changes,
         differences=_differences(inputs, mark, candidate.run, baseline.run) if baseline else [],
@@ -216,6 +217,10 @@ def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
 def _moved(moved: Sequence[Movement]) -> Moved:
     worse = sum(movement.worse for movement in moved)
     return Moved(worse=worse, better=len(moved) - worse)
+
+
+def _telling(moved: Sequence[Movement], candidate: Side, baseline: Side) -> list[Movement]:
+    return with_displacers(most_telling(moved), len(candidate.scores.query_ids), candidate.lists, baseline.lists)
 
 
 def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:

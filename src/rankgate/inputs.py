@@ -30,7 +30,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     Criteria that are None are looked for in the usual places; any other file that is None comes from `inputs:` in them.
     `base` names the commit by which the run is judged as well; None for none. With `untrusted_run` the run is a
     stranger's, and read as hostile data. With `without_baseline` it is compared with nothing, whatever the criteria
-    name. `label` has just been put on the pull request; it counts only with a base.
+    name. `label` has just been put on the pull request; it counts only with a base. `exhibit` asks for what pages show
+    beyond the report, with so many items of each ranking.
     """
 
     date: str
@@ -42,6 +43,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     untrusted_run: bool = False
     without_baseline: bool = False
     label: SetLabel | None = None
+    exhibit: int | None = None
 
 
 def refuse_nothing(inputs: Inputs, criteria: Criteria) -> None:

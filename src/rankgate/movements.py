@@ -27,6 +27,11 @@ def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metr
     return ranked[0][0] if ranked else None
 
 
+def first_k(metric: Metric | None, own: int = DEFAULT_K) -> int:
+    """The first ranks that a metric looks at; those of the question where its cut-off is no number."""
+    return metric.cutoff if metric and isinstance(metric.cutoff, int) else own or DEFAULT_K
+
+
 def movements(gold: Gold, metric: Metric, candidate: Scores, baseline: Scores) -> list[Movement]:
     """Queries whose value changed or whose relevant documents entered or left the first k, worst first.
 
@@ -42,7 +47,7 @@ def movements(gold: Gold, metric: Metric, candidate: Scores, baseline: Scores) -
         new = candidate.matched.get(sample.query_id)
         if new is not None and (old.hits, old.found) == (new.hits, new.found) and after == before:
             continue
-        k = metric.cutoff if isinstance(metric.cutoff, int) else old.k or DEFAULT_K
+        k = first_k(metric, old.k)
         moves = _documents(sample, old, new)
         lost = sum(_within(move.before, k) and not _within(move.after, k) for move in moves)
         gained = sum(_within(move.after, k) and not _within(move.before, k) for move in moves)

@@ -20,6 +20,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         default_k: see `match`.
         how: what makes an item a document of the gold.
         keep_matched: keep the matched queries, for reports that name documents.
+        also: what is read for pages, whether or not a metric asks for it; a run may leave it out.
         baseline_ids: the baseline's lists by query, for metrics that compare with them.
     """
 
@@ -29,8 +30,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     how: Matching = BY_CHUNK
     keep_matched: bool = False
     baseline_ids: Mapping[str, Sequence[str]] = {}
+    also: frozenset[Need] = frozenset()
 
     @property
     def needs(self) -> frozenset[Need]:
         """What is read beyond ids and gains."""
-        return needs_of(self.metrics) | self.how.needs
+        return needs_of(self.metrics) | self.how.needs | self.also

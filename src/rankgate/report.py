@@ -10,6 +10,7 @@ import msgspec
 from rankgate.base_side import BaseSide, Commit
 from rankgate.differences import Difference
 from rankgate.errors import Problem
+from rankgate.exhibit import Exhibit
 from rankgate.gold_changes import GoldChanges
 from rankgate.lineage import Lineage
 from rankgate.metrics.base import Direction, Unit
@@ -144,12 +145,16 @@ class Queries(_Part, frozen=True, kw_only=True):
 
 
 class SegmentValue(_Part, frozen=True, kw_only=True):
-    """A metric within a segment; the baseline and the change are over the pairs."""
+    """A metric within a segment; the baseline and the change are over the pairs.
+
+    `delta_ci` is there for the metric whose changes the report lists, in the largest segments.
+    """
 
     value: float | None
     n: int
     baseline: float | None
     delta: float | None
+    delta_ci: Interval | None = None
     n_pairs: int
     unit: Unit
     direction: Direction
@@ -162,6 +167,11 @@ class Segment(_Part, frozen=True, kw_only=True):
     value: str
     queries: int
     metrics: Mapping[str, SegmentValue]
+
+    @property
+    def tag(self) -> str:
+        """The tag as the gold has it."""
+        return self.value if self.dimension == BARE_TAG else f"{self.dimension}:{self.value}"
 
 
 class DocumentMove(_Part, frozen=True, kw_only=True):
@@ -176,7 +186,8 @@ class DocumentMove(_Part, frozen=True, kw_only=True):
 class Movement(_Part, frozen=True, kw_only=True):
     """A query whose relevant documents moved: into or out of the first k, or so that the metric changed.
 
-    `worse` tells the losers from the winners; where the metric did not move, by documents lost and gained.
+    `worse` tells the losers from the winners; where the metric did not move, by documents lost and gained. Where it
+    lost any, `instead` are up to three documents that stand in the first k now and did not before, from the top.
     """
 
     query_id: str
@@ -190,6 +201,7 @@ class Movement(_Part, frozen=True, kw_only=True):
     lost: int
     gained: int
     documents: list[DocumentMove]
+    instead: list[str] = []
 
 
 class Moved(_Part, frozen=True, kw_only=True):
@@ -208,6 +220,16 @@ class Diagnosis(_Part, frozen=True, kw_only=True):
     rule: str
     finding: str
     evidence: Mapping[str, str | int | float]
+
+
+class TrendPoint(_Part, frozen=True, kw_only=True):
+    """A run of the main branch as it was recorded: gated metrics by name, and whether it became the baseline."""
+
+    date: str
+    commit: str | None = None
+    verdict: Verdict | None = None
+    accepted: bool = False
+    scores: Mapping[str, float | None]
 
 
 class Source(_Part, frozen=True, kw_only=True):
@@ -251,7 +273,8 @@ class Report(_Part, frozen=True, kw_only=True):
     the one that was current when the baseline was accepted, or the baseline does not say. `differences` are what else
     is not what it was then, as far as the runs state it. `base` is there where a base was named. `untrusted_run` says
     that the pull request supplied the rankings and may have invented them; `fork_runs` whether a pass counts all the
-    same, as the criteria have it.
+    same, as the criteria have it. `trend` are the last runs of the main branch, oldest first, where the baseline's
+    store remembers them. `exhibit` is what pages show beyond all this, where it was asked for, and not in the file.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -275,4 +298,6 @@ class Report(_Part, frozen=True, kw_only=True):
     base: BaseSide | None = None
     untrusted_run: bool = False
     fork_runs: Literal["untrusted", "trusted"] = "untrusted"
+    trend: list[TrendPoint] = []
     provenance: Provenance
+    exhibit: Exhibit | msgspec.UnsetType = msgspec.UNSET

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.errors import bad_input
 from rankgate.report import SCHEMA_VERSION, Report
 
 
 def encode_report(report: Report) -> str:
-    """The report as indented JSON, keys in a fixed order, ending in a newline."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
+    """The report as indented JSON, keys in a fixed order, ending in a newline; without what only pages show."""
+    return msgspec.json.format(msgspec.json.encode(replace(report, exhibit=msgspec.UNSET)), indent=2).decode() + "\n"
 
 
 def decode_report(data: bytes, name: str) -> Report:

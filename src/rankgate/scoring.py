@@ -217,7 +217,9 @@ def refuse_silence(scores: Scores, plan: Plan, name: str) -> None:
     readers = [(f"the metric {metric.name}", metric.needs) for metric in plan.metrics]
     readers.append((f"`match: {plan.how.by.value}`", plan.how.needs))
     for need, query_id in scores.silent.items():
-        reader = next(reader for reader, needs in readers if need in needs)
+        reader = next((reader for reader, needs in readers if need in needs), None)
+        if reader is None:
+            continue
         others = len(scores.query_ids) - len(scores.missing) - 1
         none = f"not for query {shown(query_id)}{', nor for any other' if others else ''}"
         message = f"{reader} reads `{need.value}`, which the run states nowhere ({none}); write it into the run"

@@ -7,16 +7,35 @@ from collections.abc import Sequence
 from rankgate.comparison import baseline_column, compare
 from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores
-from rankgate.report import BARE_TAG, Segment, SegmentValue
+from rankgate.report import Segment, SegmentValue
+from rankgate.tags import split_tag
+
+MOST_INTERVALS = 24  # segments whose changes have one, the largest
 
 
-def by_tag(gold: Gold, metrics: Sequence[Metric], candidate: Scores, baseline: Scores | None) -> list[Segment]:
-    """One segment a tag, by dimension in the order of the gold and by value within it."""
+def by_tag(
+    gold: Gold,
+    metrics: Sequence[Metric],
+    candidate: Scores,
+    baseline: Scores | None,
+    leading: Metric | None = None,
+) -> list[Segment]:
+    """One segment a tag, by dimension in the order of the gold and by value within it.
+
+    Args:
+        gold: the judgments, with the tags.
+        metrics: what is shown by tag.
+        candidate: the run's scores.
+        baseline: the baseline's, where there is one.
+        leading: the metric whose change has an interval, in the largest segments; None for none.
+    """
     members: dict[tuple[str, str], list[int]] = {}
     for index, sample in enumerate(gold.samples.values()):
-        for key in dict.fromkeys(map(_split, sample.tags)):
+        for key in dict.fromkeys(map(split_tag, sample.tags)):
             members.setdefault(key, []).append(index)
     dimensions = list(dict.fromkeys(dimension for dimension, _ in members))
+    ordered = sorted(members.items(), key=lambda entry: (dimensions.index(entry[0][0]), entry[0][1]))
+    largest = sorted(members, key=lambda key: -len(members[key]))[:MOST_INTERVALS]
     columns = [
         (metric, candidate.values[metric.name], baseline_column(metric, baseline) if baseline else None)
         for metric in metrics
@@ -26,30 +45,38 @@ def by_tag(gold: Gold, metrics: Sequence[Metric], candidate: Scores, baseline: S
             dimension=dimension,
             value=value,
             queries=len(indices),
-            metrics={metric.name: _value(metric, indices, new, old) for metric, new, old in columns},
+            metrics={
+                metric.name: _value(
+                    metric, indices, new, old, candidate.clusters, bounded=metric is leading and key in largest
+                )
+                for metric, new, old in columns
+            },
         )
-        for (dimension, value), indices in sorted(
-            members.items(), key=lambda entry: (dimensions.index(entry[0][0]), entry[0][1])
-        )
+        for key, indices in ordered
+        for dimension, value in [key]
     ]
 
 
-def _split(tag: str) -> tuple[str, str]:
-    dimension, colon, value = tag.partition(":")
-    return (dimension, value) if colon else (BARE_TAG, tag)
-
-
 def _value(
-    metric: Metric, indices: Sequence[int], new: Sequence[float | None], old: Sequence[float | None] | None
+    metric: Metric,
+    indices: Sequence[int],
+    new: Sequence[float | None],
+    old: Sequence[float | None] | None,
+    clusters: Sequence[str],
+    *,
+    bounded: bool,
 ) -> SegmentValue:
     values = [new[index] for index in indices]
     defined = [value for value in values if value is not None]
-    pairs = compare(metric, values, [old[index] for index in indices], with_interval=False) if old else None
+    labels = [clusters[index] for index in indices] if clusters and bounded else ()
+    before = [old[index] for index in indices] if old else None
+    pairs = compare(metric, values, before, with_interval=bounded, with_p=False, clusters=labels) if before else None
     return SegmentValue(
         value=metric.aggregate(defined) if defined else None,
         n=len(defined),
         baseline=pairs.baseline if pairs else None,
         delta=pairs.delta if pairs else None,
+        delta_ci=pairs.ci if pairs else None,
         n_pairs=pairs.n_pairs if pairs else 0,
         unit=metric.unit,
         direction=metric.direction,

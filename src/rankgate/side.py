@@ -10,6 +10,8 @@ from rankgate.model import Gold, Ranking, Scores
 from rankgate.parallel import Watch, score_run, unwatched
 from rankgate.plan import Plan
 from rankgate.readers.base import Run
+from rankgate.scoring import refuse_silence, refuse_strangers
+from rankgate.staleness import refuse_stale
 
 MOST_KEPT = 100_000  # rankings of a pipe, which cannot be read again
 
@@ -64,6 +66,17 @@ def scored_if_any(
     """The same for a run that may not be there; `opened` opens it, or gives None."""
     run = opened()
     return scored(gold, run, plan, opened, workers=workers, watch=watch) if run else None
+
+
+def refuse_unfit(gold: Gold, plan: Plan, candidate: Side, baseline: Side | None) -> None:
+    """A run that answers other questions, lacks what a metric reads, or speaks of other ids than the gold set.
+
+    Raises:
+        RankgateError: it cannot be judged; see `refuse_strangers`, `refuse_silence` and `refuse_stale`.
+    """
+    refuse_strangers(candidate.scores, candidate.run.name, gold)
+    refuse_silence(candidate.scores, plan, candidate.run.name)
+    refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
 
 
 def _keeping(rankings: Iterable[Ranking], kept: list[Ranking]) -> Iterator[Ranking]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankgate.model import Gold, Sample
+from rankgate.report import BARE_TAG
 
 CROSSED = " × "
 
@@ -24,6 +25,12 @@ def segments_of(gold: Gold, keys: Sequence[str]) -> dict[str, list[int]]:
             if name:
                 found.setdefault(name, []).append(row)
     return dict(sorted(found.items()))
+
+
+def split_tag(tag: str) -> tuple[str, str]:
+    """The dimension and the value of a tag, as a report's segment has them."""
+    dimension, colon, value = tag.partition(":")
+    return (dimension, value) if colon else (BARE_TAG, tag)
 
 
 def _values(sample: Sample, key: str) -> list[str]:

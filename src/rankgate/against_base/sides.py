@@ -126,7 +126,7 @@ def _with_removed(case: _Case) -> Report | None:
 
 def _as_the_base_asks(case: _Case, gold: Gold) -> _Judged:
     criteria = case.base.criteria or case.own.criteria
-    return _judged(case, replace(case.own.inputs, gold=None, run=case.run), fitting(criteria, gold), gold)
+    return _judged(case, replace(case.own.inputs, gold=None, run=case.run, exhibit=None), fitting(criteria, gold), gold)
 
 
 def _judged(case: _Case, inputs: Inputs, criteria: Criteria, gold: Gold) -> _Judged:

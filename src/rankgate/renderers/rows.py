@@ -12,7 +12,7 @@ from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import block, cell, code, shorten
 from rankgate.renderers.what_differs import differences_line
-from rankgate.report import BARE_TAG, GateResult, Movement, Report, Segment, Source
+from rankgate.report import GateResult, Movement, Report, Segment, Source
 from rankgate.wording import VERDICT_WORDS, value_text
 
 MOST_WORSE = 10
@@ -201,7 +201,7 @@ def _columns(report: Report) -> list[str]:
 
 def segment_tag(segment: Segment) -> str:
     """The tag as the gold has it."""
-    return segment.value if segment.dimension == BARE_TAG else f"{segment.dimension}:{segment.value}"
+    return segment.tag
 
 
 def source_item(name: str, source: Source) -> str:

@@ -1,0 +1,140 @@
+"""What pages and `explain` show beyond `report.json`: curves, values by segment, and every question with its rankings.
+
+It goes with a `Report` from step to step and is left out of `report.json`, which a bot carries about and which would be
+megabytes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Literal
+
+import msgspec
+
+from rankgate.metrics.base import Direction, Unit
+from rankgate.model import Interval
+
+
+class Cause(Enum):
+    """What became of a question's relevant documents, the first that holds.
+
+    `NEW`: the baseline lacks the question. `NO_RESULT`: the run lacks it, or its list is empty. `GONE`: a document that
+    the baseline's list had is nowhere in the list now. `LOWER`: one left the first k and is still in the list.
+    `NEVER_FOUND`: one is in the first k of neither run. `BETTER`: one came into the first k, or the value rose.
+    `FINE`: nothing of all that. `NOTHING_RELEVANT`: the gold names no relevant document.
+    """
+
+    NO_RESULT = "no_result"
+    GONE = "gone"
+    LOWER = "lower"
+    NEVER_FOUND = "never_found"
+    BETTER = "better"
+    FINE = "fine"
+    NEW = "new"
+    NOTHING_RELEVANT = "nothing_relevant"
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of the exhibit."""
+
+
+class Measure(_Part, frozen=True, kw_only=True):
+    """A column of the panel: how a metric is called, read and explained."""
+
+    name: str
+    meaning: str
+    unit: Unit
+    direction: Direction
+
+
+class PanelValue(_Part, frozen=True, kw_only=True):
+    """A metric over the queries of a scope; baseline and change are over the pairs, as in the report."""
+
+    value: float | None
+    ci: Interval | None
+    n: int
+    baseline: float | None
+    delta: float | None
+    delta_ci: Interval | None
+    n_pairs: int
+
+
+class PanelRow(_Part, frozen=True, kw_only=True):
+    """The panel's values over the queries with a tag; over all queries where `tag` is None."""
+
+    tag: str | None
+    queries: int
+    values: Mapping[str, PanelValue]
+
+
+class Sweep(_Part, frozen=True, kw_only=True):
+    """A metric at growing cut-offs, over the queries with a tag (None: over all).
+
+    `candidate[i]` and `baseline[i]` belong to `cutoffs[i]`. `knee` is the candidate's cut-off after which the curve
+    flattens, None where it is flat or a straight line. `baseline` is None where there is none.
+    """
+
+    tag: str | None
+    queries: int
+    measure: Literal["recall", "ndcg"]
+    cutoffs: tuple[int, ...]
+    candidate: tuple[float, ...]
+    baseline: tuple[float, ...] | None
+    knee: int | None
+    baseline_knee: int | None
+
+
+class Listed(_Part, frozen=True, kw_only=True):
+    """An item of a ranking; `gain` is None where the gold does not judge it."""
+
+    id: str
+    gain: float | None
+
+
+class Expected(_Part, frozen=True, kw_only=True):
+    """A relevant document of the gold, and its rank in the baseline and now; None where the list has not got it."""
+
+    id: str
+    gain: float
+    before: int | None
+    after: int | None
+
+
+class Question(_Part, frozen=True, kw_only=True):
+    """A gold query: what was expected, both rankings down to the exhibit's depth, and the metrics.
+
+    `values` has by metric the value before and now; None where it is undefined, or the baseline lacks the query.
+    `before` is None without a baseline or where that lacks the query, `now` where the run does.
+    """
+
+    query_id: str
+    question: str | None
+    tags: tuple[str, ...]
+    cause: Cause
+    values: Mapping[str, tuple[float | None, float | None]]
+    expected: tuple[Expected, ...]
+    before: tuple[Listed, ...] | None
+    now: tuple[Listed, ...] | None
+
+
+class Exhibit(_Part, frozen=True, kw_only=True):
+    """All of it.
+
+    Attributes:
+        leading: the metric whose changes are shown query by query; None where no metric is of ranked documents.
+        k: the first ranks, which causes speak of.
+        depth: how many items of each ranking are shown.
+        measures: the columns of the panel, in order, and those of the gated metrics that it lacks.
+        panel: values over all queries first, then by tag, in the order of the report's segments.
+        sweeps: recall and nDCG at growing cut-offs, over all queries first, then by tag.
+        questions: every gold query, in the order of the gold.
+    """
+
+    leading: str | None
+    k: int
+    depth: int
+    measures: tuple[Measure, ...]
+    panel: tuple[PanelRow, ...]
+    sweeps: tuple[Sweep, ...]
+    questions: tuple[Question, ...]

@@ -1,0 +1,1 @@
+"""From matched queries to what pages and `explain` show. Pure: nothing is read again."""
