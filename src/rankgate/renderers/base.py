@@ -29,13 +29,20 @@ def _github(report: Report) -> str:
     return render_github(report)
 
 
+def _html(report: Report) -> str:
+    from rankgate.renderers.pages.report import render_report  # noqa: PLC0415 -- templates and charts are paid for late
+
+    return render_report(report)
+
+
 RENDERERS: dict[str, Callable[[Report], str]] = {
     "terminal": _terminal,
     "markdown": _markdown,
     "json": encode_report,
     "github": _github,
+    "html": _html,
 }
-SUFFIXES = {".json": "json", ".md": "markdown"}
+SUFFIXES = {".json": "json", ".md": "markdown", ".html": "html"}
 
 
 def format_for(path: str) -> str:
@@ -46,5 +53,6 @@ def format_for(path: str) -> str:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise bad_input(f"the suffix {suffix!r} names no output; use {' or '.join(SUFFIXES)}", file=path)
+        *others, last = SUFFIXES
+        raise bad_input(f"the suffix {suffix!r} names no output; use {', '.join(others)} or {last}", file=path)
     return SUFFIXES[suffix]
