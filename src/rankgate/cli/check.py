@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
         [
             "rankgate check --gold gold.yaml --run run.jsonl --baseline baseline/",
             "rankgate check -o report.json -o comment.md      # inputs named in ship-criteria.yaml",
-            "rankgate check -o report.html                    # a page for the browser, from disk and without a network",
+            "rankgate check -o report.html                    # a page to open in a browser, from disk",
             "zcat run.jsonl.gz | rankgate check --run - --format json",
             "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
         ],
@@ -54,8 +54,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         action="append",
         default=[],
-        help="write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and rankings "
-        "(pip install 'rankgate[html]'); repeats",
+        help="write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
+        "rankings (pip install 'rankgate[html]'); repeats",
     )
     made.add_argument(
         "--format",

@@ -54,9 +54,10 @@ def described(metrics: Sequence[Metric]) -> tuple[Measure, ...]:
 
 def _value(metric: Metric, rows: Sequence[int], columns: Columns, clusters: Sequence[str]) -> PanelValue:
     labels = [clusters[row] for row in rows] if clusters else []
-    now = [columns.now[metric.name][row] for row in rows]
+    column, old = columns.now[metric.name], columns.before[metric.name] if columns.before else None
+    now = [column[row] for row in rows]
     found = estimate(now, metric, clusters=labels)
-    before = [columns.before[metric.name][row] for row in rows] if columns.before else None
+    before = [old[row] for row in rows] if old is not None else None
     pairs = compare(metric, now, before, clusters=labels) if before else None
     return PanelValue(
         value=found.value if found else None,

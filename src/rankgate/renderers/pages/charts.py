@@ -16,11 +16,12 @@ from rankgate.errors import bad_input
 
 NOW, BEFORE = "var(--now)", "var(--before)"  # the run and the baseline
 BETTER, WORSE, SAME = "var(--better)", "var(--worse)", "var(--same)"
-_INK, _FAINT, _GRID = "var(--ink)", "var(--faint)", "var(--grid)"
+INK, FAINT = "var(--ink)", "var(--faint)"
+_GRID = "var(--grid)"
 
 _AXIS = {
-    "labelColor": _FAINT,
-    "titleColor": _FAINT,
+    "labelColor": FAINT,
+    "titleColor": FAINT,
     "titleFontWeight": "normal",
     "domainColor": _GRID,
     "tickColor": _GRID,
@@ -33,9 +34,9 @@ CONFIG: dict[str, Any] = {
     "font": "sans-serif",
     "view": {"stroke": None},
     "axis": _AXIS,
-    "legend": {"labelColor": _INK, "titleColor": _FAINT, "titleFontWeight": "normal", "orient": "top", "title": None},
-    "header": {"labelColor": _INK, "titleColor": _FAINT},
-    "text": {"color": _INK},
+    "legend": {"labelColor": INK, "titleColor": FAINT, "titleFontWeight": "normal", "orient": "top", "title": None},
+    "header": {"labelColor": INK, "titleColor": FAINT},
+    "text": {"color": INK},
 }
 _ID = re.compile(r'\bid="([^"]+)"')
 
@@ -58,6 +59,16 @@ def chart(spec: Mapping[str, Any], *, name: str, title: str, description: str) -
         raise bad_input("pages need the html extra; run: pip install 'rankgate[html]'") from error
     drawn = vl_convert.vegalite_to_svg({**spec, "config": CONFIG}, vl_version="5.20")
     return Markup(_named(drawn, name, str(escape(title)), str(escape(description))))  # noqa: S704 -- SVG of the library
+
+
+def by(field: str, looks: Mapping[str, object]) -> dict[str, Any]:
+    """An encoding that gives each of some words of ours its colour, shape or dashes; the page explains it in words."""
+    return {
+        "field": field,
+        "type": "nominal",
+        "scale": {"domain": list(looks), "range": list(looks.values())},
+        "legend": None,
+    }
 
 
 def _named(svg: str, name: str, title: str, description: str) -> str:

@@ -35,7 +35,5 @@ def _move(move: Movement, report: Report) -> Move:
         question=shorten(visible(move.question or ""), 300),
         worse=move.worse,
         values=f"{move.metric} {value_text(move.before, unit)} → {value_text(move.after, unit)}",
-        expected=tuple(
-            (shorten(visible(each.id), 120), rank_move(each)) for each in move.documents[:MOST_DOCUMENTS]
-        ),
+        expected=tuple((shorten(visible(each.id), 120), rank_move(each)) for each in move.documents[:MOST_DOCUMENTS]),
     )

@@ -111,8 +111,6 @@ def _origin(what: str, source: Source) -> Origin:
     return Origin(
         what=what,
         path=shorten(visible(source.path), 200),
-        facts=tuple(
-            (shorten(visible(key), 60), shorten(visible(str(value)), 120)) for key, value in said[:MOST_FACTS]
-        ),
+        facts=tuple((shorten(visible(key), 60), shorten(visible(str(value)), 120)) for key, value in said[:MOST_FACTS]),
         more=max(0, len(said) - MOST_FACTS),
     )

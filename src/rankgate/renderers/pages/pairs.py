@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import msgspec
 from markupsafe import Markup
 
 from rankgate.exhibit import Exhibit, Measure
-from rankgate.metrics.base import Direction, Unit
+from rankgate.metrics.base import Direction
 from rankgate.model import TOLERANCE
-from rankgate.renderers.pages.charts import BETTER, SAME, WORSE, chart
+from rankgate.renderers.pages.charts import chart
 from rankgate.renderers.pages.panels import leading_measure
+from rankgate.renderers.pages.waterfall import MOST_BARS, Step, waterfall
 from rankgate.wording import delta_text
 
-MOST_BARS = 160  # beyond, neighbours share a bar: more would be thinner than a line
 _WIDE, _NARROW = 620, 280
 
 
@@ -39,14 +38,6 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     wide: Markup
     narrow: Markup
     grouped: int
-
-
-class Step(msgspec.Struct, frozen=True):
-    """Questions from `begin` to before `end` in sorted order, with the mean of their changes."""
-
-    begin: int
-    end: int
-    change: float
 
 
 def pairs_of(exhibit: Exhibit) -> Pairs | None:
@@ -72,7 +63,7 @@ def pairs_of(exhibit: Exhibit) -> Pairs | None:
     )
     pictures = [
         chart(
-            _spec(steps, (len(worse), same, len(better)), measure, width),
+            waterfall(steps, (len(worse), same, len(better)), measure, width),
             name=f"pairs-{width}",
             title=f"Change of {measure.name}, question by question",
             description=said,
@@ -118,51 +109,3 @@ def share_text(count: int, of: int) -> str:
 
 def _largest(changes: Sequence[float], measure: Measure) -> str:
     return delta_text(max(changes, key=abs), measure.unit) if changes else "none"
-
-
-def _spec(
-    steps: tuple[list[Step], list[Step]], counts: tuple[int, int, int], measure: Measure, width: int
-) -> dict[str, Any]:
-    every = sum(counts)
-    gap = 0.12 if every <= MOST_BARS // 2 else 0.0
-    scale = 100 if measure.unit is Unit.SHARE else 1
-    bars = [
-        {"from": step.begin + gap, "to": step.end - gap, "zero": 0, "change": step.change * scale, "way": way}
-        for way, part in zip(("worse", "better"), steps, strict=True)
-        for step in part
-    ]
-    same = [{"from": counts[0] + gap, "to": counts[0] + counts[1] - gap, "at": 0}] if counts[1] else []
-    x = {
-        "type": "quantitative",
-        "scale": {"domain": [0, every], "nice": False},
-        "axis": {"title": "questions, sorted by change", "grid": False, "tickCount": 5, "tickMinStep": 1, "format": "~s"},
-    }
-    unit = {Unit.SHARE: " (points)", Unit.MILLISECONDS: " (ms)"}.get(measure.unit, "")
-    y = {"type": "quantitative", "axis": {"title": f"change{unit}", "tickCount": 5}}
-    return {
-        "width": width,
-        "height": 220,
-        "layer": [
-            {
-                "data": {"values": bars},
-                "mark": {"type": "rect"},
-                "encoding": {
-                    "x": {"field": "from", **x},
-                    "x2": {"field": "to"},
-                    "y": {"field": "zero", **y},
-                    "y2": {"field": "change"},
-                    "color": {
-                        "field": "way",
-                        "type": "nominal",
-                        "scale": {"domain": ["worse", "better"], "range": [WORSE, BETTER]},
-                        "legend": None,
-                    },
-                },
-            },
-            {
-                "data": {"values": same},
-                "mark": {"type": "rule", "strokeWidth": 5, "color": SAME},
-                "encoding": {"x": {"field": "from", **x}, "x2": {"field": "to"}, "y": {"field": "at", **y}},
-            },
-        ],
-    }

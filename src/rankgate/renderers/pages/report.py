@@ -9,10 +9,11 @@ from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages import origins
 from rankgate.renderers.pages.curves import curves_of
+from rankgate.renderers.pages.forest import changes_chart
 from rankgate.renderers.pages.gates import BAR_WIDTH, drift_lines, gate_lines
 from rankgate.renderers.pages.moves import moves_of
 from rankgate.renderers.pages.pairs import pairs_of
-from rankgate.renderers.pages.panels import changes_chart, panel_rows
+from rankgate.renderers.pages.panels import panel_rows
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.spread import spread_of
 from rankgate.renderers.pages.trend import trend_of
@@ -22,6 +23,7 @@ from rankgate.report import Diagnosis, Report
 from rankgate.wording import VERDICT_WORDS, count_text
 
 MOST_PROBLEMS = 200
+ICONS = {"pass": "✓", "warn": "!", "fail": "✕", "not_judged": "?"}  # letters, which every font has; words stand beside
 
 
 def render_report(report: Report) -> str:
@@ -40,7 +42,7 @@ def render_report(report: Report) -> str:
         report=report,
         summary=shorten(visible(report.summary), 1200),
         word=VERDICT_WORDS.__getitem__,
-        icon=phrases.ICONS.__getitem__,
+        icons=ICONS,
         count=count_text,
         problems=[shorten(visible(str(problem)), 1000) for problem in report.problems[:MOST_PROBLEMS]],
         more_problems=max(0, len(report.problems) - MOST_PROBLEMS),

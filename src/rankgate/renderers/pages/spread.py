@@ -1,4 +1,4 @@
-"""The distribution of recall beside its mean: half of everything for all, or all for one half and nothing for the rest."""
+"""The distribution of recall beside its mean, which may be half of all for everyone or all for every second one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from markupsafe import Markup
 
 from rankgate.exhibit import Exhibit
-from rankgate.renderers.pages.charts import BEFORE, NOW, chart
+from rankgate.renderers.pages.charts import BEFORE, NOW, by, chart
 from rankgate.wording import count_text
 
 USUAL = "recall@5"
@@ -34,7 +34,7 @@ def bin_of(value: float) -> int:
 
 
 def spread_of(exhibit: Exhibit) -> Spread | None:
-    """Recall question by question, of the leading metric where that is a recall, else at 5; None where there is none."""
+    """Recall by question: the leading metric where that is a recall, else at 5; None where there is none."""
     leading = exhibit.leading or ""
     metric = leading if leading.startswith("recall@") else USUAL
     pairs = [question.values[metric] for question in exhibit.questions if metric in question.values]
@@ -44,7 +44,10 @@ def spread_of(exhibit: Exhibit) -> Spread | None:
         return None
     said = [_sentence("Now", now), *([_sentence("In the baseline", before)] if before else [])]
     picture = chart(
-        _spec(now, before), name="spread", title=f"Distribution of {metric} over the questions", description=" ".join(said)
+        _spec(now, before),
+        name="spread",
+        title=f"Distribution of {metric} over the questions",
+        description=" ".join(said),
     )
     return Spread(metric=metric, picture=picture, said=tuple(said), compared=bool(before))
 
@@ -71,6 +74,7 @@ def _spec(now: Sequence[float], before: Sequence[float]) -> dict[str, Any]:
                 "from": (at - 1 + 0.06 + place * width * 0.88) / _BINS,
                 "to": (at - 1 + 0.06 + (place + 1) * width * 0.88) / _BINS,
                 "share": bins.count(at) / len(values),
+                "zero": 0,
                 "of": of,
             }
             for at in range(_BINS + 2)
@@ -83,21 +87,14 @@ def _spec(now: Sequence[float], before: Sequence[float]) -> dict[str, Any]:
         "grid": False,
     }
     x = {"type": "quantitative", "scale": {"domain": [-0.1, 1.1], "nice": False}, "axis": axis}
-    scale = {"domain": ["now", "baseline"], "range": [NOW, BEFORE]}
-    colour = {"field": "of", "type": "nominal", "scale": scale, "legend": None}
-    dash = {
-        "field": "of",
-        "type": "nominal",
-        "scale": {"domain": ["now", "baseline"], "range": [[1, 0], [5, 3]]},
-        "legend": None,
-    }
+    colour, dash = by("of", {"now": NOW, "baseline": BEFORE}), by("of", {"now": [1, 0], "baseline": [5, 3]})
     return {
         "width": 290,
         "height": 190,
         "layer": [
             {
                 "data": {"values": bars},
-                "mark": {"type": "bar"},
+                "mark": {"type": "rect"},
                 "encoding": {
                     "x": {"field": "from", **x},
                     "x2": {"field": "to"},
@@ -106,6 +103,7 @@ def _spec(now: Sequence[float], before: Sequence[float]) -> dict[str, Any]:
                         "type": "quantitative",
                         "axis": {"format": ".0%", "title": "questions", "tickCount": 5},
                     },
+                    "y2": {"field": "zero"},
                     "color": colour,
                 },
             },

@@ -9,12 +9,13 @@ from markupsafe import Markup
 
 from rankgate.metrics.base import Unit
 from rankgate.renderers.escape import shorten, visible
-from rankgate.renderers.pages.charts import BEFORE, NOW, chart
+from rankgate.renderers.pages.charts import BEFORE, FAINT, NOW, WORSE, by, chart
 from rankgate.renderers.phrases import NOTHING
 from rankgate.report import MetricValue, Report
 from rankgate.wording import VERDICT_WORDS, count_text, value_text
 
 MOST_METRICS = 8
+_KINDS = ("recorded", "accepted", "this run")
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,19 +98,18 @@ def _spec(points: list[dict[str, Any]], floors: list[float], metric: MetricValue
     x = {"field": "place", "type": "quantitative", "axis": None, "scale": {"nice": False, "padding": 10}}
     share = {"format": ".0%"} if metric.unit is Unit.SHARE else {}
     y = {"type": "quantitative", "scale": {"zero": False}, "axis": {"title": None, "tickCount": 4, **share}}
-    kinds = {"domain": ["recorded", "accepted", "this run"]}
     return {
         "width": 280,
         "height": 130,
         "layer": [
             {
                 "data": {"values": [{"floor": floor} for floor in floors]},
-                "mark": {"type": "rule", "strokeDash": [4, 3], "color": "var(--worse)"},
+                "mark": {"type": "rule", "strokeDash": [4, 3], "color": WORSE},
                 "encoding": {"y": {"field": "floor", **y}},
             },
             {
                 "data": {"values": points},
-                "mark": {"type": "line", "color": "var(--faint)", "strokeWidth": 1.5},
+                "mark": {"type": "line", "color": FAINT, "strokeWidth": 1.5},
                 "encoding": {"x": x, "y": {"field": "value", **y}},
             },
             {
@@ -118,24 +118,9 @@ def _spec(points: list[dict[str, Any]], floors: list[float], metric: MetricValue
                 "encoding": {
                     "x": x,
                     "y": {"field": "value", **y},
-                    "color": {
-                        "field": "of",
-                        "type": "nominal",
-                        "scale": {**kinds, "range": ["var(--faint)", BEFORE, NOW]},
-                        "legend": None,
-                    },
-                    "shape": {
-                        "field": "of",
-                        "type": "nominal",
-                        "scale": {**kinds, "range": ["circle", "diamond", "square"]},
-                        "legend": None,
-                    },
-                    "size": {
-                        "field": "of",
-                        "type": "nominal",
-                        "scale": {**kinds, "range": [24, 110, 80]},
-                        "legend": None,
-                    },
+                    "color": by("of", dict(zip(_KINDS, (FAINT, BEFORE, NOW), strict=True))),
+                    "shape": by("of", dict(zip(_KINDS, ("circle", "diamond", "square"), strict=True))),
+                    "size": by("of", dict(zip(_KINDS, (24, 110, 80), strict=True))),
                 },
             },
         ],

@@ -88,9 +88,7 @@ def triage_of(exhibit: Exhibit) -> Triage:
     unit = measure.unit if measure else Unit.SCORE
     return Triage(
         rows=tuple(_row(question, metric, unit, numbers, compared=compared) for question in kept),
-        tags=tuple(
-            Choice(value=str(numbers[tag]), label=shorten(visible(tag), 60), count=tags[tag]) for tag in chosen
-        ),
+        tags=tuple(Choice(value=str(numbers[tag]), label=shorten(visible(tag), 60), count=tags[tag]) for tag in chosen),
         causes=tuple(
             Choice(value=cause.value, label=label, count=causes[cause])
             for cause, (label, _) in CAUSE_WORDS.items()
