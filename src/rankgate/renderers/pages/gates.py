@@ -49,7 +49,7 @@ class GateLine(msgspec.Struct, frozen=True, kw_only=True):
 
 def gate_lines(report: Report) -> list[GateLine]:
     """The gates, and of their segments those that warn or fail."""
-    return [_line(gate, report) for gate in phrases.foremost(report, MOST_GATES) if gate.since is None]
+    return [_line(gate, report) for gate in phrases.foremost(report, MOST_GATES)]
 
 
 def drift_lines(report: Report) -> list[GateLine]:
@@ -112,11 +112,15 @@ def _about(gate: GateResult, report: Report) -> list[tuple[str, str]]:
         found.append(("only", shorten(visible(gate.segment), 80)))
     elif gate.since is not None:
         found.append(("since", shorten(visible(gate.since), 80)))
-    elif sum(other.metric == gate.metric and other.segment is None for other in report.gates) > 1:
+    elif sum(_of_metric(other, gate.metric) for other in report.gates) > 1:
         found.append(("gate", shorten(visible(gate.name), 80)))
     if gate.judged_by and report.base:
         found.append((f"by {report.base.judges}", ""))
     return found
+
+
+def _of_metric(gate: GateResult, metric: str) -> bool:
+    return gate.metric == metric and not (gate.segment or gate.since or gate.judged_by)
 
 
 def _waived(gate: GateResult) -> list[str]:
