@@ -8,7 +8,7 @@ from rankgate.comparison import compare
 from rankgate.estimates import estimate
 from rankgate.exhibit import Measure, PanelRow, PanelValue
 from rankgate.exhibiting.columns import Columns
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.contents import DistinctDocs
 from rankgate.metrics.gains import NDCG
 from rankgate.metrics.latency import Latency
@@ -22,7 +22,7 @@ MEASURES: tuple[Metric, ...] = (
     NDCG(cutoff=5),
     Precision(cutoff=5),
     DistinctDocs(cutoff=5),
-    ReciprocalRank(),
+    ReciprocalRank(cutoff=Cutoff.WHOLE),
     Latency(quantile=0.5),
     Latency(quantile=0.9),
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.renderers.pages.scenarios import CHECKS, make_page
 
 from rankgate.cli import main
@@ -66,7 +66,7 @@ class Seen:
 
 
 def axe(page: Page, node_modules: Path) -> list[str]:
-    """What axe-core calls serious or critical, with where it is; a picture is one thing to it, as to a screen reader."""
+    """What axe-core calls serious or critical, and where; a picture is one thing to it, as to a reader."""
     if not page.evaluate("'axe' in window"):
         page.add_script_tag(path=node_modules / "axe-core" / "axe.min.js")
     found = page.evaluate("axe.run({exclude: [['svg g']]}, {resultTypes: ['violations']})")
@@ -129,11 +129,11 @@ def test_filters_narrow_the_questions_and_say_how_many_are_left(opened: Browser,
         assert (shown(page), status.inner_text()) == ([], "0 of 2 questions shown")
 
         page.get_by_role("button", name="Clear").click()
-        page.wait_for_function("document.getElementById('shown').textContent.startsWith('2')")
+        expect(page.locator("#shown")).to_have_text("2 of 2 questions shown")
         assert shown(page) == ["q7", "q4"]
 
         page.locator("input[name=text]").fill("BREAD-LIST")  # an expected document, in other letters
-        page.wait_for_function("document.getElementById('shown').textContent.startsWith('1')")
+        expect(page.locator("#shown")).to_have_text("1 of 2 questions shown")
         assert shown(page) == ["q4"]
         assert seen.said == []
 
@@ -148,7 +148,7 @@ def test_the_keyboard_reaches_the_filters_and_opens_a_ranking(opened: Browser, p
             page.keyboard.press("Tab")
             assert page.evaluate("document.activeElement.name") == expected
         page.keyboard.type("azucar")
-        page.wait_for_function("document.getElementById('shown').textContent.startsWith('1')")
+        expect(page.locator("#shown")).to_have_text("1 of 2 questions shown")
         for _ in range(4):  # both buttons, the causes, the first question
             page.keyboard.press("Tab")
         page.keyboard.press("Enter")
@@ -171,7 +171,7 @@ def test_without_scripts_everything_is_shown_and_nothing_pretends_to_work(opened
 def test_the_command_is_copied(opened: Browser, pages: Pages) -> None:
     with Seen(opened, pages["fail"], permissions=["clipboard-read", "clipboard-write"]) as seen:
         seen.page.locator("#copy").click()
-        seen.page.wait_for_function("document.getElementById('copied').textContent === 'Copied'")
+        expect(seen.page.locator("#copied")).to_have_text("Copied")
         assert seen.page.evaluate("navigator.clipboard.readText()") == seen.page.locator("#command").inner_text()
 
 
@@ -237,7 +237,8 @@ def test_hostile_text_in_every_field_of_gold_and_run_is_only_text(
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (tmp_path / "ship-criteria.yaml").write_text(
         "gates:\n"
-        "  - {name: '<script>window.hacked=1</script>', metric: recall@5, regression_max: 0.03, segments: {by: lang, threshold: 0.5}}\n"
+        "  - {name: '<script>window.hacked=1</script>', metric: recall@5, regression_max: 0.03,\n"
+        "     segments: {by: lang, threshold: 0.5}}\n"
         "  - {name: mrr, regression_max: 0.05, must_pass: [all], max_lost_queries: 0}\n"
     )
     inputs = ["--gold", "gold.jsonl", "--run", "after.jsonl", "--baseline", "before.jsonl"]
