@@ -61,6 +61,7 @@ def test_without_a_format_it_is_the_comment(capsys: pytest.CaptureFixture[str]) 
     [
         pytest.param(["-o", "out/again.md"], "**❌ FAIL. ", id="comment by suffix"),
         pytest.param(["-o", "out/again.json"], "{", id="report by suffix"),
+        pytest.param(["-o", "out/again.html"], "<!doctype html>", id="page by suffix"),
         pytest.param(["-o", "out/again.txt", "--format", "terminal"], "FAIL  ", id="a format for any suffix"),
     ],
 )
@@ -152,7 +153,7 @@ REPORT_START = '{"schema_version": %d, "verdict": "pass"}'
             id="of a newer schema",
         ),
         pytest.param(
-            b"{}", ["-o", "x.html"], "x.html: the suffix '.html' names no output; use .json or .md", id="suffix"
+            b"{}", ["-o", "x.pdf"], "x.pdf: the suffix '.pdf' names no output; use .json, .md or .html", id="suffix"
         ),
         pytest.param(
             b"{}",
