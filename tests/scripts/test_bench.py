@@ -56,8 +56,9 @@ class TestWorkload:
 
     def test_a_tagged_one_has_questions_and_tags_and_the_same_runs(self, tiny: Path, tmp_path: Path) -> None:
         write_workload(tmp_path, TINY._replace(tagged=True))
-        changed = {name for name, data in contents(tmp_path).items() if data != (tiny / name).read_bytes()}
-        assert changed == {"gold.jsonl"}
+        written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        changed = {name for name, data in written.items() if data != (tiny / name).read_bytes()}
+        assert changed == {"gold.jsonl", "workload.json"}
         samples = [json.loads(line) for line in (tmp_path / "gold.jsonl").read_text().splitlines()]
         assert len({sample["input"]["question"] for sample in samples}) == TINY.queries
         assert len({tag for sample in samples for tag in sample["metadata"]["tags"]}) == 12 + 20

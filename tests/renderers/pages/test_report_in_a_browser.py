@@ -190,6 +190,14 @@ def test_paper_has_every_ranking_open_and_the_screen_has_them_as_they_were(opene
         assert seen.said == []
 
 
+def test_paper_is_white_whatever_the_screen_is(opened: Browser, pages: Pages) -> None:
+    with Seen(opened, pages["fail"], color_scheme="dark") as seen:
+        background = "getComputedStyle(document.body).backgroundColor"
+        assert seen.page.evaluate(background) == "rgb(15, 18, 22)"
+        seen.page.emulate_media(media="print", color_scheme="dark")
+        assert seen.page.evaluate(background) == "rgb(255, 255, 255)"
+
+
 def test_no_table_is_cut_on_paper(opened: Browser, pages: Pages) -> None:
     """A4 at 96 dots an inch, less the usual margins."""
     with Seen(opened, pages["one_language"], viewport={"width": 720, "height": 1000}) as seen:
