@@ -14,7 +14,7 @@ from tests.renderers.pages.scenarios import CHECKS, make_page
 
 from rankgate.cli import main
 
-WIDTHS = (390, 860, 1440)
+LOOKS = [(390, "light"), (860, "dark"), (1440, "light"), (1440, "dark"), (390, "dark")]
 # Pages with every kind of section between them; axe-core sees these at every width, in light and in dark.
 TELLING = ("anchor_drift", "not_judged", "one_language", "waiver")
 
