@@ -87,7 +87,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"readers"}, "files become gold sets and runs; what is done with them later is not theirs to know"),
     ({"exhibit"}, "what pages show beyond the report"),
     ({"plan", "estimates", "scoring", "report"}, "the values of a run, and the shape of what is said"),
-    ({"report_text", "exit_codes"}, "the report as a file, and as a number"),
+    ({"report_text", "exit_codes", "deciding"}, "the report as a file, as a number, and what of it decided"),
     ({"transfer"}, "the values of a part of a run as bytes"),
     ({"parallel"}, "a run is scored in one process or in several: the only module that starts any"),
     ({"pooling", "labels"}, "what to label and what was labelled, beside the gold: from values to values"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from rankgate.criteria import Gate
-from rankgate.gates import NO_BASELINE, decide
+from rankgate.deciding import NO_BASELINE
+from rankgate.gates import decide
 from rankgate.model import EvidenceState, Need, Scores, Verdict
 from rankgate.report import GateResult
 

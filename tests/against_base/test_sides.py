@@ -25,6 +25,7 @@ from rankgate.errors import RankgateError
 from rankgate.inputs import Inputs
 from rankgate.model import Verdict
 from rankgate.readers.formats import read_run
+from rankgate.reasons import plain_reason
 from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.github import render_github
 from rankgate.renderers.markdown import render_markdown
@@ -200,8 +201,8 @@ def test_a_side_door(
     removed = found.base is not None and found.base.queries is not None and found.base.queries.removed
     assert found.verdict is (WARN if removed else FAIL)
     if reason:
-        assert found.summary.startswith(f"Do not merge: {reason}")
         (gate,) = [gate for gate in found.gates if gate.judged_by]
+        assert found.summary.startswith(f"Do not merge: {plain_reason(gate.reasons[0])}")
         assert (gate.name, gate.verdict, gate.reasons[0][: len(reason)]) == ("found", FAIL, reason)
         lines = [other.line for other in found.gates if other.name == "found" and not other.judged_by]
         assert [gate.line] == (lines or [None]), "a line of the pull request's file or none"

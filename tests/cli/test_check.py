@@ -304,7 +304,7 @@ def test_what_could_not_be_judged_is_a_report_and_a_comment_too(
     report, comment = written(), Path("comment.md").read_text(encoding="utf-8")
     assert report["verdict"] == "not_judged"
     assert len(report["problems"]) >= 1
-    assert comment.startswith("**❔ NOT JUDGED. Retrieval could not be judged: ")
+    assert comment.startswith("**❔ NOT JUDGED. Do not merge yet: retrieval could not be judged (")
     out, err = capsys.readouterr()
     assert out.startswith("NOT JUDGED  ")
     assert err == ""

@@ -78,12 +78,12 @@ def test_a_check_that_could_not_judge_lists_its_problems() -> None:
     problems = [Problem("broken JSON", "run.jsonl", 3), Problem("add these lines:\ninputs:\n  run: run.jsonl")]
     report = Report(
         verdict=Verdict.NOT_JUDGED,
-        summary="Retrieval could not be judged: 2 problems with the inputs.",
+        summary="Do not merge yet: retrieval could not be judged (2 problems with the inputs).",
         problems=problems,
         provenance=REPORT.provenance,
     )
     assert render_terminal(report) == (
-        "NOT JUDGED  Retrieval could not be judged: 2 problems with the inputs.\n"
+        "NOT JUDGED  Do not merge yet: retrieval could not be judged (2 problems with the inputs).\n"
         "\n"
         "  run.jsonl:3: broken JSON\n"
         "  add these lines:\n"

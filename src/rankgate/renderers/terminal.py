@@ -52,6 +52,7 @@ def render_terminal(report: Report) -> str:
                 phrases.queries_line(report),
                 phrases.segments_line(report),
                 *report.notes,
+                *report.fine_print,
             ],
         )
     lines += _moves(report)
