@@ -166,7 +166,7 @@ def test_what_both_sides_judge_is_covered_if_the_larger_violation_is() -> None:
     by_base = replace(VIOLATED, judged_by="base", violation=0.06)
     found = waived(VIOLATED, by_base)
     assert ([use.state for use in found.waivers], found.waivers[0].violation) == (["too_small"], 0.06)
-    assert found.verdict is FAIL
+    assert (found.verdict, found.gates) == (FAIL, [VIOLATED, by_base]), "no row says waived where the gate decides"
 
 
 def test_failures_that_no_gate_has_stay() -> None:

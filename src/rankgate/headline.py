@@ -46,10 +46,10 @@ def headline(
         case Verdict.WARN:
             deciding.sort(key=_only_lacks_baseline)  # what was found says more than what could not be
             first = warnings[0] if warnings else _first_reason(deciding)
-            return f"May be merged, with a warning: {first}{_more(len(deciding) - (not warnings), 'warn')}."
+            return f"May be merged, with a warning: {first}{_more(_count(deciding) - (not warnings), 'warn')}."
         case Verdict.FAIL:
             first = _first_reason(deciding) if deciding else failures[0]
-            return f"Do not merge: {first}{_more(max(0, len(deciding) - 1), 'fail')}."
+            return f"Do not merge: {first}{_more(max(0, _count(deciding) - 1), 'fail')}."
         case Verdict.NOT_JUDGED:
             return f"Retrieval could not be judged: {_what_failed(problems)}."
         case _:
@@ -82,6 +82,11 @@ def _first_reason(deciding: Sequence[GateResult]) -> str:
     name, space, rest = gate.reasons[0].partition(" ")
     reason = f"{name} ({gate.meaning}){space}{rest}" if name == gate.metric else gate.reasons[0]
     return reason if gate.segment is None else f"in one segment, {reason}"
+
+
+def _count(deciding: Sequence[GateResult]) -> int:
+    """How many gates and segments they are; one that both sides judge is one."""
+    return len({(result.name, result.segment) for result in deciding})
 
 
 def _more(count: int, verb: str) -> str:
