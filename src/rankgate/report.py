@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rankgate.base_side import BaseSide, Commit
+from rankgate.base_side import BaseSide
 from rankgate.differences import Difference
 from rankgate.errors import Problem
 from rankgate.gold_changes import GoldChanges
@@ -239,7 +239,6 @@ class Provenance(_Part, frozen=True, kw_only=True):
     run: Source | None = None
     baseline: BaselineSource | None = None
     depth: int | None = None
-    base: Commit | None = None
     command: list[str] = []
 
 

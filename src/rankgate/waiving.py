@@ -19,10 +19,10 @@ from rankgate.waivers import SetLabel, Waiver, Waivers
 SOON = 14  # days
 
 _REFUSED = {
-    "stranger": "it was set by {by}, who may not write to this repository",
+    "stranger": "it was set by somebody who may not write to this repository",
     "head moved": "the pull request has newer commits than it was set on",
     "taken off": "it has been taken off again",
-    "unknown": "GitHub did not say whether {by}, who set it, may write to this repository",
+    "unknown": "GitHub did not say whether whoever set it may write to this repository",
 }
 
 
@@ -58,8 +58,8 @@ def waive_by_label(report: Report, label: SetLabel, allowed: str | None) -> Repo
     if label.name != allowed:
         return report
     if label.standing != "counts":
-        why = _REFUSED[label.standing].format(by=f"`{label.by}`")
-        return replace(report, notes=[*report.notes, f"The label that waives violations changes nothing: {why}."])
+        note = f"The label that waives violations changes nothing: {_REFUSED[label.standing]}."
+        return replace(report, notes=[*report.notes, note])
     gates = [
         _passed(gate, Waived(by=label.by), "waived by a maintainer's label for this commit")
         if waivable(gate) and gate.waived is None

@@ -212,4 +212,4 @@ def _told(report: Report, own: Own, files: FilesAtBase) -> Report:
     if own.inputs.baseline and "--baseline" not in command:
         command += ["--baseline", own.inputs.baseline.path]
     command += ["--base", files.commit.ref]
-    return replace(report, provenance=replace(made, run=run, baseline=baseline, command=command, base=files.commit))
+    return replace(report, provenance=replace(made, run=run, baseline=baseline, command=command))

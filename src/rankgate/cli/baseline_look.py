@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from rankgate.base_side import SHORT_SHA
 from rankgate.cli.baseline_options import add_format, add_place, memory_of, place_of
 from rankgate.cli.options import add_criteria
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 USUAL = 20  # entries of the history
 MOST_METRICS = 4
-SHORT = 7  # digits of a commit
 
 
 def add_show(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +118,7 @@ def _row(record: Record) -> tuple[str, ...]:
     return (
         record.id,
         record.date,
-        (record.commit or "")[:SHORT],
+        (record.commit or "")[:SHORT_SHA],
         shorten(visible(record.branch or ""), 20),
         record.verdict.value if record.verdict else "",
         str(record.queries),
