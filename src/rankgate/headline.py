@@ -86,7 +86,7 @@ def _first_reason(deciding: Sequence[GateResult]) -> str:
 
 def _count(deciding: Sequence[GateResult]) -> int:
     """How many gates and segments they are; one that both sides judge is one."""
-    return len({(result.name, result.segment) for result in deciding})
+    return len({result.place for result in deciding})
 
 
 def _more(count: int, verb: str) -> str:

@@ -96,6 +96,11 @@ class GateResult(_Part, frozen=True, kw_only=True):
     n_pairs: int
     line: int | None
 
+    @property
+    def place(self) -> tuple[str, str | None]:
+        """Gate and segment: what waivers name, and what both sides of a base judge alike."""
+        return self.name, self.segment
+
 
 class JudgedValue(_Part, frozen=True, kw_only=True):
     """A metric's value with a judge's labels added to the gold's.

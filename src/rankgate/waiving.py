@@ -38,7 +38,7 @@ def waive(report: Report, waivers: Waivers, date: str) -> Report:
         return report
     uses = [_use(waiver, report.gates, date) for waiver in waivers.entries]
     counting = {(use.gate, use.segment): use for use in uses if use.state in ("in_force", "expiring")}
-    gates = [_waived(gate, counting.get((gate.name, gate.segment))) for gate in report.gates]
+    gates = [_waived(gate, counting.get(gate.place)) for gate in report.gates]
     said = [(use, sentence) for use in uses if (sentence := _sentence(use, gates, date))]
     wrong = [sentence for use, sentence in said if use.state in ("expired", "unknown")]
     notes = [f"{sentence[0].upper()}{sentence[1:]}." for use, sentence in said if sentence not in wrong]
@@ -90,7 +90,7 @@ def _passed(gate: GateResult, waived: Waived, how: str) -> GateResult:
 
 def _use(waiver: Waiver, gates: Sequence[GateResult], date: str) -> WaiverUse:
     """What became of a waiver; of a gate that both sides judge, the larger violation counts."""
-    rows = [gate for gate in gates if (gate.name, gate.segment) == (waiver.gate, waiver.segment)]
+    rows = [gate for gate in gates if gate.place == (waiver.gate, waiver.segment)]
     largest = max((gate.violation for gate in rows if gate.violation is not None), default=None)
     return WaiverUse(
         gate=waiver.gate,

@@ -16,6 +16,7 @@ from rankgate.errors import RankgateError
 from rankgate.exit_codes import exit_code
 from rankgate.inputs import Inputs
 from rankgate.model import Verdict
+from rankgate.renderers.check_run import check_run_output
 from rankgate.report import Report
 from rankgate.report_text import decode_report
 from rankgate.waivers import SetLabel
@@ -379,6 +380,7 @@ def test_a_violation_that_is_larger_at_the_base_is_one_gate_in_the_summary(repos
     assert [gate.violation for gate in report.gates] == pytest.approx([0.05, 0.25])
     assert report.summary.startswith("Do not merge: recall@5 ")
     assert "more gate" not in report.summary
+    assert "more gate" not in check_run_output(report).title
 
 
 def test_what_neither_side_violates_more_has_one_row(repository: Path) -> None:

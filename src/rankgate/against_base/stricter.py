@@ -15,8 +15,6 @@ from rankgate.report import GateResult, Report
 from rankgate.waiving import waivable
 from rankgate.wording import count_text
 
-_Place = tuple[str, str | None]  # gate and segment
-
 
 def stricter(
     head: Report,
@@ -79,7 +77,7 @@ def reason_if_worse(whole: Report, *others: Report) -> str | None:
         gate
         for gate in whole.gates
         if gate.verdict in (Verdict.WARN, Verdict.FAIL)
-        and not any(_stands_for(same, gate) for same in known[gate.name, gate.segment])
+        and not any(_stands_for(same, gate) for same in known[gate.place])
     ]
     first = max(worse, key=lambda gate: (SEVERITY_ORDER.index(gate.verdict), gate.segment is None), default=None)
     return None if first is None else first.reasons[0]
@@ -90,16 +88,12 @@ def _stricter_gates(
 ) -> Iterator[GateResult]:
     """The base's results that no result of the head for the same gate and segment stands for."""
     own = _by_place(head.gates)
-    judged = (
-        {(gate.name, gate.segment) for gate in whole.gates if gate.verdict is not Verdict.NOT_JUDGED}
-        if whole
-        else set()
-    )
+    judged = {gate.place for gate in whole.gates if gate.verdict is not Verdict.NOT_JUDGED} if whole else set()
     for gate in by_base.gates:
         alike = own[renamed.get(gate.name, gate.name), gate.segment]
         if any(_stands_for(same, gate) for same in alike):
             continue
-        if gate.verdict is Verdict.NOT_JUDGED and (gate.name, gate.segment) in judged:
+        if gate.verdict is Verdict.NOT_JUDGED and gate.place in judged:
             continue  # only the removed queries have it, and those are named
         yield replace(
             gate,
@@ -109,11 +103,11 @@ def _stricter_gates(
         )
 
 
-def _by_place(gates: Iterable[GateResult]) -> Mapping[_Place, list[GateResult]]:
+def _by_place(gates: Iterable[GateResult]) -> Mapping[tuple[str, str | None], list[GateResult]]:
     """Results by gate and segment, of which there are several where two rules look at the same tags."""
-    found: dict[_Place, list[GateResult]] = defaultdict(list)
+    found: dict[tuple[str, str | None], list[GateResult]] = defaultdict(list)
     for gate in gates:
-        found[gate.name, gate.segment].append(gate)
+        found[gate.place].append(gate)
     return found
 
 
