@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from rankgate.base_side import SHORT_SHA
 from rankgate.cli.baseline_options import add_format, add_place, memory_of, place_of
 from rankgate.cli.options import add_criteria
 
@@ -113,6 +112,7 @@ def inert_lines(lines: Sequence[str]) -> str:
 
 
 def _row(record: Record) -> tuple[str, ...]:
+    from rankgate.base_side import SHORT_SHA
     from rankgate.renderers.escape import shorten, visible
 
     return (
