@@ -77,12 +77,12 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"gold_changes"}, "what a baseline remembers of the gold set, and what has changed since"),
     ({"differences"}, "what a run, a baseline and the gold set say of themselves, side by side"),
     ({"base_side", "waiver_use"}, "what a report says of the commit it is judged against, and of waivers"),
-    ({"lineage"}, "what a report says of the accepted run that was compared with"),
     ({"git"}, "what git has at a commit: the only module that calls it"),
     (
         {"matching", "files", "yaml_text", "quoting", "wording"},
         "single steps: on plain values, a file, a text; how numbers read",
     ),
+    ({"lineage"}, "what a report says of the accepted run that was compared with"),
     ({"shapes"}, "from a document to checked values"),
     ({"readers"}, "files become gold sets and runs; what is done with them later is not theirs to know"),
     ({"exhibit"}, "what pages show beyond the report"),

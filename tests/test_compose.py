@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
 from rankgate import __version__
 from rankgate.compose import ISSUES, MOST_IDS, compose, internal_error, not_judged
@@ -108,10 +109,20 @@ ONE_SIDED = "3 queries have latency in only one of the two runs"
             id="fail: one more gate",
         ),
         pytest.param(
-            [result(FAIL, "recall@5", RECALL_FELL), result(FAIL, "mrr", MRR_FELL), result(FAIL, "mrr", MRR_LOW)],
+            [result(FAIL, "recall@5", RECALL_FELL), result(FAIL, "mrr", MRR_FELL), result(FAIL, "latency", MRR_LOW)],
             "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed; 2 more gates fail.",
             id="fail: two more gates",
+        ),
+        pytest.param(
+            [
+                result(FAIL, "recall@5", RECALL_FELL),
+                result(FAIL, "mrr", MRR_FELL),
+                replace(result(FAIL, "mrr", MRR_LOW), judged_by="base"),
+            ],
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed; 1 more gate fails.",
+            id="fail: a gate that both sides judge is one",
         ),
         pytest.param(
             [result(WARN, "mrr", MRR_FELL), result(FAIL, "recall@5", RECALL_FELL)],

@@ -47,10 +47,10 @@ def headline(
             return f"May be merged{floors}, but without a baseline nobody can tell whether retrieval got worse."
         case Verdict.WARN:
             said = _first_reason(first) if first else warnings[0]
-            return f"May be merged, with a warning: {said}{_more(len(deciding) - (not warnings), 'warn')}."
+            return f"May be merged, with a warning: {said}{_more(_count(deciding) - (not warnings), 'warn')}."
         case Verdict.FAIL:
             said = _first_reason(first) if first else failures[0]
-            return f"Do not merge: {said}{_more(max(0, len(deciding) - 1), 'fail')}."
+            return f"Do not merge: {said}{_more(max(0, _count(deciding) - 1), 'fail')}."
         case Verdict.NOT_JUDGED:
             return f"Do not merge yet: retrieval could not be judged ({_what_failed(problems)})."
         case _:
@@ -82,6 +82,11 @@ def _first_reason(gate: GateResult) -> str:
     name, space, rest = plain_reason(gate.reasons[0]).partition(" ")
     reason = f"{name} ({gate.meaning}){space}{rest}" if name == gate.metric else f"{name}{space}{rest}"
     return reason if gate.segment is None else f"for one part of the questions, {reason}"
+
+
+def _count(deciding: Sequence[GateResult]) -> int:
+    """How many gates and segments they are; one that both sides judge is one."""
+    return len({result.place for result in deciding})
 
 
 def _more(count: int, verb: str) -> str:

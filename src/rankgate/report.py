@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rankgate.base_side import BaseSide, Commit
+from rankgate.base_side import BaseSide
 from rankgate.differences import Difference
 from rankgate.errors import Problem
 from rankgate.exhibit import Exhibit
@@ -96,6 +96,11 @@ class GateResult(_Part, frozen=True, kw_only=True):
     n: int
     n_pairs: int
     line: int | None
+
+    @property
+    def place(self) -> tuple[str, str | None]:
+        """Gate and segment: what waivers name, and what both sides of a base judge alike."""
+        return self.name, self.segment
 
 
 class JudgedValue(_Part, frozen=True, kw_only=True):
@@ -261,7 +266,6 @@ class Provenance(_Part, frozen=True, kw_only=True):
     run: Source | None = None
     baseline: BaselineSource | None = None
     depth: int | None = None
-    base: Commit | None = None
     command: list[str] = []
 
 

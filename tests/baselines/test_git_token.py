@@ -159,7 +159,7 @@ def test_a_token_of_the_environment_is_sent_once_in_one_header(
     for name, value in job.items():
         monkeypatch.setenv(name, value)
     assert add("history", "a", 1)
-    assert [record.commit for record in branch_memory(SPEC).read("history")] == ["a-1"]
+    assert [record.branch for record in branch_memory(SPEC).read("history")] == ["a-1"]
     assert server.heard
     assert {tuple(said) for said in server.heard} == {(header(TOKEN),)}
 

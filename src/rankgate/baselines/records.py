@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from rankgate import __version__
+from rankgate.base_side import CommitSha
 from rankgate.gold_changes import GoldMark
 from rankgate.model import Verdict
 
@@ -54,7 +55,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     provenance: Mapping[str, Any]
     gold: GoldMark | None
-    commit: str | None = None
+    commit: CommitSha | None = None
     branch: str | None = None
     verdict: Verdict | None = None
     scores: Mapping[str, float | None] = {}

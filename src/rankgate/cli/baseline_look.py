@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 USUAL = 20  # entries of the history
 MOST_METRICS = 4
-SHORT = 7  # digits of a commit
 
 
 def add_show(parser: argparse.ArgumentParser) -> None:
@@ -113,12 +112,13 @@ def inert_lines(lines: Sequence[str]) -> str:
 
 
 def _row(record: Record) -> tuple[str, ...]:
+    from rankgate.base_side import SHORT_SHA
     from rankgate.renderers.escape import shorten, visible
 
     return (
         record.id,
         record.date,
-        (record.commit or "")[:SHORT],
+        (record.commit or "")[:SHORT_SHA],
         shorten(visible(record.branch or ""), 20),
         record.verdict.value if record.verdict else "",
         str(record.queries),

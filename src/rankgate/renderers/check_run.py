@@ -85,7 +85,7 @@ def _said(report: Report) -> str:
         key=lambda gate: gate.segment is not None,  # what holds for all says more, as in the report's sentence
     )
     if report.verdict is Verdict.FAIL and deciding and deciding[0].reasons:
-        gate, more = deciding[0], len(deciding) - 1
+        gate, more = deciding[0], len({each.place for each in deciding}) - 1  # one that both sides judge is one
         others = f", and {more} more gate{'s' if more > 1 else ''}" if more else ""
         return f"{'' if gate.segment is None else 'in one segment, '}{_change(gate) or gate.reasons[0]}{others}"
     return report.summary.partition(": ")[2] or report.summary
