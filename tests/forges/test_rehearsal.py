@@ -18,7 +18,7 @@ from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
-from tests.forges.test_fork import plays_permission, zipped
+from tests.forges.test_fork import plays_attempt, plays_permission, zipped
 
 from rankgate.forges.checks import CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
@@ -206,6 +206,7 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
     proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
     proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
+    plays_attempt(proxy, 1)
     reporting = team.job("workflow_run", pull)
     assert reporting.code == 0, reporting.log
     assert reporting.outputs["verdict"] == "pass"
