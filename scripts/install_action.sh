@@ -36,11 +36,11 @@ if [[ ! -e $environment/installed ]] || [[ $(<"$environment/installed") != "$GIT
   python=$(find_python) || tell "Python 3.11 or newer is needed; add actions/setup-python before this step"
   rm -rf "$environment"
   mkdir -p "$home"
-  if ! log=$("$python" -m venv "$environment" 2>&1); then
+  if ! log=$("$python" -I -m venv "$environment" 2>&1); then
     printf '%s\n' "$log" >&2
     tell "$python cannot make a virtual environment; on Debian: apt-get install python3-venv"
   fi
-  if ! PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 "$(inside)" -m pip install --quiet "$GITHUB_ACTION_PATH"; then
+  if ! PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 "$(inside)" -I -m pip install --quiet "$GITHUB_ACTION_PATH"; then
     tell "rankgate could not be installed; pip says why above"
   fi
   printf '%s\n' "$GITHUB_ACTION_PATH" >"$environment/installed"
