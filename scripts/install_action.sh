@@ -10,12 +10,12 @@ tell() { # the reason, as an error of the job
 
 home=${RUNNER_TEMP:?is set by the runner}/rankgate
 environment=$home/venv
-unset PYTHONHOME PYTHONPATH
+unset PYTHONHOME PYTHONPATH # and -I below, so that no module of the checkout is taken for one of Python's own
 
 find_python() {
   local name
   for name in python3 python python3.13 python3.12 python3.11; do
-    if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    if command -v "$name" >/dev/null && "$name" -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
       command -v "$name"
       return
     fi

@@ -19,7 +19,7 @@ from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.exit_codes import exit_code
 from rankgate.forges.client import Client
 from rankgate.forges.fork import concerns_forks, report_fork
-from rankgate.forges.publish import Settings, Told, announce, publish
+from rankgate.forges.publish import Settings, Told, announce, conclude_open, publish
 from rankgate.forges.runner import stopped
 from rankgate.forges.waiver_label import concerns_label, set_label
 from rankgate.renderers.base import RENDERERS
@@ -84,20 +84,25 @@ def publish_all() -> int:
     from rankgate.cli.signals import interrupted_once
 
     job = this_job()
-    report = kept(job)
+    left = kept(job)
+    report = left or _not_judged()
     if concerns_forks(job.context):
-        if report is not None:
-            summarize(job)
+        if left:
+            summarize(job)  # it was published as it was judged
+        else:  # there was nothing to report, or the job was ended on the way
+            with interrupted_once():
+                _publish(job, lambda client: conclude_open(client, job.context, report, settings_of(job)))
         return 0
-    if report is None:
-        report = _not_judged()
-        keep(job, report)
-    summarize(job)
-    if job.publishes:
-        with interrupted_once():
-            _publish(job, lambda client: publish(client, job.context, report, settings_of(job)))
-    else:
-        print(annotation("notice", _READ_ONLY))
+    try:
+        if left is None:
+            keep(job, report)
+        summarize(job)
+    finally:  # whatever becomes of the summary
+        if job.publishes:
+            with interrupted_once():
+                _publish(job, lambda client: publish(client, job.context, report, settings_of(job)))
+        else:
+            print(annotation("notice", _READ_ONLY))
     return 0
 
 

@@ -111,14 +111,17 @@ def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300
 def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
     """The report, and 0; or one that says why there is none, and 2, each problem on standard error."""
     from rankgate.compose import not_judged
-    from rankgate.errors import RankgateError
+    from rankgate.errors import RankgateError, bad_input
     from rankgate.inputs import Inputs
     from rankgate.readers.source import open_source
     from rankgate.report_text import decode_report
 
     try:
         with open_source(path) as source:
-            return decode_report(source.stream.read(MOST_BYTES + 1), source.name), 0
+            data = source.stream.read(MOST_BYTES + 1)
+            if len(data) > MOST_BYTES:
+                raise bad_input(f"has more than {MOST_BYTES:,} bytes, which no report has", file=source.name)
+            return decode_report(data, source.name), 0
     except RankgateError as error:
         for problem in error.problems:
             print(f"error: {problem}", file=sys.stderr)

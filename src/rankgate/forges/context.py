@@ -58,8 +58,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     `sha` is the commit that a check belongs to: the head of the pull request or the merge group, never the merge
     commit that Actions makes of a pull request. `base` is the commit to judge against, None outside pull requests and
     the merge queue. `run_id` and `attempt` are of the run that judged: the one that a `workflow_run` event speaks of,
-    else this one. With `read_only` the token cannot write. `label` and `sender` are of a `labeled` event: what was put
-    on the pull request, and by whom.
+    else this one; 0 outside of Actions. With `read_only` the token cannot write. `label` and `sender` are of a
+    `labeled` event: what was put on the pull request, and by whom.
     """
 
     event: str
