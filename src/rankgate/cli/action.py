@@ -17,6 +17,7 @@ from rankgate.cli.comment import publishing, read_or_not_judged, say, template_a
 from rankgate.cli.options import today
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.exit_codes import exit_code
+from rankgate.forges.artifacts import MEMBER
 from rankgate.forges.client import Client
 from rankgate.forges.fork import concerns_forks, report_fork
 from rankgate.forges.publish import Settings, Told, announce, conclude_open, publish
@@ -165,7 +166,7 @@ def _judged(job: Job) -> Report:
     source = report.provenance.run
     # The reporting job judges a fork's run again; that of a push is what `artifact:NAME` compares with.
     if (context.read_only or context.event == "push") and source and Path(source.path).is_file():
-        shutil.copyfile(source.path, job.upload / "run.jsonl")
+        shutil.copyfile(source.path, job.upload / MEMBER)
     return report
 
 

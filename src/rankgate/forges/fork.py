@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.forges.artifacts import download_artifact, read_member
+from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
 from rankgate.forges.checks import Conclusion, last_run
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ours
@@ -21,7 +21,6 @@ from rankgate.renderers.isolation import Template
 from rankgate.report import Report
 
 ACCEPT_LABEL = "rankgate: accept rankings"
-MEMBER = "run.jsonl"
 _FROM_MILD: tuple[Conclusion, ...] = ("success", "action_required", "failure")
 _CUT_SHORT = Problem("the reporting job ended before there was a verdict")
 _ACCEPTED = "A maintainer has accepted these rankings for this commit."
