@@ -31,6 +31,7 @@ from rankgate.waivers import SetLabel
 NO_BASE = "none"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
+_READ_ONLY_PUSH = "the token of this job can only read, as after a push of Dependabot; its exit code is the verdict"
 
 
 def main(words: Sequence[str]) -> int:
@@ -103,7 +104,7 @@ def publish_all() -> int:
             with interrupted_once():
                 _publish(job, lambda client: publish(client, job.context, report, settings_of(job)))
         else:
-            print(annotation("notice", _READ_ONLY))
+            print(annotation("notice", _READ_ONLY if job.context.pull else _READ_ONLY_PUSH))
     return 0
 
 
