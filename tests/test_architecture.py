@@ -78,6 +78,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"differences"}, "what a run, a baseline and the gold set say of themselves, side by side"),
     ({"base_side", "waiver_use"}, "what a report says of the commit it is judged against, and of waivers"),
     ({"git"}, "what git has at a commit: the only module that calls it"),
+    ({"environment"}, "where a job finds GitHub, and its token: for stores and the bot alike"),
     (
         {"matching", "files", "yaml_text", "quoting", "wording"},
         "single steps: on plain values, a file, a text; how numbers read",
@@ -217,17 +218,8 @@ PURE_UNITS = {
     *("gates", "segments", "movements", "facts", "starting", "wording", "report", "detectable", "noise"),
     *("pooling", "labels", "staleness", "cases", "playbook", "diagnosis", "gold_changes", "quoting", "workflows"),
     *("criteria_problems", "waiver_use", "waiver_entries", "waiving"),
-    *(
-        "exhibit",
-        "exhibiting",
-        "displaced",
-        "base_side",
-        "headline",
-        "differences",
-        "lineage",
-        "anchoring",
-        "acceptance",
-    ),
+    *("exhibit", "exhibiting", "displaced", "deciding"),
+    *("environment", "base_side", "headline", "differences", "lineage", "anchoring", "acceptance"),
 }
 PURE_MODULES = {
     "rankgate.forges.waiting",
