@@ -18,9 +18,9 @@ import pytest
 from tests.conftest import ROOT
 
 from rankgate.baselines.cloud_objects import redacted
-from rankgate.baselines.objects import LOGS, ObjectMemory, memory_at
+from rankgate.baselines.objects import ObjectMemory, memory_at
 from rankgate.baselines.packing import pack, recorded
-from rankgate.baselines.records import Log, Record
+from rankgate.baselines.records import LOGS, Log, Record
 from rankgate.baselines.stores import store_for
 from rankgate.errors import RankgateError
 from rankgate.model import Ranking
@@ -93,6 +93,17 @@ def test_the_newest_is_not_added_twice(place: str, log: Log) -> None:
     before = objects_in(memory)
     assert not memory.add(log, *A)
     assert objects_in(memory) == before
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_adding_it_again_brings_back_a_run_that_is_gone(place: str, log: Log) -> None:
+    """As every message about a run that is not there says."""
+    memory = memory_at(place)
+    memory.add(log, *A)
+    memory.objects.delete(f"runs/{A[0].run}")
+    assert memory.add(log, *A)
+    assert memory.fetch(A[0]) == b"a"
+    assert memory.read(log) == [A[0]]
 
 
 def test_a_history_has_each_record_once_and_the_accepted_log_each_acceptance(place: str) -> None:
