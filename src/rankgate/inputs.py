@@ -19,6 +19,7 @@ from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.source import STDIN
 from rankgate.readers.untrusted import read_untrusted_run
+from rankgate.redaction import redacted
 from rankgate.waivers import SetLabel
 
 Opener = Callable[[], Run | None]
@@ -188,7 +189,7 @@ def named_run(file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest:
 
 
 def _no_baseline(file: InputFile) -> Exception:
-    path = file.path
+    path = redacted(file.path)
     return bad_input(f"no baseline here; accept one with `rankgate baseline accept --run RUN --to {path}`", file=path)
 
 

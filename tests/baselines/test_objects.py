@@ -17,7 +17,6 @@ import msgspec
 import pytest
 from tests.conftest import ROOT
 
-from rankgate.baselines.cloud_objects import redacted
 from rankgate.baselines.objects import ObjectMemory, memory_at
 from rankgate.baselines.packing import pack, recorded
 from rankgate.baselines.records import LOGS, Log, Record
@@ -444,19 +443,6 @@ def test_other_bytes_than_the_record_says_are_not_added(place: str) -> None:
 )
 def test_an_address_that_is_none(url: str, message: str) -> None:
     assert refused(lambda: memory_at(url)) == message
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        pytest.param("s3://bucket/x", "s3://bucket/x", id="nothing secret"),
-        pytest.param("ftp://me:pass@host/x", "ftp://…@host/x", id="a password"),
-        pytest.param("ftp://me:p@ss/w@host/x", "ftp://…@host/x", id="a password with everything in it"),
-        pytest.param("abfs://x/y?sig=s3cr3t@z", "abfs://x/y?…", id="a signature"),
-    ],
-)
-def test_what_is_secret_in_an_address_is_not_shown(url: str, shown: str) -> None:
-    assert redacted(url) == shown
 
 
 def test_another_store_of_fsspec_is_used_as_it_is() -> None:
