@@ -17,6 +17,7 @@ from typing import Protocol
 
 import msgspec
 
+from rankgate.baselines.memory import Unless
 from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
 from rankgate.baselines.packing import RUN, checked
 from rankgate.baselines.records import LOGS, SCHEMA_VERSION, Log, Record
@@ -134,8 +135,8 @@ class ObjectMemory:
             raise bad_input(f"damaged baseline: the run {record.run!r} is not there; {RESTORE}", file=self.spec)
         return checked(data, record, f"{self.spec}/{name}")
 
-    def add(self, log: Log, record: Record, data: bytes) -> bool:
-        """Add a record with its run file; see `Memory`.
+    def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
+        """Add a record with its run file; see `Memory`. Who adds between `unless` and the writing is not seen by it.
 
         Raises:
             RankgateError: the place cannot be reached or written, or holds a damaged run file of this name.
@@ -148,6 +149,8 @@ class ObjectMemory:
                 missing = not self.objects.holds(f"runs/{record.run}")
                 self._keep_run(record, data)
                 return missing
+            if unless is not None and unless(list(self._records(log, names).values())):
+                return False
             self._keep_run(record, data)
             name = _Name(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
             if self.objects.create(f"{log}/{name}", written):

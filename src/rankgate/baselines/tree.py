@@ -20,6 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.baselines.accepted_log import counting
+from rankgate.baselines.memory import Unless
 from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
 from rankgate.baselines.packing import RUN, checked, run_name
 from rankgate.baselines.records import LOGS, Log, Record
@@ -131,7 +132,7 @@ class TreeMemory:
             raise bad_input(f"damaged baseline: the run {record.run!r} is not there; {RESTORE}", file=self.spec)
         return checked(data, record, f"{self.spec}/{record.run}")
 
-    def add(self, log: Log, record: Record, data: bytes) -> bool:
+    def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
         """Add a record with its run file; see `Memory`.
 
         Raises:
@@ -139,7 +140,7 @@ class TreeMemory:
         """
         for attempt in range(MOST_ROUNDS):
             self.tree.refresh()
-            planned = self._addition(log, record, data, again=attempt > 0)
+            planned = self._addition(log, record, data, unless, again=attempt > 0)
             if planned is None:
                 return False
             writes, deletes = planned
@@ -186,9 +187,9 @@ class TreeMemory:
         return found
 
     def _addition(
-        self, log: Log, record: Record, data: bytes, *, again: bool
+        self, log: Log, record: Record, data: bytes, unless: Unless | None, *, again: bool
     ) -> tuple[dict[str, bytes], list[str]] | None:
-        """What to write and to delete; None where the record is in."""
+        """What to write and to delete; None where the record is in, or does not belong there."""
         accepted = self._accepted_to_replace() if log == "accepted" else self.accepted()
         of_accepted = self._accepted_log(accepted)  # in any case: nothing is written beside what contradicts itself
         found = of_accepted if log == "accepted" else self._log(log)
@@ -201,6 +202,8 @@ class TreeMemory:
         if log == "accepted" and accepted and _as_given(accepted) == _as_given(record) and whole:
             return None
         if log == "anchors" and found and _line(found[-1]) == _line(record) and whole:
+            return None
+        if unless is not None and unless(found):
             return None
         repeated = log == "accepted" and bool(found) and found[-1].id == record.id
         records = {each: found if each == log else self._log(each) for each in LOGS}
