@@ -134,8 +134,8 @@ def test_gates_that_nobody_could_ask_are_no_yes(capsys: pytest.CaptureFixture[st
     assert (out, err) == (
         "",
         (
-            "error: run-0.jsonl: no gold set is named, so the run was not judged; name one with --gold, or as inputs.gold "
-            "in the criteria\nnothing was accepted; with --reason TEXT it is, and the reason is recorded\n"
+            "error: run-0.jsonl: no gold set is named, so the run was not judged; name one with --gold, or as "
+            "inputs.gold in the criteria\nnothing was accepted; with --reason TEXT it is, and the reason is recorded\n"
         ),
     )
     assert not Path("baseline").exists()
@@ -440,6 +440,36 @@ def test_verify_ends_in_2_and_names_what_is_damaged(capsys: pytest.CaptureFixtur
     assert f"error: {run.as_posix()}: damaged baseline" in capsys.readouterr().err
 
 
-def test_an_unknown_kind_of_store_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_kind_of_store_is_named_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert baseline("show", "--baseline", "ftpx:somewhere") == 2
-    assert capsys.readouterr().err.startswith("error: ftpx:somewhere: unknown kind of baseline store")
+    assert capsys.readouterr().err == (
+        "error: ftpx:somewhere: unknown kind of baseline store; known are a directory, git+branch:NAME, artifact:NAME, "
+        "file://…, s3://… and other addresses, and run files\n"
+    )
+
+
+@pytest.mark.parametrize("words", [["check"], ["baseline", "show"], ["baseline", "accept"]], ids=" ".join)
+def test_the_help_names_every_kind_of_store(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([*words, "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "a directory, git+branch:NAME, artifact:NAME, file://…, s3://… and other addresses" in said
+
+
+def test_the_branch_of_a_job_is_that_of_its_event(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the help says: what is checked out may be a commit."""
+    with pytest.raises(SystemExit):
+        baseline("accept", "--help")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "its branch (default: GITHUB_REF_NAME, else the one that is checked out)" in said
+    found = []
+    for name in (None, "release"):
+        if name:
+            monkeypatch.setenv("GITHUB_REF_NAME", name)
+        else:
+            monkeypatch.delenv("GITHUB_REF_NAME", raising=False)
+        assert accepted(10) == 0
+        found.append(shown(capsys, "show")["accepted"]["branch"])
+    assert found == ["main", "release"]

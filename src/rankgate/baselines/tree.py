@@ -27,6 +27,7 @@ from rankgate.baselines.records import LOGS, Log, Record
 from rankgate.errors import Problem, RankgateError, bad_input
 
 MANIFEST = "manifest.json"
+_FROM_GIT = "restore it from version control"  # what accepting a run does not mend
 MOST_ROUNDS = 200  # of others that get in first; each round one of them has succeeded
 
 
@@ -105,7 +106,10 @@ class TreeMemory:
             RankgateError: the manifest is damaged or of a newer schema.
         """
         data = self.tree.read(MANIFEST)
-        return None if data is None else decode_record(data, f"{self.spec}/{MANIFEST}")
+        if data is None:
+            return None
+        advice = RESTORE if self._mends() else _FROM_GIT
+        return decode_record(data, f"{self.spec}/{MANIFEST}", advice=advice)
 
     def read(self, log: Log) -> list[Record]:
         """The records of a log, oldest first.
@@ -246,7 +250,8 @@ class TreeMemory:
         problems: list[Problem] = []
         for number, line in lines:
             try:
-                records += [decode_record(line, place, line=number, what=what)] if line.strip() else []
+                if line.strip():
+                    records.append(decode_record(line, place, line=number, what=what, advice=_FROM_GIT))
             except RankgateError as error:
                 problems += error.problems
         if problems:

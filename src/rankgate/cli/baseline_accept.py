@@ -22,7 +22,9 @@ _NO_GOLD = "no gold set is named, so the run was not judged; name one with --gol
 def add_accept(parser: argparse.ArgumentParser) -> None:
     """The options of `accept`."""
     _add_run(parser)
-    parser.add_argument("--reason", metavar="TEXT", help="why a run is accepted although a gate says no; is recorded")
+    parser.add_argument(
+        "--reason", metavar="TEXT", help="why, where a gate says no or cannot be asked; is then recorded"
+    )
     parser.add_argument("--by", metavar="NAME", help="who accepts it; is recorded")
 
 
