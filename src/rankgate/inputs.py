@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import msgspec
@@ -35,7 +35,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     `base` names the commit by which the run is judged as well; None for none. `branch` is the base branch where `base`
     does not name it, as in Actions, where that is a sha. With `untrusted_run` the run is a stranger's, and read as
     hostile data. With `without_baseline` it is compared with nothing, whatever the criteria
-    name. `label` has just been put on the pull request; it counts only with a base.
+    name. `label` has just been put on the pull request; it counts only with a base. `open_store` opens a store once: a
+    branch is fetched and a bucket asked once, however many sides are judged by what lies there.
     """
 
     date: str
@@ -48,6 +49,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     untrusted_run: bool = False
     without_baseline: bool = False
     label: SetLabel | None = None
+    open_store: OpenStore = msgspec.field(default_factory=lambda: cache(store_for))
 
 
 def refuse_nothing(inputs: Inputs, criteria: Criteria) -> None:
@@ -131,17 +133,13 @@ def baseline_of(
     return opened
 
 
-def stored_runs(
-    inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold, open_store: OpenStore = store_for
-) -> tuple[Opener, Opener]:
+def stored_runs(inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold) -> tuple[Opener, Opener]:
     """What opens the accepted run, and what the anchor that the criteria name, each as often as it is called."""
-    asked = (inputs, criteria, plan.needs, deepest_cutoff(plan, gold), open_store)
+    asked = (inputs, criteria, plan.needs, deepest_cutoff(plan, gold))
     return partial(accepted_run, *asked), partial(anchor_run, *asked)
 
 
-def accepted_run(
-    inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int, open_store: OpenStore
-) -> Run | None:
+def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
     """The accepted run that a check compares with: chosen by its date and by the commits before it.
 
     These are, in a repository, the commit where HEAD left the base, or HEAD where no base is named, and what lies
@@ -160,12 +158,10 @@ def accepted_run(
         return None
     branch = inputs.branch or (inputs.base.removeprefix("origin/") if inputs.base else None)
     where = Where(date=inputs.date, ancestors=ancestors, branch=branch)
-    return baseline_of(inputs.baseline, criteria, needs, deepest=deepest, where=where, open_store=open_store)
+    return baseline_of(inputs.baseline, criteria, needs, deepest=deepest, where=where, open_store=inputs.open_store)
 
 
-def anchor_run(
-    inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int, open_store: OpenStore
-) -> Run | None:
+def anchor_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
     """The run of the anchor that the criteria name, opened; None where they name none or the store has none of it.
 
     Raises:
@@ -174,7 +170,7 @@ def anchor_run(
     if inputs.without_baseline:
         return None
     found, name = inputs.baseline or criteria.baseline, criteria.policy.anchor
-    memory = open_store(found.path, found.format, found.map).memory if found and name else None
+    memory = inputs.open_store(found.path, found.format, found.map).memory if found and name else None
     if memory is None or name is None:
         return None
     record = anchor_named(memory.read("anchors"), name)
