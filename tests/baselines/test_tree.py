@@ -219,6 +219,15 @@ def test_verify_names_each_damaged_thing(everything: TreeMemory, tmp_path: Path)
     assert named == {"/history.jsonl", f"/{one.run}", "", "/accepted.jsonl"}
 
 
+def test_verify_names_a_manifest_that_is_not_there(small: TreeMemory, tmp_path: Path) -> None:
+    """Of one record alone nobody can tell whether it was ever accepted to the end."""
+    add(small, "accepted", "one")
+    (tmp_path / "small" / "manifest.json").unlink()
+    assert [problem.message for problem in verify(small).problems] == [
+        "there is no manifest.json, and records were accepted"
+    ]
+
+
 def test_verify_names_the_run_of_an_anchor_that_is_not_there(small: TreeMemory, tmp_path: Path) -> None:
     anchor = add(small, "anchors", "one", name="launch")
     add(small, "accepted", "two")

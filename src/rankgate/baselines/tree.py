@@ -181,7 +181,9 @@ class TreeMemory:
             self._accepted_log(accepted)
         except RankgateError:
             return found  # said by whoever reads them
-        if log and accepted and log[-1].id != accepted.id:
+        if log and accepted is None:
+            found.append(Problem(f"there is no {MANIFEST}, and records were accepted", f"{self.spec}/{MANIFEST}"))
+        elif log and accepted and log[-1].id != accepted.id:
             message = f"ends with {log[-1].id}, and {MANIFEST} says that {accepted.id} is accepted; accept a run again"
             found.append(Problem(message, f"{self.spec}/{log_name('accepted')}"))
         for name in self.tree.names():
