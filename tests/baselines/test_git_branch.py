@@ -504,6 +504,11 @@ def merge(folder: Path) -> None:
         ),
         pytest.param(write("manifest.json", "{}"), f"{SPEC}/manifest.json: damaged", id="a manifest that is none"),
         pytest.param(
+            lambda folder: (folder / "manifest.json").unlink(),
+            f"{SPEC}/manifest.json: accepted.jsonl has 1 accepted and this is not there",
+            id="no manifest",
+        ),
+        pytest.param(
             make_link, f"{SPEC}: somebody edited this branch by hand: history.jsonl is no file there", id="link"
         ),
     ],
@@ -515,7 +520,9 @@ def test_an_edited_branch_is_named_and_left_as_it_is(
     add("accepted", "a", 1)
     old = edit(remote, tmp_path, change)
     for action in (held, lambda: add("history", "a", 2), lambda: add("accepted", "a", 2)):
-        assert refused(action).startswith(begins)
+        said = refused(action)
+        assert said.startswith(begins)
+        assert "accept a run again" not in said, "which would not mend it"
     assert tip(remote) == old
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from rankgate.environment import JOBS, OURS, TOKENS, token_in
 from rankgate.git import GitError, run_git
+from rankgate.redaction import without_users
 
 HERE = "."  # git's own name for the repository itself as a remote
 
@@ -66,7 +67,7 @@ def without_secrets(text: str, environment: Mapping[str, str]) -> str:
             text = text.replace(found[1], "***")
     for token in filter(None, (os.environ.get(name) for name in TOKENS)):
         text = text.replace(token, "***")
-    return re.sub(r"(?<=://)[^/\s@]+@", "***@", text)
+    return without_users(text)
 
 
 _HEADER = re.compile(r"AUTHORIZATION: basic (\S+)")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
+from rankgate.baselines import KINDS
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
 from rankgate.cli.workers import add_workers, workers_of
 
@@ -32,7 +34,10 @@ def parser() -> argparse.ArgumentParser:
     add_gold(made)
     add_run(made)
     made.add_argument(
-        "--baseline", metavar="SPEC", help="a directory written by `rankgate baseline accept`, or any run file"
+        "--baseline",
+        metavar="SPEC",
+        help=f"what to compare with: {KINDS}, in which `rankgate baseline` keeps what was accepted, or any run file "
+        "(default: inputs.baseline)",
     )
     made.add_argument(
         "--base",
@@ -105,6 +110,7 @@ def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = N
 
 def _inputs(arguments: argparse.Namespace) -> Inputs:
     from rankgate.cli.inputs import file_of, refuse_two_stdins
+    from rankgate.forges.base_branch import base_branch
     from rankgate.inputs import Inputs
 
     criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
@@ -116,5 +122,6 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
         run=run,
         baseline=baseline,
         base=arguments.base,
+        branch=base_branch(os.environ) if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
     )
