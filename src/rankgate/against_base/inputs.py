@@ -11,7 +11,9 @@ from msgspec.structs import replace
 
 from rankgate.against_base.files import FilesAtBase
 from rankgate.against_base.waivers import WaiversAtBase, waivers_at_base
-from rankgate.baselines.tree import LOGS, MANIFEST, RUN, log_name
+from rankgate.baselines.packing import RUN
+from rankgate.baselines.records import LOGS
+from rankgate.baselines.tree import MANIFEST, log_name
 from rankgate.criteria import DEFAULT_PATHS, Criteria, InputFile, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.git import GitError
