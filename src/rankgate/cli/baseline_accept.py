@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.cli.baseline_options import add_format, add_origin, add_place, memory_of, place_of
@@ -11,6 +12,7 @@ from rankgate.cli.options import add_criteria, add_date, add_gold, add_run
 
 if TYPE_CHECKING:
     from rankgate.baselines.records import Record
+    from rankgate.renderers.blocks import Block
 
 
 def add_accept(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +48,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add_format(parser)
 
 
-def accept(arguments: argparse.Namespace) -> str:
+def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """Store the run as the accepted one; returns what to tell.
 
     Raises:
@@ -56,13 +58,14 @@ def accept(arguments: argparse.Namespace) -> str:
 
     from rankgate.acceptance import refusal
     from rankgate.errors import RankgateError, bad_input
+    from rankgate.renderers.blocks import plain_text
 
     found = candidate_of(arguments)
     why_not = refusal(found.report) if found.report else None
     if why_not and not arguments.reason:
-        table = "".join(f"\n{line}" for line in _changes(found))
+        table = plain_text(_changes(found)).rstrip("\n")
         advice = "nothing was accepted; with --reason TEXT it is, and the reason is recorded"
-        raise bad_input(f"{why_not}\n{advice}{table}", file=found.record.source)
+        raise bad_input("\n".join(filter(None, (why_not, advice, table))), file=found.record.source)
     try:
         refuse_later(next(reversed(found.memory.read("accepted")), None), found.record.date, found.memory.spec)
     except RankgateError:
@@ -73,7 +76,7 @@ def accept(arguments: argparse.Namespace) -> str:
     return _told(arguments, found, record, added=added, moved=True)
 
 
-def record(arguments: argparse.Namespace) -> str:
+def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """Add the run to the history, and where the criteria say so accept one that passes; returns what to tell.
 
     Raises:
@@ -142,10 +145,10 @@ def _later(accepted: Record | None, record: Record) -> bool:
     return is_ancestor(record.commit, accepted.commit)
 
 
-def _changes(found: Candidate) -> list[str]:
+def _changes(found: Candidate) -> list[Block]:
     from rankgate.acceptance import changes_of
+    from rankgate.renderers.blocks import Table
     from rankgate.renderers.phrases import NOTHING
-    from rankgate.renderers.terminal import table
     from rankgate.wording import VERDICT_WORDS, value_text
 
     if found.report is None or not found.report.gates:
@@ -162,10 +165,12 @@ def _changes(found: Candidate) -> list[str]:
         )
         for change in changes_of(found.report)
     ]
-    return table([("gate", "accepted", "this run", "verdict"), *rows], right=(1, 2))
+    return [Table(rows=[("gate", "accepted", "this run", "verdict"), *rows], right=(1, 2))]
 
 
-def _told(arguments: argparse.Namespace, found: Candidate, record: Record, *, added: bool, moved: bool) -> str:
+def _told(
+    arguments: argparse.Namespace, found: Candidate, record: Record, *, added: bool, moved: bool
+) -> str | Sequence[Block]:
     import msgspec
 
     from rankgate.acceptance import changes_of
@@ -183,12 +188,12 @@ def _told(arguments: argparse.Namespace, found: Candidate, record: Record, *, ad
     cut = f" ({count_text(record.cut, 'list was', 'lists were')} longer and cut)" if record.cut else ""
     what = f"{count_text(record.queries, 'query', 'queries')}, ranks to {record.depth}{cut}"
     if arguments.action == "accept":
-        lines = [f"accepted {record.source} as the baseline in {found.memory.spec}: {what}"]
+        lines: list[Block] = [f"accepted {record.source} as the baseline in {found.memory.spec}: {what}"]
     else:
         lines = [f"{'recorded' if added else 'has already recorded'} {record.source} in {found.memory.spec}: {what}"]
     lines += _changes(found)
     if found.unusable:
-        lines.append(f"what was accepted before could not be compared with: {found.unusable}")
+        lines += f"what was accepted before could not be compared with: {found.unusable}".splitlines()
     if found.report is None:
         lines.append(
             "no gold set was named, so the manifest does not say which one was current"
@@ -205,4 +210,4 @@ def _told(arguments: argparse.Namespace, found: Candidate, record: Record, *, ad
     else:
         verdict = VERDICT_WORDS[found.report.verdict]
         lines.append(f"{verdict}: {'accepted as the baseline' if moved else 'what is accepted stays'}")
-    return "\n".join(lines) + "\n"
+    return lines

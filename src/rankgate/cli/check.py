@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, write, print, and return 0, 1 or 2."""
-    from rankgate.cli.output import say
+    from rankgate.cli.output import say_report
     from rankgate.cli.progress import bar
     from rankgate.errors import RankgateError
     from rankgate.exit_codes import exit_code
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
             write_atomic(path, render(report))
         except RankgateError as error:
             problems += error.problems  # the verdict is still printed
-    say(RENDERERS[arguments.format](report))
+    say_report(report, arguments.format)
     if problems:
         raise RankgateError(problems)
     return exit_code(report, arguments.fail_on)

@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Render and print or write."""
-    from rankgate.cli.output import say
+    from rankgate.cli.output import say, say_report
     from rankgate.errors import bad_input
     from rankgate.files import write_atomic
     from rankgate.readers.source import open_source
@@ -45,6 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input(f"--template renders Markdown, not {wanted}")
     with open_source(arguments.report) as source:
         report = decode_report(source.stream.read(), source.name)
+    if not (arguments.template or arguments.output):
+        say_report(report, wanted)
+        return 0
     template = arguments.template
     text = render_markdown(report, template, limit=COMMENT_LIMIT) if template else RENDERERS[wanted](report)
     if arguments.output:
