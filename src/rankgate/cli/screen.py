@@ -90,7 +90,7 @@ def _wrapped(text: str, width: int, console: Console) -> list[Text]:
 def _print_table(table: Table, console: Console) -> None:
     """As a table where it fits without broken words and tall cells, else a paragraph a row."""
     rows = [[harmless(text) for text in row] for row in table.rows]
-    kept = [index for index, column in enumerate(zip(*rows, strict=True)) if any(column)]
+    kept = [index for index, column in enumerate(zip(*rows, strict=True)) if any(column[1:])] or range(len(rows[0]))
     right = [place for place, index in enumerate(kept) if index in table.right]
     rows = [[row[index] for index in kept] for row in rows]
     widths = _widths(rows, right, console.width - INDENT)
@@ -137,7 +137,7 @@ def _print_columns(
 def _print_paragraphs(rows: Sequence[Sequence[str]], console: Console) -> None:
     """What names a row on a line, and below it a line for each of its other cells."""
     head = rows[0]
-    begin = next(index for index, heading in enumerate(head) if heading) + 1
+    begin = next((index for index, heading in enumerate(head) if heading), 0) + 1
     for number, row in enumerate(rows[1:]):
         if number:
             console.print()
