@@ -24,6 +24,7 @@ def parser() -> argparse.ArgumentParser:
         [
             "rankgate check --gold gold.yaml --run run.jsonl --baseline baseline/",
             "rankgate check -o report.json -o comment.md      # inputs named in ship-criteria.yaml",
+            "rankgate check -o junit.xml -o rankgate.badge.json",
             "zcat run.jsonl.gz | rankgate check --run - --format json",
             "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
         ],
@@ -51,11 +52,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         action="append",
         default=[],
-        help="write a file, its form by suffix: .json the report, .md the comment; repeats",
+        help="write a file, its form by suffix: .json the report, .md the comment, .xml JUnit for GitLab and Jenkins, "
+        ".badge.json an endpoint for a badge of shields.io; repeats",
     )
     made.add_argument(
         "--format",
-        choices=["terminal", "markdown", "json", "github"],
+        choices=["terminal", "markdown", "json", "github", "junit", "badge"],
         default="terminal",
         help="what to print (default: terminal; github: annotations for the Actions log)",
     )

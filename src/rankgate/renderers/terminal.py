@@ -6,6 +6,7 @@ from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.blocks import Block, Table, plain_text
 from rankgate.renderers.escape import inert, shorten, visible
+from rankgate.renderers.naming import row_name
 from rankgate.renderers.phrases import NOTHING
 from rankgate.renderers.what_differs import differences_line, plain
 from rankgate.report import GateResult, Report
@@ -119,14 +120,8 @@ def _must_pass(report: Report) -> list[str]:
 
 def _label(gate: GateResult, report: Report) -> str:
     """The metric, and the gate's own name where several gates look at that metric."""
-    by = ", by the base" if gate.judged_by else ""
-    if gate.segment is not None:
-        return f"{gate.metric} in {shorten(visible(gate.segment), 40)}{by}"
-    if gate.since is not None:
-        return f"{gate.metric} since {shorten(visible(gate.since), 40)}{by}"
     own = [other for other in report.gates if not (other.segment or other.since or other.judged_by)]
-    shared = sum(other.metric == gate.metric for other in own) > 1
-    return f"{gate.metric} ({shorten(visible(gate.name), 40)}){by}" if shared else f"{gate.metric}{by}"
+    return row_name(gate, own_name=sum(other.metric == gate.metric for other in own) > 1)
 
 
 def _moves(report: Report) -> list[Block]:
