@@ -272,6 +272,7 @@ HOMES = [
     pytest.param("jinja2", {"renderers.environment"}, id="jinja2: only Markdown has templates"),
     pytest.param("resource", {"renderers.sandboxed"}, id="resource: only a user's template is limited"),
     pytest.param("rich", {"cli", "recording"}, id="rich: only where something is shown at a terminal"),
+    pytest.param("xml", {"renderers.junit"}, id="xml: written, never read"),
     pytest.param("yaml", {"yaml_text"}, id="yaml: one strict reading of YAML, for criteria and gold sets alike"),
     pytest.param(
         "tempfile",

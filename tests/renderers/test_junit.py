@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -22,12 +23,15 @@ from rankgate.renderers.escape import visible
 from rankgate.renderers.junit import render_junit
 from rankgate.renderers.terminal import render_terminal
 from rankgate.report import GateResult, Report
+from rankgate.report_text import decode_report
 from rankgate.waiver_use import Waived
 
 SEGMENT = replace(RECALL, segment="lang:en", reasons=["recall@5 dropped from 90.0% to 80.0%"])
 SMALL = replace(HOLDS, segment="lang:pt-BR", too_small=True, reasons=["12 queries, fewer than 30"])
 REFUSED = replace(RECALL, verdict=Verdict.NOT_JUDGED, value=None, reasons=["nothing was scored"])
 OTHER_WAYS = replace(REPORT, gates=[HOLDS], failures=["the baseline is 90 days old"], verdict=Verdict.FAIL)
+
+SCENARIOS = sorted((Path(__file__).parents[1] / "scenarios").glob("*/expected/report.json"))
 
 
 def elements(text: str) -> ET.Element:
@@ -241,6 +245,14 @@ def test_an_attachment_in_a_text_is_none() -> None:
     outputs = [element.text or "" for element in elements(found).iter() if element.tag != "property"]
     assert not any(re.search(r"\[\[ATTACHMENT\|.+?\]\]", text) for text in outputs)
     assert any("[ [ATTACHMENT|/etc/passwd]]" in text for text in outputs)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.parts[-3])
+def test_what_scenarios_give_is_read_by_all_of_them(path: Path) -> None:
+    report = decode_report(path.read_bytes(), path.name)
+    found = render_junit(report)
+    assert_keeps_the_schema(found)
+    assert len(as_gitlab_reads(found)) == len(list(parsed(found))) == 1 + len(report.gates)
 
 
 PIECES = [
