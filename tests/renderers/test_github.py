@@ -109,7 +109,7 @@ def test_each_violated_gate_of_a_scenario_is_annotated_where_it_stands(folder: P
     for gate in report.gates:
         if gate.verdict in level:
             assert gate.line is not None
-            name = lines[gate.line - 1].partition("name: ")[2]
+            [name] = re.findall(r"name: ([^,}]+)", lines[gate.line - 1])
             assert gate.name == (f"{name} since {gate.since}" if gate.since else name)
             place = {"file": "ship-criteria.yaml", "line": str(gate.line), "title": "rankgate"}
             among = f"in {gate.segment}, " if gate.segment else ""
