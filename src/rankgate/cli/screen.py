@@ -106,8 +106,8 @@ def _widths(rows: Sequence[Sequence[str]], right: Sequence[int], room: int) -> l
     columns = list(zip(*rows, strict=True))
     widths = [max(map(cell_len, column)) for column in columns]
     least = [
-        width if index in right else max(map(_longest_word, column))
-        for index, (width, column) in enumerate(zip(widths, columns, strict=True))
+        max([_longest_word(heading), *map(cell_len if index in right else _longest_word, said)])
+        for index, (heading, *said) in enumerate(columns)
     ]
     room -= GAP * (len(columns) - 1)
     if sum(least) > room:
