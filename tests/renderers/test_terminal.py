@@ -11,7 +11,7 @@ from tests.renderers import reports
 from rankgate.errors import Problem
 from rankgate.metrics.base import Unit
 from rankgate.model import Verdict
-from rankgate.renderers.terminal import render_terminal, table
+from rankgate.renderers.terminal import render_terminal
 from rankgate.report import Diagnosis, DocumentMove, Moved, Provenance, Queries, Report
 
 RECALL = replace(reports.RECALL, reasons=["recall@5 dropped from 90.0% to 80.0%"])
@@ -140,19 +140,6 @@ def test_without_losses_no_question_is_shown(report: Report) -> None:
 
 def test_a_question_without_words_is_shown_by_its_id() -> None:
     assert "\n  q-1  q-1\n" in render_terminal(replace(REPORT, misses=[replace(MOVE, question=None)]))
-
-
-@pytest.mark.parametrize(
-    ("rows", "right", "lines"),
-    [
-        pytest.param([("a", "b"), ("long", "c")], (), ["  a     b", "  long  c"], id="left"),
-        pytest.param([("a", "b"), ("a", "long")], (1,), ["  a     b", "  a  long"], id="right"),
-        pytest.param([("a", ""), ("b", "c")], (), ["  a", "  b  c"], id="an empty end leaves no spaces"),
-        pytest.param([("−1.0 pp", "x"), ("±0.0 pp", "y")], (0,), ["  −1.0 pp  x", "  ±0.0 pp  y"], id="signs"),
-    ],
-)
-def test_a_table_is_aligned(rows: list[tuple[str, str]], right: tuple[int, ...], lines: list[str]) -> None:
-    assert table(rows, right) == lines
 
 
 @pytest.mark.parametrize(
