@@ -160,7 +160,7 @@ def test_a_check_that_could_not_judge_is_an_error_with_its_problems() -> None:
     [case] = list(parsed(render_junit(report)))
     [error] = case.result
     assert isinstance(error, Error)
-    assert error.message == "Retrieval could not be judged: 1 problem with the inputs."
+    assert error.message == "Do not merge yet: retrieval could not be judged (1 problem with the inputs)."
     assert (error.text or "").splitlines()[1:] == [
         "run.jsonl:3: broken JSON",
         "add these lines:",
