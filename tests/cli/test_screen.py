@@ -141,6 +141,16 @@ def test_a_line_is_wrapped_between_words(line: str, rows: list[str]) -> None:
     assert found == rows
 
 
+def test_lines_are_no_longer_than_one_reads_and_tables_may_be() -> None:
+    rows = rows_of(["word " * 60, Table(rows=[("word " * 28, "b"), ("a", "b")])], 160)
+    assert [len(row) for row in rows[:3]] == [94, 96, 96]
+    assert len(rows[4]) > 140
+
+
+def test_in_a_window_too_narrow_for_it_nothing_is_further_in() -> None:
+    assert rows_of(["    further in"], 12) == ["further in"]
+
+
 def test_pairs_are_wrapped_beside_their_names() -> None:
     pairs = Pairs([("id", "run-1"), ("reason", "smaller index, agreed")])
     assert rows_of([pairs], 24) == ["  id      run-1", "  reason  smaller index,", "          agreed"]

@@ -13,6 +13,7 @@ from rankgate.renderers.blocks import Block, Pairs, Table, plain_text
         pytest.param([("a", "b"), ("long", "c")], (), ["  a     b", "  long  c"], id="left"),
         pytest.param([("a", "b"), ("a", "long")], (1,), ["  a     b", "  a  long"], id="right"),
         pytest.param([("a", ""), ("b", "c")], (), ["  a", "  b  c"], id="an empty end leaves no spaces"),
+        pytest.param([("", ""), ("b", "c")], (), ["", "  b  c"], id="nor does an empty row"),
         pytest.param([("−1.0 pp", "x"), ("±0.0 pp", "y")], (0,), ["  −1.0 pp  x", "  ±0.0 pp  y"], id="signs"),
         pytest.param([("a", "b"), ("\x07", "c")], (), ["  a       b", "  \\u0007  c"], id="what is hidden has a width"),
     ],

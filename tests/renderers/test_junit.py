@@ -17,6 +17,7 @@ from junitparser import TestSuite as ParsedSuite
 from msgspec.structs import replace
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
 
+from rankgate.base_side import Commit
 from rankgate.errors import Problem
 from rankgate.model import Verdict
 from rankgate.renderers.escape import visible
@@ -219,6 +220,12 @@ def test_the_suite_says_what_was_judged_and_its_output_is_the_summary() -> None:
         "baseline": "baseline",
     }
     assert elements(found).findtext("testsuite/system-out") == render_terminal(REPORT)
+
+
+def test_the_commit_that_judges_too_is_named() -> None:
+    base = Commit(ref="origin/main", sha="a" * 40)
+    report = replace(REPORT, provenance=replace(REPORT.provenance, base=base))
+    assert properties(render_junit(report))["base"] == "origin/main (aaaaaaa)"
 
 
 def test_a_run_that_the_pull_request_supplied_is_named() -> None:

@@ -33,14 +33,14 @@ def plain_text(blocks: Sequence[Block]) -> str:
     for block in blocks:
         match block:
             case str():
-                lines.append(harmless(block))
+                lines.append(harmless(block).rstrip())
             case Table():
-                lines += _aligned(block.rows, block.right)
+                lines += aligned(block.rows, block.right)
             case Pairs():
-                lines += _aligned(block.rows)
+                lines += aligned(block.rows)
             case _:
                 assert_never(block)
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def harmless(text: str) -> str:
@@ -48,16 +48,15 @@ def harmless(text: str) -> str:
     return inert(unhidden(text))
 
 
-def _aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+    """Rows in columns, a line each, indented by two; the columns in `right` stand to the right."""
     shown = [[unhidden(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    return [
-        inert(
-            "  "
-            + "  ".join(
-                text.rjust(width) if index in right else text.ljust(width)
-                for index, (text, width) in enumerate(zip(row, widths, strict=True))
-            )
+    lines = (
+        "  ".join(
+            text.rjust(width) if index in right else text.ljust(width)
+            for index, (text, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in shown
-    ]
+    )
+    return [inert(f"  {line}".rstrip()) for line in lines]
