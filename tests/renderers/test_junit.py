@@ -17,7 +17,7 @@ from junitparser import TestSuite as ParsedSuite
 from msgspec.structs import replace
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
 
-from rankgate.base_side import Commit
+from rankgate.base_side import BaseSide
 from rankgate.errors import Problem
 from rankgate.model import Verdict
 from rankgate.renderers.escape import visible
@@ -223,8 +223,8 @@ def test_the_suite_says_what_was_judged_and_its_output_is_the_summary() -> None:
 
 
 def test_the_commit_that_judges_too_is_named() -> None:
-    base = Commit(ref="origin/main", sha="a" * 40)
-    report = replace(REPORT, provenance=replace(REPORT.provenance, base=base))
+    base = BaseSide(ref="origin/main", sha="a" * 40, head_verdict=Verdict.FAIL)
+    report = replace(REPORT, base=base)
     assert properties(render_junit(report))["base"] == "origin/main (aaaaaaa)"
 
 
