@@ -35,24 +35,38 @@ def _html(report: Report) -> str:
     return render_report(report)
 
 
+def _junit(report: Report) -> str:
+    from rankgate.renderers.junit import render_junit  # noqa: PLC0415
+
+    return render_junit(report)
+
+
+def _badge(report: Report) -> str:
+    from rankgate.renderers.badge import render_badge  # noqa: PLC0415
+
+    return render_badge(report)
+
+
 RENDERERS: dict[str, Callable[[Report], str]] = {
     "terminal": _terminal,
     "markdown": _markdown,
     "json": encode_report,
     "github": _github,
     "html": _html,
+    "junit": _junit,
+    "badge": _badge,
 }
-SUFFIXES = {".json": "json", ".md": "markdown", ".html": "html"}
+SUFFIXES = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit", ".badge.json": "badge"}
 
 
 def format_for(path: str) -> str:
-    """The output format that a file's suffix asks for.
+    """The output format that a file's suffix asks for, the longest that it has: `badge.json` is a badge too.
 
     Raises:
         RankgateError: no format has that suffix.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        *others, last = SUFFIXES
-        raise bad_input(f"the suffix {suffix!r} names no output; use {', '.join(others)} or {last}", file=path)
+    file = Path(path)
+    suffix = max((each for each in SUFFIXES if f".{file.name.lower()}".endswith(each)), key=len, default="")
+    if not file.suffix or not suffix:
+        raise bad_input(f"the suffix {file.suffix!r} names no output; use one of {', '.join(SUFFIXES)}", file=path)
     return SUFFIXES[suffix]

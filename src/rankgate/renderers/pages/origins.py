@@ -68,7 +68,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
     provenance = report.provenance
     known = (
         ("Criteria", provenance.criteria),
-        ("Base", provenance.base.shown if provenance.base else None),
+        ("Base", report.base.commit.shown if report.base else None),
         ("Judged on", provenance.date),
         ("rankgate", provenance.rankgate),
         ("Depth", None if provenance.depth is None else f"first {provenance.depth} results of each list"),
