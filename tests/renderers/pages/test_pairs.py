@@ -11,7 +11,7 @@ from rankgate.exhibit import Cause
 from rankgate.metrics.base import Direction
 from rankgate.renderers.pages.pairs import pairs_of, share_text, split, steps_of
 from rankgate.renderers.pages.spread import bin_of, spread_of
-from rankgate.renderers.pages.waterfall import MOST_BARS, Step
+from rankgate.renderers.pages.waterfall import MOST_BARS, Step, room_of
 
 CHANGES = st.lists(st.sampled_from([-1.0, -0.5, -1e-12, 0.0, 1e-12, 0.25, 1.0]), max_size=40)
 
@@ -54,7 +54,8 @@ def test_ties_are_a_number_and_a_share() -> None:
     assert [(tile.way, tile.count, tile.share) for tile in found.tiles] == [
         *(("worse", 1, "12%"), ("same", 6, "75%"), ("better", 1, "12%")),
     ]
-    assert (found.queries, found.grouped) == (8, 1)
+    assert (found.queries, found.grouped, found.shortened) == (8, 1, True)
+    assert "= 6 same" in found.wide
     assert "1 worse (12%), 6 same (75%), 1 better (12%) of 8 questions" in found.wide
     assert "The largest loss is −100.0 pp, the largest gain +100.0 pp." in found.narrow
 
@@ -65,6 +66,28 @@ def test_thousands_of_questions_make_a_bounded_picture() -> None:
     assert found is not None
     assert found.grouped == -(-5000 // MOST_BARS)
     assert len(found.wide) < 60_000
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        pytest.param((11, 4945, 44), 28, id="few of thousands moved: ties take half of their room"),
+        pytest.param((4, 1, 4), 1, id="few ties take what they are"),
+        pytest.param((0, 7, 0), 7, id="nothing moved"),
+        pytest.param((3, 0, 2), 0, id="no ties"),
+        pytest.param((1, 9, 0), 1, id="one of ten"),
+    ],
+)
+def test_ties_never_leave_the_changes_without_room(counts: tuple[int, int, int], expected: int) -> None:
+    assert room_of(counts) == expected
+
+
+def test_a_few_changes_among_thousands_have_a_bar_each() -> None:
+    moved = [question_of(f"m{n}", Cause.GONE, 1.0, 0.0) for n in range(30)]
+    found = pairs_of(exhibit_of(*moved, *(question_of(f"s{n}", Cause.FINE) for n in range(2000))))
+    assert found is not None
+    assert (found.grouped, found.shortened) == (1, True)
+    assert [tile.share for tile in found.tiles] == ["1%", "99%", "0%"]
 
 
 def test_without_a_baseline_there_are_no_pairs() -> None:

@@ -83,6 +83,13 @@ def test_a_page_from_report_json_alone_says_who_shows_the_rest(tmp_path: Path) -
     assert "Retrieval by segment" not in read.words
 
 
+def test_what_took_the_place_of_a_lost_document_and_what_experts_ask_are_said() -> None:
+    move = replace(MOVE, instead=["doc-7", "doc-\u202e8"])
+    read = Read(render_report(replace(REPORT, misses=[move], fine_print=["40 questions see a drop of 9 points."])))
+    assert "In the first 5 instead: doc-7, doc-\\u202e8" in read.words
+    assert "What the gold set can see 40 questions see a drop of 9 points." in read.words
+
+
 def test_pictures_need_the_extra_and_without_it_the_verdict_is_said_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

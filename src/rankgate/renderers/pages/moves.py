@@ -21,6 +21,8 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     worse: bool
     values: str
     expected: tuple[tuple[str, str], ...]
+    k: int
+    instead: tuple[str, ...]
 
 
 def moves_of(report: Report) -> list[Move]:
@@ -36,4 +38,6 @@ def _move(move: Movement, report: Report) -> Move:
         worse=move.worse,
         values=f"{move.metric} {value_text(move.before, unit)} → {value_text(move.after, unit)}",
         expected=tuple((shorten(visible(each.id), 120), rank_move(each)) for each in move.documents[:MOST_DOCUMENTS]),
+        k=move.k,
+        instead=tuple(shorten(visible(each), 120) for each in move.instead),
     )

@@ -13,7 +13,7 @@ from rankgate.metrics.base import Direction
 from rankgate.model import TOLERANCE
 from rankgate.renderers.pages.charts import chart
 from rankgate.renderers.pages.panels import leading_measure
-from rankgate.renderers.pages.waterfall import MOST_BARS, Step, waterfall
+from rankgate.renderers.pages.waterfall import MOST_BARS, Step, room_of, waterfall
 from rankgate.wording import delta_text
 
 _WIDE, _NARROW = 620, 280
@@ -29,7 +29,7 @@ class Tile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pairs(msgspec.Struct, frozen=True, kw_only=True):
-    """The pictures, for wide and narrow windows, with their numbers."""
+    """The pictures, for wide and narrow windows, with their numbers; `shortened` says that ties take less room."""
 
     metric: str
     meaning: str
@@ -38,6 +38,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     wide: Markup
     narrow: Markup
     grouped: int
+    shortened: bool
 
 
 def pairs_of(exhibit: Exhibit) -> Pairs | None:
@@ -51,8 +52,10 @@ def pairs_of(exhibit: Exhibit) -> Pairs | None:
         return None
     worse, same, better = split(changes, measure.direction)
     every = len(changes)
-    size = -(-every // MOST_BARS)
-    steps = steps_of(worse, 0, size), steps_of(better, len(worse) + same, size)
+    counts = len(worse), same, len(better)
+    size = -(-(len(worse) + len(better)) // MOST_BARS) or 1
+    room = room_of(counts)
+    steps = steps_of(worse, 0, size), steps_of(better, len(worse) + room, size)
     tiles = tuple(
         Tile(way=way, sign=sign, count=count, share=share_text(count, every))
         for way, sign, count in (("worse", "▼", len(worse)), ("same", "=", same), ("better", "▲", len(better)))
@@ -63,7 +66,7 @@ def pairs_of(exhibit: Exhibit) -> Pairs | None:
     )
     pictures = [
         chart(
-            waterfall(steps, (len(worse), same, len(better)), measure, width),
+            waterfall(steps, counts, measure, width),
             name=f"pairs-{width}",
             title=f"Change of {measure.name}, question by question",
             description=said,
@@ -78,6 +81,7 @@ def pairs_of(exhibit: Exhibit) -> Pairs | None:
         wide=pictures[0],
         narrow=pictures[1],
         grouped=size,
+        shortened=room < same,
     )
 
 

@@ -54,6 +54,7 @@ def render_report(report: Report) -> str:
             for text in (phrases.queries_line(report), phrases.segments_line(report), *report.notes)
             if text
         ],
+        fine_print=[visible(text) for text in report.fine_print],
         findings=[_finding(each) for each in report.diagnosis],
         differs=visible(differences_line(report, plain)),
         exhibit=exhibit,

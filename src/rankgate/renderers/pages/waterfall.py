@@ -12,6 +12,7 @@ from rankgate.renderers.pages.charts import BETTER, SAME, WORSE, by
 
 MOST_BARS = 160  # beyond, neighbours share a bar: more would be thinner than a line
 _HEIGHT = 220
+_LABEL = 90  # pixels that the label of the ties takes
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -22,18 +23,26 @@ class Step(msgspec.Struct, frozen=True):
     change: float
 
 
+def room_of(counts: tuple[int, int, int]) -> int:
+    """For how many ties there is room: half as many as moved, so that 50 changes show among 5,000 questions."""
+    worse, same, better = counts
+    return min(same, -(-(worse + better) // 2)) or same
+
+
 def waterfall(
     steps: tuple[list[Step], list[Step]], counts: tuple[int, int, int], measure: Measure, width: int
 ) -> dict[str, Any]:
     """The Vega-Lite view: losses hang below the line, gains stand on it, and what stayed is the line in between.
 
     Args:
-        steps: losses, the largest first; gains, the largest last.
+        steps: losses, the largest first; gains, the largest last, after `room_of` ties.
         counts: how many questions lost, stayed and gained.
         measure: what changed.
         width: in pixels.
     """
-    every = sum(counts)
+    worse, same, better = counts
+    room = room_of(counts)
+    every = worse + room + better
     gap = 0.12 if every <= MOST_BARS // 2 else 0.0
     scale = 100 if measure.unit is Unit.SHARE else 1
     bars = [
@@ -41,7 +50,7 @@ def waterfall(
         for way, part in zip(("worse", "better"), steps, strict=True)
         for step in part
     ]
-    same = [{"from": counts[0] + gap, "to": counts[0] + counts[1] - gap, "at": 0}] if counts[1] else []
+    ties = [{"from": worse + gap, "to": worse + room - gap, "at": 0}] if same else []
     x = {
         "type": "quantitative",
         "scale": {"domain": [0, every], "nice": False},
@@ -57,6 +66,7 @@ def waterfall(
     most = max((abs(step.change) for part in steps for step in part), default=1.0) * scale
     domain = {"domain": [-most, most], "nice": False}  # losses and gains at one scale
     y = {"type": "quantitative", "scale": domain, "axis": {"title": f"change{unit}", "tickCount": 5}}
+    middle, wide = width * (worse + room / 2) / every, width * room / every > _LABEL
     return {
         "width": width,
         "height": _HEIGHT,
@@ -73,13 +83,14 @@ def waterfall(
                 },
             },
             {
-                "data": {"values": same},
+                "data": {"values": ties},
                 "mark": {"type": "rule", "strokeWidth": 5, "color": SAME},
                 "encoding": {"x": {"field": "from", **x}, "x2": {"field": "to"}, "y": {"field": "at", **y}},
             },
             # Where no bar is.
-            _label(f"▼ {counts[0]:,} worse", "left", 4, _HEIGHT // 2 - 12),
-            _label(f"▲ {counts[2]:,} better", "right", width - 4, _HEIGHT // 2 + 14),
+            _label(f"▼ {worse:,} worse", "left", 4, _HEIGHT // 2 - 12),
+            _label(f"▲ {better:,} better", "right", width - 4, _HEIGHT // 2 + 14),
+            *([_label(f"= {same:,} same", "center", round(middle), _HEIGHT // 2 + 34)] if wide else []),
         ],
     }
 
