@@ -88,6 +88,7 @@ def test_a_few_changes_among_thousands_have_a_bar_each() -> None:
     assert found is not None
     assert (found.grouped, found.shortened) == (1, True)
     assert [tile.share for tile in found.tiles] == ["1%", "99%", "0%"]
+    assert ">20</text>" not in found.wide  # no number on an axis on which ties are drawn shorter
 
 
 def test_without_a_baseline_there_are_no_pairs() -> None:

@@ -54,13 +54,7 @@ def waterfall(
     x = {
         "type": "quantitative",
         "scale": {"domain": [0, every], "nice": False},
-        "axis": {
-            "title": "questions, sorted by change",
-            "grid": False,
-            "tickCount": 5,
-            "tickMinStep": 1,
-            "format": "~s",
-        },
+        "axis": {"title": "questions, sorted by change", "grid": False, "labels": False, "ticks": False},
     }
     unit = {Unit.SHARE: " (points)", Unit.MILLISECONDS: " (ms)"}.get(measure.unit, "")
     most = max((abs(step.change) for part in steps for step in part), default=1.0) * scale
