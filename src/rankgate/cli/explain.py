@@ -1,0 +1,245 @@
+"""`rankgate explain`: a question with both rankings, a gate number by number, or the questions that miss something."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
+from rankgate.cli.workers import add_workers, workers_of
+
+if TYPE_CHECKING:
+    from rankgate.exhibit import Exhibit, Question
+    from rankgate.lexical import Lexical
+    from rankgate.report import GateResult, Report
+
+DEPTH, LIMIT = 10, 20
+_MISSES_DEPTH = 20  # items of each ranking that are looked through for what took a lost document's place
+_FOR_A_PIPE = 100  # columns where there is no terminal
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = make_parser(
+        "explain",
+        "Explain a question, a gate, or what is missed, with the inputs of `rankgate check`. It explains and does not\n"
+        "gate.\n\nexit codes: 0 explained, whatever the verdict; 2 could not be judged, or nothing of that name",
+        [
+            "rankgate explain q-17                            # both rankings side by side, the gold marked",
+            "rankgate explain recall@5                        # how the verdict came about, number by number",
+            "rankgate explain --misses --tag lang:pt-BR       # the triage table, worst first",
+            "rankgate explain q-17 --bm25 corpus.jsonl        # beside what the words alone would find",
+            "rankgate explain recall@5 --report report.json   # from a report, without the inputs",
+        ],
+    )
+    made.add_argument(
+        "what",
+        metavar="WHAT",
+        nargs="?",
+        help="a gate, by its name or metric, or else the id of a question",
+    )
+    made.add_argument("--gate", metavar="NAME", help="a gate, also where the name looks like something else")
+    made.add_argument("--query", metavar="ID", help="a question, also where a gate has that name")
+    made.add_argument("--misses", action="store_true", help="the questions that miss a right document, worst first")
+    made.add_argument("--tag", metavar="TAG", help="with --misses: only questions with this tag")
+    made.add_argument("--cause", metavar="CAUSE", help="with --misses: only questions of this cause, such as gone")
+    made.add_argument("--limit", metavar="N", type=int, help=f"with --misses: how many to list (default: {LIMIT})")
+    made.add_argument("--depth", metavar="N", type=int, help=f"results to show of each ranking (default: {DEPTH})")
+    made.add_argument(
+        "--bm25",
+        metavar="CORPUS",
+        help="the indexed documents as JSONL (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
+        "words alone; needs the extra rankgate[bm25]",
+    )
+    made.add_argument(
+        "--report", metavar="FILE", help="with a gate: a report.json in place of the inputs (- for stdin)"
+    )
+    made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    add_criteria(made)
+    add_gold(made)
+    add_run(made)
+    made.add_argument(
+        "--baseline", metavar="SPEC", help="a directory written by `rankgate baseline accept`, or any run file"
+    )
+    add_workers(made)
+    add_date(made)
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Explain; 0 where the check could be judged, else 2 with its problems."""
+    import sys
+
+    from rankgate.cli.output import say
+    from rankgate.errors import RankgateError
+    from rankgate.model import Verdict
+
+    _refuse_misfits(arguments)
+    report = _report(arguments)
+    if report.verdict is Verdict.NOT_JUDGED and not report.gates:
+        raise RankgateError(report.problems)
+    say(_explained(arguments, report))
+    for problem in report.problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 2 if report.verdict is Verdict.NOT_JUDGED else 0
+
+
+def _refuse_misfits(arguments: argparse.Namespace) -> None:
+    """One thing is explained at a time, with the options that belong to it.
+
+    Raises:
+        RankgateError: nothing or several things are named, or an option has nothing to do there.
+    """
+    from rankgate.errors import bad_input
+
+    named = [arguments.what, arguments.gate, arguments.query, arguments.misses or None]
+    if sum(each is not None for each in named) != 1:
+        raise bad_input("name one thing to explain: a question's id, a gate (its name or metric), or --misses")
+    for flag in ("tag", "cause", "limit"):
+        if getattr(arguments, flag) is not None and not arguments.misses:
+            raise bad_input(f"--{flag} goes with --misses")
+    if arguments.bm25 is not None and arguments.gate is not None:
+        raise bad_input("--bm25 goes with a question or --misses")
+    if arguments.report is not None:
+        if arguments.misses or arguments.query is not None or arguments.bm25 is not None:
+            raise bad_input("a report holds no rankings; leave out --report and name the inputs of the check")
+        given = [flag for flag in ("criteria", "gold", "run", "baseline") if getattr(arguments, flag) is not None]
+        if given:
+            raise bad_input(f"--report stands in place of the inputs; leave out --{given[0]}")
+    for flag in ("depth", "limit"):
+        count = getattr(arguments, flag)
+        if count is not None and count < 1:
+            raise bad_input(f"--{flag} {count}: at least 1")
+
+
+def _report(arguments: argparse.Namespace) -> Report:
+    """The report that is explained: read, or made from the inputs with all that it shows of single questions."""
+    from rankgate.check import check
+    from rankgate.cli.inputs import file_of, refuse_two_stdins
+    from rankgate.cli.progress import bar
+    from rankgate.inputs import Inputs
+    from rankgate.readers.source import open_source
+    from rankgate.report_text import decode_report
+
+    if arguments.report is not None:
+        with open_source(arguments.report) as source:
+            return decode_report(source.stream.read(), source.name)
+    criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
+    refuse_two_stdins(criteria, gold, run, baseline, file_of(arguments, "bm25"))
+    depth = _depth(arguments)
+    inputs = Inputs(
+        criteria=criteria.path if criteria else None,
+        date=date_of(arguments),
+        gold=gold,
+        run=run,
+        baseline=baseline,
+        exhibit=max(depth, _MISSES_DEPTH) if arguments.misses else depth,
+    )
+    return check(inputs, workers=workers_of(arguments), watch=bar)
+
+
+def _explained(arguments: argparse.Namespace, report: Report) -> str:
+    """What was asked for. A gate comes before a question of the same name: a gold set may hold any id."""
+    from rankgate.errors import bad_input
+    from rankgate.explaining.named import gates_named, question_named, unknown, unknown_gate, unknown_question
+
+    exhibit = _exhibit(report)
+    if arguments.misses:
+        return _misses(arguments, report, exhibit) if exhibit else ""
+    word = next(each for each in (arguments.what, arguments.gate, arguments.query) if each is not None)
+    gates = [] if arguments.query is not None else gates_named(report, word)
+    question = question_named(exhibit, word) if exhibit and arguments.gate is None else None
+    if gates:
+        if arguments.bm25 is not None:
+            raise bad_input("--bm25 goes with a question or --misses; --query names one that a gate is called like")
+        return _gates(arguments, report, gates, also=question is not None)
+    if question and exhibit:
+        return _query(arguments, report, exhibit, question)
+    if arguments.query is not None and exhibit:
+        raise unknown_question(exhibit, word)
+    raise unknown(report, exhibit, word) if exhibit and arguments.gate is None else unknown_gate(report, word)
+
+
+def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult], *, also: bool) -> str:
+    from rankgate.explaining.gate import explain_gate
+    from rankgate.renderers.explaining.gate import render_gates
+
+    found = [explain_gate(report, gate) for gate in gates]
+    if arguments.format == "json":
+        return _json("gate", {"gates": found, "verdict": report.verdict, "summary": report.summary})
+    text = render_gates(found, report, _width())
+    return f"{text}\nA question has this id too: rankgate explain --query\n" if also else text
+
+
+def _query(arguments: argparse.Namespace, report: Report, exhibit: Exhibit, question: Question) -> str:
+    from rankgate.explaining.query import explain_query
+    from rankgate.renderers.explaining.query import render_query
+
+    look = _lexical(arguments)
+    found = explain_query(report, exhibit, question, look(question, exhibit.k) if look else None)
+    return _json("query", found) if arguments.format == "json" else render_query(found, _width())
+
+
+def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit) -> str:
+    from rankgate.errors import bad_input, did_you_mean, shown
+    from rankgate.exhibit import Cause
+    from rankgate.explaining.misses import explain_misses
+    from rankgate.renderers.explaining.misses import render_misses
+
+    causes = {cause.value: cause for cause in Cause}
+    wanted = None if arguments.cause is None else arguments.cause.replace("-", "_")
+    if wanted is not None and wanted not in causes:
+        raise bad_input(f"--cause {shown(wanted)}: no such cause{did_you_mean(wanted, causes)} ({', '.join(causes)})")
+    tags = {tag for question in exhibit.questions for tag in question.tags}
+    if arguments.tag is not None and arguments.tag not in tags:
+        raise bad_input(f"--tag {shown(arguments.tag)}: no question has it{did_you_mean(arguments.tag, tags)}")
+    look = _lexical(arguments)
+    found = explain_misses(
+        report,
+        exhibit,
+        tag=arguments.tag,
+        cause=causes[wanted] if wanted else None,
+        limit=arguments.limit or LIMIT,
+        lexical=(lambda question: look(question, exhibit.k)) if look else None,
+    )
+    if arguments.format == "json":
+        return _json("misses", found)
+    unit = next((measure.unit for measure in exhibit.measures if measure.name == found.metric), None)
+    return render_misses(found, unit, _width())
+
+
+def _lexical(arguments: argparse.Namespace) -> Callable[[Question, int], Lexical] | None:
+    """What looks a question up in the corpus; None where none is named."""
+    from rankgate.cli.inputs import file_of
+    from rankgate.lexical import LexicalIndex
+    from rankgate.readers.corpus import read_corpus
+
+    file = file_of(arguments, "bm25")
+    if file is None:
+        return None
+    index, depth = LexicalIndex(read_corpus(file.path), file.path), _depth(arguments)
+    return lambda question, k: index.look(question, k, depth)
+
+
+def _exhibit(report: Report) -> Exhibit | None:
+    from rankgate.exhibit import Exhibit
+
+    return report.exhibit if isinstance(report.exhibit, Exhibit) else None
+
+
+def _depth(arguments: argparse.Namespace) -> int:
+    return int(arguments.depth or DEPTH)
+
+
+def _width() -> int:
+    """Columns of the terminal; enough for two rankings where there is none."""
+    import shutil
+
+    return shutil.get_terminal_size((_FOR_A_PIPE, 24)).columns
+
+
+def _json(what: str, found: Any) -> str:
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode({"explains": what, what: found}), indent=2).decode() + "\n"
