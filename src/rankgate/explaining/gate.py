@@ -11,7 +11,7 @@ from rankgate.evidence import Finding, beyond_drop, beyond_floor, rule_on_drop, 
 from rankgate.exhibit import Cause, Exhibit, Question
 from rankgate.metrics.base import Direction, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
-from rankgate.model import TOLERANCE, EvidenceState
+from rankgate.model import TOLERANCE, EvidenceState, Verdict, worst
 from rankgate.report import GateResult, Report
 from rankgate.waiver_use import WaiverUse
 
@@ -60,6 +60,7 @@ class GateExplained(_Part, frozen=True, kw_only=True):
         gate: the row over all questions.
         total: questions of the gold set; None where the report does not say.
         quantile: which one the metric is; None for a mean, or where this rankgate does not know the metric.
+        absent: questions that the run lacks and the value counts at the metric's worst.
         left_out: questions that the value is not over.
         unpaired: questions of the value that the comparison is not over.
         segments: the rows of its segments.
@@ -67,11 +68,13 @@ class GateExplained(_Part, frozen=True, kw_only=True):
         by_base: its rows as the base of a pull request has it, where that is stricter.
         lost: questions for which nothing right is found now and something was; None where the questions are not known.
         waivers: that name it, or a segment of it.
+        verdict: the worst of all its rows.
     """
 
     gate: Row
     total: int | None
     quantile: float | None
+    absent: int
     left_out: tuple[LeftOut, ...]
     unpaired: tuple[LeftOut, ...]
     segments: tuple[Row, ...]
@@ -79,6 +82,7 @@ class GateExplained(_Part, frozen=True, kw_only=True):
     by_base: tuple[Row, ...]
     lost: tuple[str, ...] | None
     waivers: tuple[WaiverUse, ...]
+    verdict: Verdict
 
 
 def explain_gate(report: Report, gate: GateResult) -> GateExplained:
@@ -95,13 +99,15 @@ def explain_gate(report: Report, gate: GateResult) -> GateExplained:
         gate=_row(gate),
         total=report.queries.total if report.queries else None,
         quantile=metric.at_quantile if metric else None,
-        left_out=tuple(_left_out(report, gate, questions)),
+        absent=report.queries.missing if report.queries and metric and metric.worst is not None else 0,
+        left_out=tuple(_left_out(report, gate, metric, questions)),
         unpaired=tuple(_unpaired(report, gate, questions)),
         segments=tuple(_row(each) for each in rows if each.segment is not None and each.judged_by is None),
         since=tuple(_row(each) for each in rows if each.since is not None and each.judged_by is None),
         by_base=tuple(_row(each) for each in rows if each.judged_by is not None and each is not gate),
         lost=None if questions is None or metric is None else tuple(_lost(gate.metric, metric, questions)),
         waivers=tuple(waiver for waiver in report.waivers if waiver.gate == gate.name),
+        verdict=worst([each.verdict for each in rows]),
     )
 
 
@@ -159,20 +165,23 @@ def _metric(name: str) -> Metric | None:
         return None
 
 
-def _left_out(report: Report, gate: GateResult, questions: Sequence[Question] | None) -> list[LeftOut]:
+def _left_out(
+    report: Report, gate: GateResult, metric: Metric | None, questions: Sequence[Question] | None
+) -> list[LeftOut]:
     """Questions that the value is not over."""
     if report.queries is None:
         return []
     count = report.queries.total - gate.n
+    by_gains = metric is not None and not metric.needs  # others may be undefined for other reasons than the gold's
     if questions is None or count == 0:
         # Without the questions one reason is certain only where it explains the whole number.
         why: Literal["nothing_relevant", "undefined"] = (
-            "nothing_relevant" if count == report.queries.no_relevant else "undefined"
+            "nothing_relevant" if by_gains and count == report.queries.no_relevant else "undefined"
         )
         return [LeftOut(why=why, count=count)] if count else []
     none = [each for each in questions if each.values.get(gate.metric, (None, None))[1] is None]
     by_why = {
-        "nothing_relevant": [each.query_id for each in none if each.cause is Cause.NOTHING_RELEVANT],
+        "nothing_relevant": [each.query_id for each in none if by_gains and each.cause is Cause.NOTHING_RELEVANT],
         "no_result": [each.query_id for each in none if each.cause is Cause.NO_RESULT],
     }
     named = {query for ids in by_why.values() for query in ids}

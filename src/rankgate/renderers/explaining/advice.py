@@ -58,7 +58,7 @@ def _sentence(
             why = "the labels are old, or the corpus is cut into other chunks than the gold set names"
             return f"Gold or chunking trouble: {names} {has} not in the corpus at all; {why}."
         case "run_misses":
-            where = f", which {'has it' if one else 'has them'}{by_run}" if by_run else ""
+            where = f", which has {'it' if one else 'them'}{by_run}" if by_run else ""
             return (
                 f"Index or embedding trouble: BM25 finds {names}{by_bm25} by the question's own words, "
                 f"and {'it is' if one else 'they are'} not in the first {depth} of the run{where}."
@@ -71,8 +71,8 @@ def _sentence(
         case "neither":
             return (
                 f"Wording or chunking trouble: neither BM25{_in_brackets(by_bm25)} nor the run{_in_brackets(by_run)} "
-                f"has {names} in its first {depth}; the question says it in other words, or the chunk with the answer is "
-                "missing or cut apart."
+                f"has {names} in its first {depth}; the question says it in other words, or the chunk with the answer "
+                "is missing or cut apart."
             )
         case "run_alone":
             beside = f"and BM25 does not{_in_brackets(by_bm25)}"
@@ -82,9 +82,9 @@ def _sentence(
 
 
 def _at(ranks: Sequence[int | None]) -> str:
-    """` at rank 2`, ` at ranks 2 and 5`, or nothing where there is none."""
-    known = [str(rank) for rank in ranks if rank is not None][:MOST_NAMED]
-    if not known:
+    """` at rank 2`, ` at ranks 2 and 5`; nothing where one has none, or there are more than are named."""
+    known = [str(rank) for rank in ranks if rank is not None]
+    if not known or len(known) < len(ranks) or len(known) > MOST_NAMED:
         return ""
     return f" at rank {known[0]}" if len(known) == 1 else f" at ranks {', '.join(known[:-1])} and {known[-1]}"
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from rankgate.explaining.gate import GateExplained
 from rankgate.model import Verdict
+from rankgate.renderers.explaining.intervals import limit_word
 from rankgate.renderers.explaining.layout import finished, paragraph, safe
 from rankgate.renderers.explaining.limits import (
     EVIDENCE,
     change_lines,
     comparison_lines,
-    limit_word,
     threshold_lines,
     value_lines,
 )
@@ -20,6 +20,7 @@ from rankgate.renderers.phrases import gate_status
 from rankgate.report import GateResult, Report
 from rankgate.wording import VERDICT_WORDS, confidence_text
 
+MOST_PARTS = 20
 _MEANS = {
     Verdict.PASS: "nothing that this gate looks at is against the change",
     Verdict.WARN: "it warns and does not block",
@@ -39,14 +40,18 @@ def render_gates(found: Sequence[GateExplained], report: Report, width: int) -> 
 
 def _gate_lines(found: GateExplained, report: Report, width: int) -> list[str]:
     gate = found.gate.result
-    lines = paragraph(f"{gate_status(gate).upper()}  {gate.metric}: {safe(gate.meaning, 300)}", width, hanging=2)
+    status = gate_status(gate).upper() if found.verdict is gate.verdict else VERDICT_WORDS[found.verdict]
+    lines = paragraph(f"{status}  {gate.metric}: {safe(gate.meaning, 300)}", width, hanging=2)
     lines += [*paragraph(_where(gate, report), width, hanging=2), ""]
     sections = [
         ("The value", [value_lines(found)]),
+        ("How sure it must be (evidence)", [[_evidence(gate)]] if found.gate.checks else []),
         (f"The {limit_word(gate)} (threshold)", [threshold_lines(found.gate)] if gate.threshold is not None else []),
-        ("The change (regression_max)", [change_lines(found)] if _compares(gate) else []),
+        (
+            f"The change{' (regression_max)' if gate.regression_max is not None else ''}",
+            [change_lines(found)] if _compares(gate) else [],
+        ),
         ("Single questions", [question_lines(found)]),
-        ("How sure it must be", [[_evidence(gate)]] if found.gate.checks else []),
         ("What the gold set can see", [sight_lines(gate)]),
         ("Segments", segment_lines(found)),
         *(
@@ -61,7 +66,7 @@ def _gate_lines(found: GateExplained, report: Report, width: int) -> list[str]:
             for row in found.by_base
         ),
         *(("Waiver", [waiver_lines(waiver, gate)]) for waiver in found.waivers),
-        ("Verdict", [_verdict(gate)]),
+        ("Verdict", [_verdict(found)]),
     ]
     for heading, entries in sections:
         if any(entries):
@@ -105,9 +110,24 @@ def _in(gate: GateResult) -> str:
     return f" in {safe(gate.segment)}" if gate.segment is not None else ""
 
 
-def _verdict(gate: GateResult) -> list[str]:
-    """The verdict with its reasons."""
-    head = f"{gate_status(gate).upper()}: {_MEANS[gate.verdict]}."
+def _verdict(found: GateExplained) -> list[str]:
+    """The verdict of each row with its reasons, and where there are several what they make together."""
+    gate = found.gate.result
+    parts = [row.result for row in (*found.segments, *found.since, *found.by_base)]
+    bad = [part for part in parts if part.verdict is not Verdict.PASS]
+    lines = [_said(gate, " over all questions" if bad else "")]
+    lines += [_said(part, _of_part(part)) for part in bad[:MOST_PARTS]]
+    if len(bad) > MOST_PARTS:
+        lines.append(f"and {len(bad) - MOST_PARTS} more segments that fail or warn.")
     if gate.waived:
-        head = f"WAIVED: a violation that would count is let pass by {safe(gate.waived.by)}; {_MEANS[gate.verdict]}."
-    return [head, *(f"{reason}." for reason in gate.reasons)]
+        lines.append(f"The violation is let pass by {safe(gate.waived.by)}.")
+    return [*lines, f"→ {VERDICT_WORDS[found.verdict]}: {_MEANS[found.verdict]}"]
+
+
+def _said(gate: GateResult, where: str) -> str:
+    return f"{gate_status(gate).upper()}{where}: {'; '.join(gate.reasons)}."
+
+
+def _of_part(gate: GateResult) -> str:
+    since = f" since {safe(gate.since)}" if gate.since is not None else ""
+    return f"{_in(gate)}{since}{' by the base' if gate.judged_by else ''}"

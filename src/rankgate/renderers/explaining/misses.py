@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankgate.exhibit import Cause
-from rankgate.explaining.misses import Miss, Misses
+from rankgate.explaining.misses import MISSED, Miss, Misses
 from rankgate.metrics.base import Unit
 from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.explaining.advice import SHORT
@@ -25,11 +25,11 @@ def render_misses(found: Misses, unit: Unit | None, width: int) -> str:
     """
     total = len(found.listed) + found.more
     if not total:
-        return finished(
-            [f"None of {count_text(found.questions, 'question')} is such a miss (first {found.k} results)."]
-        )
-    head = f"{total:,} of {count_text(found.questions, 'question')}"
-    lines = [*paragraph(f"{head}, by what became of the right documents in the first {found.k}:", width, hanging=2)]
+        asked = count_text(found.questions, "question")
+        return finished([f"None of {asked} is such a miss (a right document not in the first {found.k} results)."])
+    missed = set(found.causes) <= {cause.value for cause in MISSED}
+    what = f"miss a right document in the first {found.k} results" if missed else "are listed"
+    lines = paragraph(f"{total:,} of {count_text(found.questions, 'question')} {what}:", width, hanging=2)
     labels = {cause: CAUSE_WORDS[Cause(cause)] for cause in found.causes}
     widest = max(len(label) for label, _ in labels.values())
     digits = max(len(f"{count:,}") for count in found.causes.values())
@@ -54,8 +54,8 @@ def _shared(found: Misses, width: int) -> list[str]:
         of_all = value_text(share.questions / share.of_questions, Unit.SHARE)
         which = "lost questions" if found.of_lost else "questions listed here"
         said = (
-            f"{share.misses:,} of the {share.of_misses:,} {which} have the tag {safe(share.tag)}, which {of_all} of all "
-            "have: look there first."
+            f"{share.misses:,} of the {share.of_misses:,} {which} have the tag {safe(share.tag)}, which {of_all} of "
+            "all have: look there first."
         )
         lines += paragraph(said, width, hanging=2)
     return ["", *lines] if lines else []

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankgate.explaining.gate import GateExplained, Row
-from rankgate.metrics.base import Direction
 from rankgate.model import Evidence, Verdict
+from rankgate.renderers.explaining.intervals import harm_word
 from rankgate.renderers.explaining.layout import safe
 from rankgate.renderers.explaining.limits import comparison_lines, threshold_lines
+from rankgate.renderers.explaining.numbers import size_text
 from rankgate.renderers.phrases import gate_status
 from rankgate.report import GateResult
 from rankgate.waiver_use import WaiverState, WaiverUse
@@ -94,10 +95,10 @@ def _of_questions(reason: str) -> bool:
 def waiver_lines(waiver: WaiverUse, gate: GateResult) -> list[str]:
     """A waiver: what it covers, who and why, and what became of it."""
     where = f" in {safe(waiver.segment)}" if waiver.segment is not None else ""
-    covers = delta_text(waiver.up_to, gate.unit).lstrip("+±")
+    covers = size_text(waiver.up_to, gate.unit)
     size = ""
     if waiver.violation is not None:
-        size = f"; the violation is {delta_text(waiver.violation, gate.unit).lstrip('+±')}"
+        size = f"; the violation is {size_text(waiver.violation, gate.unit)}"
     line = f", line {waiver.line} of the waivers" if waiver.line is not None else ""
     return [
         f"Up to {covers} beyond the limit{where}, until {waiver.expires}{line}{size}.",
@@ -111,10 +112,8 @@ def sight_lines(gate: GateResult) -> list[str]:
     seen = gate.detectable
     if seen is None or gate.regression_max is None:
         return []
-    harm = "drop" if gate.direction is Direction.HIGHER else "rise"
-    limit, margin, caught = (
-        delta_text(size, gate.unit).lstrip("+±") for size in (gate.regression_max, seen.margin, seen.detectable)
-    )
+    harm = harm_word(gate)
+    limit, margin, caught = (size_text(size, gate.unit) for size in (gate.regression_max, seen.margin, seen.detectable))
     spread = "assumed, since too few questions moved" if seen.assumed else "measured"
     told = f"tell {harm}s from {margin} on from chance" if seen.margin else "tell any change from chance"
     said = (
