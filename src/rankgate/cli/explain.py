@@ -96,7 +96,7 @@ def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult
 
     found = [explain_gate(report, gate) for gate in gates]
     if arguments.format == "json":
-        return _json("gate", {"gates": found, "verdict": report.verdict, "summary": report.summary})
+        return _json("gate", verdict=report.verdict, summary=report.summary, gates=found)
     text = render_gates(found, report, _width())
     return f"{text}\nA question has this id too: rankgate explain --query\n" if also else text
 
@@ -107,7 +107,7 @@ def _query(arguments: argparse.Namespace, report: Report, exhibit: Exhibit, ques
 
     look = _lexical(arguments)
     found = explain_query(report, exhibit, question, look(question, exhibit.k) if look else None)
-    return _json("query", found) if arguments.format == "json" else render_query(found, _width())
+    return _json("query", query=found) if arguments.format == "json" else render_query(found, _width())
 
 
 def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit) -> str:
@@ -133,7 +133,7 @@ def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit) -> 
         lexical=(lambda question: look(question, exhibit.k)) if look else None,
     )
     if arguments.format == "json":
-        return _json("misses", found)
+        return _json("misses", misses=found)
     unit = next((measure.unit for measure in exhibit.measures if measure.name == found.metric), None)
     return render_misses(found, unit, _width())
 
@@ -162,13 +162,16 @@ def _depth(arguments: argparse.Namespace) -> int:
 
 
 def _width() -> int:
-    """Columns of the terminal; enough for two rankings where there is none."""
+    """Columns of the terminal, or as COLUMNS says; enough for two rankings where there is neither."""
+    import os
     import shutil
+    import sys
 
-    return shutil.get_terminal_size((_FOR_A_PIPE, 24)).columns
+    asked = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return shutil.get_terminal_size((_FOR_A_PIPE, 24)).columns if asked else _FOR_A_PIPE
 
 
-def _json(what: str, found: Any) -> str:
+def _json(what: str, **found: Any) -> str:
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode({"explains": what, what: found}), indent=2).decode() + "\n"
+    return msgspec.json.format(msgspec.json.encode({"explains": what, **found}), indent=2).decode() + "\n"

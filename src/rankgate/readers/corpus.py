@@ -66,7 +66,7 @@ def _document(value: Any) -> Document:
     doc_id = value.get("doc_id")
     return Document(
         id=_id(key, value[key]),
-        text=" ".join([*parts, _text(text_key, value[text_key])]),
+        text=" ".join(filter(None, [*parts, _text(text_key, value[text_key])])),
         doc_id=None if doc_id is None else _id("doc_id", doc_id),
     )
 

@@ -13,6 +13,7 @@ from rankgate.wording import (
     confidence_text,
     count_text,
     delta_text,
+    exact_decimals,
     interval_text,
     value_text,
 )
@@ -41,12 +42,11 @@ def value_lines(found: GateExplained) -> list[str]:
         return ["There is no value."]
     decimals = decimals_of(found.gate)
     of = f" of {found.total:,}" if found.total is not None and found.total != gate.n else ""
-    how = (
-        "the mean"
-        if found.quantile is None
-        else f"the {100 * found.quantile:g}% quantile, so that as many are at or below it,"
-    )
-    lines = [f"Now {value_text(gate.value, gate.unit, decimals)}: {how} over {gate.n:,}{of} {_questions(gate.n)}."]
+    over = f"over {gate.n:,}{of} {_questions(gate.n)}"
+    how = f"the mean {over}"
+    if found.quantile is not None:
+        how = f"the {100 * found.quantile:g}% quantile {over}: as many are at or below it"
+    lines = [f"Now {value_text(gate.value, gate.unit, decimals)}: {how}."]
     if found.absent:
         lines.append(
             f"The run lacks {count_text(found.absent, 'question')}, which it counts at the metric's worst value."
@@ -136,15 +136,14 @@ def _allowed(gate: GateResult) -> str:
 
 def _stands(check: LimitCheck, gate: GateResult, decimals: int) -> str:
     """Where a number stands to its limit."""
-    floor = check.limit == "threshold"
+    exact = abs(check.difference - check.allowed) <= TOLERANCE
+    if check.limit == "threshold":
+        return (
+            f"That is {'exactly at' if exact else 'above' if check.difference > 0 else 'below'} the {limit_word(gate)}."
+        )
     if check.beyond:
-        size = size_text(check.beyond, gate.unit, decimals)
-        side = "below" if gate.direction is Direction.HIGHER else "above"
-        return f"That is {size} {side} the {limit_word(gate)}." if floor else f"That is {size} more than allowed."
-    if abs(check.difference - check.allowed) <= TOLERANCE:
-        return f"That is exactly {f'the {limit_word(gate)}' if floor else 'as much as allowed'}."
-    side = "above" if gate.direction is Direction.HIGHER else "below"
-    return f"That is {side} the {limit_word(gate)}." if floor else "That is within it."
+        return f"That is {size_text(check.beyond, gate.unit, decimals)} more than allowed."
+    return "That is exactly as much as allowed." if exact else "That is within it."
 
 
 def _ruling(check: LimitCheck, gate: GateResult) -> str:

@@ -115,16 +115,17 @@ def sight_lines(gate: GateResult) -> list[str]:
     harm = harm_word(gate)
     limit, margin, caught = (size_text(size, gate.unit) for size in (gate.regression_max, seen.margin, seen.detectable))
     spread = "assumed, since too few questions moved" if seen.assumed else "measured"
-    told = f"tell {harm}s from {margin} on from chance" if seen.margin else "tell any change from chance"
+    told = f"if it is {margin} or larger" if seen.margin else "whatever its size"
     said = (
-        f"{count_text(seen.queries, 'question')} {told} four times in five; this gate is violated as often from true "
-        f"{harm}s of {caught} on (spread of the changes {seen.spread:.3g}, {spread})."
+        f"{count_text(seen.queries, 'question')} can tell a true {harm} from chance, in four runs of five, {told}. A "
+        f"true {harm} of {caught} or more violates this gate as often. (Spread of the changes: {seen.spread:.3g}, "
+        f"{spread}.)"
     )
     if seen.sees:
         return [said, f"That is enough for the {limit} that it allows."]
     if seen.queries_needed is None:
         return [said]
-    return [said, f"That is not enough to see {harm}s of {limit}: about {seen.queries_needed:,} questions would be."]
+    return [said, f"That is not enough to see a {harm} of {limit}: about {seen.queries_needed:,} questions would be."]
 
 
 def _listed(queries: Sequence[str]) -> str:
