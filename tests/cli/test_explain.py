@@ -264,7 +264,7 @@ def test_a_quantile_says_what_it_is(project: Callable[[str], Path], capsys: pyte
         )
     )
     text = explained(capsys, "slow ones")
-    assert "\n  Now 28.0 ms: the 50% quantile over 8 questions: as many are at or below it.\n" in text
+    assert "\n  Now 28.5 ms: the 50% quantile over 8 questions: as many are at or below it.\n" in text
     assert "(from the order of the values; docs/statistics.md)" in text.replace("\n    ", " ")
     assert "p-value" not in text
 

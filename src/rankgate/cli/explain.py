@@ -74,8 +74,8 @@ def _explained(arguments: argparse.Namespace, report: Report) -> str:
     from rankgate.explaining.named import gates_named, question_named, unknown, unknown_gate, unknown_question
 
     exhibit = _exhibit(report)
-    if arguments.misses:
-        return _misses(arguments, report, exhibit) if exhibit else ""
+    if arguments.misses and exhibit:
+        return _misses(arguments, report, exhibit)
     word = next(each for each in (arguments.what, arguments.gate, arguments.query) if each is not None)
     gates = [] if arguments.query is not None else gates_named(report, word)
     question = question_named(exhibit, word) if exhibit and arguments.gate is None else None

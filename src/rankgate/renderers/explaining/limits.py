@@ -114,9 +114,8 @@ def threshold_lines(row: Row) -> list[str]:
     now, limit = (value_text(value, gate.unit, decimals) for value in (check.left, check.right))
     difference = delta_text(check.difference, gate.unit, decimals)
     lines = [f"{now} now − {limit} asked for = {difference}. {_stands(check, gate, decimals)}"]
-    spread = interval_text(gate.ci, gate.unit)
-    if spread:
-        lines.append(f"{confidence_text(gate.confidence)} interval of the value, {spread}: {value_says(gate, check)}.")
+    if interval_text(gate.ci, gate.unit):
+        lines.append(f"Its {confidence_text(gate.confidence)} interval: {value_says(gate, check)}.")
     return [*lines, _ruling(check, gate)]
 
 

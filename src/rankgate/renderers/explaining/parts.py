@@ -130,4 +130,4 @@ def sight_lines(gate: GateResult) -> list[str]:
 
 def _listed(queries: Sequence[str]) -> str:
     more = len(queries) - MOST_QUERIES
-    return ", ".join(safe(query, 40) for query in queries[:MOST_QUERIES]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(safe(query, 40) for query in queries[:MOST_QUERIES]) + (f" and {more:,} more" if more > 0 else "")
