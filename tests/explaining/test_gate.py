@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import LATENCY, RECALL
 
-from rankgate.explaining.gate import explain_gate
+from rankgate.exhibit import Cause, Exhibit, Question
+from rankgate.explaining.gate import checks_of, explain_gate
 from rankgate.explaining.named import gates_named, whole_gates
 from rankgate.metrics.base import Direction
 from rankgate.model import Evidence, EvidenceState, Verdict
@@ -285,3 +286,62 @@ def test_a_hundred_segments_are_cut_and_counted() -> None:
     told = section(text(report(RECALL, *parts), RECALL), "Segments")
     assert told[-1] == "and 60 more, none of them worse."
     assert sum(line.startswith("lang:") for line in told) == 40
+
+
+def test_what_only_rounding_puts_beyond_a_limit_holds_it() -> None:
+    gate = replace(RECALL, value=0.1 + 0.2, threshold=0.3, regression_max=0.1, delta=0.8 - 0.9, delta_ci=(-0.2, 0.0))
+    assert [(check.beyond, check.ruling) for check in checks_of(gate)] == [(0.0, "holds"), (0.0, "holds")]
+    ceiling = replace(gate, direction=Direction.LOWER)
+    assert checks_of(ceiling)[1].beyond == 0.0
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "lost"),
+    [
+        pytest.param(0.5, 0.0, True, id="something, then nothing"),
+        pytest.param(0.0, 0.0, False, id="nothing, then nothing"),
+        pytest.param(0.5, 0.25, False, id="less"),
+        pytest.param(None, 0.0, False, id="new"),
+        pytest.param(0.5, None, False, id="no value now"),
+    ],
+)
+def test_a_question_is_lost_where_nothing_right_is_found_any_more(
+    before: float | None, now: float | None, *, lost: bool
+) -> None:
+    question = Question(
+        query_id="q",
+        question=None,
+        tags=(),
+        cause=Cause.FINE,
+        values={"recall@5": (before, now)},
+        expected=(),
+        before=(),
+        now=(),
+    )
+    exhibit = Exhibit(leading=None, k=5, depth=5, measures=(), panel=(), sweeps=(), questions=(question,))
+    found = explain_gate(report(RECALL, exhibit=exhibit), RECALL)
+    assert found.lost == (("q",) if lost else ())
+    assert [each.queries for each in found.left_out] == ([("q",)] if now is None else [])
+    assert [each.queries for each in found.unpaired] == []
+
+
+def test_questions_that_are_not_compared_are_named() -> None:
+    lists = {"new": None, "one-sided": ()}
+    questions = tuple(
+        Question(
+            query_id=name,
+            question=None,
+            tags=(),
+            cause=Cause.FINE,
+            values={"recall@5": (None, 1.0)},
+            expected=(),
+            before=before,
+            now=(),
+        )
+        for name, before in lists.items()
+    )
+    gate = replace(RECALL, n=42, n_pairs=40)
+    exhibit = Exhibit(leading=None, k=5, depth=5, measures=(), panel=(), sweeps=(), questions=questions)
+    told = section(text(report(gate, exhibit=exhibit), gate), "The change (regression_max)")
+    assert "Not compared: 1 question, since the baseline lacks it (new)." in told
+    assert "Not compared: 1 question, since the metric has no value for it in the baseline (one-sided)." in told
