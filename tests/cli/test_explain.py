@@ -99,6 +99,22 @@ def test_what_it_says(
     assert found == golden.read_text(encoding="utf-8")
 
 
+def test_without_a_baseline_nothing_speaks_of_one(
+    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = project("fail")
+    criteria = (root / "ship-criteria.yaml").read_text()
+    (root / "ship-criteria.yaml").write_text(criteria.replace("  baseline: accepted.jsonl\n", ""))
+    assert explained(capsys, "q4").splitlines()[2] == "NOT FOUND: a right document is not in the first 5"
+    misses = explained(capsys, "--misses")
+    assert misses.startswith(
+        "2 of 8 questions miss a right document in the first 5 results:\n"
+        "  2  NOT FOUND  a right document is not in the first 5\n"
+    )
+    assert "     expected  bread-list  rank 6\n     instead   gluten-free, parking, hours\n" in misses
+    assert "baseline" not in misses
+
+
 def test_every_golden_text_has_its_call() -> None:
     assert {path.stem for path in EXPLAINED.glob("*.txt")} == set(CALLS)
 
@@ -215,8 +231,8 @@ def test_a_report_explains_its_gates_without_the_inputs(
         ),
         pytest.param(
             ["--misses", "--cause", "lowr"],
-            "--cause 'lowr': no such cause; did you mean 'lower'? (no_result, gone, lower, never_found, better, fine, "
-            "new, nothing_relevant)",
+            "--cause 'lowr': no such cause; did you mean 'lower'? (no_result, gone, lower, not_found, better, fine, "
+            "new, nothing_to_find)",
             id="no such cause",
         ),
         pytest.param(["--misses", "--bm25", "absent.jsonl"], "absent.jsonl: no such file", id="no such corpus"),
@@ -306,6 +322,15 @@ def test_misses_as_json(project: Callable[[str], Path], capsys: pytest.CaptureFi
     assert len(found["listed"]) == 2
     assert found["more"] == sum(found["causes"].values()) - 2
     assert found["metric"] == "recall@5"
+
+
+@pytest.mark.parametrize("written", ["nothing_relevant", "nothing to find", "NOTHING-TO-FIND"])
+def test_a_cause_is_asked_for_as_it_is_shown_or_as_it_is_stored(
+    written: str, project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    project("fail")
+    found = values(capsys, "--misses", "--cause", written)["misses"]
+    assert [miss["query_id"] for miss in found["listed"]] == ["q8"]
 
 
 def test_the_misses_of_a_tag(project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -111,15 +111,19 @@ def _query(arguments: argparse.Namespace, report: Report, exhibit: Exhibit, ques
 
 
 def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit) -> str:
+    import re
+
     from rankgate.errors import bad_input, did_you_mean, shown
     from rankgate.exhibit import Cause
     from rankgate.explaining.misses import explain_misses
+    from rankgate.renderers.causes import CAUSE_WORDS
     from rankgate.renderers.explaining.misses import render_misses
 
-    causes = {cause.value: cause for cause in Cause}
-    wanted = None if arguments.cause is None else arguments.cause.replace("-", "_")
+    labels = {CAUSE_WORDS[cause][0].replace(" ", "_"): cause for cause in Cause}
+    causes = {**labels, **{cause.value: cause for cause in Cause}}
+    wanted = None if arguments.cause is None else re.sub(r"[- ]", "_", arguments.cause.lower())
     if wanted is not None and wanted not in causes:
-        raise bad_input(f"--cause {shown(wanted)}: no such cause{did_you_mean(wanted, causes)} ({', '.join(causes)})")
+        raise bad_input(f"--cause {shown(wanted)}: no such cause{did_you_mean(wanted, causes)} ({', '.join(labels)})")
     tags = {tag for question in exhibit.questions for tag in question.tags}
     if arguments.tag is not None and arguments.tag not in tags:
         raise bad_input(f"--tag {shown(arguments.tag)}: no question has it{did_you_mean(arguments.tag, tags)}")

@@ -7,7 +7,7 @@ from rankgate.metrics.base import Direction
 from rankgate.model import TOLERANCE, Evidence
 from rankgate.renderers.explaining.intervals import change_says, harm_word, limit_word, value_says
 from rankgate.renderers.explaining.layout import safe
-from rankgate.renderers.explaining.numbers import decimals_of, size_text
+from rankgate.renderers.explaining.numbers import decimals_of, size_text, small_text
 from rankgate.report import GateResult
 from rankgate.wording import (
     confidence_text,
@@ -67,8 +67,8 @@ def change_lines(found: GateExplained) -> list[str]:
     lines += [f"Not compared: {_left_out(each)}." for each in found.unpaired]
     if gate.p_value is not None and gate.delta:
         lines.append(
-            f"p-value {gate.p_value:.3g}: how often changes of these sizes, with signs tossed like coins, add up to as "
-            "much. For experts; the gate does not use it."
+            f"p-value {small_text(gate.p_value)}: how often changes of these sizes, with signs tossed like coins, add "
+            "up to as much. For experts; the gate does not use it."
         )
     return [*lines, last]
 

@@ -8,7 +8,7 @@ from rankgate.metrics.base import Unit
 from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.explaining.advice import SHORT
 from rankgate.renderers.explaining.layout import columns_of, finished, padded, paragraph, safe
-from rankgate.renderers.explaining.query import whereabouts
+from rankgate.renderers.explaining.query import cause_clause, whereabouts
 from rankgate.wording import count_text, value_text
 
 MOST_DOCUMENTS = 6
@@ -30,12 +30,12 @@ def render_misses(found: Misses, unit: Unit | None, width: int) -> str:
     missed = set(found.causes) <= {cause.value for cause in MISSED}
     what = f"miss a right document in the first {found.k} results" if missed else "are listed"
     lines = paragraph(f"{total:,} of {count_text(found.questions, 'question')} {what}:", width, hanging=2)
-    labels = {cause: CAUSE_WORDS[Cause(cause)] for cause in found.causes}
-    widest = max(len(label) for label, _ in labels.values())
+    labels = {cause: CAUSE_WORDS[Cause(cause)][0].upper() for cause in found.causes}
+    widest = max(map(len, labels.values()))
     digits = max(len(f"{count:,}") for count in found.causes.values())
     for cause, count in found.causes.items():
-        label, clause = labels[cause]
-        text = f"{count:>{digits},}  {label.upper().ljust(widest)}  {clause.replace('first k', f'first {found.k}')}"
+        clause = cause_clause(Cause(cause), found.k, compared=found.compared)
+        text = f"{count:>{digits},}  {labels[cause].ljust(widest)}  {clause}"
         lines += paragraph(text, width, indent=2, hanging=digits + widest + 4)
     lines += _shared(found, width)
     if found.found_by_words is not None:
@@ -44,7 +44,8 @@ def render_misses(found: Misses, unit: Unit | None, width: int) -> str:
     for place, miss in enumerate(found.listed, start=1):
         lines += ["", *_miss(place, miss, found, unit, width)]
     if found.more:
-        lines += ["", f"and {found.more:,} more; --limit shows more, --tag and --cause choose."]
+        more = f"and {found.more:,} more; --limit shows more, --tag and --cause choose."
+        lines += ["", *paragraph(more, width, hanging=2)]
     return finished(lines)
 
 

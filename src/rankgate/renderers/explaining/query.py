@@ -17,6 +17,7 @@ from rankgate.wording import count_text, delta_text, value_text
 LONGEST_ID = 60
 LONGEST_QUESTION = 2_000
 MOST_EXPECTED = 50
+NOT_FOUND = "a right document is not in the first k"  # where there is no baseline to speak of
 
 
 def render_query(found: QueryExplained, width: int) -> str:
@@ -26,7 +27,7 @@ def render_query(found: QueryExplained, width: int) -> str:
     lines = paragraph(f"{safe(question.query_id)}  {said}", width, hanging=2)
     if question.tags:
         lines += paragraph(f"tags: {', '.join(map(safe, question.tags))}", width, hanging=2)
-    lines += [*paragraph(cause_sentence(question.cause, found.k), width, hanging=2), ""]
+    lines += [*paragraph(cause_sentence(question.cause, found.k, compared=found.compared), width, hanging=2), ""]
     if question.expected:
         lines += ["Expected by the gold set", *_expected(found), ""]
     if any(score.now is not None or score.before is not None for score in found.scores):
@@ -39,10 +40,15 @@ def render_query(found: QueryExplained, width: int) -> str:
     return finished(lines)
 
 
-def cause_sentence(cause: Cause, k: int) -> str:
+def cause_sentence(cause: Cause, k: int, *, compared: bool) -> str:
     """`LOWER: a right document left the first 5 and still stands further down`."""
-    label, clause = CAUSE_WORDS[cause]
-    return f"{label.upper()}: {clause.replace('first k', f'first {k}')}"
+    return f"{CAUSE_WORDS[cause][0].upper()}: {cause_clause(cause, k, compared=compared)}"
+
+
+def cause_clause(cause: Cause, k: int, *, compared: bool) -> str:
+    """What a cause means at a cut-off; without a baseline, without a word of one."""
+    clause = CAUSE_WORDS[cause][1] if compared or cause is not Cause.NEVER_FOUND else NOT_FOUND
+    return clause.replace("first k", f"first {k}")
 
 
 def whereabouts(document: Expected, *, compared: bool, depth: int | None = None) -> str:
