@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.baselines.accepting import accept_into
 
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.migrations import FORWARD, DamagedRecordError, decode_record, encode_record
@@ -73,9 +74,22 @@ def test_a_directory_of_schema_1_is_opened_and_carried_on(tmp_path: Path) -> Non
     assert [ranking.ids for ranking in found.rankings] == [["a"]]
     again = store.open(frozenset())
     assert again is not None
-    store.accept(again.rankings, source="run", provenance={}, gold=None, date="2026-01-31", depth=1)
+    accept_into(tmp_path, again.rankings, date="2026-01-31", depth=1)
     assert [record.date for record in store.memory.read("accepted")] == ["2025-11-03", "2026-01-31"]
     assert json.loads((tmp_path / "manifest.json").read_text())["schema_version"] == 2
+
+
+@pytest.mark.parametrize("commit", ["@octocat", "1a2b3c4\n", "1A2B3C4", "1a2", "f" * 65])
+def test_a_commit_that_is_no_sha_is_refused_and_named(commit: str) -> None:
+    """Sentences of the report show its first digits."""
+    written = json.loads(encode_record(TODAY)) | {"commit": commit}
+    with pytest.raises(DamagedRecordError) as caught:
+        decode_record(json.dumps(written).encode(), "accepted.jsonl", line=7, what="line")
+    [problem] = caught.value.problems
+    assert str(problem).startswith("accepted.jsonl:7: damaged line: ")
+    assert "[0-9a-f]{4,64}" in str(problem)
+    assert "`$.commit`" in str(problem)
+    assert decode_record(json.dumps(written | {"commit": "1a2b" * 16}).encode(), "log").commit == "1a2b" * 16
 
 
 @pytest.mark.parametrize(
@@ -91,10 +105,23 @@ def test_a_directory_of_schema_1_is_opened_and_carried_on(tmp_path: Path) -> Non
             Problem("damaged line: has no schema 0; restore it from version control or accept a run again", "log", 7),
             id="a schema that never was",
         ),
+        *(
+            pytest.param(
+                encode_record(TODAY).replace(b"2025-11-03", day.encode()),
+                Problem(
+                    f"damaged line: date {day!r} is no day as 2026-01-31; restore it from version control or accept a "
+                    "run again",
+                    "log",
+                    7,
+                ),
+                id=f"the day {day!r}",
+            )
+            for day in ("", "yesterday", "2025-11-3", "20251103", "2025-02-29", "2025-11-03T10:00:00Z", "2025-W45-1")
+        ),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_line(data: bytes, problem: Problem) -> None:
     with pytest.raises(RankgateError) as caught:
         decode_record(data, "log", line=7, what="line")
     assert caught.value.problems == (problem,)
-    assert isinstance(caught.value, DamagedRecordError) is (b"0" in data)
+    assert isinstance(caught.value, DamagedRecordError) is (data != b'{"schema_version": 3}')

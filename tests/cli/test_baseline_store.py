@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rankgate.baselines.directory import DirectoryTree
 from rankgate.cli import main
 
 DAY = "2026-01-{:02}"
@@ -113,6 +114,8 @@ def test_with_a_reason_it_is_accepted_and_the_reason_stands_in_the_manifest(caps
 
 def test_a_reason_for_what_needs_none_is_not_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     assert accepted(10, "--reason", "just because") == 0
+    said = capsys.readouterr().out.splitlines()[-2:]
+    assert said == ["allowed: the verdict is WARN", "the reason is not recorded, for none was needed"]
     assert shown(capsys, "show")["accepted"]["reason"] is None
 
 
@@ -123,12 +126,42 @@ def test_a_run_that_cannot_be_judged_is_refused_too(capsys: pytest.CaptureFixtur
     assert "the run could not be judged" in capsys.readouterr().err
 
 
+def test_gates_that_nobody_could_ask_are_no_yes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Criteria without a gold set judge nothing: the run is not accepted as if they had."""
+    Path("ship-criteria.yaml").write_text(CRITERIA.replace("gold: gold.yaml, ", ""), encoding="utf-8")
+    assert accepted(0) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == (
+        "",
+        (
+            "error: run-0.jsonl: no gold set is named, so the run was not judged; name one with --gold, or as "
+            "inputs.gold in the criteria\nnothing was accepted; with --reason TEXT it is, and the reason is recorded\n"
+        ),
+    )
+    assert not Path("baseline").exists()
+    assert accepted(10, "--gold", "gold.yaml") == 0
+    assert accepted(0, "--reason", "labels come next week") == 0
+    assert capsys.readouterr().out.endswith("allowed: reason given: labels come next week\n")
+    assert shown(capsys, "show")["accepted"]["reason"] == "labels come next week"
+
+
 def test_nothing_is_accepted_before_what_was_accepted_last(capsys: pytest.CaptureFixture[str]) -> None:
     assert accepted(10, day=2) == 0
     capsys.readouterr()
     assert accepted(10, "--commit", "none", day=1) == 2
     message = "the newest record is dated 2026-01-02, after today (2026-01-01); one of two clocks is wrong"
     assert capsys.readouterr().err == f"error: baseline: {message}\n"
+
+
+def test_a_run_is_judged_against_what_lies_behind_a_password(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a store calls itself has no password in it, and is another place."""
+    place = ("--baseline", f"memory://ana:pass@{Path.cwd().name}")
+    assert accepted(10, *place) == 0
+    capsys.readouterr()
+    assert accepted(5, *place, day=2) == 2
+    said = capsys.readouterr().err
+    assert "  recall@1    100.0%     50.0%  FAIL" in said
+    assert "pass@" not in said
 
 
 # History and policy
@@ -176,6 +209,24 @@ def test_a_slow_job_of_an_older_commit_does_not_set_the_baseline_back(capsys: py
     assert baseline("record", "--run", "run-9.jsonl", "--commit", older) == 0
     assert shown(capsys, "show")["accepted"]["source"] == "run-10.jsonl"
     assert len(shown(capsys, "history")) == 2
+
+
+def test_under_green_nothing_replaces_what_it_could_not_be_compared_with(capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise whoever damages the accepted run has the next one accepted, however bad that is."""
+    Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: green}}\n", encoding="utf-8")
+    assert accepted(10) == 0
+    next(Path("baseline").glob("run-*")).write_bytes(b"damaged")
+    capsys.readouterr()
+    assert baseline("record", "--run", "run-5.jsonl", day=2) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        (
+            "what was accepted last could not be compared with: "
+            f"{next(Path('baseline').glob('run-*'))}: damaged baseline: its digest is not the manifest's; "
+            "restore it from version control or accept a run again"
+        ),
+        "WARN: what is accepted stays",
+    ]
+    assert shown(capsys, "show")["accepted"]["source"] == "run-10.jsonl"
 
 
 def test_a_check_reads_no_history() -> None:
@@ -265,7 +316,7 @@ def test_many_small_accepted_drops_do_not_add_up_unseen(capsys: pytest.CaptureFi
     assert (own["verdict"], own["baseline"], own["since"]) == ("pass", 0.8, None)
     assert (drift["name"], drift["since"], drift["verdict"]) == ("recall@1 since launch", "launch", "fail")
     assert (drift["baseline"], drift["value"], round(drift["delta"], 9), drift["n_pairs"]) == (1.0, 0.7, -0.3, 10)
-    assert drift["reasons"][0].startswith("since launch, recall@1 dropped from 100.0% to 70.0%")
+    assert drift["reasons"][0].startswith("since the anchor, recall@1 dropped from 100.0% to 70.0%")
     capsys.readouterr()
     assert accepted(7, day=4) == 2
     assert "recall@1 since launch    100.0%     70.0%  FAIL" in capsys.readouterr().err
@@ -285,7 +336,7 @@ def test_an_anchor_that_is_not_there_warns_where_drift_is_limited() -> None:
     assert accepted(10) == 0
     drift = check(10)["gates"][1]
     assert (drift["verdict"], drift["evidence_state"]) == ("warn", "no_baseline")
-    assert drift["reasons"] == ["no baseline is anchored as launch: drift of recall@1 could not be checked"]
+    assert drift["reasons"] == ["no baseline is anchored under that name: drift of recall@1 could not be checked"]
 
 
 def test_an_anchor_does_not_move(capsys: pytest.CaptureFixture[str]) -> None:
@@ -298,6 +349,38 @@ def test_an_anchor_does_not_move(capsys: pytest.CaptureFixture[str]) -> None:
     assert "an anchor that moves hides the drift, choose another name" in capsys.readouterr().err
     assert baseline("anchor", "../launch") == 2
     assert [each["name"] for each in shown(capsys, "show")["anchors"]] == ["launch"]
+
+
+def test_an_anchor_can_be_named_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accepted(10) == 0
+    first, again = (shown(capsys, "anchor", "launch", "--reason", "as promised") for _ in range(2))
+    assert (first["added"], again["added"], first["record"]) == (True, False, again["record"])
+    assert {key: first["record"][key] for key in ("name", "reason", "source")} == {
+        "name": "launch",
+        "reason": "as promised",
+        "source": "run-10.jsonl",
+    }
+
+
+def test_of_two_that_take_a_name_at_once_the_second_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert accepted(10) == 0
+    assert accepted(9, day=2) == 0
+    ids = [record["id"] for record in shown(capsys, "history", "--accepted")]
+    write = DirectoryTree.commit
+
+    def after_another(tree: DirectoryTree, *change: Any) -> bool:
+        monkeypatch.setattr(DirectoryTree, "commit", write)
+        run = Path("run-10.jsonl")
+        assert baseline("accept", "--run", str(run), "--reason", "again", day=2) == 0
+        assert baseline("anchor", "launch") == 0
+        return tree.commit(*change)
+
+    monkeypatch.setattr(DirectoryTree, "commit", after_another)
+    assert baseline("anchor", "launch", "--record", ids[1]) == 2
+    assert "launch names the run of 2026-01-02 already" in capsys.readouterr().err
+    assert [each["source"] for each in shown(capsys, "show")["anchors"]] == ["run-10.jsonl"]
 
 
 def test_drift_needs_the_anchors_name(capsys: pytest.CaptureFixture[str]) -> None:
@@ -325,6 +408,14 @@ def test_diff_lists_the_queries_that_moved(capsys: pytest.CaptureFixture[str]) -
     assert [move["query_id"] for move in moved] == ["q8"]
 
 
+def test_prune_keeps_the_newest_also_where_one_of_them_was_accepted_before(capsys: pytest.CaptureFixture[str]) -> None:
+    for day, right in enumerate((10, 9, 10, 9, 8), start=1):
+        assert accepted(right, day=day) == 0
+    assert baseline("prune", "--log", "accepted", "--keep", "2", "--yes") == 0
+    kept = [each["source"] for each in shown(capsys, "history", "--accepted")]
+    assert kept == ["run-9.jsonl", "run-9.jsonl", "run-8.jsonl"], "one id, so the older of the two stays as well"
+
+
 def test_prune_says_what_would_go_before_it_does(capsys: pytest.CaptureFixture[str]) -> None:
     for right, day in ((10, 1), (9, 2), (8, 3)):
         assert accepted(right, day=day) == 0
@@ -349,6 +440,36 @@ def test_verify_ends_in_2_and_names_what_is_damaged(capsys: pytest.CaptureFixtur
     assert f"error: {run.as_posix()}: damaged baseline" in capsys.readouterr().err
 
 
-def test_an_unknown_kind_of_store_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_kind_of_store_is_named_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert baseline("show", "--baseline", "ftpx:somewhere") == 2
-    assert capsys.readouterr().err.startswith("error: ftpx:somewhere: unknown kind of baseline store")
+    assert capsys.readouterr().err == (
+        "error: ftpx:somewhere: unknown kind of baseline store; known are a directory, git+branch:NAME, artifact:NAME, "
+        "file://…, s3://… and other addresses, and run files\n"
+    )
+
+
+@pytest.mark.parametrize("words", [["check"], ["baseline", "show"], ["baseline", "accept"]], ids=" ".join)
+def test_the_help_names_every_kind_of_store(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([*words, "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "a directory, git+branch:NAME, artifact:NAME, file://…, s3://… and other addresses" in said
+
+
+def test_the_branch_of_a_job_is_that_of_its_event(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the help says: what is checked out may be a commit."""
+    with pytest.raises(SystemExit):
+        baseline("accept", "--help")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "its branch (default: GITHUB_REF_NAME, else the one that is checked out)" in said
+    found = []
+    for name in (None, "release"):
+        if name:
+            monkeypatch.setenv("GITHUB_REF_NAME", name)
+        else:
+            monkeypatch.delenv("GITHUB_REF_NAME", raising=False)
+        assert accepted(10) == 0
+        found.append(shown(capsys, "show")["accepted"]["branch"])
+    assert found == ["main", "release"]

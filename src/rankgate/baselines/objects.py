@@ -17,14 +17,14 @@ from typing import Protocol
 
 import msgspec
 
-from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
-from rankgate.baselines.packing import checked
-from rankgate.baselines.records import SCHEMA_VERSION, Log, Record
+from rankgate.baselines.memory import Unless
+from rankgate.baselines.migrations import DamagedRecordError, decode_record, encode_record
+from rankgate.baselines.packing import RUN, checked
+from rankgate.baselines.records import LOGS, SCHEMA_VERSION, Log, Record
 from rankgate.errors import bad_input
 
-LOGS: tuple[Log, ...] = ("history", "accepted", "anchors")
 POINTER = "pointer.json"
-RUN = re.compile(r"run-([0-9a-f]{12})\.jsonl\.gz")
+_DELETE = "restore it, or delete it and accept a run again"  # an object is never overwritten
 MOST_ROUNDS = 50  # of others that took the very same name; each round one of them has succeeded
 UNTOUCHED = 86_400.0  # seconds for which a run file that no record names may still belong to one that is being added
 
@@ -133,11 +133,12 @@ class ObjectMemory:
         name = f"runs/{record.run}"
         data = self.objects.read([name]).get(name) if RUN.fullmatch(record.run) else None
         if data is None:
-            raise bad_input(f"damaged baseline: the run {record.run!r} is not there; {RESTORE}", file=self.spec)
-        return checked(data, record, f"{self.spec}/{name}")
+            message = f"damaged baseline: the run {record.run!r} is not there; restore it or accept a run again"
+            raise bad_input(message, file=self.spec)
+        return checked(data, record, f"{self.spec}/{name}", advice=_DELETE)
 
-    def add(self, log: Log, record: Record, data: bytes) -> bool:
-        """Add a record with its run file; see `Memory`.
+    def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
+        """Add a record with its run file; see `Memory`. Who adds between `unless` and the writing is not seen by it.
 
         Raises:
             RankgateError: the place cannot be reached or written, or holds a damaged run file of this name.
@@ -147,6 +148,10 @@ class ObjectMemory:
         for _ in range(MOST_ROUNDS):
             names = self._names(log)
             if self._is_in(log, names, record):
+                missing = not self.objects.holds(f"runs/{record.run}")
+                self._keep_run(record, data)
+                return missing
+            if unless is not None and unless(list(self._records(log, names).values())):
                 return False
             self._keep_run(record, data)
             name = _Name(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
@@ -206,9 +211,11 @@ class ObjectMemory:
         return records
 
     def _decoded(self, data: bytes, path: str, name: _Name) -> Record:
-        record = decode_record(data, f"{self.spec}/{path}", what="record")
+        record = decode_record(data, f"{self.spec}/{path}", what="record", advice=_DELETE)
         if not _fits(record, name):
-            raise bad_input("damaged record: it is not the one that its name says", file=f"{self.spec}/{path}")
+            raise bad_input(
+                f"damaged record: it is not the one that its name says; {_DELETE}", file=f"{self.spec}/{path}"
+            )
         return record
 
     def _pointed(self) -> Mapping[str, Record]:

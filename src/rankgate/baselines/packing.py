@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, cast
@@ -24,6 +25,7 @@ from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.source import Source, shown_path
 
 DEFAULT_DEPTH = 100
+RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")  # the name of a run file, as `run_name` makes it
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,14 +89,14 @@ def recorded(packed: Packed, *, source: str, provenance: Mapping[str, Any], gold
     )
 
 
-def checked(data: bytes, record: Record, file: str) -> bytes:
-    """The bytes of a record's run file.
+def checked(data: bytes, record: Record, file: str, *, advice: str = RESTORE) -> bytes:
+    """The bytes of a record's run file; `advice` says what to do where they are others.
 
     Raises:
         RankgateError: their digest is not the record's.
     """
     if hashlib.sha256(data).hexdigest() != record.sha256:
-        raise bad_input(f"damaged baseline: its digest is not the manifest's; {RESTORE}", file=file)
+        raise bad_input(f"damaged baseline: its digest is not the manifest's; {advice}", file=file)
     return data
 
 

@@ -13,21 +13,21 @@ small.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.baselines.accepted_log import counting
+from rankgate.baselines.memory import Unless
 from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
-from rankgate.baselines.packing import checked, run_name
-from rankgate.baselines.records import Log, Record
+from rankgate.baselines.packing import RUN, checked, run_name
+from rankgate.baselines.records import LOGS, Log, Record
 from rankgate.errors import Problem, RankgateError, bad_input
 
 MANIFEST = "manifest.json"
-LOGS: tuple[Log, ...] = ("history", "accepted", "anchors")
-RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")
+_FROM_GIT = "restore it from version control"  # what accepting a run does not mend
 MOST_ROUNDS = 200  # of others that get in first; each round one of them has succeeded
 
 
@@ -82,12 +82,17 @@ class TreeMemory:
         tree: keeps the files.
         every_run: keep the run file of every record; else of the one that is accepted now and of anchors.
         mends: whether accepting a run replaces a manifest that cannot be read; by default it never does.
+        left_over: how many accepted records a killed acceptance may leave behind the manifest's: one where the log is
+            written before it, none where all files change at once.
     """
 
-    def __init__(self, tree: Tree, *, every_run: bool = True, mends: Callable[[], bool] = bool) -> None:
+    def __init__(
+        self, tree: Tree, *, every_run: bool = True, mends: Callable[[], bool] = bool, left_over: int = 1
+    ) -> None:
         self.tree = tree
         self._every_run = every_run
         self._mends = mends
+        self._left_over = left_over
 
     @property
     def spec(self) -> str:
@@ -101,7 +106,10 @@ class TreeMemory:
             RankgateError: the manifest is damaged or of a newer schema.
         """
         data = self.tree.read(MANIFEST)
-        return None if data is None else decode_record(data, f"{self.spec}/{MANIFEST}")
+        if data is None:
+            return None
+        advice = RESTORE if self._mends() else _FROM_GIT
+        return decode_record(data, f"{self.spec}/{MANIFEST}", advice=advice)
 
     def read(self, log: Log) -> list[Record]:
         """The records of a log, oldest first.
@@ -119,8 +127,7 @@ class TreeMemory:
         """
         data = self.tree.read(record.run) if RUN.fullmatch(record.run) else None
         if data is None:
-            accepted = self.accepted()
-            if not self._every_run and (not accepted or accepted.run != record.run):
+            if not self._keeps(record):
                 message = (
                     f"the run {record.id} of {record.date} is remembered by its numbers alone: this place keeps the "
                     "rankings of what is accepted now and of anchors"
@@ -129,7 +136,7 @@ class TreeMemory:
             raise bad_input(f"damaged baseline: the run {record.run!r} is not there; {RESTORE}", file=self.spec)
         return checked(data, record, f"{self.spec}/{record.run}")
 
-    def add(self, log: Log, record: Record, data: bytes) -> bool:
+    def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
         """Add a record with its run file; see `Memory`.
 
         Raises:
@@ -137,7 +144,7 @@ class TreeMemory:
         """
         for attempt in range(MOST_ROUNDS):
             self.tree.refresh()
-            planned = self._addition(log, record, data, again=attempt > 0)
+            planned = self._addition(log, record, data, unless, again=attempt > 0)
             if planned is None:
                 return False
             writes, deletes = planned
@@ -171,6 +178,7 @@ class TreeMemory:
         found: list[Problem] = []
         try:
             accepted, log = self.accepted(), self._log("accepted")
+            self._accepted_log(accepted)
         except RankgateError:
             return found  # said by whoever reads them
         if log and accepted is None:
@@ -185,11 +193,12 @@ class TreeMemory:
         return found
 
     def _addition(
-        self, log: Log, record: Record, data: bytes, *, again: bool
+        self, log: Log, record: Record, data: bytes, unless: Unless | None, *, again: bool
     ) -> tuple[dict[str, bytes], list[str]] | None:
-        """What to write and to delete; None where the record is in."""
+        """What to write and to delete; None where the record is in, or does not belong there."""
         accepted = self._accepted_to_replace() if log == "accepted" else self.accepted()
-        found = self._accepted_log(accepted) if log == "accepted" else self._log(log)
+        of_accepted = self._accepted_log(accepted)  # in any case: nothing is written beside what contradicts itself
+        found = of_accepted if log == "accepted" else self._log(log)
         if log == "history":
             if any(each.id == record.id for each in found):
                 return None
@@ -199,6 +208,8 @@ class TreeMemory:
         if log == "accepted" and accepted and _as_given(accepted) == _as_given(record) and whole:
             return None
         if log == "anchors" and found and _line(found[-1]) == _line(record) and whole:
+            return None
+        if unless is not None and unless(found):
             return None
         repeated = log == "accepted" and bool(found) and found[-1].id == record.id
         records = {each: found if each == log else self._log(each) for each in LOGS}
@@ -220,12 +231,18 @@ class TreeMemory:
             return None
 
     def _accepted_log(self, accepted: Record | None) -> list[Record]:
-        """The log as far as the manifest; what follows was left by an acceptance that never ended."""
+        """The log as far as the manifest; all of it where that is damaged and about to be replaced."""
         found = self._log("accepted")
-        if accepted is None:
-            return found if self.tree.read(MANIFEST) is not None else []
-        places = [place for place, record in enumerate(found) if record.id == accepted.id]
-        return [*(found[: places[-1]] if places else found), accepted]
+        if accepted is None and self.tree.read(MANIFEST) is not None:
+            return found
+        manifest = f"{self.spec}/{MANIFEST}"
+        return counting(found, accepted, left_over=self._left_over, manifest=manifest, log=log_name("accepted"))
+
+    def _keeps(self, record: Record) -> bool:
+        """Whether the run file of a record should be here."""
+        accepted = self.accepted()
+        kept = [*([accepted] if accepted else []), *self._log("anchors")]
+        return self._every_run or any(each.run == record.run for each in kept)
 
     def _log(self, log: Log) -> list[Record]:
         data = self.tree.read(log_name(log))
@@ -235,7 +252,8 @@ class TreeMemory:
         problems: list[Problem] = []
         for number, line in lines:
             try:
-                records += [decode_record(line, place, line=number, what=what)] if line.strip() else []
+                if line.strip():
+                    records.append(decode_record(line, place, line=number, what=what, advice=_FROM_GIT))
             except RankgateError as error:
                 problems += error.problems
         if problems:

@@ -6,6 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from rankgate.baselines import KINDS
+
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
@@ -20,7 +22,7 @@ def add_place(parser: argparse.ArgumentParser, *others: str) -> None:
         *others,
         dest="place",
         metavar="SPEC",
-        help="the store: a directory, git+branch:NAME, artifact:NAME, s3://… (default: inputs.baseline)",
+        help=f"the store: {KINDS} (default: inputs.baseline)",
     )
 
 
@@ -34,9 +36,11 @@ def add_origin(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--commit",
         metavar="SHA",
-        help="the commit whose retriever made the run (default: HEAD, or GITHUB_SHA; or none)",
+        help="the commit whose retriever made the run, or none (default: HEAD, else GITHUB_SHA)",
     )
-    parser.add_argument("--branch", metavar="NAME", help="its branch (default: the one that is checked out)")
+    parser.add_argument(
+        "--branch", metavar="NAME", help="its branch (default: GITHUB_REF_NAME, else the one that is checked out)"
+    )
 
 
 def place_of(arguments: argparse.Namespace, criteria: Criteria | None) -> str:
@@ -78,12 +82,13 @@ def origin_of(arguments: argparse.Namespace) -> tuple[str | None, str | None]:
     """
     import re
 
+    from rankgate.base_side import SHA
     from rankgate.errors import bad_input
     from rankgate.git import GitError, repository_around
 
     if arguments.commit == NONE:
         return None, arguments.branch
-    if arguments.commit is not None and not re.fullmatch(r"[0-9a-f]{7,64}", arguments.commit):
+    if arguments.commit is not None and not re.match(SHA, arguments.commit):
         raise bad_input(f"--commit {arguments.commit!r} is no sha; write its hexadecimal digits, or none")
     try:
         repository = repository_around(".")
@@ -91,4 +96,6 @@ def origin_of(arguments: argparse.Namespace) -> tuple[str | None, str | None]:
         return head, arguments.branch or os.environ.get("GITHUB_REF_NAME") or repository.branch()
     except GitError:  # no repository, or a commit that a shallow clone lacks: the sha stands for itself
         commit = arguments.commit or os.environ.get("GITHUB_SHA")
+        if commit and not re.match(SHA, commit):
+            raise bad_input(f"GITHUB_SHA is {commit!r}, which is no sha; name the commit with --commit") from None
         return commit, arguments.branch or os.environ.get("GITHUB_REF_NAME")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
+from rankgate.baselines import KINDS
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
 from rankgate.cli.workers import add_workers, workers_of
 
@@ -24,6 +26,7 @@ def parser() -> argparse.ArgumentParser:
         [
             "rankgate check --gold gold.yaml --run run.jsonl --baseline baseline/",
             "rankgate check -o report.json -o comment.md      # inputs named in ship-criteria.yaml",
+            "rankgate check -o junit.xml -o rankgate.badge.json",
             "zcat run.jsonl.gz | rankgate check --run - --format json",
             "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
         ],
@@ -32,7 +35,10 @@ def parser() -> argparse.ArgumentParser:
     add_gold(made)
     add_run(made)
     made.add_argument(
-        "--baseline", metavar="SPEC", help="a directory written by `rankgate baseline accept`, or any run file"
+        "--baseline",
+        metavar="SPEC",
+        help=f"what to compare with: {KINDS}, in which `rankgate baseline` keeps what was accepted, or any run file "
+        "(default: inputs.baseline)",
     )
     made.add_argument(
         "--base",
@@ -51,11 +57,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         action="append",
         default=[],
-        help="write a file, its form by suffix: .json the report, .md the comment; repeats",
+        help="write a file, its form by suffix: .json the report, .md the comment, .xml JUnit for GitLab and Jenkins, "
+        ".badge.json an endpoint for a badge of shields.io; repeats",
     )
     made.add_argument(
         "--format",
-        choices=["terminal", "markdown", "json", "github"],
+        choices=["terminal", "markdown", "json", "github", "junit", "badge"],
         default="terminal",
         help="what to print (default: terminal; github: annotations for the Actions log)",
     )
@@ -67,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, write, print, and return 0, 1 or 2."""
-    from rankgate.cli.output import say
+    from rankgate.cli.output import say_report
     from rankgate.cli.progress import bar
     from rankgate.errors import RankgateError
     from rankgate.exit_codes import exit_code
@@ -82,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
             write_atomic(path, render(report))
         except RankgateError as error:
             problems += error.problems  # the verdict is still printed
-    say(RENDERERS[arguments.format](report))
+    say_report(report, arguments.format)
     if problems:
         raise RankgateError(problems)
     return exit_code(report, arguments.fail_on)
@@ -105,6 +112,7 @@ def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = N
 
 def _inputs(arguments: argparse.Namespace) -> Inputs:
     from rankgate.cli.inputs import file_of, refuse_two_stdins
+    from rankgate.forges.base_branch import base_branch
     from rankgate.inputs import Inputs
 
     criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
@@ -116,5 +124,6 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
         run=run,
         baseline=baseline,
         base=arguments.base,
+        branch=base_branch(os.environ) if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
     )

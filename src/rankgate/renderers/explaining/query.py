@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from rankgate.exhibit import Cause, Expected, Listed
 from rankgate.explaining.query import QueryExplained, Score
 from rankgate.lexical import Lexical
+from rankgate.renderers.blocks import aligned
 from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.explaining.advice import advice
 from rankgate.renderers.explaining.layout import beside, columns_of, finished, padded, paragraph, safe
 from rankgate.renderers.phrases import NOTHING, rank_move
-from rankgate.renderers.terminal import table
 from rankgate.wording import count_text, delta_text, value_text
 
 LONGEST_ID = 60
@@ -76,7 +76,7 @@ def _expected(found: QueryExplained) -> list[str]:
 def _scores(scores: Sequence[Score], *, compared: bool) -> list[str]:
     if not compared:
         rows = [("metric", "now"), *((score.metric, _value(score.now, score)) for score in scores)]
-        return table(rows, right=(1,))
+        return aligned(rows, right=(1,))
     rows4 = [
         (
             score.metric,
@@ -86,7 +86,7 @@ def _scores(scores: Sequence[Score], *, compared: bool) -> list[str]:
         )
         for score in scores
     ]
-    return table([("metric", "baseline", "now", "change"), *rows4], right=(1, 2, 3))
+    return aligned([("metric", "baseline", "now", "change"), *rows4], right=(1, 2, 3))
 
 
 def _value(value: float | None, score: Score) -> str:
