@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Explain; 0 where the check could be judged, else 2 with its problems."""
     import sys
 
-    from rankgate.cli.output import say
+    from rankgate.cli.output import say_lines
     from rankgate.errors import RankgateError
     from rankgate.model import Verdict
 
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     report = _report(arguments)
     if report.verdict is Verdict.NOT_JUDGED and not report.gates:
         raise RankgateError(report.problems)
-    say(_explained(arguments, report))
+    say_lines(_explained(arguments, report))
     for problem in report.problems:
         print(f"error: {problem}", file=sys.stderr)
     return 2 if report.verdict is Verdict.NOT_JUDGED else 0
