@@ -74,6 +74,10 @@ class Environments:
         """The same with the extra that reads Parquet."""
         return self.program("rankgate-parquet", program, f"{ROOT}[parquet]")
 
+    def rankgate_with_pages(self, program: str = "rankgate") -> str:
+        """The same with the extra that draws."""
+        return self.program("rankgate-html", program, f"{ROOT}[html]")
+
     def peers(self, program: str) -> str:
         """An environment of ir_measures and pytrec_eval."""
         return self.program("peers", program, IR_MEASURES, PYTREC_EVAL)

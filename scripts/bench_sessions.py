@@ -25,12 +25,14 @@ from bench_workload import Incomplete, Workload, files_of
 SMALL = Workload()
 LARGE = Workload(queries=100_000, depth=100, accepted=False)
 HUGE = LARGE._replace(queries=1_000_000)
+PAGE = Workload(queries=5_000, depth=50, tagged=True)
 
 # What --only knows of each workload.
 RANKGATE_NAMES = ("jsonl-1", "jsonl-2", "trec-1", "trec-2")
 PEER_NAMES = ("pytrec_eval", "ir_measures", "ranx", "trec_eval")
 SMALL_NAMES = ("check", "help", "version", "ir_measures", "pytrec_eval", "python")
 LARGE_NAMES = (*RANKGATE_NAMES, "parquet", "recall-20", "recall-1-to-20", *PEER_NAMES, "decode")
+PAGE_NAMES = ("check", "page")
 HUGE_NAMES = ("jsonl-1", "jsonl-2", "trec-1", *PEER_NAMES)
 
 QUANTITIES: dict[str, Quantity] = {"CPU": "cpu", "wall": "wall", "peak": "peak"}
@@ -170,6 +172,28 @@ def huge(wish: Wish) -> Session:
         Column("CPU / pytrec_eval", "cpu", lambda name: f"{name.partition(':')[0]}:pytrec_eval"),
     ]
     return Session(programs, columns, goals, wish.notes() if wish.peers else [], made.packages)
+
+
+def page(wish: Wish) -> Session:
+    """`rankgate check` with the page for the browser, beside the same without it."""
+    made = Environments(wish.cache)
+    work = workload(wish.cache / "page", PAGE)
+    rankgate, report, html = made.rankgate_with_pages(), work / "report.json", work / "report.html"
+    call(rankgate, "baseline", "accept", "--run", "accepted.jsonl", "--to", "baseline", directory=work)
+    with_page = (rankgate, "check", "-o", report.name, "-o", html.name)
+    call(*with_page, directory=work)
+
+    def values(_: str) -> dict[str, float]:
+        return rankgate_values(report.read_text())
+
+    programs = [
+        Program("check", "check -o report.json", Command(with_page[:4], work), values, ALL_DECIMALS),
+        Program("page", "check -o report.json -o report.html", Command(with_page, work), values, ALL_DECIMALS),
+    ]
+    goals = [Goal("report.html: times the CPU time of a check without it", None, "cpu", "page", "check")]
+    columns = [Column("CPU / without", "cpu", _always("check"))]
+    notes = [f"report.html: {html.stat().st_size / 1e6:.2f} MB (at most 6)"]
+    return Session(wish.chosen(programs), columns, goals, notes, made.packages)
 
 
 def parquet(made: Environments, work: Path, notes: list[str]) -> list[Program]:

@@ -1,12 +1,13 @@
 """Writes the workloads that scripts/bench measures; the same files on every machine.
 
-    python scripts/bench_workload.py DIR [--queries N] [--depth N] [--seed N] [--run-only] [--parquet]
+    python scripts/bench_workload.py DIR [--queries N] [--depth N] [--seed N] [--run-only] [--parquet] [--tagged]
 
 DIR then holds `gold.jsonl`, `run.jsonl` (the candidate), `accepted.jsonl` (the run before it), the same as
 `qrels.txt`, `run.trec` and `accepted.trec`, and a `ship-criteria.yaml` under which the candidate passes. With
 `--run-only` the accepted run and the criteria are left out; with `--parquet` the candidate is there as `run.parquet`
-too, which takes DuckDB. A `workload.json` that names all files and their sizes comes last: where it is there and fits,
-nothing is written.
+too, which takes DuckDB. With `--tagged` a query of the gold set has a question and two tags, of 12 languages and 20
+topics. A `workload.json` that names all files and their sizes comes last: where it is there and fits, nothing is
+written.
 
 A query has one to three relevant documents, in three of ten queries graded 1 to 3 with one document judged 0 beside
 them. About five in six relevant documents are retrieved, near the top more often than far down. The accepted run is the
@@ -30,6 +31,7 @@ WRITER = 2  # raised whenever the same parameters give other files than before
 MARKER = "workload.json"
 DOCUMENTS = 1_000_000
 MOST_RELEVANT = 3
+LANGUAGES, TOPICS = 12, 20
 GRADED = 0.3  # of the queries
 FOUND = 0.85  # of the relevant documents
 MOVED = 0.3  # of the lists, between the accepted run and the candidate
@@ -59,12 +61,13 @@ COPY (
 
 
 class Workload(NamedTuple):
-    """What is to be written: how many queries of how many results, drawn from which seed, and with an accepted run?"""
+    """What is to be written: how many queries of how many results, drawn from which seed, and with what beside them."""
 
     queries: int = 1_400
     depth: int = 20
     seed: int = 1
     accepted: bool = True
+    tagged: bool = False
 
     @property
     def needs(self) -> int:
@@ -111,18 +114,29 @@ def drawn(workload: Workload) -> Iterator[Query]:
     return (draw(number, workload.depth, random) for number in range(workload.queries))
 
 
+def described(number: int) -> dict[str, object]:
+    """The question of a query and its tags."""
+    tags = [f"lang:l{number % LANGUAGES:02d}", f"topic:t{number * 7 % TOPICS:02d}"]
+    question = f"question {number}: how do I change the delivery address of an order that has been paid?"
+    return {"input": {"question": question}, "metadata": {"tags": tags}}
+
+
 class GoldFiles:
     """`gold.jsonl` and `qrels.txt`; judgments that are all 1 are a plain list in the former."""
 
-    def __init__(self, directory: Path, opened: ExitStack) -> None:
+    def __init__(self, directory: Path, opened: ExitStack, *, tagged: bool) -> None:
         self._lines = _open(directory / "gold.jsonl", opened)
         self._rows = _open(directory / "qrels.txt", opened)
+        self._tagged = tagged
+        self._written = 0
 
     def add(self, query: Query) -> None:
         """Write one query's judgments."""
         binary = set(query.gains.values()) == {1}
         expected = list(query.gains) if binary else query.gains
-        line = json.dumps({"id": query.query_id, "expected_output": expected}, separators=(",", ":"))
+        about = described(self._written) if self._tagged else {}
+        self._written += 1
+        line = json.dumps({"id": query.query_id, "expected_output": expected, **about}, separators=(",", ":"))
         self._lines.write(f"{line}\n")
         self._rows.writelines(f"{query.query_id} 0 {document} {gain}\n" for document, gain in query.gains.items())
 
@@ -155,7 +169,7 @@ def write_workload(directory: Path, workload: Workload) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / MARKER).unlink(missing_ok=True)
     with ExitStack() as opened:
-        gold = GoldFiles(directory, opened)
+        gold = GoldFiles(directory, opened, tagged=workload.tagged)
         candidate = RunFiles(directory, "run", f"run {workload.seed}", opened)
         before = RunFiles(directory, "accepted", f"accepted {workload.seed}", opened) if workload.accepted else None
         for query in drawn(workload):
@@ -231,10 +245,13 @@ def main() -> int:
     parser.add_argument("--seed", metavar="N", type=int, default=Workload().seed)
     parser.add_argument("--run-only", action="store_true", help="neither an accepted run nor criteria")
     parser.add_argument("--parquet", action="store_true", help="also run.parquet; takes DuckDB")
+    parser.add_argument("--tagged", action="store_true", help="questions and tags in the gold set")
     arguments = parser.parse_args()
     if arguments.parquet and importlib.util.find_spec("duckdb") is None:
         parser.error("--parquet: DuckDB is not installed here")
-    workload = Workload(arguments.queries, arguments.depth, arguments.seed, not arguments.run_only)
+    workload = Workload(
+        arguments.queries, arguments.depth, arguments.seed, not arguments.run_only, tagged=arguments.tagged
+    )
     wrote = make(arguments.directory, workload, parquet=arguments.parquet)
     print("written" if wrote else "was there already", file=sys.stderr)
     return 0

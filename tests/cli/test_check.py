@@ -174,16 +174,26 @@ def test_output_repeats(project: Path) -> None:
     assert Path("b.md").read_text(encoding="utf-8").startswith("**✅ PASS. ")
 
 
+def test_a_page_beside_a_report_changes_nothing_of_it(project: Path) -> None:
+    """The page's curves and rankings stay out of the report, which a bot carries about."""
+    assert main(["check", "-o", "alone.json"]) == 0
+    assert main(["check", "-o", "beside.json", "-o", "report.html"]) == 0
+    assert Path("alone.json").read_bytes() == Path("beside.json").read_bytes()
+    assert Path("report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         pytest.param(
             ["-o", "a.txt"],
-            "a.txt: the suffix '.txt' names no output; use one of .json, .md, .xml, .badge.json",
+            "a.txt: the suffix '.txt' names no output; use one of .json, .md, .html, .xml, .badge.json",
             id="suffix",
         ),
         pytest.param(
-            ["-o", "a"], "a: the suffix '' names no output; use one of .json, .md, .xml, .badge.json", id="no suffix"
+            ["-o", "a"],
+            "a: the suffix '' names no output; use one of .json, .md, .html, .xml, .badge.json",
+            id="no suffix",
         ),
         pytest.param(["--date", "31.1.2026"], "--date '31.1.2026' is not a date; write it as 2026-01-31", id="date"),
         pytest.param(["--date", "2026-02-30"], "--date '2026-02-30' is not a date; write it as 2026-01-31", id="day"),

@@ -61,6 +61,7 @@ def test_without_a_format_it_is_the_comment(capsys: pytest.CaptureFixture[str]) 
     [
         pytest.param(["-o", "out/again.md"], "**❌ FAIL. ", id="comment by suffix"),
         pytest.param(["-o", "out/again.json"], "{", id="report by suffix"),
+        pytest.param(["-o", "out/again.html"], "<!doctype html>", id="page by suffix"),
         pytest.param(["-o", "out/again.xml"], "<?xml version=", id="JUnit by suffix"),
         pytest.param(["-o", "out/again.badge.json"], '{\n  "schemaVersion": 1,', id="the longest suffix wins"),
         pytest.param(["-o", "out/again.txt", "--format", "terminal"], "FAIL  ", id="a format for any suffix"),

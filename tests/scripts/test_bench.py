@@ -54,6 +54,15 @@ class TestWorkload:
         for name in names:
             assert (tmp_path / name).read_bytes().startswith((tiny / name).read_bytes())
 
+    def test_a_tagged_one_has_questions_and_tags_and_the_same_runs(self, tiny: Path, tmp_path: Path) -> None:
+        write_workload(tmp_path, TINY._replace(tagged=True))
+        written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        changed = {name for name, data in written.items() if data != (tiny / name).read_bytes()}
+        assert changed == {"gold.jsonl", "workload.json"}
+        samples = [json.loads(line) for line in (tmp_path / "gold.jsonl").read_text().splitlines()]
+        assert len({sample["input"]["question"] for sample in samples}) == TINY.queries
+        assert len({tag for sample in samples for tag in sample["metadata"]["tags"]}) == 12 + 20
+
     def test_a_line_is_the_contracts(self, tiny: Path) -> None:
         line = json.loads((tiny / "run.jsonl").read_text().splitlines()[0])
         assert line.keys() == {"query_id", "topk", "latency_ms"}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rankgate.parallel import Watch
     from rankgate.report import Report
 
+SHOWN_ITEMS = 10  # of each ranking, on a page
+
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
@@ -26,6 +28,7 @@ def parser() -> argparse.ArgumentParser:
         [
             "rankgate check --gold gold.yaml --run run.jsonl --baseline baseline/",
             "rankgate check -o report.json -o comment.md      # inputs named in ship-criteria.yaml",
+            "rankgate check -o report.html                    # a page to open in a browser, from disk",
             "rankgate check -o junit.xml -o rankgate.badge.json",
             "zcat run.jsonl.gz | rankgate check --run - --format json",
             "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
@@ -57,8 +60,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         action="append",
         default=[],
-        help="write a file, its form by suffix: .json the report, .md the comment, .xml JUnit for GitLab and Jenkins, "
-        ".badge.json an endpoint for a badge of shields.io; repeats",
+        help="write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
+        "rankings (pip install 'rankgate[html]'), .xml JUnit for GitLab and Jenkins, .badge.json an endpoint for a "
+        "badge of shields.io; repeats",
     )
     made.add_argument(
         "--format",
@@ -81,12 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.files import write_atomic
     from rankgate.renderers.base import RENDERERS, format_for
 
-    outputs = [(path, RENDERERS[format_for(path)]) for path in arguments.output]
-    report = judge(_inputs(arguments), workers=workers_of(arguments), watch=bar)
+    formats = [(path, format_for(path)) for path in arguments.output]
+    exhibit = SHOWN_ITEMS if any(form == "html" for _, form in formats) else None
+    report = judge(_inputs(arguments, exhibit), workers=workers_of(arguments), watch=bar)
     problems: list[Problem] = []
-    for path, render in outputs:
+    for path, form in formats:
         try:
-            write_atomic(path, render(report))
+            write_atomic(path, RENDERERS[form](report))
         except RankgateError as error:
             problems += error.problems  # the verdict is still printed
     say_report(report, arguments.format)
@@ -110,7 +115,7 @@ def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = N
         return not_judged(inputs, [internal_error(error)])
 
 
-def _inputs(arguments: argparse.Namespace) -> Inputs:
+def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
     from rankgate.cli.inputs import file_of, refuse_two_stdins
     from rankgate.forges.base_branch import base_branch
     from rankgate.inputs import Inputs
@@ -126,4 +131,5 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
         base=arguments.base,
         branch=base_branch(os.environ) if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
+        exhibit=exhibit,
     )

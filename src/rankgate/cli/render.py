@@ -16,13 +16,14 @@ def parser() -> argparse.ArgumentParser:
             "rankgate render report.json                         # the comment as Markdown",
             "rankgate render report.json --template our-comment.md.j2 -o comment.md",
             "rankgate render report.json --format terminal",
+            "rankgate render report.json -o report.html          # without the rankings, which only a check has",
             "rankgate render report.json -o junit.xml            # or by any suffix of `check -o`",
         ],
     )
     made.add_argument("report", metavar="REPORT", help="the report (- for stdin)")
     made.add_argument(
         "--format",
-        choices=["markdown", "terminal", "json", "github", "junit", "badge"],
+        choices=["markdown", "terminal", "json", "github", "html", "junit", "badge"],
         help="default: markdown, or -o's suffix",
     )
     made.add_argument("--template", metavar="FILE", help="a Jinja template of yours (docs/templates.md)")

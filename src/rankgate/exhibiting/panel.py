@@ -8,7 +8,7 @@ from rankgate.comparison import compare
 from rankgate.estimates import estimate
 from rankgate.exhibit import Measure, PanelRow, PanelValue
 from rankgate.exhibiting.columns import Columns
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.contents import DistinctDocs
 from rankgate.metrics.gains import NDCG
 from rankgate.metrics.latency import Latency
@@ -22,7 +22,7 @@ MEASURES: tuple[Metric, ...] = (
     NDCG(cutoff=5),
     Precision(cutoff=5),
     DistinctDocs(cutoff=5),
-    ReciprocalRank(),
+    ReciprocalRank(cutoff=Cutoff.WHOLE),
     Latency(quantile=0.5),
     Latency(quantile=0.9),
 )
@@ -54,9 +54,10 @@ def described(metrics: Sequence[Metric]) -> tuple[Measure, ...]:
 
 def _value(metric: Metric, rows: Sequence[int], columns: Columns, clusters: Sequence[str]) -> PanelValue:
     labels = [clusters[row] for row in rows] if clusters else []
-    now = [columns.now[metric.name][row] for row in rows]
+    column, old = columns.now[metric.name], columns.before[metric.name] if columns.before else None
+    now = [column[row] for row in rows]
     found = estimate(now, metric, clusters=labels)
-    before = [columns.before[metric.name][row] for row in rows] if columns.before else None
+    before = [old[row] for row in rows] if old is not None else None
     pairs = compare(metric, now, before, clusters=labels) if before else None
     return PanelValue(
         value=found.value if found else None,

@@ -12,6 +12,7 @@ from rankgate.readers.run_shapes import Item as WrittenItem
 
 LONGEST = 1e12  # milliseconds: thirty years
 
+_DOC, _VERSION, _TEXT = Need.DOCS.value, Need.VERSIONS.value, Need.TEXTS.value  # looked up once, not for every item
 _OF_ITEMS = frozenset({Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES})
 
 
@@ -78,8 +79,8 @@ def _ranking(query_id: str, written: list[WrittenItem], needs: frozenset[Need], 
 
 
 def _item(item: WrittenItem, needs: frozenset[Need]) -> Item:
-    doc = getattr(item, Need.DOCS.value, None)
-    version = getattr(item, Need.VERSIONS.value, None)
+    doc = getattr(item, _DOC, None)
+    version = getattr(item, _VERSION, None)
     day = None if version is None else iso_day(version)
     if version is not None and day is None:
         name = item.id if item.chunk_id is None else item.chunk_id
@@ -87,7 +88,7 @@ def _item(item: WrittenItem, needs: frozenset[Need]) -> Item:
     return Item(
         doc_id=None if doc is None else str(doc),
         version=day,
-        text=getattr(item, Need.TEXTS.value, None),
+        text=getattr(item, _TEXT, None),
         score=item.score if Need.ITEM_SCORES in needs else None,
     )
 

@@ -29,6 +29,12 @@ def _github(report: Report) -> str:
     return render_github(report)
 
 
+def _html(report: Report) -> str:
+    from rankgate.renderers.pages.report import render_report  # noqa: PLC0415 -- templates and charts are paid for late
+
+    return render_report(report)
+
+
 def _junit(report: Report) -> str:
     from rankgate.renderers.junit import render_junit  # noqa: PLC0415
 
@@ -46,10 +52,11 @@ RENDERERS: dict[str, Callable[[Report], str]] = {
     "markdown": _markdown,
     "json": encode_report,
     "github": _github,
+    "html": _html,
     "junit": _junit,
     "badge": _badge,
 }
-SUFFIXES = {".json": "json", ".md": "markdown", ".xml": "junit", ".badge.json": "badge"}
+SUFFIXES = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit", ".badge.json": "badge"}
 
 
 def format_for(path: str) -> str:

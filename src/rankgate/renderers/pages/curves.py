@@ -1,0 +1,116 @@
+"""Recall and nDCG at growing cut-offs: one pair of curves over all questions, and small ones by segment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+from markupsafe import Markup
+
+from rankgate.exhibit import Exhibit, Sweep
+from rankgate.metrics.base import Direction
+from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.pages.charts import chart
+from rankgate.renderers.pages.panels import leading_measure
+from rankgate.renderers.pages.panes import NAMES, pane
+
+MOST_SEGMENTS = 12
+MOST_NAMED = 10
+
+
+class Curve(msgspec.Struct, frozen=True, kw_only=True):
+    """A picture, what it is about (None: all questions), over how many, and what it says in a sentence each."""
+
+    tag: str | None
+    queries: int
+    picture: Markup
+    said: tuple[str, ...]
+
+
+class Curves(msgspec.Struct, frozen=True, kw_only=True):
+    """All curves, and the first of the segments that have none here because there are so many."""
+
+    whole: tuple[Curve, ...]
+    segments: tuple[Curve, ...]
+    left_out: tuple[str, ...]
+    more_left_out: int
+    compared: bool
+
+
+def curves_of(exhibit: Exhibit) -> Curves | None:
+    """The curves; None where nothing can be drawn, as with lists of one result."""
+    drawable = [sweep for sweep in exhibit.sweeps if len(sweep.cutoffs) > 1]
+    if not drawable:
+        return None
+    whole = [sweep for sweep in drawable if sweep.tag is None]
+    tags: dict[str, list[Sweep]] = {}
+    for sweep in drawable:
+        if sweep.tag is not None:
+            tags.setdefault(sweep.tag, []).append(sweep)
+    losses = _losses(exhibit)
+    ranked = sorted(tags, key=lambda tag: (losses.get(tag, 0.0), -tags[tag][0].queries))
+    kept, others = ranked[:MOST_SEGMENTS], ranked[MOST_SEGMENTS:]
+    floor = _floor([sweep for tag in kept for sweep in tags[tag]])
+    return Curves(
+        whole=tuple(
+            _curve([sweep], f"curve-{sweep.measure}", width=280, height=190, floor=_floor(whole)) for sweep in whole
+        ),
+        segments=tuple(
+            _curve(tags[tag], f"curve-{place}", width=114, height=96, floor=floor) for place, tag in enumerate(kept)
+        ),
+        left_out=tuple(shorten(visible(tag), 60) for tag in others[:MOST_NAMED]),
+        more_left_out=max(0, len(others) - MOST_NAMED),
+        compared=any(sweep.baseline for sweep in drawable),
+    )
+
+
+def _losses(exhibit: Exhibit) -> dict[str, float]:
+    """The leading metric's change by tag, the worst the lowest; without a baseline there is none."""
+    measure = leading_measure(exhibit)
+    if measure is None:
+        return {}
+    sign = 1 if measure.direction is Direction.HIGHER else -1
+    return {row.tag: sign * (row.values[measure.name].delta or 0.0) for row in exhibit.panel if row.tag is not None}
+
+
+def knee_text(sweep: Sweep) -> str:
+    """A sentence: `Knee of recall: 5 now, 4 in the baseline`."""
+    now = "none" if sweep.knee is None else f"{sweep.knee}"
+    if sweep.baseline is None:
+        return f"Knee of {NAMES[sweep.measure]}: {now}."
+    before = "none" if sweep.baseline_knee is None else f"{sweep.baseline_knee}"
+    return f"Knee of {NAMES[sweep.measure]}: {now} now, {before} in the baseline."
+
+
+def _floor(sweeps: Sequence[Sweep]) -> float:
+    """Where the axis begins: a tenth at or below the lowest value, so that curves of a kind can be compared."""
+    lowest = min((min((*sweep.candidate, *(sweep.baseline or ()))) for sweep in sweeps), default=0.0)
+    return min(math.floor(lowest * 10) / 10, 0.9)
+
+
+def _curve(sweeps: Sequence[Sweep], name: str, *, width: int, height: int, floor: float) -> Curve:
+    first = sweeps[0]
+    about = "all questions" if first.tag is None else shorten(visible(first.tag), 60)
+    said = tuple(knee_text(sweep) for sweep in sweeps)
+    measures = " and ".join(NAMES[sweep.measure] for sweep in sweeps)
+    panes = [pane(sweep, width, height, floor, small=first.tag is not None) for sweep in sweeps]
+    picture = chart(
+        {"hconcat": panes, "spacing": 14} if len(panes) > 1 else panes[0],
+        name=name,
+        title=f"{measures} by cut-off, {about}",
+        description=" ".join(f"{_ends(sweep)} {text}" for sweep, text in zip(sweeps, said, strict=True)),
+    )
+    return Curve(
+        tag=None if first.tag is None else about,
+        queries=max(sweep.queries for sweep in sweeps),
+        picture=picture,
+        said=said,
+    )
+
+
+def _ends(sweep: Sweep) -> str:
+    k = sweep.cutoffs
+    now = f"{sweep.candidate[0]:.3f} at {k[0]} to {sweep.candidate[-1]:.3f} at {k[-1]} now"
+    before = f", {sweep.baseline[0]:.3f} to {sweep.baseline[-1]:.3f} in the baseline" if sweep.baseline else ""
+    return f"{NAMES[sweep.measure]} goes from {now}{before}."

@@ -1,0 +1,80 @@
+"""`report.html`: what the engineer who broke retrieval reads for ten minutes, in the order in which they need it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rankgate.renderers import phrases
+from rankgate.renderers.causes import CAUSE_WORDS
+from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.pages import origins
+from rankgate.renderers.pages.curves import curves_of
+from rankgate.renderers.pages.forest import changes_chart
+from rankgate.renderers.pages.gates import BAR_WIDTH, drift_lines, gate_lines
+from rankgate.renderers.pages.moves import moves_of
+from rankgate.renderers.pages.pairs import pairs_of
+from rankgate.renderers.pages.panels import panel_rows
+from rankgate.renderers.pages.shell import page
+from rankgate.renderers.pages.spread import spread_of
+from rankgate.renderers.pages.trend import trend_of
+from rankgate.renderers.pages.triage import triage_of
+from rankgate.renderers.what_differs import differences_line, plain
+from rankgate.report import Diagnosis, Report
+from rankgate.wording import VERDICT_WORDS, count_text
+
+MOST_PROBLEMS = 200
+ICONS = {"pass": "✓", "warn": "!", "fail": "✕", "not_judged": "?"}  # letters, which every font has; words stand beside
+
+
+def render_report(report: Report) -> str:
+    """The page: one file with its style, its script and its pictures, which loads nothing.
+
+    A report that was read from `report.json` has no rankings; the panels that need them say how to get them.
+
+    Raises:
+        RankgateError: there are pictures to draw, and the extra that draws them is not installed.
+    """
+    exhibit = None if report.exhibit is msgspec.UNSET else report.exhibit
+    return page(
+        "report.html.j2",
+        title=f"rankgate: {VERDICT_WORDS[report.verdict]}",
+        scripts=("report.js",),
+        report=report,
+        summary=shorten(visible(report.summary), 1200),
+        word=VERDICT_WORDS.__getitem__,
+        icons=ICONS,
+        count=count_text,
+        problems=[shorten(visible(str(problem)), 1000) for problem in report.problems[:MOST_PROBLEMS]],
+        more_problems=max(0, len(report.problems) - MOST_PROBLEMS),
+        gates=gate_lines(report),
+        drift=drift_lines(report),
+        bar_width=BAR_WIDTH,
+        notes=[
+            visible(text)
+            for text in (phrases.queries_line(report), phrases.segments_line(report), *report.notes)
+            if text
+        ],
+        findings=[_finding(each) for each in report.diagnosis],
+        differs=visible(differences_line(report, plain)),
+        exhibit=exhibit,
+        panel=panel_rows(exhibit) if exhibit else [],
+        segments=changes_chart(exhibit) if exhibit else None,
+        curves=curves_of(exhibit) if exhibit else None,
+        spread=spread_of(exhibit) if exhibit else None,
+        pairs=pairs_of(exhibit) if exhibit else None,
+        triage=triage_of(exhibit) if exhibit else None,
+        causes=CAUSE_WORDS,
+        moves=[] if exhibit else moves_of(report),
+        trend=trend_of(report),
+        waivers=origins.waiver_lines(report),
+        base_changes=origins.base_changes(report),
+        origins=origins.origins(report),
+        facts=origins.facts(report),
+        command=origins.command_of(report),
+    )
+
+
+def _finding(found: Diagnosis) -> tuple[str, str]:
+    """What it says, and the tag that it names."""
+    tag = shorten(visible(str(found.evidence["tag"])), 80) if "tag" in found.evidence else ""
+    return visible(found.finding), tag

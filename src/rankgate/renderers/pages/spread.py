@@ -1,0 +1,116 @@
+"""The distribution of recall beside its mean, which may be half of all for everyone or all for every second one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from markupsafe import Markup
+
+from rankgate.exhibit import Exhibit
+from rankgate.renderers.pages.charts import BEFORE, NOW, by, chart
+from rankgate.wording import count_text
+
+USUAL = "recall@5"
+_BINS = 10
+
+
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """The picture and its sentence."""
+
+    metric: str
+    picture: Markup
+    said: tuple[str, ...]
+    compared: bool
+
+
+def bin_of(value: float) -> int:
+    """0 for exactly nothing, 11 for exactly all, and the tenth in between, each with its upper end."""
+    if value <= 0:
+        return 0
+    return _BINS + 1 if value >= 1 else math.ceil(round(value * _BINS, 9))
+
+
+def spread_of(exhibit: Exhibit) -> Spread | None:
+    """Recall by question: the leading metric where that is a recall, else at 5; None where there is none."""
+    leading = exhibit.leading or ""
+    metric = leading if leading.startswith("recall@") else USUAL
+    pairs = [question.values[metric] for question in exhibit.questions if metric in question.values]
+    now = [after for _, after in pairs if after is not None]
+    before = [value for value, _ in pairs if value is not None]
+    if not now:
+        return None
+    said = [_sentence("Now", now), *([_sentence("In the baseline", before)] if before else [])]
+    picture = chart(
+        _spec(now, before),
+        name="spread",
+        title=f"Distribution of {metric} over the questions",
+        description=" ".join(said),
+    )
+    return Spread(metric=metric, picture=picture, said=tuple(said), compared=bool(before))
+
+
+def _sentence(who: str, values: Sequence[float]) -> str:
+    bins = [bin_of(value) for value in values]
+    none, full = bins.count(0), bins.count(_BINS + 1)
+    mean = math.fsum(values) / len(values)
+    return (
+        f"{who} the mean is {100 * mean:.1f}%: all right documents are found for {count_text(full, 'question')} "
+        f"({100 * full / len(values):.0f}%), none for {none:,} ({100 * none / len(values):.0f}%), "
+        f"some for {len(values) - none - full:,}."
+    )
+
+
+def _spec(now: Sequence[float], before: Sequence[float]) -> dict[str, Any]:
+    runs = [("now", now), *([("baseline", before)] if before else [])]
+    width = 1.0 / len(runs)
+    bars = []
+    for place, (of, values) in enumerate(reversed(runs)):
+        bins = [bin_of(value) for value in values]
+        bars += [
+            {
+                "from": (at - 1 + 0.06 + place * width * 0.88) / _BINS,
+                "to": (at - 1 + 0.06 + (place + 1) * width * 0.88) / _BINS,
+                "share": bins.count(at) / len(values),
+                "zero": 0,
+                "of": of,
+            }
+            for at in range(_BINS + 2)
+        ]
+    means = [{"mean": math.fsum(values) / len(values), "of": of} for of, values in runs]
+    axis = {
+        "values": [-0.05, 0.25, 0.5, 0.75, 1.05],
+        "labelExpr": "datum.value < 0 ? 'none' : datum.value > 1 ? 'all' : format(datum.value, '.0%')",
+        "title": "share of the right documents found",
+        "grid": False,
+    }
+    x = {"type": "quantitative", "scale": {"domain": [-0.1, 1.1], "nice": False}, "axis": axis}
+    colour, dash = by("of", {"now": NOW, "baseline": BEFORE}), by("of", {"now": [1, 0], "baseline": [5, 3]})
+    return {
+        "width": 290,
+        "height": 190,
+        "layer": [
+            {
+                "data": {"values": bars},
+                "mark": {"type": "rect"},
+                "encoding": {
+                    "x": {"field": "from", **x},
+                    "x2": {"field": "to"},
+                    "y": {
+                        "field": "share",
+                        "type": "quantitative",
+                        "axis": {"format": ".0%", "title": "questions", "tickCount": 5},
+                    },
+                    "y2": {"field": "zero"},
+                    "color": colour,
+                },
+            },
+            {
+                "data": {"values": means},
+                "mark": {"type": "rule", "strokeWidth": 2},
+                "encoding": {"x": {"field": "mean", **x}, "color": colour, "strokeDash": dash},
+            },
+        ],
+    }

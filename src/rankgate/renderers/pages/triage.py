@@ -1,0 +1,150 @@
+"""The triage table: the questions that need a look, the worst first, each with what was expected and both rankings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from rankgate.exhibit import Cause, Exhibit, Expected, Listed, Question
+from rankgate.metrics.base import Direction, Unit
+from rankgate.model import TOLERANCE
+from rankgate.renderers.causes import CAUSE_WORDS
+from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.pages.panels import leading_measure
+from rankgate.renderers.phrases import NOTHING, rank_move
+from rankgate.report import DocumentMove
+from rankgate.wording import value_text
+
+MOST_ROWS = 400
+MOST_DOCUMENTS = 10
+MOST_TAGS = 10
+MOST_CHOICES = 200
+_QUIET = (Cause.FINE, Cause.NOTHING_RELEVANT)
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """An item of a ranking; `mark` says what the gold has to say of it."""
+
+    id: str
+    right: bool
+    mark: str
+
+
+class Triaged(msgspec.Struct, frozen=True, kw_only=True):
+    """A question as a row. `tags` are (number of the choice or None, text); rankings are None where there is none."""
+
+    query_id: str
+    question: str
+    cause: Cause
+    label: str
+    tags: tuple[tuple[int | None, str], ...]
+    more_tags: int
+    values: str
+    expected: tuple[tuple[str, str], ...]
+    more_expected: int
+    before: tuple[Place, ...] | None
+    now: tuple[Place, ...] | None
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """An option of a filter, with how many rows it leaves."""
+
+    value: str
+    label: str
+    count: int
+
+
+class Triage(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows, what they can be filtered by, and how many questions have none."""
+
+    rows: tuple[Triaged, ...]
+    tags: tuple[Choice, ...]
+    causes: tuple[Choice, ...]
+    left_out: int
+    quiet: int
+    compared: bool
+
+
+def triage_of(exhibit: Exhibit) -> Triage:
+    """Questions without a finding and without a change have no row; of the others the worst have."""
+    measure = leading_measure(exhibit)
+    metric, sign = (measure.name, 1 if measure.direction is Direction.HIGHER else -1) if measure else ("", 1)
+    order = {cause: place for place, cause in enumerate(CAUSE_WORDS)}
+
+    def change(question: Question) -> float:
+        before, now = question.values.get(metric, (None, None))
+        return 0.0 if before is None or now is None or abs(now - before) <= TOLERANCE else sign * (now - before)
+
+    told = [question for question in exhibit.questions if question.cause not in _QUIET or change(question)]
+    told.sort(key=lambda question: (change(question), order[question.cause], _now(question, metric)))
+    kept = told[:MOST_ROWS]
+    tags = Counter(tag for question in kept for tag in dict.fromkeys(question.tags))
+    chosen = sorted(tag for tag, _ in tags.most_common(MOST_CHOICES))
+    numbers = {tag: place for place, tag in enumerate(chosen)}
+    causes = Counter(question.cause for question in kept)
+    compared = any(question.before is not None for question in exhibit.questions)
+    unit = measure.unit if measure else Unit.SCORE
+    return Triage(
+        rows=tuple(_row(question, metric, unit, numbers, compared=compared) for question in kept),
+        tags=tuple(Choice(value=str(numbers[tag]), label=shorten(visible(tag), 60), count=tags[tag]) for tag in chosen),
+        causes=tuple(
+            Choice(value=cause.value, label=label, count=causes[cause])
+            for cause, (label, _) in CAUSE_WORDS.items()
+            if causes[cause]
+        ),
+        left_out=len(told) - len(kept),
+        quiet=len(exhibit.questions) - len(told),
+        compared=compared,
+    )
+
+
+def _now(question: Question, metric: str) -> float:
+    return question.values.get(metric, (None, None))[1] or 0.0
+
+
+def _row(question: Question, metric: str, unit: Unit, numbers: dict[str, int], *, compared: bool) -> Triaged:
+    before, now = question.values.get(metric, (None, None))
+    texts = [NOTHING if value is None else value_text(value, unit) for value in (before, now)]
+    tags = tuple(dict.fromkeys(question.tags))
+    return Triaged(
+        query_id=shorten(visible(question.query_id), 80),
+        question=shorten(visible(question.question or ""), 300),
+        cause=question.cause,
+        label=CAUSE_WORDS[question.cause][0],
+        tags=tuple((numbers.get(tag), shorten(visible(tag), 60)) for tag in tags[:MOST_TAGS]),
+        more_tags=max(0, len(tags) - MOST_TAGS),
+        values="" if not metric else " → ".join(texts) if compared else texts[1],
+        expected=tuple(
+            (shorten(visible(each.id), 120), move_text(each, compared=compared))
+            for each in question.expected[:MOST_DOCUMENTS]
+        ),
+        more_expected=max(0, len(question.expected) - MOST_DOCUMENTS),
+        before=_places(question.before),
+        now=_places(question.now),
+    )
+
+
+def move_text(each: Expected, *, compared: bool) -> str:
+    """`rank 2 → 9`; without a baseline `rank 9` or `not found`."""
+    if not compared:
+        return "not found" if each.after is None else f"rank {each.after}"
+    return rank_move(DocumentMove(id=each.id, gain=each.gain, before=each.before, after=each.after))
+
+
+def _places(items: Sequence[Listed] | None) -> tuple[Place, ...] | None:
+    if items is None:
+        return None
+    return tuple(
+        Place(id=shorten(visible(item.id), 120), right=bool(item.gain and item.gain > 0), mark=_mark(item.gain))
+        for item in items
+    )
+
+
+def _mark(gain: float | None) -> str:
+    if gain is None:
+        return ""
+    if gain <= 0:
+        return "judged not relevant"
+    return "right" if gain == 1 else f"right, gain {gain:g}"

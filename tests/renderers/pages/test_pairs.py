@@ -1,0 +1,92 @@
+"""Paired changes: how questions are counted, sorted and put into bars; and the distribution's bins."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.renderers.pages.exhibits import exhibit_of, question_of
+
+from rankgate.exhibit import Cause
+from rankgate.metrics.base import Direction
+from rankgate.renderers.pages.pairs import pairs_of, share_text, split, steps_of
+from rankgate.renderers.pages.spread import bin_of, spread_of
+from rankgate.renderers.pages.waterfall import MOST_BARS, Step
+
+CHANGES = st.lists(st.sampled_from([-1.0, -0.5, -1e-12, 0.0, 1e-12, 0.25, 1.0]), max_size=40)
+
+
+@given(CHANGES, st.sampled_from(Direction))
+def test_every_question_is_worse_the_same_or_better(changes: list[float], direction: Direction) -> None:
+    worse, same, better = split(changes, direction)
+    sign = 1 if direction is Direction.HIGHER else -1
+    assert len(worse) + same + len(better) == len(changes)
+    assert sorted([*worse, *better]) == sorted(change for change in changes if abs(change) > 1e-9)
+    assert all(sign * change < 0 for change in worse)
+    assert all(sign * change > 0 for change in better)
+    assert [abs(change) for change in worse] == sorted((abs(change) for change in worse), reverse=True)
+    assert [abs(change) for change in better] == sorted(abs(change) for change in better)
+
+
+def test_a_latency_that_rose_is_worse() -> None:
+    assert split([5.0, -3.0, 0.0], Direction.LOWER) == ([5.0], 1, [-3.0])
+
+
+def test_neighbours_share_a_bar_of_their_mean() -> None:
+    assert steps_of([-1.0, -0.5, -0.3], 10, 2) == [Step(10, 12, -0.75), Step(12, 13, -0.3)]
+    assert steps_of([], 10, 2) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "expected"),
+    [(0, 8, "0%"), (1, 8, "12%"), (8, 8, "100%"), (1, 5000, "<1%"), (4999, 5000, ">99%"), (50, 5000, "1%")],
+)
+def test_a_share_never_reads_as_none_or_all_when_it_is_neither(count: int, of: int, expected: str) -> None:
+    assert share_text(count, of) == expected
+
+
+def test_ties_are_a_number_and_a_share() -> None:
+    changed = [question_of("a", Cause.GONE, 1.0, 0.0), question_of("b", Cause.BETTER, 0.0, 1.0)]
+    left_out = [question_of("new", Cause.NEW, None, 1.0), question_of("nothing", Cause.NOTHING_RELEVANT, 1.0, None)]
+    same = [question_of(f"s{n}", Cause.FINE) for n in range(6)]
+    found = pairs_of(exhibit_of(*changed, *left_out, *same))
+    assert found is not None
+    assert [(tile.way, tile.count, tile.share) for tile in found.tiles] == [
+        *(("worse", 1, "12%"), ("same", 6, "75%"), ("better", 1, "12%")),
+    ]
+    assert (found.queries, found.grouped) == (8, 1)
+    assert "1 worse (12%), 6 same (75%), 1 better (12%) of 8 questions" in found.wide
+    assert "The largest loss is −100.0 pp, the largest gain +100.0 pp." in found.narrow
+
+
+def test_thousands_of_questions_make_a_bounded_picture() -> None:
+    questions = [question_of(f"q{n}", Cause.LOWER, 1.0, (n % 97) / 97) for n in range(5000)]
+    found = pairs_of(exhibit_of(*questions))
+    assert found is not None
+    assert found.grouped == -(-5000 // MOST_BARS)
+    assert len(found.wide) < 60_000
+
+
+def test_without_a_baseline_there_are_no_pairs() -> None:
+    assert pairs_of(exhibit_of(question_of("a", Cause.FINE, None, 1.0))) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.0, 0), (0.01, 1), (0.1, 1), (0.3, 3), (1 / 3, 4), (0.5, 5), (0.7, 7), (0.95, 10), (1.0, 11)],
+)
+def test_nothing_and_all_have_bins_of_their_own(value: float, expected: int) -> None:
+    assert bin_of(value) == expected
+
+
+def test_the_distribution_says_what_the_mean_hides() -> None:
+    questions = [question_of(f"q{n}", Cause.FINE, 0.5, float(n % 2)) for n in range(4)]
+    found = spread_of(exhibit_of(*questions))
+    assert found is not None
+    assert found.said == (
+        "Now the mean is 50.0%: all right documents are found for 2 questions (50%), none for 2 (50%), some for 0.",
+        (
+            "In the baseline the mean is 50.0%: all right documents are found for 0 questions (0%), none for 0 (0%), "
+            "some for 4."
+        ),
+    )

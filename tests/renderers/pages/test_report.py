@@ -1,0 +1,206 @@
+"""The page as HTML: its order, what it says from `report.json` alone, and that text of the inputs stays text."""
+
+from __future__ import annotations
+
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.renderers.pages.scenarios import SCENARIOS, make_page
+from tests.renderers.reports import MOVE, REPORT
+
+from rankgate.base_side import BaseSide, GateChange, KeyChange
+from rankgate.cli import main
+from rankgate.errors import Problem
+from rankgate.model import Verdict
+from rankgate.renderers.escape import visible
+from rankgate.renderers.pages import origins
+from rankgate.renderers.pages.report import render_report
+from rankgate.renderers.pages.trend import Past, trend_of
+from rankgate.report import Diagnosis, Movement, Provenance, Report, Source, TrendPoint
+from rankgate.waiver_use import WaiverUse
+
+
+class Read(HTMLParser):
+    """What a page holds: its tags with their attributes, its headings, and its text outside of style and script."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.headings: list[str] = []
+        self.text = ""
+        self._open = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag in ("style", "script"):
+            self._open = tag
+        elif re.fullmatch("h[1-6]", tag):
+            self._open = tag
+            self.headings.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = "" if tag == self._open else self._open
+
+    def handle_data(self, data: str) -> None:
+        if self._open in ("style", "script"):
+            return
+        self.text += data
+        if self._open:
+            self.headings[-1] += data
+
+    @property
+    def words(self) -> str:
+        """The text on one line."""
+        return " ".join(self.text.split())
+
+
+def test_sections_stand_in_the_order_in_which_they_are_needed(tmp_path: Path) -> None:
+    page = make_page("one_language", tmp_path).read_text(encoding="utf-8")
+    assert [" ".join(heading.split()) for heading in Read(page).headings[1:]] == [
+        *("Gates", "Look here first", "Retrieval by segment", "How many results are worth it", "By segment"),
+        *("Distribution behind the mean", "Wins and losses, question by question", "Questions to look at"),
+        *("What was compared, and how to repeat it", "The same again"),
+    ]
+
+
+def test_a_page_from_report_json_alone_says_who_shows_the_rest(tmp_path: Path) -> None:
+    """Without rankings there is nothing to draw, so not even the extra is needed."""
+    source = SCENARIOS / "fail" / "expected" / "report.json"
+    written = tmp_path / "report.html"
+    assert main(["render", str(source), "-o", str(written)]) == 0
+    read = Read(written.read_text(encoding="utf-8"))
+    assert "are shown by rankgate check -o report.html" in read.words
+    assert "2 questions worse, 0 better; the 2 that moved most" in read.words
+    assert "sin-azucar rank 1 → gone" in read.words
+    assert "Retrieval by segment" not in read.words
+
+
+def test_pictures_need_the_extra_and_without_it_the_verdict_is_said_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert not make_page("fail", tmp_path).exists()
+    said = capsys.readouterr()
+    assert said.out.startswith("FAIL  Do not merge")
+    assert said.err == "error: pages need the html extra; run: pip install 'rankgate[html]'\n"
+
+
+def test_what_is_not_there_makes_no_section() -> None:
+    bare = Report(verdict=Verdict.NOT_JUDGED, summary="No.", provenance=Provenance(rankgate="0", date="2026-01-31"))
+    assert [" ".join(heading.split()) for heading in Read(render_report(bare)).headings] == [
+        *("? NOT JUDGED", "What was compared, and how to repeat it"),
+    ]
+
+
+def test_problems_are_listed_and_counted_beyond_a_number() -> None:
+    problems = [Problem(f"problem {number}") for number in range(203)]
+    read = Read(render_report(replace(REPORT, verdict=Verdict.NOT_JUDGED, problems=problems)))
+    assert "problem 199" in read.words
+    assert "problem 200" not in read.words
+    assert "and 3 more in report.json" in read.words
+
+
+def test_trend_has_a_line_a_gated_metric_and_marks_what_was_accepted() -> None:
+    points = [
+        TrendPoint(
+            date="2026-01-01",
+            commit="1234567890abcdef",
+            verdict=Verdict.PASS,
+            accepted=True,
+            scores={"recall@5": 0.9, "other": 1.0},
+        ),
+        TrendPoint(date="2026-01-02", scores={"recall@5": None}),
+        TrendPoint(date="2026-01-03", verdict=Verdict.WARN, scores={"recall@5": 0.85}),
+    ]
+    found = trend_of(replace(REPORT, trend=points))
+    assert found is not None
+    assert [line.metric for line in found.lines] == ["recall@5"]
+    assert "2 recorded runs, from 90.0% to 85.0%; this run 80.0%." in found.lines[0].picture
+    assert found.rows == (
+        Past(date="2026-01-01", commit="1234567890a…", verdict="PASS", accepted=True, values=("90.0%",)),
+        Past(date="2026-01-02", commit="", verdict="–", accepted=False, values=("–",)),
+        Past(date="2026-01-03", commit="", verdict="WARN", accepted=False, values=("85.0%",)),
+    )
+    assert "accepted as baseline" in Read(render_report(replace(REPORT, trend=points))).words
+
+
+def test_without_a_history_there_is_no_trend() -> None:
+    assert trend_of(REPORT) is None
+    assert trend_of(replace(REPORT, trend=[TrendPoint(date="2026-01-01", scores={"unknown": 1.0})])) is None
+
+
+@pytest.mark.parametrize("state", sorted(origins.STATES))
+def test_a_waiver_says_what_it_does(state: str) -> None:
+    waiver = WaiverUse(
+        gate="retrieval_recall_at_5",
+        segment="lang:es",
+        up_to=0.05,
+        expires="2026-12-31",
+        issue="https://example.org/12",
+        reason="the new\nchunker",
+        by="ana",
+        line=3,
+        state=state,  # type: ignore[arg-type]
+    )
+    read = Read(render_report(replace(REPORT, waivers=[waiver])))
+    assert origins.STATES[waiver.state] in read.words
+    assert "5.0 pp" in read.words
+    assert "the new chunker" in read.words
+    assert "a" not in {tag for tag, attributes in read.tags if "example.org" in str(attributes)}
+
+
+def test_what_the_pull_request_weakened_is_said_in_words() -> None:
+    change = GateChange(
+        name="recall", change="weakened", keys=[KeyChange(key="threshold", before=0.9, after=0.8, weakens=True)]
+    )
+    base = BaseSide(ref="main", sha="a" * 40, head_verdict=Verdict.PASS, gates=[change])
+    read = Read(render_report(replace(REPORT, base=base)))
+    assert "! weaker The pull request lowers the threshold of gate 'recall' from 0.9 to 0.8." in read.words
+    unchanged = Read(render_report(replace(REPORT, base=replace(base, gates=[]))))
+    assert "The pull request changes nothing of criteria and gold set." in unchanged.words
+
+
+LIVE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</title></style>", "{{ 7 }}", "&amp;"]
+TEXT = st.one_of(st.text(min_size=1), st.sampled_from(LIVE))
+OURS = set(
+    re.findall(
+        r"\w+",
+        "html head meta title style body a header h1 h2 h3 span p nav ul ol li main section code table caption thead "
+        "tbody tr th td strong bdi div dl dt dd pre button script svg line circle",
+    )
+)
+
+
+@given(TEXT, TEXT)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_text_of_the_inputs_is_text_wherever_it_stands(one: str, other: str) -> None:
+    move: Movement = replace(MOVE, query_id=one, question=other)
+    report = replace(
+        REPORT,
+        summary=one,
+        problems=[Problem(other)],
+        warnings=[one],
+        notes=[other],
+        diagnosis=[Diagnosis(rule="tag", finding="one part", evidence={"tag": one})],
+        gates=[replace(gate, segment=other, queries=[one]) for gate in REPORT.gates],
+        misses=[move],
+        provenance=replace(
+            REPORT.provenance,
+            run=Source(path=one, format="jsonl", about={other: one}),
+            command=["rankgate", "check", one],
+        ),
+    )
+    page = render_report(report)
+    read = Read(page)
+    assert {tag for tag, _ in read.tags} <= OURS
+    assert not [name for _, attributes in read.tags for name in attributes if name.startswith("on") or name == "style"]
+    assert " ".join(visible(one).split()) in read.words or len(one) > 80
+    assert page.count("<script") == 1

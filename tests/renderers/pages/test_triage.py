@@ -1,0 +1,108 @@
+"""The triage table: which questions have a row, in what order, and what the filters offer."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.renderers.pages.exhibits import exhibit_of, question_of
+
+from rankgate.exhibit import Cause, Expected, Listed
+from rankgate.renderers.causes import CAUSE_WORDS
+from rankgate.renderers.pages.triage import MOST_CHOICES, MOST_ROWS, MOST_TAGS, Choice, Place, move_text, triage_of
+
+
+def test_every_cause_has_words() -> None:
+    assert set(CAUSE_WORDS) == set(Cause)
+    labels = [label for label, _ in CAUSE_WORDS.values()]
+    assert len(set(labels)) == len(labels)
+
+
+def test_the_largest_loss_comes_first_then_the_graver_cause_and_gains_last() -> None:
+    found = triage_of(
+        exhibit_of(
+            question_of("better", Cause.BETTER, 0.0, 1.0),
+            question_of("never", Cause.NEVER_FOUND, 0.0, 0.0),
+            question_of("fine", Cause.FINE),
+            question_of("half", Cause.LOWER, 1.0, 0.5),
+            question_of("gone", Cause.GONE, 1.0, 0.0),
+            question_of("new", Cause.NEW, None, 0.0),
+            question_of("partly", Cause.NEVER_FOUND, 0.5, 0.5),
+            question_of("nothing", Cause.NOTHING_RELEVANT, None, None),
+            question_of("shuffled", Cause.FINE, 1.0, 0.9),
+        )
+    )
+    assert [row.query_id for row in found.rows] == ["gone", "half", "shuffled", "never", "partly", "new", "better"]
+    assert (found.quiet, found.left_out) == (2, 0)
+
+
+def test_of_many_the_worst_have_a_row_and_the_rest_are_counted() -> None:
+    questions = [question_of(f"q{n}", Cause.LOWER, 1.0, n / 1000) for n in range(MOST_ROWS + 7)]
+    found = triage_of(exhibit_of(*reversed(questions)))
+    assert (len(found.rows), found.left_out) == (MOST_ROWS, 7)
+    assert [row.query_id for row in found.rows[:2]] == ["q0", "q1"]
+
+
+def test_filters_offer_the_tags_and_causes_of_the_rows_with_their_numbers() -> None:
+    found = triage_of(
+        exhibit_of(
+            question_of("a", Cause.GONE, 1.0, 0.0, tags=("lang:es", "x", "x")),
+            question_of("b", Cause.LOWER, 1.0, 0.5, tags=("lang:es",)),
+            question_of("c", Cause.FINE, tags=("unseen",)),
+        )
+    )
+    assert found.tags == (Choice(value="0", label="lang:es", count=2), Choice(value="1", label="x", count=1))
+    assert [(choice.value, choice.count) for choice in found.causes] == [("gone", 1), ("lower", 1)]
+    assert found.rows[0].tags == ((0, "lang:es"), (1, "x"))
+
+
+def test_a_question_with_many_tags_can_be_filtered_by_those_that_it_shows() -> None:
+    found = triage_of(exhibit_of(question_of("a", Cause.GONE, 1.0, 0.0, tags=tuple(f"t{n:03d}" for n in range(300)))))
+    assert len(found.tags) == MOST_CHOICES
+    assert (len(found.rows[0].tags), found.rows[0].more_tags) == (MOST_TAGS, 300 - MOST_TAGS)
+
+
+def test_a_ranking_marks_what_the_gold_says() -> None:
+    (row,) = triage_of(exhibit_of(question_of("a", Cause.GONE, 1.0, 0.0))).rows
+    assert row.before == (Place(id="right", right=True, mark="right"), Place(id="other", right=False, mark=""))
+    assert row.now == (
+        Place(id="other", right=False, mark=""),
+        Place(id="judged", right=False, mark="judged not relevant"),
+        Place(id="right", right=True, mark="right, gain 2"),
+    )
+    assert row.values == "100.0% → 0.0%"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "compared", "expected"),
+    [
+        (2, 9, True, "rank 2 → 9"),
+        (2, None, True, "rank 2 → gone"),
+        (None, 3, True, "not found → rank 3"),
+        (None, 3, False, "rank 3"),
+        (None, None, False, "not found"),
+    ],
+)
+def test_where_a_document_was_and_is(before: int | None, after: int | None, compared: bool, expected: str) -> None:  # noqa: FBT001
+    assert move_text(Expected(id="d", gain=1.0, before=before, after=after), compared=compared) == expected
+
+
+@given(st.text(), st.text(), st.text())
+@settings(max_examples=50)
+def test_no_text_of_the_inputs_hides_anything_or_is_endless(query: str, tag: str, document: str) -> None:
+    question = replace(
+        question_of(query * 50, Cause.GONE, 1.0, 0.0, tags=(tag * 50,)),
+        question=tag * 500,
+        expected=(Expected(id=document * 50, gain=1.0, before=1, after=None),),
+        now=(Listed(id=document * 50, gain=None),),
+    )
+    found = triage_of(exhibit_of(question))
+    (row,) = found.rows
+    shown = [row.query_id, row.question, *(text for _, text in row.tags), *(choice.label for choice in found.tags)]
+    shown += [row.expected[0][0], *(place.id for place in row.now or ())]
+    for text in shown:
+        assert len(text) <= 300
+        assert not re.search(r"[\x00-\x1f\x7f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", text)
