@@ -80,7 +80,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"lineage"}, "what a report says of the accepted run that was compared with"),
     ({"git"}, "what git has at a commit: the only module that calls it"),
     (
-        {"matching", "files", "yaml_text", "quoting", "wording"},
+        {"matching", "files", "yaml_text", "quoting", "wording", "redaction"},
         "single steps: on plain values, a file, a text; how numbers read",
     ),
     ({"shapes"}, "from a document to checked values"),

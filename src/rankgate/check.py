@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 from msgspec.structs import replace
 
+from rankgate.baselines.stores import store_for
 from rankgate.compose import compose
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.diagnosis import diagnose
 from rankgate.exhibiting.asked import SHOWN, with_exhibit
-from rankgate.inputs import Inputs, gold_of, refuse_nothing, run_of, stored_runs
+from rankgate.inputs import Inputs, OpenStore, gold_of, refuse_nothing, run_of, stored_runs
 from rankgate.judging import judge_all, refuse_misfits, whole
 from rankgate.model import Gold
 from rankgate.movements import leading_metric, movements
@@ -35,7 +36,8 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     Raises:
         RankgateError: it cannot be judged; carries every problem of the input at fault.
     """
-    judge = partial(_judge, workers=workers, watch=watch)
+    # A branch is fetched and a bucket asked once, however many sides are judged by what lies there.
+    judge = partial(_judge, open_store=cache(store_for), workers=workers, watch=watch)
     if inputs.base is not None:
         from rankgate.against_base.sides import check_both  # noqa: PLC0415 -- git is paid for only where a base is named
 
@@ -45,11 +47,13 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     return waive(judge(inputs, criteria, gold_of(inputs.gold, criteria)), waivers_of(criteria), inputs.date)
 
 
-def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | None, watch: Watch) -> Report:
+def _judge(
+    inputs: Inputs, criteria: Criteria, gold: Gold, *, open_store: OpenStore, workers: int | None, watch: Watch
+) -> Report:
     """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
     refuse_misfits(criteria, gold)
     plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.exhibit else frozenset()), None
-    open_baseline, open_anchor = stored_runs(inputs, criteria, plan, gold)
+    open_baseline, open_anchor = stored_runs(inputs, criteria, plan, gold, open_store)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
         baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from rankgate.baselines.base import Where, open_record
+from rankgate.baselines.base import BaselineStore, Where, open_record
+from rankgate.baselines.lookup import anchor_named
 from rankgate.baselines.stores import is_remote, store_for
 from rankgate.criteria import Criteria, InputFile
 from rankgate.errors import bad_input
@@ -17,21 +18,25 @@ from rankgate.model import Gold, Need
 from rankgate.plan import Plan
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
+from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
 from rankgate.readers.untrusted import read_untrusted_run
+from rankgate.redaction import redacted
 from rankgate.waivers import SetLabel
 
 Opener = Callable[[], Run | None]
+OpenStore = Callable[[str, str | None, FieldMap | None], BaselineStore]
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller names; `date` is the only clock.
 
     Criteria that are None are looked for in the usual places; any other file that is None comes from `inputs:` in them.
-    `base` names the commit by which the run is judged as well; None for none. With `untrusted_run` the run is a
-    stranger's, and read as hostile data. With `without_baseline` it is compared with nothing, whatever the criteria
-    name. `label` has just been put on the pull request; it counts only with a base. `exhibit` asks for what pages show
-    beyond the report, with so many items of each ranking.
+    `base` names the commit by which the run is judged as well; None for none. `branch` is the base branch where `base`
+    does not name it, as in Actions, where that is a sha. With `untrusted_run` the run is a stranger's, and read as
+    hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name. `label` has just been
+    put on the pull request; it counts only with a base. `exhibit` asks for what pages show beyond the report, with so
+    many items of each ranking.
     """
 
     date: str
@@ -40,6 +45,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     run: InputFile | None = None
     baseline: InputFile | None = None
     base: str | None = None
+    branch: str | None = None
     untrusted_run: bool = False
     without_baseline: bool = False
     label: SetLabel | None = None
@@ -100,6 +106,7 @@ def baseline_of(
     *,
     deepest: int = 0,
     where: Where | None = None,
+    open_store: OpenStore = store_for,
 ) -> Run | None:
     """The accepted baseline, opened; None where there is none yet.
 
@@ -112,6 +119,7 @@ def baseline_of(
         needs: what the metrics read beyond ids.
         deepest: the lowest rank that a metric reads by its cut-off.
         where: by which one of several accepted runs is chosen.
+        open_store: opens the store.
 
     Raises:
         RankgateError: the baseline is missing, damaged, newer than this rankgate, or not stored deep enough.
@@ -119,20 +127,23 @@ def baseline_of(
     found = named or (criteria.baseline if criteria else None)
     if found is None:
         return None
-    opened = store_for(found.path, found.format, found.map).open(needs, deepest=deepest, where=where)
+    opened = open_store(found.path, found.format, found.map).open(needs, deepest=deepest, where=where)
     if opened is None and named is not None:
         raise _no_baseline(found)
     return opened
 
 
-def stored_runs(inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold) -> tuple[Opener, Opener]:
+def stored_runs(
+    inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold, open_store: OpenStore = store_for
+) -> tuple[Opener, Opener]:
     """What opens the accepted run, and what the anchor that the criteria name, each as often as it is called."""
-    deepest = deepest_cutoff(plan, gold)
-    baseline, anchor = (partial(of, inputs, criteria, plan.needs, deepest) for of in (accepted_run, anchor_run))
-    return baseline, anchor
+    asked = (inputs, criteria, plan.needs, deepest_cutoff(plan, gold), open_store)
+    return partial(accepted_run, *asked), partial(anchor_run, *asked)
 
 
-def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
+def accepted_run(
+    inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int, open_store: OpenStore
+) -> Run | None:
     """The accepted run that a check compares with: chosen by its date and by the commits before it.
 
     These are, in a repository, the commit where HEAD left the base, or HEAD where no base is named, and what lies
@@ -149,12 +160,14 @@ def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], dee
 
     if inputs.without_baseline:
         return None
-    branch = inputs.base.removeprefix("origin/") if inputs.base else None
+    branch = inputs.branch or (inputs.base.removeprefix("origin/") if inputs.base else None)
     where = Where(date=inputs.date, ancestors=ancestors, branch=branch)
-    return baseline_of(inputs.baseline, criteria, needs, deepest=deepest, where=where)
+    return baseline_of(inputs.baseline, criteria, needs, deepest=deepest, where=where, open_store=open_store)
 
 
-def anchor_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
+def anchor_run(
+    inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int, open_store: OpenStore
+) -> Run | None:
     """The run of the anchor that the criteria name, opened; None where they name none or the store has none of it.
 
     Raises:
@@ -163,10 +176,10 @@ def anchor_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepe
     if inputs.without_baseline:
         return None
     found, name = inputs.baseline or criteria.baseline, criteria.policy.anchor
-    memory = store_for(found.path, found.format, found.map).memory if found and name else None
-    if memory is None:
+    memory = open_store(found.path, found.format, found.map).memory if found and name else None
+    if memory is None or name is None:
         return None
-    record = next((each for each in reversed(memory.read("anchors")) if each.name == name), None)
+    record = anchor_named(memory.read("anchors"), name)
     return open_record(memory, record, needs, deepest=deepest) if record else None
 
 
@@ -190,7 +203,7 @@ def named_run(file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest:
 
 
 def _no_baseline(file: InputFile) -> Exception:
-    path = file.path
+    path = redacted(file.path)
     return bad_input(f"no baseline here; accept one with `rankgate baseline accept --run RUN --to {path}`", file=path)
 
 

@@ -10,6 +10,8 @@ import pytest
 from tests.repositories import commit, git
 
 from rankgate.cli import main
+from rankgate.cli.action import main as action
+from rankgate.cli.action_job import new_job
 
 STORE = "git+branch:rankgate-baselines"
 CRITERIA = "gates: [{name: recall@1, regression_max: 0.15}]\ninputs: {gold: gold.yaml}\n"
@@ -84,3 +86,87 @@ def test_a_shallow_clone_looks_as_far_as_it_goes(
     gate, lineage = compared()
     assert gate["baseline"] == 0.5
     assert (lineage["how"], lineage["commit"]) == ("newest", story[2])
+
+
+# Where no ancestor has any
+
+
+@pytest.fixture
+def shallow(story: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A job's clone of the tip of main alone; what was accepted last is of another branch. The tip."""
+    words = ["--baseline", STORE, "--run", "run-10.jsonl", "--date", "2026-01-05", "--commit", "f" * 40]
+    assert main(["baseline", "accept", *words, "--branch", "release"]) == 0
+    git("clone", "--quiet", "--depth", "1", (tmp_path / "origin.git").as_uri(), "shallow", at=tmp_path)
+    monkeypatch.chdir(tmp_path / "shallow")
+    Path("run.jsonl").write_bytes((tmp_path / "team" / "run-10.jsonl").read_bytes())
+    return story[3]
+
+
+@pytest.mark.parametrize(
+    ("told", "branch"),
+    [
+        pytest.param({"GITHUB_BASE_REF": "main"}, "main", id="a pull request to main"),
+        pytest.param({"GITHUB_BASE_REF": "release"}, "release", id="a pull request to another branch"),
+        pytest.param({"GITHUB_REF": f"refs/heads/gh-readonly-queue/main/pr-7-{'a' * 40}"}, "main", id="the queue"),
+        pytest.param({}, "release", id="nobody says, so the newest of all"),
+    ],
+)
+def test_a_base_that_is_a_sha_is_of_the_branch_that_the_job_is_for(
+    shallow: str, monkeypatch: pytest.MonkeyPatch, told: dict[str, str], branch: str
+) -> None:
+    for name in ("GITHUB_BASE_REF", "GITHUB_REF"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    main(["check", "--run", "run.jsonl", "--baseline", STORE, "--base", shallow, "-o", "report.json"])
+    lineage = json.loads(Path("report.json").read_text())["provenance"]["baseline"]["lineage"]
+    assert (lineage["how"], lineage["branch"]) == ("newest", branch)
+
+
+def test_the_action_says_which_branch_its_base_is_of(
+    shallow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "event.json").write_text(json.dumps({"merge_group": {"head_sha": shallow, "base_sha": shallow}}))
+    told = {
+        "GITHUB_EVENT_NAME": "merge_group",
+        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+        "GITHUB_REF": f"refs/heads/gh-readonly-queue/main/pr-7-{shallow}",
+        "GITHUB_REPOSITORY": "acme/rag",
+        "GITHUB_RUN_ID": "1",
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "RUNNER_TEMP": str(tmp_path),
+        "RANKGATE_RUN": "run.jsonl",
+        "RANKGATE_BASELINE": STORE,
+    }
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    job = new_job()
+    monkeypatch.setenv("RANKGATE_DIRECTORY", str(job.directory))
+    assert action(["judge"]) == 0
+    lineage = json.loads((job.upload / "report.json").read_text())["provenance"]["baseline"]["lineage"]
+    assert (lineage["how"], lineage["branch"]) == ("newest", "main")
+
+
+# One look for each check
+
+
+def test_a_check_fetches_the_branch_once_however_much_it_compares(
+    story: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the base's side, an anchor and the questions that moved there are many comparisons, all with one state."""
+    assert main(["baseline", "anchor", "launch", "--baseline", STORE]) == 0
+    Path("ship-criteria.yaml").write_text(CRITERIA + "baseline: {anchor: launch}\n")
+    commit()
+    git("push", "--quiet", "origin", "HEAD:main")
+    git("switch", "--quiet", "--create", "topic")
+    Path("ship-criteria.yaml").write_text(CRITERIA.replace("0.15", "0.2") + "baseline: {anchor: launch}\n")
+    commit()
+    monkeypatch.setenv("GIT_TRACE2_EVENT", str(tmp_path / "trace"))
+    compared(5)
+    monkeypatch.delenv("GIT_TRACE2_EVENT")
+    report = json.loads(Path("report.json").read_text())
+    assert report["base"]["base_verdict"] == "pass"
+    assert [gate["since"] for gate in report["gates"]] == [None, "launch"]
+    events = map(json.loads, (tmp_path / "trace").read_text().splitlines())
+    started = [event["argv"] for event in events if event["event"] == "start"]
+    assert sum("fetch" in argv for argv in started) == 1

@@ -504,6 +504,11 @@ def merge(folder: Path) -> None:
         ),
         pytest.param(write("manifest.json", "{}"), f"{SPEC}/manifest.json: damaged", id="a manifest that is none"),
         pytest.param(
+            lambda folder: (folder / "manifest.json").unlink(),
+            f"{SPEC}/manifest.json: accepted.jsonl has 1 accepted and this is not there",
+            id="no manifest",
+        ),
+        pytest.param(
             make_link, f"{SPEC}: somebody edited this branch by hand: history.jsonl is no file there", id="link"
         ),
     ],

@@ -91,10 +91,23 @@ def test_a_directory_of_schema_1_is_opened_and_carried_on(tmp_path: Path) -> Non
             Problem("damaged line: has no schema 0; restore it from version control or accept a run again", "log", 7),
             id="a schema that never was",
         ),
+        *(
+            pytest.param(
+                encode_record(TODAY).replace(b"2025-11-03", day.encode()),
+                Problem(
+                    f"damaged line: date {day!r} is no day as 2026-01-31; restore it from version control or accept a "
+                    "run again",
+                    "log",
+                    7,
+                ),
+                id=f"the day {day!r}",
+            )
+            for day in ("", "yesterday", "2025-11-3", "20251103", "2025-02-29", "2025-11-03T10:00:00Z", "2025-W45-1")
+        ),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_line(data: bytes, problem: Problem) -> None:
     with pytest.raises(RankgateError) as caught:
         decode_record(data, "log", line=7, what="line")
     assert caught.value.problems == (problem,)
-    assert isinstance(caught.value, DamagedRecordError) is (b"0" in data)
+    assert isinstance(caught.value, DamagedRecordError) is (data != b'{"schema_version": 3}')

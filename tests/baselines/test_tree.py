@@ -108,6 +108,63 @@ def test_a_record_after_the_manifests_was_left_by_a_killed_acceptance(everything
     assert verify(everything).problems == []
 
 
+@pytest.mark.parametrize(
+    ("manifest", "says"),
+    [
+        pytest.param(0, "after {0}, which this says is accepted, the last {2} of 2026-01-01", id="an older manifest"),
+        pytest.param(None, "and this is not there, the last {2} of 2026-01-01", id="no manifest"),
+    ],
+)
+@pytest.mark.parametrize("log", ["accepted", "history"])
+def test_a_manifest_that_somebody_set_back_loses_no_record(
+    small: TreeMemory, tmp_path: Path, manifest: int | None, says: str, log: Log
+) -> None:
+    """A killed acceptance leaves one record behind the manifest's. Two are not its doing."""
+    folder, records, manifests = tmp_path / "small", [], []
+    for found in ("one", "two", "three"):
+        records.append(add(small, "accepted", found))
+        manifests.append((folder / "manifest.json").read_bytes())
+    (folder / "manifest.json").unlink()
+    if manifest is not None:
+        (folder / "manifest.json").write_bytes(manifests[manifest])
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    record, packed = made("four")
+    with pytest.raises(RankgateError) as caught:
+        small.add(log, record, packed.data)
+    count, ids = len(records) - (0 if manifest is None else manifest + 1), [each.id for each in records]
+    expected = (
+        f"{folder.as_posix()}/manifest.json: accepted.jsonl has {count} accepted {says.format(*ids)}: somebody changed "
+        "one of the two. Restore it from version control, or take what is not accepted out of accepted.jsonl"
+    )
+    assert said(caught) == [expected]
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    assert [str(problem) for problem in verify(small).problems] == said(caught)
+
+
+def test_what_follows_the_manifest_may_be_taken_out_by_hand(small: TreeMemory, tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    one = add(small, "accepted", "one")
+    manifest = (folder / "manifest.json").read_bytes()
+    for found in ("two", "three"):
+        add(small, "accepted", found)
+    (folder / "manifest.json").write_bytes(manifest)
+    log = folder / "accepted.jsonl"
+    log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+    four = add(small, "accepted", "four")
+    assert small.read("accepted") == [one, four]
+
+
+def test_where_all_files_change_at_once_nothing_follows_the_manifest(tmp_path: Path) -> None:
+    """As on a branch: a commit is whole, so a record behind the manifest's was put there by hand."""
+    whole = TreeMemory(DirectoryTree((tmp_path / "whole").as_posix()), left_over=0)
+    add(whole, "accepted", "one")
+    manifest = (tmp_path / "whole" / "manifest.json").read_bytes()
+    add(whole, "accepted", "two")
+    (tmp_path / "whole" / "manifest.json").write_bytes(manifest)
+    with pytest.raises(RankgateError, match="has 1 accepted after"):
+        whole.read("accepted")
+
+
 # Pruning
 
 
@@ -162,6 +219,15 @@ def test_verify_names_each_damaged_thing(everything: TreeMemory, tmp_path: Path)
     assert named == {"/history.jsonl", f"/{one.run}", "", "/accepted.jsonl"}
 
 
+def test_verify_names_the_run_of_an_anchor_that_is_not_there(small: TreeMemory, tmp_path: Path) -> None:
+    anchor = add(small, "anchors", "one", name="launch")
+    add(small, "accepted", "two")
+    (tmp_path / "small" / anchor.run).unlink()
+    assert [problem.message for problem in verify(small).problems] == [
+        f"damaged baseline: the run {anchor.run!r} is not there; restore it from version control or accept a run again"
+    ]
+
+
 # Names
 
 
@@ -178,6 +244,33 @@ def test_a_run_is_found_by_what_people_call_it(everything: TreeMemory) -> None:
         ("ffff", now),
     ):
         assert lookup(everything, word) == record, word
+
+
+def test_first_digits_of_several_are_refused_with_their_names(everything: TreeMemory) -> None:
+    """Whoever compares with a run or anchors one has to know which."""
+    first = add(everything, "history", "one", commit="1a2b3c4d5e6f708192a3")
+    second = add(everything, "accepted", "two", commit="1a2bffff00001111222", day=2)
+    with pytest.raises(RankgateError) as caught:
+        lookup(everything, "1a2b")
+    expected = (
+        f"{everything.spec}: '1a2b' are the first digits of 1a2b3c4d5e6f of 2026-01-01, 1a2bffff0000 of 2026-01-02; "
+        "write more of them"
+    )
+    assert said(caught) == [expected]
+    assert [lookup(everything, word) for word in ("1a2b3", "1a2bf")] == [first, second]
+
+
+def test_a_whole_commit_is_that_commit_also_where_another_begins_so(everything: TreeMemory) -> None:
+    short = add(everything, "history", "one", commit="1a2b")
+    add(everything, "history", "two", commit="1a2b3c4d")
+    assert lookup(everything, "1a2b") == short
+
+
+def test_of_two_that_took_one_name_at_once_the_first_is_the_anchor(everything: TreeMemory) -> None:
+    """Otherwise a race would move what never moves."""
+    first = add(everything, "anchors", "one", name="launch")
+    add(everything, "anchors", "two", name="launch")
+    assert lookup(everything, "launch") == first
 
 
 @pytest.mark.parametrize("word", ["accepted", "launch", "1a2", "", "0123456789ab"])

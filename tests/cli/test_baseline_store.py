@@ -131,6 +131,17 @@ def test_nothing_is_accepted_before_what_was_accepted_last(capsys: pytest.Captur
     assert capsys.readouterr().err == f"error: baseline: {message}\n"
 
 
+def test_a_run_is_judged_against_what_lies_behind_a_password(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a store calls itself has no password in it, and is another place."""
+    place = ("--baseline", f"memory://ana:pass@{Path.cwd().name}")
+    assert accepted(10, *place) == 0
+    capsys.readouterr()
+    assert accepted(5, *place, day=2) == 2
+    said = capsys.readouterr().err
+    assert "  recall@1    100.0%     50.0%  FAIL" in said
+    assert "pass@" not in said
+
+
 # History and policy
 
 
@@ -176,6 +187,22 @@ def test_a_slow_job_of_an_older_commit_does_not_set_the_baseline_back(capsys: py
     assert baseline("record", "--run", "run-9.jsonl", "--commit", older) == 0
     assert shown(capsys, "show")["accepted"]["source"] == "run-10.jsonl"
     assert len(shown(capsys, "history")) == 2
+
+
+def test_under_green_nothing_replaces_what_it_could_not_be_compared_with(capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise whoever damages the accepted run has the next one accepted, however bad that is."""
+    Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: green}}\n", encoding="utf-8")
+    assert accepted(10) == 0
+    next(Path("baseline").glob("run-*")).write_bytes(b"damaged")
+    capsys.readouterr()
+    assert baseline("record", "--run", "run-5.jsonl", day=2) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "what was accepted last could not be compared with: "
+        f"{next(Path('baseline').glob('run-*'))}: damaged baseline: its digest is not the manifest's; "
+        "restore it from version control or accept a run again",
+        "WARN: what is accepted stays",
+    ]
+    assert shown(capsys, "show")["accepted"]["source"] == "run-10.jsonl"
 
 
 def test_a_check_reads_no_history() -> None:
@@ -323,6 +350,14 @@ def test_diff_lists_the_queries_that_moved(capsys: pytest.CaptureFixture[str]) -
     )
     moved = shown(capsys, "diff", "accepted", "run-8.jsonl")["moved"]
     assert [move["query_id"] for move in moved] == ["q8"]
+
+
+def test_prune_keeps_the_newest_also_where_one_of_them_was_accepted_before(capsys: pytest.CaptureFixture[str]) -> None:
+    for day, right in enumerate((10, 9, 10, 9, 8), start=1):
+        assert accepted(right, day=day) == 0
+    assert baseline("prune", "--log", "accepted", "--keep", "2", "--yes") == 0
+    kept = [each["source"] for each in shown(capsys, "history", "--accepted")]
+    assert kept == ["run-9.jsonl", "run-9.jsonl", "run-8.jsonl"], "one id, so the older of the two stays as well"
 
 
 def test_prune_says_what_would_go_before_it_does(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankgate.errors import RankgateError, bad_input, did_you_mean, on_one_line
+from rankgate.redaction import redacted
 
 INSTALL = "pip install 'rankgate[cloud]'"
 MOST_TRIES = 3  # to make an object; below that the store's own client repeats what is lost
@@ -153,14 +154,6 @@ class CloudObjects:
         else:
             why = f"cannot be reached, or answers with an error ({kind}); nothing was overwritten"
         return bad_input(why, file=f"{self.spec}/{name}" if name else self.spec)
-
-
-def redacted(url: str) -> str:
-    """An address without what may be secret: a user and a password, and everything from a `?` on."""
-    plain, query, _ = url.partition("?")
-    scheme, _, rest = plain.partition("://")
-    _, user, place = rest.rpartition("@")
-    return f"{scheme}://{'…@' if user else ''}{place}{'?…' if query else ''}"
 
 
 def _scheme_of(url: str, shown: str) -> str:

@@ -18,9 +18,9 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.baselines.base import Where, lineage_of, open_record
-from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
-from rankgate.baselines.records import Record
-from rankgate.baselines.tree import LOGS, MANIFEST, RUN, TreeMemory, log_name
+from rankgate.baselines.packing import DEFAULT_DEPTH, RUN, pack, recorded
+from rankgate.baselines.records import LOGS, Record
+from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
 from rankgate.errors import bad_input
 from rankgate.files import write_atomic
 from rankgate.gold_changes import GoldMark
@@ -32,8 +32,8 @@ if sys.platform != "win32":
     import fcntl
 
 # A temporary file that a killed process left; never anything that somebody else put there.
-_LEFT = re.compile(r"\.(?:run-[0-9a-f]{12}\.jsonl\.gz|manifest\.json|(?:history|accepted|anchors)\.jsonl)\.\w+\.tmp")
 _LOGS = frozenset(map(log_name, LOGS))
+_LEFT = re.compile(rf"\.(?:{RUN.pattern}|{'|'.join(map(re.escape, [MANIFEST, *sorted(_LOGS)]))})\.\w+\.tmp")
 
 
 class DirectoryTree:

@@ -16,7 +16,10 @@ import msgspec
 from rankgate.baselines.git_answers import advice, held, no_such_branch, outrun, refusal_of
 from rankgate.baselines.git_place import PREFIX, Place, place_of
 from rankgate.baselines.git_transport import HERE
-from rankgate.baselines.tree import LOGS, MANIFEST, RUN, TreeMemory, log_name
+from rankgate.baselines.packing import RUN
+from rankgate.baselines.records import LOGS
+from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
+from rankgate.errors import bad_input
 from rankgate.git import Entry, GitError
 
 DEFAULT_BRANCH = "rankgate-baselines"
@@ -206,10 +209,16 @@ class GitBranchTree:
 
 
 def branch_memory(spec: str) -> TreeMemory:
-    """The memory that `git+branch:NAME` or `git+branch:NAME@REMOTE` names; without a name, on the usual branch."""
+    """The memory that `git+branch:NAME` or `git+branch:NAME@REMOTE` names; without a name, on the usual branch.
+
+    Raises:
+        RankgateError: it is an address.
+    """
     branch, at, remote = spec.removeprefix(PREFIX).rpartition("@")
+    if at and ":" in spec.removeprefix(PREFIX):  # neither name can hold one, an address with a password does
+        raise bad_input("takes the name of a branch and that of a remote, and no address", file=f"{PREFIX}NAME@REMOTE")
     tree = GitBranchTree(branch or DEFAULT_BRANCH, remote) if at else GitBranchTree(remote or DEFAULT_BRANCH)
-    return TreeMemory(tree)
+    return TreeMemory(tree, left_over=0)
 
 
 def _quoted(name: str) -> str:

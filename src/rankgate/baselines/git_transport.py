@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rankgate.git import GitError, run_git
+from rankgate.redaction import without_users
 
 HERE = "."  # git's own name for the repository itself as a remote
 
@@ -65,7 +66,7 @@ def without_secrets(text: str, environment: Mapping[str, str]) -> str:
             text = text.replace(found[1], "***")
     for token in filter(None, (os.environ.get(name) for name in _TOKENS)):
         text = text.replace(token, "***")
-    return re.sub(r"(?<=://)[^/\s@]+@", "***@", text)
+    return without_users(text)
 
 
 _TOKENS = ("RANKGATE_TOKEN", "GITHUB_TOKEN")

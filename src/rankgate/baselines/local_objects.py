@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rankgate.errors import bad_input
 from rankgate.files import write_atomic, write_new
+from rankgate.redaction import redacted
 
 SCHEME = "file://"
 
@@ -23,7 +24,7 @@ class LocalObjects:
         """
         path = url.removeprefix(SCHEME)
         if not path.startswith("/"):
-            raise bad_input("a file:// address has an absolute path, as file:///srv/baseline", file=url)
+            raise bad_input("a file:// address has an absolute path, as file:///srv/baseline", file=redacted(url))
         self.spec = url.rstrip("/")
         self._root = Path(path)
 

@@ -18,13 +18,11 @@ from typing import Protocol
 import msgspec
 
 from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
-from rankgate.baselines.packing import checked
-from rankgate.baselines.records import SCHEMA_VERSION, Log, Record
+from rankgate.baselines.packing import RUN, checked
+from rankgate.baselines.records import LOGS, SCHEMA_VERSION, Log, Record
 from rankgate.errors import bad_input
 
-LOGS: tuple[Log, ...] = ("history", "accepted", "anchors")
 POINTER = "pointer.json"
-RUN = re.compile(r"run-([0-9a-f]{12})\.jsonl\.gz")
 MOST_ROUNDS = 50  # of others that took the very same name; each round one of them has succeeded
 UNTOUCHED = 86_400.0  # seconds for which a run file that no record names may still belong to one that is being added
 
@@ -147,7 +145,9 @@ class ObjectMemory:
         for _ in range(MOST_ROUNDS):
             names = self._names(log)
             if self._is_in(log, names, record):
-                return False
+                missing = not self.objects.holds(f"runs/{record.run}")
+                self._keep_run(record, data)
+                return missing
             self._keep_run(record, data)
             name = _Name(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
             if self.objects.create(f"{log}/{name}", written):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, cast
@@ -24,6 +25,7 @@ from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.source import Source, shown_path
 
 DEFAULT_DEPTH = 100
+RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")  # the name of a run file, as `run_name` makes it
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True):

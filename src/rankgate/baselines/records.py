@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
 from rankgate import __version__
 from rankgate.gold_changes import GoldMark
 from rankgate.model import Verdict
+from rankgate.readers.dates import iso_day
 
 SCHEMA_VERSION = 2  # 1: a manifest that knew neither commit nor verdict nor scores; see `migrations`
 
 # history: every run of the main branch. accepted: what gates compare with, the last of it now. anchors: named runs that
 # stay, by which one sees what many small accepted drops add up to.
 Log = Literal["history", "accepted", "anchors"]
+LOGS: tuple[Log, ...] = get_args(Log)
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +31,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         queries: how many lists.
         cut: how many lists were longer.
         kept: what was kept beyond ids.
-        date: the day of the record, from --date.
+        date: the day of the record, from --date, as 2026-01-31.
         source: the run's file as it was named.
         provenance: what the run says of itself.
         gold: the gold set of that time.
@@ -62,6 +64,15 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     by: str | None = None
     name: str | None = None
     rankgate: str = __version__
+
+    def __post_init__(self) -> None:
+        """Days are compared as text and counted: what is read from a store has to be one.
+
+        Raises:
+            ValueError: the date is no day of the calendar, or is written in another way than 2026-01-31.
+        """
+        if iso_day(self.date) != self.date:
+            raise ValueError(f"date {self.date!a} is no day as 2026-01-31")
 
     @property
     def id(self) -> str:

@@ -13,21 +13,19 @@ small.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.baselines.accepted_log import counting
 from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
-from rankgate.baselines.packing import checked, run_name
-from rankgate.baselines.records import Log, Record
+from rankgate.baselines.packing import RUN, checked, run_name
+from rankgate.baselines.records import LOGS, Log, Record
 from rankgate.errors import Problem, RankgateError, bad_input
 
 MANIFEST = "manifest.json"
-LOGS: tuple[Log, ...] = ("history", "accepted", "anchors")
-RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")
 MOST_ROUNDS = 200  # of others that get in first; each round one of them has succeeded
 
 
@@ -82,12 +80,17 @@ class TreeMemory:
         tree: keeps the files.
         every_run: keep the run file of every record; else of the one that is accepted now and of anchors.
         mends: whether accepting a run replaces a manifest that cannot be read; by default it never does.
+        left_over: how many accepted records a killed acceptance may leave behind the manifest's: one where the log is
+            written before it, none where all files change at once.
     """
 
-    def __init__(self, tree: Tree, *, every_run: bool = True, mends: Callable[[], bool] = bool) -> None:
+    def __init__(
+        self, tree: Tree, *, every_run: bool = True, mends: Callable[[], bool] = bool, left_over: int = 1
+    ) -> None:
         self.tree = tree
         self._every_run = every_run
         self._mends = mends
+        self._left_over = left_over
 
     @property
     def spec(self) -> str:
@@ -119,8 +122,7 @@ class TreeMemory:
         """
         data = self.tree.read(record.run) if RUN.fullmatch(record.run) else None
         if data is None:
-            accepted = self.accepted()
-            if not self._every_run and (not accepted or accepted.run != record.run):
+            if not self._keeps(record):
                 message = (
                     f"the run {record.id} of {record.date} is remembered by its numbers alone: this place keeps the "
                     "rankings of what is accepted now and of anchors"
@@ -171,11 +173,10 @@ class TreeMemory:
         found: list[Problem] = []
         try:
             accepted, log = self.accepted(), self._log("accepted")
+            self._accepted_log(accepted)
         except RankgateError:
             return found  # said by whoever reads them
-        if log and accepted is None:
-            found.append(Problem(f"there is no {MANIFEST}, and records were accepted", f"{self.spec}/{MANIFEST}"))
-        elif log and accepted and log[-1].id != accepted.id:
+        if log and accepted and log[-1].id != accepted.id:
             message = f"ends with {log[-1].id}, and {MANIFEST} says that {accepted.id} is accepted; accept a run again"
             found.append(Problem(message, f"{self.spec}/{log_name('accepted')}"))
         for name in self.tree.names():
@@ -189,7 +190,8 @@ class TreeMemory:
     ) -> tuple[dict[str, bytes], list[str]] | None:
         """What to write and to delete; None where the record is in."""
         accepted = self._accepted_to_replace() if log == "accepted" else self.accepted()
-        found = self._accepted_log(accepted) if log == "accepted" else self._log(log)
+        of_accepted = self._accepted_log(accepted)  # in any case: nothing is written beside what contradicts itself
+        found = of_accepted if log == "accepted" else self._log(log)
         if log == "history":
             if any(each.id == record.id for each in found):
                 return None
@@ -220,12 +222,18 @@ class TreeMemory:
             return None
 
     def _accepted_log(self, accepted: Record | None) -> list[Record]:
-        """The log as far as the manifest; what follows was left by an acceptance that never ended."""
+        """The log as far as the manifest; all of it where that is damaged and about to be replaced."""
         found = self._log("accepted")
-        if accepted is None:
-            return found if self.tree.read(MANIFEST) is not None else []
-        places = [place for place, record in enumerate(found) if record.id == accepted.id]
-        return [*(found[: places[-1]] if places else found), accepted]
+        if accepted is None and self.tree.read(MANIFEST) is not None:
+            return found
+        manifest = f"{self.spec}/{MANIFEST}"
+        return counting(found, accepted, left_over=self._left_over, manifest=manifest, log=log_name("accepted"))
+
+    def _keeps(self, record: Record) -> bool:
+        """Whether the run file of a record should be here."""
+        accepted = self.accepted()
+        kept = [*([accepted] if accepted else []), *self._log("anchors")]
+        return self._every_run or any(each.run == record.run for each in kept)
 
     def _log(self, log: Log) -> list[Record]:
         data = self.tree.read(log_name(log))

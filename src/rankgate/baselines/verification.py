@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from rankgate.baselines.memory import Memory
-from rankgate.baselines.records import Log, Record
-from rankgate.baselines.tree import LOGS, NotKeptError, TreeMemory
+from rankgate.baselines.records import LOGS, Log, Record
+from rankgate.baselines.tree import NotKeptError, TreeMemory
 from rankgate.errors import Problem, RankgateError
 
 
@@ -27,7 +27,7 @@ def verify(memory: Memory) -> Verified:
             found[log] = list(memory.read(log))
         except RankgateError as error:
             problems += error.problems
-    runs = {record.sha256: record for records in found.values() for record in records}
+    runs = {(record.run, record.sha256): record for records in found.values() for record in records}
     fetched = 0
     for record in runs.values():
         try:

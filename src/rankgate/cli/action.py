@@ -7,6 +7,7 @@ job's), `publish` comments and completes the check, `verdict` ends with the exit
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -136,6 +137,7 @@ def _judged(job: Job) -> Report:
     """This job's own run, by the criteria here and at the base."""
     from rankgate.cli.check import judge as judged
     from rankgate.criteria import InputFile
+    from rankgate.forges.base_branch import base_branch
     from rankgate.inputs import Inputs
 
     inputs, context = job.inputs, job.context
@@ -154,6 +156,7 @@ def _judged(job: Job) -> Report:
             run=run,
             baseline=baseline,
             base=base,
+            branch=base_branch(os.environ),
             label=_label(job),
         )
     )

@@ -89,7 +89,8 @@ def record(arguments: argparse.Namespace) -> str:
     refuse_later(accepted, found.record.date, found.memory.spec)
     added = found.memory.add("history", found.record, found.packed.data)
     green = found.criteria is not None and found.criteria.policy.accepts_green
-    moved = green and found.report is not None and is_green(found.report) and not _later(accepted, found.record)
+    judged = found.unusable is None and found.report is not None and is_green(found.report)
+    moved = green and judged and not _later(accepted, found.record)
     if moved:
         found.memory.add("accepted", found.record, found.packed.data)
     return _told(arguments, found, found.record, added=added, moved=moved)
@@ -188,7 +189,7 @@ def _told(arguments: argparse.Namespace, found: Candidate, record: Record, *, ad
         lines = [f"{'recorded' if added else 'has already recorded'} {record.source} in {found.memory.spec}: {what}"]
     lines += _changes(found)
     if found.unusable:
-        lines.append(f"what was accepted before could not be compared with: {found.unusable}")
+        lines.append(f"what was accepted last could not be compared with: {found.unusable}")
     if found.report is None:
         lines.append(
             "no gold set was named, so the manifest does not say which one was current"

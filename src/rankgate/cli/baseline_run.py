@@ -114,7 +114,9 @@ def _judged(
         there = bool(memory.read("accepted"))
     except RankgateError as error:
         return judge(msgspec.structs.replace(inputs, without_baseline=True)), str(error)
-    report = judge(msgspec.structs.replace(inputs, baseline=InputFile(memory.spec)) if there else inputs)
+    # As it was named: what the store calls itself lacks user and password, and is shown only.
+    place = InputFile(place_of(arguments, criteria))
+    report = judge(msgspec.structs.replace(inputs, baseline=place) if there else inputs)
     ours = [problem for problem in report.problems if (problem.file or "").startswith(memory.spec)]
     if report.verdict is Verdict.NOT_JUDGED and there and ours == list(report.problems):
         why = "; ".join(map(str, ours))

@@ -42,8 +42,10 @@ def prune(arguments: argparse.Namespace) -> str:
         raise bad_input(f"--keep must be at least 0, not {arguments.keep}")
     memory = memory_of(place_of(arguments, criteria_if_any(arguments)))
     records = memory.read(arguments.log)
-    accepted = {record.id for record in memory.read("accepted")[-1:]}
-    going = [record for record in records[: max(0, len(records) - arguments.keep)] if record.id not in accepted]
+    first_kept = max(0, len(records) - arguments.keep)
+    # What was accepted again stands twice under one id: a store forgets by id, so the older one stays as well.
+    kept = {record.id for record in (*records[first_kept:], *memory.read("accepted")[-1:])}
+    going = [record for record in records[:first_kept] if record.id not in kept]
     gone = memory.prune(arguments.log, [record.id for record in going]) if arguments.yes and going else 0
     if arguments.format == "json":
         return as_json({"log": arguments.log, "pruned": bool(gone), "records": [described(each) for each in going]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
@@ -105,6 +106,7 @@ def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = N
 
 def _inputs(arguments: argparse.Namespace) -> Inputs:
     from rankgate.cli.inputs import file_of, refuse_two_stdins
+    from rankgate.forges.base_branch import base_branch
     from rankgate.inputs import Inputs
 
     criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
@@ -116,5 +118,6 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
         run=run,
         baseline=baseline,
         base=arguments.base,
+        branch=base_branch(os.environ) if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
     )

@@ -20,12 +20,14 @@ from rankgate.baselines.packing import Packed, checked, pack, recorded
 from rankgate.baselines.records import Log, Record
 from rankgate.errors import RankgateError, bad_input, shown
 from rankgate.forges.artifacts import LIMITS, download_artifact, read_member
+from rankgate.forges.base_branch import base_branch
 from rankgate.forges.client import Client, ForgeError
 from rankgate.model import Need
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.json_text import spoken
 from rankgate.readers.source import Source
+from rankgate.redaction import redacted
 
 MEMBER = "run.jsonl"
 WORKFLOW = "rankgate.yml"
@@ -35,7 +37,6 @@ _NEWEST = 100  # runs among which the newest is; GitHub lists new ones first
 _HEAD = 1 << 18
 _SPEC = re.compile(r"artifact:(?P<name>[\w.-]{1,200})(?:@(?P<workflow>[\w.-]{1,200}\.ya?ml))?", re.ASCII)
 _REPOSITORY = re.compile(r"[\w-]{1,100}/(?!\.{1,2}$)[\w.-]{1,100}", re.ASCII)
-_QUEUE = re.compile(r"refs/heads/gh-readonly-queue/(?P<base>.+)/pr-[0-9]+-[0-9a-f]+")
 
 
 class Api(Protocol):
@@ -199,16 +200,14 @@ def artifact_memory(spec: str, environment: Mapping[str, str]) -> ArtifactMemory
             "GitHub gives artifacts to nobody without a token; set it in env, as GITHUB_TOKEN: ${{ github.token }}"
         )
         raise bad_input(message, file=spec)
-    queue = _QUEUE.fullmatch(environment.get("GITHUB_REF", ""))
-    branch = environment.get("GITHUB_BASE_REF") or (queue["base"] if queue else None)
     client = Client(environment.get("GITHUB_API_URL") or "https://api.github.com", token)
-    return ArtifactMemory(client, spec, repository, branch)
+    return ArtifactMemory(client, spec, repository, base_branch(environment))
 
 
 def _parts(spec: str) -> tuple[str, str]:
     parts = _SPEC.fullmatch(spec)
     if parts is None:
-        message = f"expected artifact:NAME or artifact:NAME@WORKFLOW.yml, found {shown(spec)}"
+        message = f"expected artifact:NAME or artifact:NAME@WORKFLOW.yml, found {shown(redacted(spec))}"
         raise bad_input(message, key="baseline")
     return parts["name"], parts["workflow"] or WORKFLOW
 
