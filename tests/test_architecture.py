@@ -108,6 +108,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"workflows"}, "what a team's repository needs on GitHub, as text: of the gate it knows only names"),
     ({"cases", "playbook", "diagnosis"}, "what to look at first: from values to values"),
     ({"hard_checks", "anchoring", "judging"}, "all gates, on all their queries"),
+    ({"trend"}, "how it went before: records become what a report says of them"),
     ({"inputs"}, "from what the caller and the criteria name to opened files"),
     ({"evaluation"}, "scores for a notebook: the same steps without criteria or verdict"),
     ({"validation"}, "everything wrong or odd at once"),
@@ -216,7 +217,7 @@ PURE_UNITS = {
     *("model", "metrics", "matching", "plan", "scoring", "estimates", "transfer", "statistics", "comparison"),
     *("gates", "segments", "movements", "facts", "starting", "wording", "report", "detectable", "noise"),
     *("pooling", "labels", "staleness", "cases", "playbook", "diagnosis", "gold_changes", "quoting", "workflows"),
-    *("criteria_problems", "waiver_use", "waiver_entries", "waiving"),
+    *("criteria_problems", "waiver_use", "waiver_entries", "waiving", "trend"),
     *(
         "exhibit",
         "exhibiting",

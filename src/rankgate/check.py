@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 
 from msgspec.structs import replace
 
-from rankgate.baselines.stores import store_for
 from rankgate.compose import compose
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.diagnosis import diagnose
 from rankgate.exhibiting.asked import SHOWN, with_exhibit
-from rankgate.inputs import Inputs, OpenStore, gold_of, refuse_nothing, run_of, stored_runs
+from rankgate.inputs import Inputs, OpenStore, gold_of, opened_once, refuse_nothing, run_of, stored_runs
 from rankgate.judging import judge_all, refuse_misfits, whole
 from rankgate.model import Gold
 from rankgate.movements import leading_metric, movements
@@ -19,7 +18,7 @@ from rankgate.parallel import Watch, unwatched
 from rankgate.report import Report
 from rankgate.scoring import ids_of
 from rankgate.segments import by_tag
-from rankgate.side import refuse_unfit, scored, scored_if_any
+from rankgate.side import Scorer, refuse_unfit, scored, scored_if_any
 from rankgate.staleness import lost_ids
 from rankgate.waivers import waivers_of
 from rankgate.waiving import waive
@@ -36,8 +35,7 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     Raises:
         RankgateError: it cannot be judged; carries every problem of the input at fault.
     """
-    # A branch is fetched and a bucket asked once, however many sides are judged by what lies there.
-    judge = partial(_judge, open_store=cache(store_for), workers=workers, watch=watch)
+    judge = partial(_judge, stores=opened_once(), score=partial(scored, workers=workers, watch=watch))
     if inputs.base is not None:
         from rankgate.against_base.sides import check_both  # noqa: PLC0415 -- git is paid for only where a base is named
 
@@ -47,20 +45,18 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     return waive(judge(inputs, criteria, gold_of(inputs.gold, criteria)), waivers_of(criteria), inputs.date)
 
 
-def _judge(
-    inputs: Inputs, criteria: Criteria, gold: Gold, *, open_store: OpenStore, workers: int | None, watch: Watch
-) -> Report:
+def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, stores: OpenStore, score: Scorer) -> Report:
     """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
     refuse_misfits(criteria, gold)
     plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.exhibit else frozenset()), None
-    open_baseline, open_anchor = stored_runs(inputs, criteria, plan, gold, open_store)
+    open_baseline, open_anchor, trend = stored_runs(inputs, criteria, plan, gold, stores)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
-        baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)
+        baseline = score(gold, accepted, plan, open_baseline)
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
-    anchor = scored_if_any(gold, plan, open_anchor, workers=workers, watch=watch)
+    anchor = scored_if_any(gold, plan, open_anchor, score)
     open_run = partial(run_of, inputs.run, criteria, plan.needs, untrusted=inputs.untrusted_run)
-    candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
+    candidate = score(gold, open_run(), plan, open_run)
     refuse_unfit(gold, plan, candidate, baseline)
     before = baseline.scores if baseline else None
     results = judge_all(criteria, gold, candidate.scores, before, anchor.scores if anchor else None)
@@ -70,4 +66,4 @@ def _judge(
     lost = lost_ids(plan, candidate.scores, baseline.scores, candidate.lists) if baseline else None
     found = diagnose(plan.metrics, whole(results), candidate.scores, before, moved, lost)
     made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, lost=lost, diagnosis=found)
-    return with_exhibit(made, inputs.exhibit, gold, plan, candidate.scores, before, leading)
+    return with_exhibit(replace(made, trend=trend()), inputs.exhibit, gold, plan, candidate.scores, before, leading)

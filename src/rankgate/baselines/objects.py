@@ -23,6 +23,7 @@ from rankgate.baselines.records import LOGS, SCHEMA_VERSION, Log, Record
 from rankgate.errors import bad_input
 
 POINTER = "pointer.json"
+MOST_RECENT = 24  # records of the history that the pointer repeats
 MOST_ROUNDS = 50  # of others that took the very same name; each round one of them has succeeded
 UNTOUCHED = 86_400.0  # seconds for which a run file that no record names may still belong to one that is being added
 
@@ -101,6 +102,7 @@ class _Name(msgspec.Struct, frozen=True, order=True):
 class _Pointer(msgspec.Struct, frozen=True):
     schema_version: int
     accepted: Mapping[str, Record]
+    recent: Sequence[Record] = ()  # the last of the history
 
 
 class ObjectMemory:
@@ -121,6 +123,20 @@ class ObjectMemory:
             RankgateError: the place cannot be reached, or an object is damaged or of a newer schema.
         """
         return list(self._records(log, self._names(log)).values())
+
+    def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
+        """The last records of a log up to a day, oldest first; of the history as many as the pointer has.
+
+        The pointer alone is asked, so that a long history costs a check nothing. Whoever records a run writes it anew;
+        of two at once the later one's may stand there without the other's, until the next is recorded.
+
+        Raises:
+            RankgateError: the place cannot be reached, or an anchor is damaged.
+        """
+        pointed = self._pointed()
+        known = {"history": pointed.recent, "accepted": tuple(pointed.accepted.values())}
+        records = known[log] if log in known else self.read(log)
+        return [record for record in records if record.date <= until][-most:]
 
     def fetch(self, record: Record) -> bytes:
         """The compressed run file of a record, its digest checked.
@@ -153,7 +169,7 @@ class ObjectMemory:
             if self.objects.create(f"{log}/{name}", written):
                 if not self.objects.holds(f"runs/{record.run}"):  # an older one, which was pruned just now
                     self._keep_run(record, data)
-                if log == "accepted":
+                if log != "anchors":
                     self._point()
                 return True
         raise bad_input(
@@ -193,7 +209,7 @@ class ObjectMemory:
 
     def _records(self, log: Log, names: Sequence[_Name]) -> dict[str, Record]:
         """The records of these objects; one that is pruned meanwhile is left out."""
-        pointed = self._pointed() if log == "accepted" else {}
+        pointed = self._pointed().accepted if log == "accepted" else {}
         known = {str(name): pointed[str(name)] for name in names if _fits(pointed.get(str(name)), name)}
         data = self.objects.read([f"{log}/{name}" for name in names if str(name) not in known])
         records: dict[str, Record] = {}
@@ -211,21 +227,27 @@ class ObjectMemory:
             raise bad_input("damaged record: it is not the one that its name says", file=f"{self.spec}/{path}")
         return record
 
-    def _pointed(self) -> Mapping[str, Record]:
+    def _pointed(self) -> _Pointer:
         """What the pointer has; nothing where it is damaged or of another schema, for it is only a hint."""
+        nothing = _Pointer(SCHEMA_VERSION, {})
         try:
             found = msgspec.json.decode(self.objects.read([POINTER]).get(POINTER, b""), type=_Pointer)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return {}
-        return found.accepted if found.schema_version == SCHEMA_VERSION else {}
+            return nothing
+        return found if found.schema_version == SCHEMA_VERSION else nothing
 
     def _point(self) -> None:
         """Write the pointer anew from what is there."""
+        accepted = self._as_hint("accepted", self._names("accepted"))
+        recent = self._as_hint("history", self._names("history")[-MOST_RECENT:])
+        pointer = _Pointer(SCHEMA_VERSION, accepted, tuple(recent.values()))
+        self.objects.replace(POINTER, msgspec.json.encode(pointer))
+
+    def _as_hint(self, log: Log, names: Sequence[_Name]) -> Mapping[str, Record]:
         try:
-            accepted = self._records("accepted", self._names("accepted"))
-        except DamagedRecordError:
-            accepted = {}  # whoever reads the log is told; this is only the hint
-        self.objects.replace(POINTER, msgspec.json.encode(_Pointer(SCHEMA_VERSION, accepted)))
+            return self._records(log, names)
+        except DamagedRecordError:  # whoever reads the log is told
+            return {}
 
     def _is_in(self, log: Log, names: Sequence[_Name], record: Record) -> bool:
         if log == "history":

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from rankgate.baselines.accepted_log import counting
+from rankgate.baselines.log_tail import last_records
 from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
 from rankgate.baselines.packing import RUN, checked, run_name
 from rankgate.baselines.records import LOGS, Log, Record
@@ -42,6 +44,13 @@ class Tree(Protocol):
 
     def read(self, name: str) -> bytes | None:
         """A file as the tree had it when it was last refreshed; None where there is none.
+
+        Raises:
+            RankgateError: it cannot be read.
+        """
+
+    def tail(self, name: str, size: int) -> bytes:
+        """The last bytes of a file, all of it where it has no more; nothing where there is none.
 
         Raises:
             RankgateError: it cannot be read.
@@ -113,6 +122,18 @@ class TreeMemory:
             RankgateError: the tree cannot be read, or what it holds is damaged or of a newer schema.
         """
         return self._accepted_log(self.accepted()) if log == "accepted" else self._log(log)
+
+    def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
+        """The last records of a log up to a day, oldest first; no more of the log is read than they take.
+
+        What a killed acceptance left behind the manifest's record may be among the accepted.
+
+        Raises:
+            RankgateError: the tree cannot be read, or what was read is damaged or of a newer schema.
+        """
+        name = log_name(log)
+        tail = partial(self.tree.tail, name)
+        return last_records(tail, most, until=until, place=f"{self.spec}/{name}", what=f"log of {log}")
 
     def fetch(self, record: Record) -> bytes:
         """The compressed run file of a record, its digest checked.
