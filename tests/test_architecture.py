@@ -122,6 +122,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"compose"}, "decisions become a report"),
     ({"against_base"}, "the story with a base: it is given how one side is judged"),
     ({"check"}, "the story: the only module that knows the order of the steps"),
+    ({"dashboards"}, "what a lead looks at once a month: a memory of runs as values, and the folder for the pages"),
     ({"renderers"}, "a report becomes text; rendering never scores, so it needs none of the steps"),
     ({"recording"}, "the user's own retriever is run: the gate itself never does"),
     ({"forges"}, "a report reaches a platform; publishing never scores, and no step knows that there is a network"),
@@ -233,6 +234,7 @@ PURE_UNITS = {
 PURE_MODULES = {
     "rankgate.forges.waiting",
     "rankgate.baselines.choice",
+    *(f"rankgate.dashboards.{name}" for name in ("values", "days", "spans", "curves", "build")),
     *(f"rankgate.against_base.{name}" for name in ("criteria_changes", "queries", "stricter")),
 }  # of folders that otherwise see the world
 PURE = sorted(module for module in TREES if unit(module) in PURE_UNITS or module in PURE_MODULES)
