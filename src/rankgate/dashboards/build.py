@@ -62,7 +62,7 @@ def gate_set(
     *,
     tags: Sequence[Tag] = (),
     spans: Sequence[Span] = (),
-    anew: Anew = {},
+    anew: Mapping[str, Mapping[str, float | None]] = {},
     unscored: Sequence[str] = (),
 ) -> GateSet:
     """The values of one page.

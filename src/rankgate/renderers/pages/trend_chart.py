@@ -121,7 +121,7 @@ def _points(curve: Curve, x: dict[str, Any], y: dict[str, Any]) -> list[dict[str
     return [
         {
             "data": {"values": rows},
-            "mark": {"type": "line", "color": NOW, "strokeWidth": 1.5, "opacity": 0.6},
+            "mark": {"type": "line", "color": NOW, "strokeWidth": 1.5, "opacity": 0.6 if len(rows) <= _MANY else 0.3},
             "encoding": {"x": x, "y": y},
         },
         {
@@ -185,7 +185,7 @@ def _releases(releases: Sequence[Release], x: dict[str, Any], size: Size) -> lis
         return []
     rows = [{"t": _ms(release.at), "tag": shorten(visible(release.tag), 16)} for release in releases]
     named = rows[-size.labels :]
-    text = {"type": "text", "angle": 270, "align": "right", "dy": -5, "dx": -2, "color": "var(--faint)", "fontSize": 11}
+    text = {"type": "text", "angle": 270, "align": "right", "dy": 9, "dx": -3, "color": "var(--faint)", "fontSize": 11}
     label = {"text": {"field": "tag"}, "y": {"value": 0}}
     return [
         {"data": {"values": rows}, "mark": {"type": "rule", "color": "var(--same)"}, "encoding": {"x": x}},

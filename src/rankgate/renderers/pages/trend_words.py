@@ -8,7 +8,7 @@ from rankgate.dashboards.days import MONTH
 from rankgate.dashboards.values import GateSet, ShownRun
 from rankgate.metrics.base import Direction, Unit
 from rankgate.model import Verdict
-from rankgate.wording import VERDICT_WORDS, delta_text, value_text
+from rankgate.wording import delta_text, value_text
 
 _SAYS = {
     Verdict.PASS: "passed",
@@ -43,21 +43,22 @@ def outlook(shown: GateSet) -> str:
     if not shown.runs:
         return "No run has been recorded yet."
     last = shown.runs[-1]
-    verdict = f"{_SAYS[last.verdict]} ({VERDICT_WORDS[last.verdict]})" if last.verdict else "was not checked"
+    verdict = _SAYS[last.verdict] if last.verdict else "was not checked"
     found: dict[str, list[str]] = {"worse": [], "better": [], "same": []}
     for curve in shown.curves:
         moved = change(curve.last, curve.month, curve.unit, curve.direction)
         if moved and curve.gated:
             found[moved.word].append(curve.metric if moved.word == "same" else f"{curve.metric} ({moved.text})")
     said = [
-        f"{lead}: {', '.join(found[word])}."
-        for word, lead in (("worse", "Worse"), ("better", "Better"), ("same", "The same"))
+        f"{lead} in {', '.join(found[word])}"
+        for word, lead in (("worse", "worse"), ("better", "better"), ("same", "the same"))
         if found[word]
     ]
-    since = (
-        f"Compared with {MONTH} days ago: " if said else f"No run is {MONTH} days old, so that nothing can be compared."
-    )
-    return f"The last run, of {last.date}, {verdict}. {since}{' '.join(said)}"
+    if not said:
+        return (
+            f"The last run, of {last.date}, {verdict}. None is {MONTH} days old, so that there is nothing to compare."
+        )
+    return f"The last run, of {last.date}, {verdict}. Compared with {MONTH} days ago it is {'; '.join(said)}."
 
 
 def events_of(run: ShownRun) -> list[str]:
