@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.dashboards.memories import CRITERIA, GOLD, made, record
@@ -33,8 +34,8 @@ def remember(*days: str, accept: str | None = None) -> None:
         memory.add("accepted", *made(accept))
 
 
-def judged(date: str = "2026-02-01", **more: object) -> Report:
-    return check(Inputs(date=date, run=InputFile("run.jsonl"), **more))  # type: ignore[arg-type]
+def judged(date: str = "2026-02-01", **more: Any) -> Report:
+    return check(Inputs(date=date, run=InputFile("run.jsonl"), **more))
 
 
 def test_a_point_is_what_was_recorded() -> None:
@@ -67,7 +68,7 @@ def test_a_run_that_has_nothing_to_be_compared_with_has_a_trend_too() -> None:
         pytest.param({"baseline": InputFile("run.jsonl")}, id="compared with a run file"),
     ],
 )
-def test_without_a_store_there_is_no_trend(more: dict[str, object]) -> None:
+def test_without_a_store_there_is_no_trend(more: dict[str, Any]) -> None:
     remember("2026-01-01", accept="2026-01-01")
     assert judged(**more).trend == []
 

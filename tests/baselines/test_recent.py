@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +94,7 @@ class _Asked:
         self.asked.append(f"{folder}/")
         return self.inner.names(folder)
 
-    def read(self, names: list[str]) -> Any:
+    def read(self, names: Sequence[str]) -> Any:
         self.asked += names
         return self.inner.read(names)
 

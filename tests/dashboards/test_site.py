@@ -10,6 +10,7 @@ import pytest
 from rankgate.dashboards import site
 from rankgate.dashboards.site import MARKER, write_site
 from rankgate.errors import RankgateError
+from rankgate.files import write_atomic
 
 PAGES = {"index.html": "index", "search.html": "search"}
 
@@ -93,13 +94,13 @@ def test_whoever_was_killed_leaves_a_folder_that_the_next_one_completes(
 ) -> None:
     folder = tmp_path / "site"
     write_site(str(folder), {"index.html": "old", "gone.html": "old"})
-    write, written = site.write_atomic, []
+    written: list[str] = []
 
     def dies(path: Path, data: str | bytes) -> None:
         if len(written) == after:
             raise KeyboardInterrupt
         written.append(path.name)
-        write(path, data)
+        write_atomic(path, data)
 
     monkeypatch.setattr(site, "write_atomic", dies)
     if after < 5:
@@ -108,6 +109,6 @@ def test_whoever_was_killed_leaves_a_folder_that_the_next_one_completes(
         # The index is the last page, so that what it links to is there.
         assert held(folder)["index.html"] == ("index" if after > 3 else "old")
         assert (folder / "search.html").exists() or held(folder)["index.html"] == "old"
-    monkeypatch.setattr(site, "write_atomic", write)
+    monkeypatch.setattr(site, "write_atomic", write_atomic)
     write_site(str(folder), PAGES)
     assert held(folder) == {**PAGES, ".nojekyll": ""}

@@ -61,9 +61,9 @@ def chart(spec: Mapping[str, Any], *, name: str, title: str, description: str) -
 
 
 def _named(svg: str, name: str, title: str, description: str) -> str:
-    """One image to a screen reader, with ids of its own."""
-    for each in dict.fromkeys(_ID.findall(svg)):
-        svg = svg.replace(f'id="{each}"', f'id="{name}-{each}"').replace(f"url(#{each})", f"url(#{name}-{each})")
+    """One image to a screen reader, with ids of its own: the library counts on from one chart to the next."""
+    for number, each in enumerate(dict.fromkeys(_ID.findall(svg))):
+        svg = svg.replace(f'id="{each}"', f'id="{name}-{number}"').replace(f"url(#{each})", f"url(#{name}-{number})")
     svg = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", svg)
     head, end, body = svg.partition(">")
     head = re.sub(r' (?:height|class|version|xmlns(?::xlink)?)="[^"]*"', "", head)  # the height follows the width
