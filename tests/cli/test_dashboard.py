@@ -85,7 +85,7 @@ def test_the_page_tells_what_was_accepted_and_why_and_the_largest_steps() -> Non
     page = text(written()["ship-criteria.html"])
     assert re.search(r"2026-01-05 \w{7} FAIL smaller index, #12 ana 60\.0%", page)
     assert "Largest step for the worse: −30.0 pp worse; was 90.0% , with the run of 2026-01-05" in page
-    assert "Largest step for the better: +10.0 pp better; was 60.0% , with the run of 2026-01-20" in page
+    assert "Largest step for the better: +10.0 pp better; was 70.0% , with the run of 2026-01-30" in page
     assert "80.0% −10.0 pp worse; was 90.0% +20.0 pp better; was 60.0%" in page, "last, a month ago, accepted"
 
 
