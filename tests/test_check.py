@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.baselines.accepting import accept_into
 
-from rankgate.baselines.directory import DirectoryStore
 from rankgate.check import check
 from rankgate.comparison import baseline_column, compare
 from rankgate.criteria import InputFile
@@ -191,9 +191,7 @@ def test_inputs_of_the_criteria_are_relative_to_them(place: Path) -> None:
     assert (first.verdict, first.gates[0].evidence_state.value) == (WARN, "no_baseline"), "not accepted yet: a state"
 
     accepted = read_run("config/out/run.jsonl")
-    DirectoryStore("config/accepted").accept(
-        accepted.rankings, source=accepted.name, provenance={}, gold=None, date="2026-01-31"
-    )
+    accept_into("config/accepted", accepted.rankings, source=accepted.name, date="2026-01-31")
     assert check(inputs).verdict is PASS
 
 
@@ -287,9 +285,7 @@ def cranfield(candidate: str, form: str, baseline: str | None = None) -> Report:
 
 def accept_bm25(form: str) -> str:
     run = read_run(str(CRANFIELD / "runs" / f"bm25.{form}"), needs=frozenset({Need.LATENCY}))
-    DirectoryStore("baseline").accept(
-        run.rankings, source="bm25", provenance=run.provenance, gold=None, date="2026-01-31"
-    )
+    accept_into("baseline", run.rankings, source="bm25", provenance=run.provenance, date="2026-01-31")
     return "baseline"
 
 

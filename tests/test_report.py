@@ -14,9 +14,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.baselines.accepting import accept_into
 
 from rankgate import report as report_module
-from rankgate.baselines.directory import DirectoryStore
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError
@@ -69,8 +69,9 @@ def lay_out(folder: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     accepted = read_run(str(folder / "accepted.jsonl"), needs=frozenset({Need.LATENCY}))
-    DirectoryStore(str(folder / "config" / "baseline")).accept(
-        accepted.rankings, source="accepted.jsonl", provenance=accepted.provenance, gold=None, date="2026-01-01"
+    about = accepted.provenance
+    accept_into(
+        folder / "config" / "baseline", accepted.rankings, source="accepted.jsonl", provenance=about, date="2026-01-01"
     )
     return folder
 

@@ -10,7 +10,7 @@ from rankgate.compose import compose
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.diagnosis import diagnose
 from rankgate.exhibiting.asked import SHOWN, with_exhibit
-from rankgate.inputs import Inputs, OpenStore, gold_of, opened_once, refuse_nothing, run_of, stored_runs
+from rankgate.inputs import Inputs, gold_of, refuse_nothing, run_of, stored_runs
 from rankgate.judging import judge_all, refuse_misfits, whole
 from rankgate.model import Gold
 from rankgate.movements import leading_metric, movements
@@ -18,7 +18,7 @@ from rankgate.parallel import Watch, unwatched
 from rankgate.report import Report
 from rankgate.scoring import ids_of
 from rankgate.segments import by_tag
-from rankgate.side import Scorer, refuse_unfit, scored, scored_if_any
+from rankgate.side import refuse_unfit, scored, scored_if_any
 from rankgate.staleness import lost_ids
 from rankgate.waivers import waivers_of
 from rankgate.waiving import waive
@@ -35,7 +35,7 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     Raises:
         RankgateError: it cannot be judged; carries every problem of the input at fault.
     """
-    judge = partial(_judge, stores=opened_once(), score=partial(scored, workers=workers, watch=watch))
+    judge = partial(_judge, workers=workers, watch=watch)
     if inputs.base is not None:
         from rankgate.against_base.sides import check_both  # noqa: PLC0415 -- git is paid for only where a base is named
 
@@ -45,18 +45,18 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     return waive(judge(inputs, criteria, gold_of(inputs.gold, criteria)), waivers_of(criteria), inputs.date)
 
 
-def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, stores: OpenStore, score: Scorer) -> Report:
+def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | None, watch: Watch) -> Report:
     """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
     refuse_misfits(criteria, gold)
     plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.exhibit else frozenset()), None
-    open_baseline, open_anchor, trend = stored_runs(inputs, criteria, plan, gold, stores)
+    open_baseline, open_anchor, trend = stored_runs(inputs, criteria, plan, gold)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
-        baseline = score(gold, accepted, plan, open_baseline)
+        baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
-    anchor = scored_if_any(gold, plan, open_anchor, score)
+    anchor = scored_if_any(gold, plan, open_anchor, workers=workers, watch=watch)
     open_run = partial(run_of, inputs.run, criteria, plan.needs, untrusted=inputs.untrusted_run)
-    candidate = score(gold, open_run(), plan, open_run)
+    candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)
     before = baseline.scores if baseline else None
     results = judge_all(criteria, gold, candidate.scores, before, anchor.scores if anchor else None)

@@ -24,24 +24,14 @@ def write_atomic(path: str | Path, data: str | bytes) -> None:
     """
     target = Path(path)
     content = data.encode() if isinstance(data, str) else data
-    temporary = ""
-    try:
+    with _named(target):
         if target.exists() and not target.is_file() and not target.is_dir():
             target.write_bytes(content)
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(target)
-    except OSError as error:
-        raise bad_input(f"cannot be written: {error.strerror or error}", file=target.as_posix()) from error
-    finally:
-        Path(temporary).unlink(missing_ok=True) if temporary else None
+        with _staged(target, content) as temporary:
+            if target.exists():
+                temporary.chmod(target.stat().st_mode & 0o777)
+            temporary.replace(target)
 
 
 def write_new(path: str | Path, data: bytes) -> bool:
@@ -56,23 +46,37 @@ def write_new(path: str | Path, data: bytes) -> bool:
         RankgateError: the place cannot be written.
     """
     target = Path(path)
-    temporary = ""
+    with _named(target), _staged(target, data) as temporary:
+        try:
+            target.hardlink_to(temporary)
+        except FileExistsError:
+            return False
+    return True
+
+
+@contextmanager
+def _staged(target: Path, data: bytes) -> Iterator[Path]:
+    """A temporary file beside the target, whole and on the disk; afterwards it is gone."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    temporary = Path(name)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
-        target.hardlink_to(temporary)
-    except FileExistsError:
-        return False
+        temporary.chmod(0o666 & ~_umask())
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _named(target: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise bad_input(f"cannot be written: {error.strerror or error}", file=target.as_posix()) from error
-    finally:
-        Path(temporary).unlink(missing_ok=True) if temporary else None
-    return True
 
 
 @contextmanager

@@ -38,7 +38,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     does not name it, as in Actions, where that is a sha. With `untrusted_run` the run is a stranger's, and read as
     hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name. `label` has just been
     put on the pull request; it counts only with a base. `exhibit` asks for what pages show beyond the report, with so
-    many items of each ranking.
+    many items of each ranking. `open_store` opens a store once: a branch is fetched and a bucket asked once, however
+    many sides are judged by what lies there.
     """
 
     date: str
@@ -52,6 +53,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     without_baseline: bool = False
     label: SetLabel | None = None
     exhibit: int | None = None
+    open_store: OpenStore = msgspec.field(default_factory=lambda: cache(store_for))
 
 
 def refuse_nothing(inputs: Inputs, criteria: Criteria) -> None:
@@ -135,23 +137,15 @@ def baseline_of(
     return opened
 
 
-def opened_once() -> OpenStore:
-    """Opens each store once: a branch is fetched and a bucket asked once, however often a check looks there."""
-    return cache(store_for)
-
-
 def stored_runs(
-    inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold, open_store: OpenStore = store_for
+    inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold
 ) -> tuple[Opener, Opener, Callable[[], list[TrendPoint]]]:
     """What opens the accepted run, what the anchor that the criteria name, and what tells how it went before."""
-    asked = (inputs, criteria, plan.needs, deepest_cutoff(plan, gold), open_store)
-    trend = partial(trend_before, inputs, criteria, open_store)
-    return partial(accepted_run, *asked), partial(anchor_run, *asked), trend
+    asked = (inputs, criteria, plan.needs, deepest_cutoff(plan, gold))
+    return partial(accepted_run, *asked), partial(anchor_run, *asked), partial(trend_before, inputs, criteria)
 
 
-def accepted_run(
-    inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int, open_store: OpenStore
-) -> Run | None:
+def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
     """The accepted run that a check compares with: chosen by its date and by the commits before it.
 
     These are, in a repository, the commit where HEAD left the base, or HEAD where no base is named, and what lies
@@ -170,12 +164,10 @@ def accepted_run(
         return None
     branch = inputs.branch or (inputs.base.removeprefix("origin/") if inputs.base else None)
     where = Where(date=inputs.date, ancestors=ancestors, branch=branch)
-    return baseline_of(inputs.baseline, criteria, needs, deepest=deepest, where=where, open_store=open_store)
+    return baseline_of(inputs.baseline, criteria, needs, deepest=deepest, where=where, open_store=inputs.open_store)
 
 
-def anchor_run(
-    inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int, open_store: OpenStore
-) -> Run | None:
+def anchor_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
     """The run of the anchor that the criteria name, opened; None where they name none or the store has none of it.
 
     Raises:
@@ -184,14 +176,14 @@ def anchor_run(
     if inputs.without_baseline:
         return None
     found, name = inputs.baseline or criteria.baseline, criteria.policy.anchor
-    memory = open_store(found.path, found.format, found.map).memory if found and name else None
+    memory = inputs.open_store(found.path, found.format, found.map).memory if found and name else None
     if memory is None or name is None:
         return None
     record = anchor_named(memory.read("anchors"), name)
     return open_record(memory, record, needs, deepest=deepest) if record else None
 
 
-def trend_before(inputs: Inputs, criteria: Criteria, open_store: OpenStore) -> list[TrendPoint]:
+def trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
     """The last recorded runs up to the day of the check; none where the store remembers none.
 
     A history that cannot be read is none: nothing is decided by it, and `rankgate baseline verify` says what is wrong.
@@ -200,7 +192,7 @@ def trend_before(inputs: Inputs, criteria: Criteria, open_store: OpenStore) -> l
     if inputs.without_baseline or found is None:
         return []
     try:
-        memory = open_store(found.path, found.format, found.map).memory
+        memory = inputs.open_store(found.path, found.format, found.map).memory
         history = memory.recent("history", MOST_POINTS, until=inputs.date) if memory else []
         accepted = memory.recent("accepted", MOST_ACCEPTED, until=inputs.date) if memory and history else []
     except RankgateError:

@@ -24,9 +24,6 @@ class Side(msgspec.Struct, frozen=True):
     lists: Callable[[], Iterable[Ranking]] = tuple
 
 
-Scorer = Callable[[Gold, Run, Plan, Callable[[], Run | None]], Side]  # `scored`, told how many processes to use
-
-
 def scored(
     gold: Gold,
     run: Run,
@@ -58,10 +55,17 @@ def scored(
     return Side(run, score_run(gold, piped, plan, workers=workers, watch=watch), lambda: kept)
 
 
-def scored_if_any(gold: Gold, plan: Plan, opened: Callable[[], Run | None], score: Scorer = scored) -> Side | None:
+def scored_if_any(
+    gold: Gold,
+    plan: Plan,
+    opened: Callable[[], Run | None],
+    *,
+    workers: int | None = None,
+    watch: Watch = unwatched,
+) -> Side | None:
     """The same for a run that may not be there; `opened` opens it, or gives None."""
     run = opened()
-    return score(gold, run, plan, opened) if run else None
+    return scored(gold, run, plan, opened, workers=workers, watch=watch) if run else None
 
 
 def refuse_unfit(gold: Gold, plan: Plan, candidate: Side, baseline: Side | None) -> None:

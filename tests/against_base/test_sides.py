@@ -14,10 +14,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.baselines.accepting import accept_into
 from tests.repositories import commit, git
 
 from rankgate.against_base.stricter import stricter
-from rankgate.baselines.directory import DirectoryStore
 from rankgate.check import check
 from rankgate.cli import main
 from rankgate.criteria import InputFile
@@ -65,9 +65,7 @@ def write_run(path: Path, lost: tuple[str, ...] = (), queries: tuple[str, ...] =
 
 def accept(folder: Path, run: Path, depth: int = 100) -> None:
     opened = read_run(str(run))
-    DirectoryStore(str(folder)).accept(
-        opened.rankings, source=run.name, provenance={}, gold=None, date="2026-01-01", depth=depth
-    )
+    accept_into(folder, opened.rankings, source=run.name, date="2026-01-01", depth=depth)
 
 
 @pytest.fixture

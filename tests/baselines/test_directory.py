@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.baselines.accepting import accept_into
+from tests.conftest import ROOT
 
 import rankgate
 from rankgate.baselines.directory import DirectoryStore, DirectoryTree
@@ -35,17 +37,17 @@ from rankgate.readers.formats import read_run
 from rankgate.report import Report
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="signals and limits as POSIX has them")
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(rankgate.__file__).parent.parent)}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
 CROWD = """
 import sys
-from rankgate.baselines.directory import DirectoryStore, DirectoryTree
+from tests.baselines.accepting import accept_into
 from rankgate.model import Ranking
 
 number, place = sys.argv[1:]
 for turn in range(5):
     name = f"{number}-{turn}"
     run = [Ranking("q1", [name])]
-    DirectoryStore(place).accept(run, source=name, provenance={}, gold=None, date="2026-02-01")
+    accept_into(place, run, source=name, date="2026-02-01")
 """
 RESTORE = "restore it from version control or accept a run again"
 LATENCY = frozenset({Need.LATENCY})
@@ -70,7 +72,8 @@ def accept(
     provenance: Mapping[str, Any] | None = None,
     gold: GoldMark | None = None,
 ) -> Record:
-    return DirectoryStore(folder.as_posix()).accept(
+    return accept_into(
+        folder,
         rankings(lists, latency),
         source="results/run.jsonl",
         provenance=provenance or {},
@@ -127,10 +130,9 @@ lists_of_ids = st.dictionaries(queries, st.lists(queries, unique=True, max_size=
 def test_any_ids_come_back_cut_at_the_depth(lists: dict[str, list[str]], depth: int) -> None:
     """Quotes, line ends, spaces, other scripts: an id is an id."""
     with tempfile.TemporaryDirectory() as place:
-        store = DirectoryStore(f"{place}/baseline")
         run = [Ranking(query_id, ids) for query_id, ids in lists.items()]
-        store.accept(run, source="run", provenance={}, gold=None, date="2026-01-31", depth=depth)
-        found = store.open(frozenset())
+        accept_into(f"{place}/baseline", run, date="2026-01-31", depth=depth)
+        found = DirectoryStore(f"{place}/baseline").open(frozenset())
         assert found is not None
         assert {ranking.query_id: ranking.ids for ranking in found.rankings} == {
             query_id: ids[:depth] for query_id, ids in lists.items()
@@ -160,8 +162,7 @@ def test_integer_ids_and_their_decimal_strings_are_one(folder: Path, tmp_path: P
     written.write_text(
         '{"query_id": 7, "topk": [{"chunk_id": 12}, {"chunk_id": "013"}]}\n{"id": "8", "retrieved": [12]}\n'
     )
-    store = DirectoryStore(folder.as_posix())
-    store.accept(read_run(str(written)).rankings, source="run", provenance={}, gold=None, date="2026-01-31")
+    accept_into(folder, read_run(str(written)).rankings, date="2026-01-31")
     assert stored(folder) == {"7": "12 013", "8": "12"}
 
 
@@ -226,7 +227,7 @@ def test_the_manifest_says_what_is_stored(folder: Path) -> None:
         "rankgate": rankgate.__version__,
     }
     assert {key: written[key] for key in promised} == promised
-    assert DirectoryStore(folder.as_posix()).manifest() == made
+    assert DirectoryStore(folder.as_posix()).memory.accepted() == made
     assert gzip.decompress(data).splitlines()[0] == (
         b'{"query_id":"q1","retrieved":["old","a"],"latency_ms":{"total":1.0}}'
     ), "itself an ordinary run file"
@@ -353,9 +354,7 @@ def test_a_run_that_turns_out_malformed_is_not_accepted(folder: Path) -> None:
         raise bad_input("broken JSON", file="run.jsonl", line=2)
 
     with pytest.raises(RankgateError, match=r"run\.jsonl:2: broken JSON"):
-        DirectoryStore(folder.as_posix()).accept(
-            breaks_off(), source="run.jsonl", provenance={}, gold=None, date="2026-01-31"
-        )
+        accept_into(folder, breaks_off(), date="2026-01-31")
     assert contents(folder) == before
 
 
@@ -552,7 +551,7 @@ DRIVER = """
 import os, resource, signal, sys
 
 how, moment, place = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
-from rankgate.baselines.directory import DirectoryStore, DirectoryTree
+from tests.baselines.accepting import accept_into
 from rankgate.errors import RankgateError
 from rankgate.model import Ranking
 
@@ -581,7 +580,7 @@ else:
 
 run = [Ranking("q1", ["new", "a"]), Ranking("q2", ["new", "b", "c", "d"])]
 try:
-    DirectoryStore(place).accept(run, source="run", provenance={}, gold=None, date="2026-02-01")
+    accept_into(place, run, date="2026-02-01")
 except RankgateError as error:
     sys.exit(str(error))
 """

@@ -520,7 +520,9 @@ def test_an_edited_branch_is_named_and_left_as_it_is(
     add("accepted", "a", 1)
     old = edit(remote, tmp_path, change)
     for action in (held, lambda: add("history", "a", 2), lambda: add("accepted", "a", 2)):
-        assert refused(action).startswith(begins)
+        said = refused(action)
+        assert said.startswith(begins)
+        assert "accept a run again" not in said, "which would not mend it"
     assert tip(remote) == old
 
 

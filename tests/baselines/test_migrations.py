@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.baselines.accepting import accept_into
 
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.migrations import FORWARD, DamagedRecordError, decode_record, encode_record
@@ -73,7 +74,7 @@ def test_a_directory_of_schema_1_is_opened_and_carried_on(tmp_path: Path) -> Non
     assert [ranking.ids for ranking in found.rankings] == [["a"]]
     again = store.open(frozenset())
     assert again is not None
-    store.accept(again.rankings, source="run", provenance={}, gold=None, date="2026-01-31", depth=1)
+    accept_into(tmp_path, again.rankings, date="2026-01-31", depth=1)
     assert [record.date for record in store.memory.read("accepted")] == ["2025-11-03", "2026-01-31"]
     assert json.loads((tmp_path / "manifest.json").read_text())["schema_version"] == 2
 

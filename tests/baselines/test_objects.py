@@ -375,8 +375,11 @@ def test_a_damaged_run_file_is_named_and_not_overwritten(place: str) -> None:
     )
     assert memory.objects.read([f"runs/{A[0].run}"]) == {f"runs/{A[0].run}": b"a truncated o"}
     assert memory.read("history") == []
+    assert refused(lambda: memory.fetch(A[0])).endswith("; restore it, or delete it and accept a run again")
     memory.objects.delete(f"runs/{A[0].run}")
-    assert f"the run {A[0].run!r} is not there" in refused(lambda: memory.fetch(A[0]))
+    assert f"the run {A[0].run!r} is not there; restore it or accept a run again" in refused(lambda: memory.fetch(A[0]))
+    assert memory.add("accepted", *A)
+    assert memory.fetch(A[0]) == b"a"
 
 
 @pytest.mark.parametrize(
@@ -395,6 +398,7 @@ def test_a_damaged_record_is_named(place: str, data: bytes, message: str) -> Non
     memory.objects.replace(f"history/{name}", msgspec.json.encode(B[0]) if data == b"another" else data)
     said = refused(lambda: memory.read("history"))
     assert said.startswith(f"{place}/history/{name}: {message}")
+    assert said.endswith("; restore it, or delete it and accept a run again") is ("damaged" in message)
 
 
 def test_a_record_that_somebody_renamed_is_named(place: str) -> None:

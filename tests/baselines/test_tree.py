@@ -203,7 +203,7 @@ def test_every_damaged_line_is_named(everything: TreeMemory, tmp_path: Path) -> 
     assert [problem.line for problem in caught.value.problems] == [1, 3]
     before = log.read_bytes()
     record, packed = made("four")
-    with pytest.raises(RankgateError, match="damaged log of history"):
+    with pytest.raises(RankgateError, match=r"damaged log of history.*; restore it from version control$"):
         everything.add("history", record, packed.data)
     assert log.read_bytes() == before
 
@@ -217,6 +217,15 @@ def test_verify_names_each_damaged_thing(everything: TreeMemory, tmp_path: Path)
     (folder / "accepted.jsonl").write_bytes((folder / "accepted.jsonl").read_bytes().splitlines()[0])
     named = {(problem.file or "").removeprefix(f"{folder.as_posix()}") for problem in verify(everything).problems}
     assert named == {"/history.jsonl", f"/{one.run}", "", "/accepted.jsonl"}
+
+
+def test_verify_names_a_manifest_that_is_not_there(small: TreeMemory, tmp_path: Path) -> None:
+    """Of one record alone nobody can tell whether it was ever accepted to the end."""
+    add(small, "accepted", "one")
+    (tmp_path / "small" / "manifest.json").unlink()
+    assert [problem.message for problem in verify(small).problems] == [
+        "there is no manifest.json, and records were accepted"
+    ]
 
 
 def test_verify_names_the_run_of_an_anchor_that_is_not_there(small: TreeMemory, tmp_path: Path) -> None:

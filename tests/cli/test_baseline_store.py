@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rankgate.baselines.directory import DirectoryTree
 from rankgate.cli import main
 
 DAY = "2026-01-{:02}"
@@ -113,6 +114,8 @@ def test_with_a_reason_it_is_accepted_and_the_reason_stands_in_the_manifest(caps
 
 def test_a_reason_for_what_needs_none_is_not_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     assert accepted(10, "--reason", "just because") == 0
+    said = capsys.readouterr().out.splitlines()[-2:]
+    assert said == ["allowed: the verdict is WARN", "the reason is not recorded, for none was needed"]
     assert shown(capsys, "show")["accepted"]["reason"] is None
 
 
@@ -121,6 +124,25 @@ def test_a_run_that_cannot_be_judged_is_refused_too(capsys: pytest.CaptureFixtur
     Path("ship-criteria.yaml").write_text(CRITERIA.replace("recall@1", "latency"), encoding="utf-8")
     assert accepted(9, day=2) == 2
     assert "the run could not be judged" in capsys.readouterr().err
+
+
+def test_gates_that_nobody_could_ask_are_no_yes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Criteria without a gold set judge nothing: the run is not accepted as if they had."""
+    Path("ship-criteria.yaml").write_text(CRITERIA.replace("gold: gold.yaml, ", ""), encoding="utf-8")
+    assert accepted(0) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == (
+        "",
+        (
+            "error: run-0.jsonl: no gold set is named, so the run was not judged; name one with --gold, or as "
+            "inputs.gold in the criteria\nnothing was accepted; with --reason TEXT it is, and the reason is recorded\n"
+        ),
+    )
+    assert not Path("baseline").exists()
+    assert accepted(10, "--gold", "gold.yaml") == 0
+    assert accepted(0, "--reason", "labels come next week") == 0
+    assert capsys.readouterr().out.endswith("allowed: reason given: labels come next week\n")
+    assert shown(capsys, "show")["accepted"]["reason"] == "labels come next week"
 
 
 def test_nothing_is_accepted_before_what_was_accepted_last(capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,9 +219,11 @@ def test_under_green_nothing_replaces_what_it_could_not_be_compared_with(capsys:
     capsys.readouterr()
     assert baseline("record", "--run", "run-5.jsonl", day=2) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == [
-        "what was accepted last could not be compared with: "
-        f"{next(Path('baseline').glob('run-*'))}: damaged baseline: its digest is not the manifest's; "
-        "restore it from version control or accept a run again",
+        (
+            "what was accepted last could not be compared with: "
+            f"{next(Path('baseline').glob('run-*'))}: damaged baseline: its digest is not the manifest's; "
+            "restore it from version control or accept a run again"
+        ),
         "WARN: what is accepted stays",
     ]
     assert shown(capsys, "show")["accepted"]["source"] == "run-10.jsonl"
@@ -327,6 +351,38 @@ def test_an_anchor_does_not_move(capsys: pytest.CaptureFixture[str]) -> None:
     assert [each["name"] for each in shown(capsys, "show")["anchors"]] == ["launch"]
 
 
+def test_an_anchor_can_be_named_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert accepted(10) == 0
+    first, again = (shown(capsys, "anchor", "launch", "--reason", "as promised") for _ in range(2))
+    assert (first["added"], again["added"], first["record"]) == (True, False, again["record"])
+    assert {key: first["record"][key] for key in ("name", "reason", "source")} == {
+        "name": "launch",
+        "reason": "as promised",
+        "source": "run-10.jsonl",
+    }
+
+
+def test_of_two_that_take_a_name_at_once_the_second_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert accepted(10) == 0
+    assert accepted(9, day=2) == 0
+    ids = [record["id"] for record in shown(capsys, "history", "--accepted")]
+    write = DirectoryTree.commit
+
+    def after_another(tree: DirectoryTree, *change: Any) -> bool:
+        monkeypatch.setattr(DirectoryTree, "commit", write)
+        run = Path("run-10.jsonl")
+        assert baseline("accept", "--run", str(run), "--reason", "again", day=2) == 0
+        assert baseline("anchor", "launch") == 0
+        return tree.commit(*change)
+
+    monkeypatch.setattr(DirectoryTree, "commit", after_another)
+    assert baseline("anchor", "launch", "--record", ids[1]) == 2
+    assert "launch names the run of 2026-01-02 already" in capsys.readouterr().err
+    assert [each["source"] for each in shown(capsys, "show")["anchors"]] == ["run-10.jsonl"]
+
+
 def test_drift_needs_the_anchors_name(capsys: pytest.CaptureFixture[str]) -> None:
     Path("ship-criteria.yaml").write_text(DRIFT.replace("baseline: {anchor: launch}\n", ""), encoding="utf-8")
     assert main(["check"]) == 2
@@ -384,6 +440,36 @@ def test_verify_ends_in_2_and_names_what_is_damaged(capsys: pytest.CaptureFixtur
     assert f"error: {run.as_posix()}: damaged baseline" in capsys.readouterr().err
 
 
-def test_an_unknown_kind_of_store_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_kind_of_store_is_named_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert baseline("show", "--baseline", "ftpx:somewhere") == 2
-    assert capsys.readouterr().err.startswith("error: ftpx:somewhere: unknown kind of baseline store")
+    assert capsys.readouterr().err == (
+        "error: ftpx:somewhere: unknown kind of baseline store; known are a directory, git+branch:NAME, artifact:NAME, "
+        "file://…, s3://… and other addresses, and run files\n"
+    )
+
+
+@pytest.mark.parametrize("words", [["check"], ["baseline", "show"], ["baseline", "accept"]], ids=" ".join)
+def test_the_help_names_every_kind_of_store(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([*words, "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "a directory, git+branch:NAME, artifact:NAME, file://…, s3://… and other addresses" in said
+
+
+def test_the_branch_of_a_job_is_that_of_its_event(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the help says: what is checked out may be a commit."""
+    with pytest.raises(SystemExit):
+        baseline("accept", "--help")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "its branch (default: GITHUB_REF_NAME, else the one that is checked out)" in said
+    found = []
+    for name in (None, "release"):
+        if name:
+            monkeypatch.setenv("GITHUB_REF_NAME", name)
+        else:
+            monkeypatch.delenv("GITHUB_REF_NAME", raising=False)
+        assert accepted(10) == 0
+        found.append(shown(capsys, "show")["accepted"]["branch"])
+    assert found == ["main", "release"]

@@ -10,22 +10,20 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from rankgate.baselines.base import Where, lineage_of, open_record
-from rankgate.baselines.packing import DEFAULT_DEPTH, RUN, pack, recorded
-from rankgate.baselines.records import LOGS, Record
+from rankgate.baselines.packing import RUN
+from rankgate.baselines.records import LOGS
 from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
 from rankgate.errors import bad_input
 from rankgate.files import write_atomic
-from rankgate.gold_changes import GoldMark
 from rankgate.lineage import commits_behind
-from rankgate.model import Need, Ranking
+from rankgate.model import Need
 from rankgate.readers.base import Run
 
 if sys.platform != "win32":
@@ -139,14 +137,6 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         tree = DirectoryTree(self.path)
         return TreeMemory(tree, every_run=False, mends=tree.mends)
 
-    def manifest(self) -> Record | None:
-        """What is accepted now; None where the directory does not exist or is empty.
-
-        Raises:
-            RankgateError: damaged, or of a newer schema.
-        """
-        return self.memory.accepted()
-
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
         """The accepted run, its digest checked. There is but one: which commit's it is was decided by who merged it.
 
@@ -162,26 +152,6 @@ class DirectoryStore(msgspec.Struct, frozen=True):
             return run
         behind = commits_behind(record.commit, where.ancestors()) if record.commit else None
         return replace(run, lineage=replace(lineage_of(record, where), commits_behind=behind))
-
-    def accept(
-        self,
-        rankings: Iterable[Ranking],
-        *,
-        source: str,
-        provenance: Mapping[str, Any],
-        gold: GoldMark | None,
-        date: str,
-        depth: int = DEFAULT_DEPTH,
-    ) -> Record:
-        """Store a run as the accepted baseline and return its record.
-
-        Raises:
-            RankgateError: the run is malformed, or the directory cannot be written or holds something else.
-        """
-        packed = pack(rankings, source=source, depth=depth)
-        record = recorded(packed, source=source, provenance=provenance, gold=gold, date=date)
-        self.memory.add("accepted", record, packed.data)
-        return record
 
 
 def _ours(name: str) -> bool:

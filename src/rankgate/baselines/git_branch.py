@@ -13,7 +13,7 @@ from functools import cached_property
 
 import msgspec
 
-from rankgate.baselines.git_answers import advice, held, no_such_branch, outrun, refusal_of
+from rankgate.baselines.git_answers import held, outrun, refusal_of
 from rankgate.baselines.git_place import PREFIX, Place, place_of
 from rankgate.baselines.git_transport import HERE
 from rankgate.baselines.packing import RUN
@@ -23,7 +23,6 @@ from rankgate.errors import bad_input
 from rankgate.git import Entry, GitError
 
 DEFAULT_BRANCH = "rankgate-baselines"
-MOST_FETCHES = 8  # more, where other processes hold the same clone's refs
 FIRST_WAIT, LONGEST_WAIT = 0.05, 0.5  # seconds after somebody else was quicker
 
 _FILE, _BLOB = "100644", "blob"
@@ -145,20 +144,8 @@ class GitBranchTree:
     def _fetched_tip(self) -> str | None:
         """The remote's tip. In a shallow clone no more than that is fetched; a whole one must not become shallow."""
         place = self._place
-        ref = f"refs/rankgate/{_quoted(place.remote)}/{_quoted(self.branch)}"
-        options = ["--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules"]
-        options += ["--no-auto-gc", "--refmap=", *(["--depth=1"] if place.shallow else [])]
-        fetch = ("fetch", *options, place.remote, f"+refs/heads/{self.branch}:{ref}")
-        found = place.git(*fetch)
-        for _ in range(MOST_FETCHES):
-            if not found.returncode or not held(found):
-                break
-            found = place.git(*fetch)
-        if no_such_branch(found):
-            return None
-        if found.returncode:
-            raise GitError(f"{self.spec}: cannot be fetched from {place.remote}: {place.said(found)}{advice(found)}")
-        return place.made("rev-parse", "--verify", ref)
+        ref = place.fetch(f"refs/heads/{self.branch}", self.branch, *(["--depth=1"] if place.shallow else []))
+        return place.made("rev-parse", "--verify", ref) if ref else None
 
     def _files(self, commit: str) -> dict[str, Entry]:
         """What the tip has, once it is sure that it is ours.
@@ -227,8 +214,3 @@ def branch_memory(spec: str) -> TreeMemory:
         raise bad_input("takes the name of a branch and that of a remote, and no address", file=f"{PREFIX}NAME@REMOTE")
     tree = GitBranchTree(branch or DEFAULT_BRANCH, remote) if at else GitBranchTree(remote or DEFAULT_BRANCH)
     return TreeMemory(tree, left_over=0)
-
-
-def _quoted(name: str) -> str:
-    """A name as one part of a ref, so that `a` and `a/b` do not stand in each other's way."""
-    return name.replace("%", "%25").replace("/", "%2F")

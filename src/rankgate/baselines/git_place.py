@@ -6,12 +6,17 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rankgate.baselines.git_answers import complaint
+from rankgate.baselines.git_answers import advice, complaint, held, no_such_branch
 from rankgate.baselines.git_transport import environment_for, remote_of
 from rankgate.errors import shown
 from rankgate.git import Answer, GitError, repository_around, run_git
 
 PREFIX = "git+branch:"
+MOST_FETCHES = 8  # more, where other processes hold the same clone's refs
+_FETCH = (
+    *("--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"),
+    "--refmap=",
+)
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +55,33 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
             raise GitError(f"{self.spec}: git cannot read {what}: {self.said(found)}")
         return found.stdout
 
+    def fetch(self, source: str, name: str, *options: str) -> str | None:
+        """Fetch one ref of the remote and nothing else; None where the remote has no such branch.
+
+        Args:
+            source: the remote's ref.
+            name: what it is kept as, under `refs/rankgate/`.
+            options: further ones.
+
+        Returns:
+            The ref that it is kept as.
+
+        Raises:
+            GitError: the remote cannot be reached or refuses.
+        """
+        ref = f"refs/rankgate/{_quoted(self.remote)}/{_quoted(name)}"
+        fetch = ("fetch", *_FETCH, *options, self.remote, f"+{source}:{ref}")
+        found = self.git(*fetch)
+        for _ in range(MOST_FETCHES):
+            if not found.returncode or not held(found):
+                break
+            found = self.git(*fetch)
+        if no_such_branch(found):
+            return None
+        if found.returncode:
+            raise GitError(f"{self.spec}: cannot be fetched from {self.remote}: {self.said(found)}{advice(found)}")
+        return ref
+
     def said(self, found: Answer) -> str:
         """What git or the server complained of, without a secret."""
         return complaint(found, self.environment)
@@ -68,3 +100,8 @@ def place_of(branch: str, remote: str | None, *, spec: str) -> Place:
     name = remote_of(root, remote, spec=spec)
     shallow = run_git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
     return Place(spec=spec, root=root, remote=name, shallow=shallow, environment=environment_for(root, name))
+
+
+def _quoted(name: str) -> str:
+    """A name as one part of a ref, so that `a` and `a/b` do not stand in each other's way."""
+    return name.replace("%", "%25").replace("/", "%2F")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from rankgate.baselines.records import Log, Record
+
+# Asked with the records of a log, oldest first, whether a new one does not belong behind them.
+Unless = Callable[[Sequence[Record]], bool]
 
 
 class Memory(Protocol):
@@ -47,11 +50,18 @@ class Memory(Protocol):
             RankgateError: it is not there, or is another one.
         """
 
-    def add(self, log: Log, record: Record, data: bytes) -> bool:
+    def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
         """Add a record with its run file.
 
+        Args:
+            log: to which.
+            record: what is added.
+            data: its run file, compressed.
+            unless: where it says yes nothing is written; asked anew each time that somebody else was quicker.
+
         Returns:
-            False where the log's last record of this id is the newest already, so that nothing was written.
+            False where the log's last record of this id is the newest already, or `unless` says yes, so that nothing
+            was written.
 
         Raises:
             RankgateError: the place cannot be written, or is one that only others write.

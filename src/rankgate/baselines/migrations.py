@@ -10,14 +10,16 @@ import msgspec
 from rankgate.baselines.records import SCHEMA_VERSION, Record
 from rankgate.errors import Problem, RankgateError, bad_input
 
-RESTORE = "restore it from version control or accept a run again"
+RESTORE = "restore it from version control or accept a run again"  # true where accepting puts a whole one in its place
 
 
 class DamagedRecordError(RankgateError):
     """A record that cannot be read; where it is the manifest of a directory, accepting a run again mends it."""
 
 
-def decode_record(data: bytes, file: str, *, line: int | None = None, what: str = "baseline manifest") -> Record:
+def decode_record(
+    data: bytes, file: str, *, line: int | None = None, what: str = "baseline manifest", advice: str = RESTORE
+) -> Record:
     """Read a record of any schema up to today's.
 
     Args:
@@ -25,6 +27,7 @@ def decode_record(data: bytes, file: str, *, line: int | None = None, what: str 
         file: names where it stands.
         line: of a log.
         what: names it in messages.
+        advice: what to do where it is damaged.
 
     Raises:
         DamagedRecordError: it is no record.
@@ -43,7 +46,7 @@ def decode_record(data: bytes, file: str, *, line: int | None = None, what: str 
         return msgspec.convert(raw, Record)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError) as error:
         said = f"has no schema {error}" if isinstance(error, KeyError) else str(error)
-        raise DamagedRecordError([Problem(f"damaged {what}: {said}; {RESTORE}", file, line)]) from error
+        raise DamagedRecordError([Problem(f"damaged {what}: {said}; {advice}", file, line)]) from error
 
 
 def encode_record(record: Record) -> bytes:

@@ -11,19 +11,21 @@ left out. So two who write it at once lose nothing, nor does one who is killed b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
-from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
+from rankgate.baselines.memory import Unless
+from rankgate.baselines.migrations import DamagedRecordError, decode_record, encode_record
+from rankgate.baselines.object_names import RecordName
 from rankgate.baselines.packing import RUN, checked
 from rankgate.baselines.records import LOGS, SCHEMA_VERSION, Log, Record
 from rankgate.errors import bad_input
 
 POINTER = "pointer.json"
 MOST_RECENT = 24  # records of the history that the pointer repeats
+_DELETE = "restore it, or delete it and accept a run again"  # an object is never overwritten
 MOST_ROUNDS = 50  # of others that took the very same name; each round one of them has succeeded
 UNTOUCHED = 86_400.0  # seconds for which a run file that no record names may still belong to one that is being added
 
@@ -84,21 +86,6 @@ class Objects(Protocol):
         """
 
 
-class _Name(msgspec.Struct, frozen=True, order=True):
-    """The name of a record's object, in the order of the log."""
-
-    number: int
-    id: str
-    digits: str
-
-    @property
-    def run(self) -> str:
-        return f"run-{self.digits}.jsonl.gz"
-
-    def __str__(self) -> str:
-        return f"{self.number:08d}-{self.id}-{self.digits}.json"
-
-
 class _Pointer(msgspec.Struct, frozen=True):
     schema_version: int
     accepted: Mapping[str, Record]
@@ -147,11 +134,12 @@ class ObjectMemory:
         name = f"runs/{record.run}"
         data = self.objects.read([name]).get(name) if RUN.fullmatch(record.run) else None
         if data is None:
-            raise bad_input(f"damaged baseline: the run {record.run!r} is not there; {RESTORE}", file=self.spec)
-        return checked(data, record, f"{self.spec}/{name}")
+            message = f"damaged baseline: the run {record.run!r} is not there; restore it or accept a run again"
+            raise bad_input(message, file=self.spec)
+        return checked(data, record, f"{self.spec}/{name}", advice=_DELETE)
 
-    def add(self, log: Log, record: Record, data: bytes) -> bool:
-        """Add a record with its run file; see `Memory`.
+    def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
+        """Add a record with its run file; see `Memory`. Who adds between `unless` and the writing is not seen by it.
 
         Raises:
             RankgateError: the place cannot be reached or written, or holds a damaged run file of this name.
@@ -164,8 +152,10 @@ class ObjectMemory:
                 missing = not self.objects.holds(f"runs/{record.run}")
                 self._keep_run(record, data)
                 return missing
+            if unless is not None and unless(list(self._records(log, names).values())):
+                return False
             self._keep_run(record, data)
-            name = _Name(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
+            name = RecordName(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
             if self.objects.create(f"{log}/{name}", written):
                 if not self.objects.holds(f"runs/{record.run}"):  # an older one, which was pruned just now
                     self._keep_run(record, data)
@@ -193,13 +183,13 @@ class ObjectMemory:
             self._sweep()
         return len(gone)
 
-    def _names(self, log: Log) -> list[_Name]:
+    def _names(self, log: Log) -> list[RecordName]:
         """The names of a log's objects in its order; of a history, only the first of each record."""
-        found: list[_Name] = []
+        found: list[RecordName] = []
         for name in self.objects.names(log):
-            parts = _NAME.fullmatch(name)
-            if parts:
-                found.append(_Name(int(parts["number"]), parts["id"], parts["digits"]))
+            read = RecordName.read(name)
+            if read:
+                found.append(read)
             elif name.endswith(".json"):
                 message = "is no name of a record; somebody changed this by hand: take it away or name it as it was"
                 raise bad_input(message, file=f"{self.spec}/{log}/{name}")
@@ -207,7 +197,7 @@ class ObjectMemory:
         first = {name.id: name for name in reversed(found)}
         return [name for name in found if log != "history" or first[name.id] == name]
 
-    def _records(self, log: Log, names: Sequence[_Name]) -> dict[str, Record]:
+    def _records(self, log: Log, names: Sequence[RecordName]) -> dict[str, Record]:
         """The records of these objects; one that is pruned meanwhile is left out."""
         pointed = self._pointed().accepted if log == "accepted" else {}
         known = {str(name): pointed[str(name)] for name in names if _fits(pointed.get(str(name)), name)}
@@ -221,10 +211,12 @@ class ObjectMemory:
                 records[str(name)] = self._decoded(data[path], path, name)
         return records
 
-    def _decoded(self, data: bytes, path: str, name: _Name) -> Record:
-        record = decode_record(data, f"{self.spec}/{path}", what="record")
+    def _decoded(self, data: bytes, path: str, name: RecordName) -> Record:
+        record = decode_record(data, f"{self.spec}/{path}", what="record", advice=_DELETE)
         if not _fits(record, name):
-            raise bad_input("damaged record: it is not the one that its name says", file=f"{self.spec}/{path}")
+            raise bad_input(
+                f"damaged record: it is not the one that its name says; {_DELETE}", file=f"{self.spec}/{path}"
+            )
         return record
 
     def _pointed(self) -> _Pointer:
@@ -243,13 +235,13 @@ class ObjectMemory:
         pointer = _Pointer(SCHEMA_VERSION, accepted, tuple(recent.values()))
         self.objects.replace(POINTER, msgspec.json.encode(pointer))
 
-    def _as_hint(self, log: Log, names: Sequence[_Name]) -> Mapping[str, Record]:
+    def _as_hint(self, log: Log, names: Sequence[RecordName]) -> Mapping[str, Record]:
         try:
             return self._records(log, names)
         except DamagedRecordError:  # whoever reads the log is told
             return {}
 
-    def _is_in(self, log: Log, names: Sequence[_Name], record: Record) -> bool:
+    def _is_in(self, log: Log, names: Sequence[RecordName], record: Record) -> bool:
         if log == "history":
             return any(name.id == record.id for name in names)
         newest = names[-1:]
@@ -292,8 +284,5 @@ def memory_at(url: str) -> ObjectMemory:
     return ObjectMemory(CloudObjects(url))
 
 
-def _fits(record: Record | None, name: _Name) -> bool:
+def _fits(record: Record | None, name: RecordName) -> bool:
     return record is not None and (record.id, record.run) == (name.id, name.run)
-
-
-_NAME = re.compile(r"(?P<number>[0-9]{8,15})-(?P<id>[0-9a-f]{12})-(?P<digits>[0-9a-f]{12})\.json")

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+from rankgate.baselines import KINDS
 from rankgate.baselines.base import BaselineStore, MemoryStore
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.memory import Memory
@@ -16,7 +17,6 @@ from rankgate.redaction import redacted
 
 # `scheme:`, of more than one letter, so that a drive of Windows is none.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_KNOWN = "path/, a run file, git+branch:NAME, artifact:NAME, file://…, s3://… and other addresses"
 
 
 def store_for(spec: str, format: str | None = None, map: FieldMap | None = None) -> BaselineStore:  # noqa: A002
@@ -67,4 +67,4 @@ def remote_memory(spec: str) -> Memory:
         from rankgate.baselines.objects import memory_at  # noqa: PLC0415 -- see above
 
         return memory_at(spec)
-    raise bad_input(f"unknown kind of baseline store; known are {_KNOWN}", file=redacted(spec))
+    raise bad_input(f"unknown kind of baseline store; known are {KINDS}, and run files", file=redacted(spec))

@@ -15,66 +15,26 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from rankgate.baselines.accepted_log import counting
 from rankgate.baselines.log_tail import last_records
+from rankgate.baselines.memory import Unless
 from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
 from rankgate.baselines.packing import RUN, checked, run_name
 from rankgate.baselines.records import LOGS, Log, Record
+from rankgate.baselines.tree_files import Tree
 from rankgate.errors import Problem, RankgateError, bad_input
 
 MANIFEST = "manifest.json"
+_FROM_GIT = "restore it from version control"  # what accepting a run does not mend
 MOST_ROUNDS = 200  # of others that get in first; each round one of them has succeeded
 
 
 class NotKeptError(RankgateError):
     """A run that is remembered by its numbers alone."""
-
-
-class Tree(Protocol):
-    """A few files that change together."""
-
-    @property
-    def spec(self) -> str:
-        """How users name this place after `--baseline`."""
-
-    def read(self, name: str) -> bytes | None:
-        """A file as the tree had it when it was last refreshed; None where there is none.
-
-        Raises:
-            RankgateError: it cannot be read.
-        """
-
-    def tail(self, name: str, size: int) -> bytes:
-        """The last bytes of a file, all of it where it has no more; nothing where there is none.
-
-        Raises:
-            RankgateError: it cannot be read.
-        """
-
-    def names(self) -> list[str]:
-        """The names of all files.
-
-        Raises:
-            RankgateError: the place cannot be reached.
-        """
-
-    def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
-        """Write and delete files in one step; a deleted file may be absent.
-
-        Returns:
-            False where somebody else changed the tree since it was read: nothing was written.
-
-        Raises:
-            RankgateError: the place cannot be written.
-        """
-
-    def refresh(self) -> None:
-        """Look at the tree anew."""
 
 
 def log_name(log: Log) -> str:
@@ -113,7 +73,10 @@ class TreeMemory:
             RankgateError: the manifest is damaged or of a newer schema.
         """
         data = self.tree.read(MANIFEST)
-        return None if data is None else decode_record(data, f"{self.spec}/{MANIFEST}")
+        if data is None:
+            return None
+        advice = RESTORE if self._mends() else _FROM_GIT
+        return decode_record(data, f"{self.spec}/{MANIFEST}", advice=advice)
 
     def read(self, log: Log) -> list[Record]:
         """The records of a log, oldest first.
@@ -152,7 +115,7 @@ class TreeMemory:
             raise bad_input(f"damaged baseline: the run {record.run!r} is not there; {RESTORE}", file=self.spec)
         return checked(data, record, f"{self.spec}/{record.run}")
 
-    def add(self, log: Log, record: Record, data: bytes) -> bool:
+    def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
         """Add a record with its run file; see `Memory`.
 
         Raises:
@@ -160,7 +123,7 @@ class TreeMemory:
         """
         for attempt in range(MOST_ROUNDS):
             self.tree.refresh()
-            planned = self._addition(log, record, data, again=attempt > 0)
+            planned = self._addition(log, record, data, unless, again=attempt > 0)
             if planned is None:
                 return False
             writes, deletes = planned
@@ -197,7 +160,9 @@ class TreeMemory:
             self._accepted_log(accepted)
         except RankgateError:
             return found  # said by whoever reads them
-        if log and accepted and log[-1].id != accepted.id:
+        if log and accepted is None:
+            found.append(Problem(f"there is no {MANIFEST}, and records were accepted", f"{self.spec}/{MANIFEST}"))
+        elif log and accepted and log[-1].id != accepted.id:
             message = f"ends with {log[-1].id}, and {MANIFEST} says that {accepted.id} is accepted; accept a run again"
             found.append(Problem(message, f"{self.spec}/{log_name('accepted')}"))
         for name in self.tree.names():
@@ -207,9 +172,9 @@ class TreeMemory:
         return found
 
     def _addition(
-        self, log: Log, record: Record, data: bytes, *, again: bool
+        self, log: Log, record: Record, data: bytes, unless: Unless | None, *, again: bool
     ) -> tuple[dict[str, bytes], list[str]] | None:
-        """What to write and to delete; None where the record is in."""
+        """What to write and to delete; None where the record is in, or does not belong there."""
         accepted = self._accepted_to_replace() if log == "accepted" else self.accepted()
         of_accepted = self._accepted_log(accepted)  # in any case: nothing is written beside what contradicts itself
         found = of_accepted if log == "accepted" else self._log(log)
@@ -222,6 +187,8 @@ class TreeMemory:
         if log == "accepted" and accepted and _as_given(accepted) == _as_given(record) and whole:
             return None
         if log == "anchors" and found and _line(found[-1]) == _line(record) and whole:
+            return None
+        if unless is not None and unless(found):
             return None
         repeated = log == "accepted" and bool(found) and found[-1].id == record.id
         records = {each: found if each == log else self._log(each) for each in LOGS}
@@ -264,7 +231,8 @@ class TreeMemory:
         problems: list[Problem] = []
         for number, line in lines:
             try:
-                records += [decode_record(line, place, line=number, what=what)] if line.strip() else []
+                if line.strip():
+                    records.append(decode_record(line, place, line=number, what=what, advice=_FROM_GIT))
             except RankgateError as error:
                 problems += error.problems
         if problems:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from rankgate.cli.baseline_accept import accept, add_accept, add_anchor, add_record, anchor, record
+from rankgate.cli.baseline_accept import accept, add_accept, add_record, record
+from rankgate.cli.baseline_anchor import add_anchor, anchor
 from rankgate.cli.baseline_diff import add_diff, diff
 from rankgate.cli.baseline_look import add_history, add_show, history, show
 from rankgate.cli.baseline_tend import add_prune, add_verify, prune, verify

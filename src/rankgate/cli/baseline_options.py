@@ -6,6 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from rankgate.baselines import KINDS
+
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
@@ -20,7 +22,7 @@ def add_place(parser: argparse.ArgumentParser, *others: str) -> None:
         *others,
         dest="place",
         metavar="SPEC",
-        help="the store: a directory, git+branch:NAME, artifact:NAME, s3://… (default: inputs.baseline)",
+        help=f"the store: {KINDS} (default: inputs.baseline)",
     )
 
 
@@ -34,9 +36,11 @@ def add_origin(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--commit",
         metavar="SHA",
-        help="the commit whose retriever made the run (default: HEAD, or GITHUB_SHA; or none)",
+        help="the commit whose retriever made the run, or none (default: HEAD, else GITHUB_SHA)",
     )
-    parser.add_argument("--branch", metavar="NAME", help="its branch (default: the one that is checked out)")
+    parser.add_argument(
+        "--branch", metavar="NAME", help="its branch (default: GITHUB_REF_NAME, else the one that is checked out)"
+    )
 
 
 def place_of(arguments: argparse.Namespace, criteria: Criteria | None) -> str:

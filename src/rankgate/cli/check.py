@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from rankgate.baselines import KINDS
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
 from rankgate.cli.workers import add_workers, workers_of
 
@@ -33,7 +34,10 @@ def parser() -> argparse.ArgumentParser:
     add_gold(made)
     add_run(made)
     made.add_argument(
-        "--baseline", metavar="SPEC", help="a directory written by `rankgate baseline accept`, or any run file"
+        "--baseline",
+        metavar="SPEC",
+        help=f"what to compare with: {KINDS}, in which `rankgate baseline` keeps what was accepted, or any run file "
+        "(default: inputs.baseline)",
     )
     made.add_argument(
         "--base",

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Protocol
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.baselines.memory import Unless
 from rankgate.baselines.packing import Packed, checked, pack, recorded
 from rankgate.baselines.records import Log, Record
 from rankgate.errors import RankgateError, bad_input, shown
@@ -125,13 +126,13 @@ class ArtifactMemory:
             raise bad_input(f"the run {record.run!r} is not there", file=self.spec)
         return checked(found[1], record, self.spec)
 
-    def add(self, log: Log, record: Record, data: bytes) -> bool:
+    def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
         """Never.
 
         Raises:
             RankgateError: always.
         """
-        del log, record, data
+        del log, record, data, unless
         raise self._read_only()
 
     def prune(self, log: Log, ids: Collection[str]) -> int:

@@ -1,0 +1,96 @@
+"""What `rankgate baseline accept` and `record` tell: what was stored, what changes, and why."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from rankgate.cli.baseline_look import as_json, inert_lines
+
+if TYPE_CHECKING:
+    from rankgate.baselines.records import Record
+    from rankgate.cli.baseline_run import Candidate
+
+
+def told(
+    arguments: argparse.Namespace,
+    found: Candidate,
+    record: Record,
+    *,
+    added: bool,
+    moved: bool,
+    why_not: str | None = None,
+) -> str:
+    """What was done with a run, as a text or as JSON, and why it was allowed or stays.
+
+    Args:
+        arguments: those of `accept` or `record`.
+        found: the run.
+        record: what was stored of it.
+        added: whether it was not there yet.
+        moved: whether gates compare with it from now on.
+        why_not: why a run that the policy would accept was not.
+    """
+    from rankgate.acceptance import changes_of
+    from rankgate.wording import VERDICT_WORDS, count_text
+
+    if arguments.format == "json":
+        value = {
+            "id": record.id,
+            "added": added,
+            "accepted": moved,
+            "record": record,
+            "changes": changes_of(found.report) if found.report else [],
+        }
+        return as_json(value)
+    cut = f" ({count_text(record.cut, 'list was', 'lists were')} longer and cut)" if record.cut else ""
+    what = f"{count_text(record.queries, 'query', 'queries')}, ranks to {record.depth}{cut}"
+    if arguments.action == "accept":
+        lines = [f"accepted {record.source} as the baseline in {found.memory.spec}: {what}"]
+    else:
+        lines = [f"{'recorded' if added else 'has already recorded'} {record.source} in {found.memory.spec}: {what}"]
+    lines += change_lines(found)
+    if found.unusable:
+        lines.append(f"what was accepted last could not be compared with: {found.unusable}")
+    if found.report is None:
+        lines.append(
+            "no gold set was named, so the manifest does not say which one was current"
+            if record.gold is None
+            else "there are no criteria, so the run was not judged"
+        )
+    elif arguments.action == "accept" and not record.reason:
+        lines.append(f"allowed: the verdict is {VERDICT_WORDS[found.report.verdict]}")
+    if arguments.action == "accept":
+        if record.reason:
+            lines.append(f"allowed: reason given: {record.reason}")
+        elif arguments.reason:
+            lines.append("the reason is not recorded, for none was needed")
+    elif found.report is not None:
+        verdict = VERDICT_WORDS[found.report.verdict]
+        stays = f"what is accepted stays{f': {why_not}' if why_not else ''}"
+        lines.append(f"{verdict}: {'accepted as the baseline' if moved else stays}")
+    return inert_lines(lines)
+
+
+def change_lines(found: Candidate) -> list[str]:
+    """A table of each gate's value before and now; nothing where the run was not judged."""
+    from rankgate.acceptance import changes_of
+    from rankgate.renderers.phrases import NOTHING
+    from rankgate.renderers.terminal import table
+    from rankgate.wording import VERDICT_WORDS, value_text
+
+    if found.report is None or not found.report.gates:
+        return []
+    units = {gate.name: gate.unit for gate in found.report.gates}
+    rows = [
+        (
+            change.gate,
+            *(
+                NOTHING if value is None else value_text(value, units[change.gate])
+                for value in (change.before, change.now)
+            ),
+            VERDICT_WORDS[change.verdict],
+        )
+        for change in changes_of(found.report)
+    ]
+    return table([("gate", "accepted", "this run", "verdict"), *rows], right=(1, 2))

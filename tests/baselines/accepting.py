@@ -1,0 +1,30 @@
+"""A run accepted into a directory, as `rankgate baseline accept` does it once it has judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
+from rankgate.baselines.records import Record
+from rankgate.gold_changes import GoldMark
+from rankgate.model import Ranking
+
+
+def accept_into(
+    folder: str | Path,
+    rankings: Iterable[Ranking],
+    *,
+    date: str,
+    source: str = "run",
+    provenance: Mapping[str, Any] = {},
+    gold: GoldMark | None = None,
+    depth: int = DEFAULT_DEPTH,
+) -> Record:
+    """Store a run as the accepted one; its record."""
+    packed = pack(rankings, source=source, depth=depth)
+    record = recorded(packed, source=source, provenance=provenance, gold=gold, date=date)
+    DirectoryStore(Path(folder).as_posix()).memory.add("accepted", record, packed.data)
+    return record
