@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.dashboards.memories import CRITERIA, GOLD, made, record
+from tests.repositories import commit, git
 
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.check import check
@@ -83,3 +84,17 @@ def test_a_history_that_cannot_be_read_decides_nothing() -> None:
     Path("baseline/history.jsonl").write_text("{\n", encoding="utf-8")
     report = judged()
     assert (report.verdict, report.trend) == (Verdict.PASS, [])
+
+
+def test_with_a_base_the_history_is_that_of_the_base() -> None:
+    git("init", "-q", "-b", "main")
+    remember("2026-01-01", accept="2026-01-01")
+    commit()
+    git("switch", "-q", "-c", "topic")
+    remember("2026-01-15", accept="2026-01-15")
+    commit()
+    assert [point.date for point in judged().trend] == ["2026-01-01", "2026-01-15"]
+    report = judged(base="main")
+    assert [(point.date, point.accepted) for point in report.trend] == [("2026-01-01", True)]
+    assert report.base is not None
+    assert report.base.baseline_changed == "replaced"
