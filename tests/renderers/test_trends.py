@@ -166,20 +166,29 @@ def test_a_waiver_is_a_band_as_far_as_the_axis_goes_and_a_line_at_its_end(
 
 def test_the_axis_covers_the_runs_and_today_and_of_a_long_waiver_a_quarter_more() -> None:
     runs = (run("2026-02-01", 0.8), run("2026-02-25", 0.8))
-    start, today = place_of("2026-02-01") + 0.5, place_of(TODAY) + 1
+    start, today = place_of("2026-02-01"), place_of(TODAY) + 1
     assert domain(shown(*runs)) == (start, today)
     assert domain(shown(*runs, waived=("2026-02-05", "2026-03-03"))) == (start, place_of("2026-03-04"))
     assert domain(shown(*runs, waived=("2026-02-05", "2030-01-01"))) == (start, today + (today - start) / 4)
 
 
-def test_releases_are_lines_of_which_the_newest_are_named() -> None:
-    tags = tuple(Tag(f"v{number}", sha(str(number)), f"2026-02-{number + 1:02}") for number in range(1, 6))
-    found = shown(run("2026-02-01", 0.8), tags=tags)
-    lines, names = [
-        layer for layer in spec_of(found.curves[0], found, SIZES[1])["layer"] if "tag" in layer["data"]["values"][0]
+@pytest.mark.parametrize(
+    ("size", "names"),
+    [
+        pytest.param(0, ["v22", "v21", "v15", "v8", "v1"], id="wide: 30 pixels a day, 21 a name"),
+        pytest.param(1, ["v22", "v15", "v8", "v1"], id="narrow: 10 pixels a day"),
+    ],
+)
+def test_releases_are_lines_and_the_newest_that_have_room_are_named(size: int, names: list[str]) -> None:
+    tags = [Tag(f"v{day}", sha(str(day)), f"2026-02-{day:02}") for day in (1, 8, 15, 21, 22)]
+    found = shown(run("2026-02-01", 0.8), tags=tuple(tags))
+    lines, texts = [
+        layer
+        for layer in spec_of(found.curves[0], found, SIZES[size])["layer"]
+        if "v" not in layer["data"]["values"][0]
     ]
     assert len(lines["data"]["values"]) == 5
-    assert [row["tag"] for row in names["data"]["values"]] == ["v4", "v5"]
+    assert [row["tag"] for row in texts["data"]["values"]] == names
 
 
 def test_who_cannot_see_the_chart_hears_its_numbers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -19,6 +20,8 @@ from rankgate.plan import Plan
 from rankgate.scoring import refuse_silence, refuse_strangers, score
 from rankgate.wording import count_text
 
+_Values = dict[str, float | None]
+
 
 def scored_anew(
     memory: Memory, records: Sequence[Record], metrics: Sequence[Metric], gold: Gold, plan: Plan
@@ -32,19 +35,18 @@ def scored_anew(
         gold: today's judgments.
         plan: how the criteria match.
     """
-    found: dict[str, dict[str, float | None]] = {}
-    not_kept, others = 0, dict[str, int]()
+    found: dict[str, _Values] = {}
+    others: Counter[str] = Counter()
+    not_kept = 0
     for record in records:
         wanted = [metric for metric in metrics if metric.name not in record.scores]
-        for metric in wanted:
-            try:
-                found.setdefault(record.id, {})[metric.name] = _value(memory, record, metric, gold, plan)
-            except NotKeptError:
-                not_kept += 1
-                break
-            except RankgateError as error:
-                others[str(error)] = others.get(str(error), 0) + 1
-    said = []
+        try:
+            found[record.id] = _values(memory, record, wanted, gold, plan) if wanted else {}
+        except NotKeptError:
+            not_kept += 1
+        except RankgateError:
+            found[record.id] = _one_by_one(memory, record, wanted, gold, plan, others)
+    said: list[str] = []
     if not_kept:
         said.append(
             f"{count_text(not_kept, 'run')} could not be scored anew: this store keeps the rankings of what is "
@@ -54,11 +56,27 @@ def scored_anew(
     return found, said
 
 
-def _value(memory: Memory, record: Record, metric: Metric, gold: Gold, plan: Plan) -> float | None:
-    asked = replace(plan, metrics=[metric], keep_matched=False, depth=record.depth)
+def _one_by_one(
+    memory: Memory, record: Record, wanted: Sequence[Metric], gold: Gold, plan: Plan, others: Counter[str]
+) -> _Values:
+    """What can be scored where not everything can."""
+    found: _Values = {}
+    for metric in wanted:
+        try:
+            found |= _values(memory, record, [metric], gold, plan)
+        except RankgateError as error:
+            others[str(error)] += 1
+    return found
+
+
+def _values(memory: Memory, record: Record, metrics: Sequence[Metric], gold: Gold, plan: Plan) -> _Values:
+    asked = replace(plan, metrics=metrics, keep_matched=False, depth=record.depth)
     run = open_record(memory, record, asked.needs, deepest=deepest_cutoff(asked, gold))
     scores = score(gold, run.rankings, asked)
     refuse_strangers(scores, run.name, gold)
     refuse_silence(scores, asked, run.name)
-    defined = [value for value in scores.values[metric.name] if value is not None]
-    return metric.aggregate(defined) if defined else None
+    found: _Values = {}
+    for metric in metrics:
+        defined = [value for value in scores.values[metric.name] if value is not None]
+        found[metric.name] = metric.aggregate(defined) if defined else None
+    return found

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from rankgate.dashboards.values import Curve, GateSet, Release, Span
+from rankgate.dashboards.days import NOON
+from rankgate.dashboards.values import Curve, GateSet, Span
 from rankgate.metrics.base import Unit
 from rankgate.model import Verdict
 from rankgate.renderers.escape import shorten, visible
@@ -29,20 +30,20 @@ MARKS = {
     UNCHECKED: ("var(--same)", "cross"),
 }
 _AXES = {Unit.SHARE: ".0%", Unit.SCORE: ".3~f", Unit.NUMBER: "~g", Unit.MILLISECONDS: "~g"}
+_LETTER, _LONGEST_TAG = 7, 16  # pixels that a letter of a release's name takes at most; letters
 _MANY = 100  # points; more are drawn smaller
 
 
 class Size(msgspec.Struct, frozen=True):
-    """A drawing: its class on the page, its measures in pixels, ticks of the time axis, and most named releases."""
+    """A drawing: its class on the page, its measures in pixels, and about how many ticks its time has."""
 
     name: str
     width: int
     height: int
     ticks: int
-    labels: int
 
 
-SIZES = (Size("wide", 860, 260, 8, 8), Size("narrow", 300, 220, 3, 2))
+SIZES = (Size("wide", 860, 260, 8), Size("narrow", 300, 220, 3))
 
 
 def trend_charts(shown: GateSet) -> list[list[tuple[str, Markup]]]:
@@ -94,7 +95,7 @@ def spec_of(curve: Curve, shown: GateSet, size: Size) -> dict[str, Any]:
         "scale": {"zero": False, "padding": 8},
         "axis": {"format": _AXES[curve.unit], "tickCount": 5},
     }
-    layers = [*_bands(shown.spans, x, start, end), *_releases(shown.releases, x, size), *_limits(curve, y)]
+    layers = [*_bands(shown.spans, x, start, end), *_releases(shown, x, size), *_limits(curve, y)]
     return {
         "width": size.width,
         "height": size.height,
@@ -104,7 +105,7 @@ def spec_of(curve: Curve, shown: GateSet, size: Size) -> dict[str, Any]:
 
 def domain(shown: GateSet) -> tuple[float, float]:
     """The days that the axis covers: those of the runs, up to today, and of a waiver that goes on a quarter more."""
-    start = shown.runs[0].at if shown.runs else shown.today - 1
+    start = (shown.runs[0].at if shown.runs else shown.today) - NOON
     end = max(shown.today, *(run.at for run in shown.runs[-1:]), start + 1)
     further = max((span.last for span in shown.spans), default=end)
     return start, min(max(end, further), end + max(1.0, (end - start) / 4))
@@ -180,13 +181,22 @@ def _bands(spans: Sequence[Span], x: dict[str, Any], start: float, end: float) -
     return found
 
 
-def _releases(releases: Sequence[Release], x: dict[str, Any], size: Size) -> list[dict[str, Any]]:
-    if not releases:
+def _releases(shown: GateSet, x: dict[str, Any], size: Size) -> list[dict[str, Any]]:
+    """A line each, and the names of as many as have room above the chart, the newest first."""
+    if not shown.releases:
         return []
-    rows = [{"t": _ms(release.at), "tag": shorten(visible(release.tag), 16)} for release in releases]
-    named = rows[-size.labels :]
-    text = {"type": "text", "angle": 270, "align": "right", "dy": 9, "dx": -3, "color": "var(--faint)", "fontSize": 11}
-    label = {"text": {"field": "tag"}, "y": {"value": 0}}
+    start, end = domain(shown)
+    left = float("inf")
+    named: list[dict[str, Any]] = []
+    for release in sorted(shown.releases, key=lambda release: release.at, reverse=True):
+        tag = shorten(visible(release.tag), _LONGEST_TAG)
+        middle, half = (release.at - start) / (end - start) * size.width, len(tag) * _LETTER / 2
+        if middle + half < left:
+            left = middle - half - _LETTER
+            named.append({"t": _ms(release.at), "tag": tag})
+    rows = [{"t": _ms(release.at)} for release in shown.releases]
+    text = {"type": "text", "color": "var(--faint)", "fontSize": 11, "baseline": "bottom"}
+    label = {"text": {"field": "tag"}, "y": {"value": -4}}
     return [
         {"data": {"values": rows}, "mark": {"type": "rule", "color": "var(--same)"}, "encoding": {"x": x}},
         {"data": {"values": named}, "mark": text, "encoding": {"x": x, **label}},
