@@ -139,7 +139,7 @@ def test_one_drawing_is_shown_and_its_letters_are_not_too_small(
     for page, _ in opened(chromium, tmp_path, dashboard(3), viewport={"width": width, "height": 900}):
         for figure in page.locator("figure").all():
             shown = [each for each in figure.locator("div").all() if each.is_visible()]
-            assert [each.get_attribute("class") for each in shown] == [drawing]
+            assert [each.get_attribute("class") for each in shown] == [f"drawn-{drawing}"]
             scale = "svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
             assert shown[0].locator("svg").evaluate(scale) > 0.9
 
