@@ -41,11 +41,9 @@ def scored_anew(
     for record in records:
         wanted = [metric for metric in metrics if metric.name not in record.scores]
         try:
-            found[record.id] = _values(memory, record, wanted, gold, plan) if wanted else {}
+            found[record.id] = _as_far_as_possible(memory, record, wanted, gold, plan, others) if wanted else {}
         except NotKeptError:
             not_kept += 1
-        except RankgateError:
-            found[record.id] = _one_by_one(memory, record, wanted, gold, plan, others)
     said: list[str] = []
     if not_kept:
         said.append(
@@ -56,16 +54,21 @@ def scored_anew(
     return found, said
 
 
-def _one_by_one(
+def _as_far_as_possible(
     memory: Memory, record: Record, wanted: Sequence[Metric], gold: Gold, plan: Plan, others: Counter[str]
 ) -> _Values:
-    """What can be scored where not everything can."""
+    """All metrics at once; where one of them cannot be scored, each by itself. `others` counts why some cannot."""
+    try:
+        return _values(memory, record, wanted, gold, plan)
+    except RankgateError as error:
+        if isinstance(error, NotKeptError):
+            raise
+        if len(wanted) == 1:
+            others[str(error)] += 1
+            return {}
     found: _Values = {}
     for metric in wanted:
-        try:
-            found |= _values(memory, record, [metric], gold, plan)
-        except RankgateError as error:
-            others[str(error)] += 1
+        found |= _as_far_as_possible(memory, record, [metric], gold, plan, others)
     return found
 
 
