@@ -10,12 +10,12 @@ tell() { # the reason, as an error of the job
 
 home=${RUNNER_TEMP:?is set by the runner}/rankgate
 environment=$home/venv
-unset PYTHONHOME PYTHONPATH
+unset PYTHONHOME PYTHONPATH # and -I below, so that no module of the checkout is taken for one of Python's own
 
 find_python() {
   local name
   for name in python3 python python3.13 python3.12 python3.11; do
-    if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    if command -v "$name" >/dev/null && "$name" -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
       command -v "$name"
       return
     fi
@@ -36,11 +36,11 @@ if [[ ! -e $environment/installed ]] || [[ $(<"$environment/installed") != "$GIT
   python=$(find_python) || tell "Python 3.11 or newer is needed; add actions/setup-python before this step"
   rm -rf "$environment"
   mkdir -p "$home"
-  if ! log=$("$python" -m venv "$environment" 2>&1); then
+  if ! log=$("$python" -I -m venv "$environment" 2>&1); then
     printf '%s\n' "$log" >&2
     tell "$python cannot make a virtual environment; on Debian: apt-get install python3-venv"
   fi
-  if ! PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 "$(inside)" -m pip install --quiet "$GITHUB_ACTION_PATH"; then
+  if ! PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 "$(inside)" -I -m pip install --quiet "$GITHUB_ACTION_PATH"; then
     tell "rankgate could not be installed; pip says why above"
   fi
   printf '%s\n' "$GITHUB_ACTION_PATH" >"$environment/installed"

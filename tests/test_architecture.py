@@ -77,17 +77,19 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"gold_changes"}, "what a baseline remembers of the gold set, and what has changed since"),
     ({"differences"}, "what a run, a baseline and the gold set say of themselves, side by side"),
     ({"base_side", "waiver_use"}, "what a report says of the commit it is judged against, and of waivers"),
-    ({"lineage"}, "what a report says of the accepted run that was compared with"),
     ({"git"}, "what git has at a commit: the only module that calls it"),
+    ({"environment"}, "where a job finds GitHub, and its token: for stores and the bot alike"),
     (
         {"matching", "files", "yaml_text", "quoting", "wording", "redaction"},
         "single steps: on plain values, a file, a text; how numbers read",
     ),
+    ({"lineage"}, "what a report says of the accepted run that was compared with"),
     ({"shapes"}, "from a document to checked values"),
     ({"readers"}, "files become gold sets and runs; what is done with them later is not theirs to know"),
     ({"exhibit"}, "what pages show beyond the report"),
+    ({"lexical"}, "what BM25 finds for a question of the exhibit: a second opinion, and no part of any verdict"),
     ({"plan", "estimates", "scoring", "report"}, "the values of a run, and the shape of what is said"),
-    ({"report_text", "exit_codes"}, "the report as a file, and as a number"),
+    ({"report_text", "exit_codes", "deciding"}, "the report as a file, as a number, and what of it decided"),
     ({"transfer"}, "the values of a part of a run as bytes"),
     ({"parallel"}, "a run is scored in one process or in several: the only module that starts any"),
     ({"pooling", "labels"}, "what to label and what was labelled, beside the gold: from values to values"),
@@ -120,6 +122,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"displaced"}, "what took the place of what was lost"),
     ({"exhibiting"}, "matched queries become what pages show"),
     ({"compose"}, "decisions become a report"),
+    ({"explaining"}, "a report with its exhibit becomes the answer to one question"),
     ({"against_base"}, "the story with a base: it is given how one side is judged"),
     ({"check"}, "the story: the only module that knows the order of the steps"),
     ({"dashboards"}, "what a lead looks at once a month: a memory of runs as values, and the folder for the pages"),
@@ -219,17 +222,8 @@ PURE_UNITS = {
     *("gates", "segments", "movements", "facts", "starting", "wording", "report", "detectable", "noise"),
     *("pooling", "labels", "staleness", "cases", "playbook", "diagnosis", "gold_changes", "quoting", "workflows"),
     *("criteria_problems", "waiver_use", "waiver_entries", "waiving", "trend"),
-    *(
-        "exhibit",
-        "exhibiting",
-        "displaced",
-        "base_side",
-        "headline",
-        "differences",
-        "lineage",
-        "anchoring",
-        "acceptance",
-    ),
+    *("exhibit", "exhibiting", "explaining", "displaced", "deciding"),
+    *("environment", "base_side", "headline", "differences", "lineage", "anchoring", "acceptance"),
 }
 PURE_MODULES = {
     "rankgate.forges.waiting",
@@ -291,6 +285,7 @@ HOMES = [
     pytest.param("vl_convert", {"renderers.pages.charts"}, id="vl_convert: an extra, draws the charts of pages"),
     pytest.param("resource", {"renderers.sandboxed"}, id="resource: only a user's template is limited"),
     pytest.param("rich", {"cli", "recording"}, id="rich: only where something is shown at a terminal"),
+    pytest.param("xml", {"renderers.junit"}, id="xml: written, never read"),
     pytest.param("yaml", {"yaml_text"}, id="yaml: one strict reading of YAML, for criteria and gold sets alike"),
     pytest.param(
         "tempfile",
@@ -299,6 +294,7 @@ HOMES = [
     ),
     pytest.param("csv", {"pool_files", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"),
     pytest.param("fsspec", {"baselines.cloud_objects"}, id="fsspec: an extra, for baselines in a bucket"),
+    pytest.param("bm25s", {"lexical"}, id="bm25s: an extra, for `explain --bm25` alone"),
     pytest.param("duckdb", {"readers.parquet"}, id="duckdb: an extra, for Parquet alone"),
     pytest.param(
         "datetime", {"cli.options", "readers.dates", "recording"}, id="datetime: --date is the only clock of a check"
@@ -396,6 +392,11 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
             "import rankgate.gates, rankgate.scoring, rankgate.metrics.names",
             {"jinja2", "rich", "gzip", "tempfile", "rankgate.baselines", "rankgate.inputs"},
             id="deciding",
+        ),
+        pytest.param(
+            "import rankgate.explaining.misses, rankgate.renderers.explaining.misses, rankgate.lexical",
+            {"bm25s", "numpy", "yaml", "jinja2", "rich", "rankgate.scoring", "rankgate.criteria"},
+            id="explaining",
         ),
         pytest.param(
             "import rankgate.report, rankgate.renderers.terminal",

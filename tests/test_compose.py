@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
 from rankgate import __version__
 from rankgate.compose import ISSUES, MOST_IDS, compose, internal_error, not_judged
@@ -85,8 +86,8 @@ ONE_SIDED = "3 queries have latency in only one of the two runs"
         pytest.param([result(PASS)] * 3, "Retrieval holds: all 3 gates pass.", id="pass: several gates"),
         pytest.param(
             [result(FAIL, "recall@5", RECALL_FELL)],
-            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped from 87.0% to "
-            "81.2% (−5.8 pp; at most −3.0 pp allowed).",
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
             id="fail: a drop, and what the metric means",
         ),
         pytest.param(
@@ -97,44 +98,54 @@ ONE_SIDED = "3 queries have latency in only one of the two runs"
         ),
         pytest.param(
             [result(FAIL, "recall@5", RECALL_FELL, "recall@5 is 81.2%, below the floor of 85.0%")],
-            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped from 87.0% to "
-            "81.2% (−5.8 pp; at most −3.0 pp allowed).",
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
             id="fail: the first reason alone",
         ),
         pytest.param(
             [result(PASS), result(FAIL, "recall@5", RECALL_FELL), result(FAIL, "mrr", MRR_FELL)],
-            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped from 87.0% to "
-            "81.2% (−5.8 pp; at most −3.0 pp allowed), and 1 more gate fails.",
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed; 1 more gate fails.",
             id="fail: one more gate",
         ),
         pytest.param(
-            [result(FAIL, "recall@5", RECALL_FELL), result(FAIL, "mrr", MRR_FELL), result(FAIL, "mrr", MRR_LOW)],
-            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped from 87.0% to "
-            "81.2% (−5.8 pp; at most −3.0 pp allowed), and 2 more gates fail.",
+            [result(FAIL, "recall@5", RECALL_FELL), result(FAIL, "mrr", MRR_FELL), result(FAIL, "latency", MRR_LOW)],
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed; 2 more gates fail.",
             id="fail: two more gates",
         ),
         pytest.param(
+            [
+                result(FAIL, "recall@5", RECALL_FELL),
+                result(FAIL, "mrr", MRR_FELL),
+                replace(result(FAIL, "mrr", MRR_LOW), judged_by="base"),
+            ],
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed; 1 more gate fails.",
+            id="fail: a gate that both sides judge is one",
+        ),
+        pytest.param(
             [result(WARN, "mrr", MRR_FELL), result(FAIL, "recall@5", RECALL_FELL)],
-            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped from 87.0% to "
-            "81.2% (−5.8 pp; at most −3.0 pp allowed).",
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
             id="fail: a warning beside it waits",
         ),
         pytest.param(
             [result(PASS), result(WARN, "mrr", MRR_FELL)],
             "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
-            "always first) dropped from 0.751 to 0.690 (−0.061; at most −0.050 allowed).",
+            "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed.",
             id="warn: a drop that does not block",
         ),
         pytest.param(
             [result(WARN, "mrr", MRR_FELL), result(WARN, "recall@5", RECALL_FELL)],
             "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
-            "always first) dropped from 0.751 to 0.690 (−0.061; at most −0.050 allowed), and 1 more gate warns.",
+            "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 1 more gate warns.",
             id="warn: one more gate",
         ),
         pytest.param(
             [result(WARN, "mrr", MRR_FELL), result(WARN, "recall@5", RECALL_FELL), result(WARN, "latency", ONE_SIDED)],
             "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
-            "always first) dropped from 0.751 to 0.690 (−0.061; at most −0.050 allowed), and 2 more gates warn.",
+            "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 2 more gates warn.",
             id="warn: two more gates",
         ),
         pytest.param(
@@ -163,7 +174,7 @@ ONE_SIDED = "3 queries have latency in only one of the two runs"
                 result(WARN, "mrr", MRR_LOW, floor=0.62),
             ],
             "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
-            "always first) is 0.612, below the floor of 0.620, and 1 more gate warns.",
+            "always first) is 0.612, below the floor of 0.620; 1 more gate warns.",
             id="warn: no baseline, but a floor that does not hold says more",
         ),
         pytest.param(
@@ -181,8 +192,12 @@ def test_the_verdict_in_one_sentence(results: list[GateResult], sentence: str) -
 @pytest.mark.parametrize(
     ("problems", "sentence"),
     [
-        pytest.param(1, "Retrieval could not be judged: 1 problem with the inputs.", id="one problem"),
-        pytest.param(3, "Retrieval could not be judged: 3 problems with the inputs.", id="several problems"),
+        pytest.param(
+            1, "Do not merge yet: retrieval could not be judged (1 problem with the inputs).", id="one problem"
+        ),
+        pytest.param(
+            3, "Do not merge yet: retrieval could not be judged (3 problems with the inputs).", id="several problems"
+        ),
     ],
 )
 def test_no_verdict_in_one_sentence(problems: int, sentence: str) -> None:
@@ -501,7 +516,7 @@ def test_a_partly_stale_gold_set_warns(lists: Mapping[str, str], verdict: Verdic
 
 def test_the_warning_of_a_stale_gold_set_stands_before_those_of_gates() -> None:
     both = headline(WARN, [result(PASS), result(WARN, "mrr", MRR_FELL)], [], [LOST.warning])
-    assert both == f"May be merged, with a warning: {LOST.warning}, and 1 more gate warns."
+    assert both == f"May be merged, with a warning: {LOST.warning}; 1 more gate warns."
 
 
 def test_ids_that_an_ordinary_loss_explains_warn_of_nothing() -> None:
@@ -512,7 +527,8 @@ def test_ids_that_an_ordinary_loss_explains_warn_of_nothing() -> None:
 def test_a_stale_gold_set_is_said_in_the_first_line() -> None:
     problem = Problem("gold stale: 0 of 9 relevant ids occur in any ranking, …", "gold.yaml")
     assert headline(NOT_JUDGED, [], [problem]) == (
-        "Retrieval could not be judged: the gold set is stale, it names ids that the search no longer returns."
+        "Do not merge yet: retrieval could not be judged (the gold set is stale, it names ids that the search "
+        "no longer returns)."
     )
 
 
@@ -547,7 +563,7 @@ def test_a_report_without_a_verdict_says_why_and_of_what() -> None:
     problems = [Problem("no such file", "gold.yaml"), Problem("broken", "results/run.txt", 7, "q1")]
     assert not_judged(inputs, problems) == Report(
         verdict=NOT_JUDGED,
-        summary="Retrieval could not be judged: 2 problems with the inputs.",
+        summary="Do not merge yet: retrieval could not be judged (2 problems with the inputs).",
         problems=problems,
         provenance=Provenance(
             rankgate=__version__,

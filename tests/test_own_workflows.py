@@ -46,6 +46,13 @@ def test_the_project_uses_its_action_as_others_are_told_to(name: str, written: s
     assert ours == theirs
 
 
+def test_our_reporting_job_has_as_much_time_as_others_have() -> None:
+    written = yaml.safe_load(report_text(JOB))
+    assert (
+        own("rankgate-report.yml")["jobs"]["report"]["timeout-minutes"] == written["jobs"]["report"]["timeout-minutes"]
+    )
+
+
 @pytest.mark.parametrize("file", [pytest.param(file, id=file.name) for file in FILES])
 def test_nothing_has_rights_unless_its_job_says_so(file: Path) -> None:
     made = own(file.name)

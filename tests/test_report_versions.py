@@ -56,6 +56,21 @@ def test_the_first_schema_as_it_was_first_written() -> None:
     assert "What differs" not in RENDERERS["markdown"](report) + RENDERERS["terminal"](report)
 
 
+def test_a_commit_under_provenance_as_it_was_once_written_is_read_over() -> None:
+    """`base` has it."""
+    written = json.loads(STORED[0].read_bytes())
+    written["provenance"]["base"] = {"ref": "main", "sha": "1a2b3c4"}
+    assert decode_report(json.dumps(written).encode(), "report.json") == stored(STORED[0])
+
+
+def test_a_lineage_whose_commit_is_no_sha_is_no_report() -> None:
+    written = json.loads(STORED[0].read_bytes())
+    lineage = {"record": "0", "date": "2026-01-31", "days_behind": 0, "commit": "@octocat"}
+    written["provenance"]["baseline"] = {"path": "baseline", "format": "baseline", "lineage": lineage}
+    with pytest.raises(RankgateError, match=r"not a rankgate report: .*`\$\.provenance\.baseline\.lineage\.commit`"):
+        decode_report(json.dumps(written).encode(), "report.json")
+
+
 def test_a_later_schema_is_refused_by_its_number() -> None:
     later = json.loads(STORED[0].read_bytes()) | {"schema_version": SCHEMA_VERSION + 1}
     with pytest.raises(RankgateError) as caught:

@@ -14,7 +14,7 @@ from rankgate.yaml_text import load_yaml
 SCENARIOS = Path(__file__).parent / "scenarios"
 DATE = "2026-01-31"
 FOLDERS = sorted(path.name for path in SCENARIOS.iterdir() if (path / "scenario.yaml").is_file())
-WRITTEN = ("report.json", "comment.md")
+WRITTEN = ("report.json", "comment.md", "junit.xml", "rankgate.badge.json")
 
 
 class Scenario(msgspec.Struct, forbid_unknown_fields=True):

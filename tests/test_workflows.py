@@ -1,16 +1,20 @@
 """The workflows that `rankgate init` writes, as values: triggers, rights, conditions, and what reaches a shell."""
 
+import inspect
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.forges.expressions import Value, condition, filled_in
 
 from rankgate.errors import RankgateError
+from rankgate.forges.base_checkout import MOST_SECONDS
+from rankgate.forges.client import Client
 from rankgate.quoting import quoted
 from rankgate.workflows import pins
 from rankgate.workflows.advice import to_do_on_github
@@ -64,7 +68,7 @@ def as_github_reads(text: str) -> str:
 
 def test_the_gate_runs_on_every_pull_request_without_path_filters() -> None:
     assert triggers(gate(branches=["trunk", "next"])) == {
-        "pull_request": {"types": ["opened", "synchronize", "reopened", "labeled"]},
+        "pull_request": {"types": ["opened", "synchronize", "reopened", "edited", "labeled"]},
         "merge_group": None,
         "push": {"branches": ["trunk", "next"]},
         "workflow_dispatch": None,
@@ -97,10 +101,7 @@ def test_every_job_has_the_rights_that_it_needs_and_no_more(app: int | None) -> 
 
 
 def test_runs_of_one_pull_request_wait_for_each_other_and_none_is_cancelled() -> None:
-    assert gate()["concurrency"] == {
-        "group": "rankgate-${{ github.event.pull_request.number || github.ref }}",
-        "cancel-in-progress": False,
-    }
+    assert gate()["concurrency"]["cancel-in-progress"] is False
     reporting = report()
     assert "concurrency" not in reporting  # of the job: a label that is none of ours must push nobody out of the queue
     assert reporting["jobs"]["report"]["concurrency"] == {
@@ -109,6 +110,69 @@ def test_runs_of_one_pull_request_wait_for_each_other_and_none_is_cancelled() ->
         "github.event.workflow_run.head_branch || github.event.pull_request.head.ref }}",
         "cancel-in-progress": False,
     }
+
+
+OURS_ID, FORKS_ID = 1, 2
+
+
+def of_pull(action: str, head: int = OURS_ID, changed: str | None = None) -> dict[str, Any]:
+    """The `github` context of an event of a pull request from this repository, and what an edit changed."""
+    pull = {"number": 12, "head": {"repo": {"id": head}}}
+    changes = {"base": {"base": {"ref": {"from": "release"}}}, "title": {"title": {"from": "Anohter"}}}
+    event = {
+        "action": action,
+        "pull_request": pull,
+        "repository": {"id": OURS_ID},
+        "changes": changes.get(changed or ""),
+    }
+    return {"event": event, "ref": "refs/pull/12/merge", "run_id": 77}
+
+
+def of_push(ref: str, **event: Any) -> dict[str, Any]:
+    """The `github` context of an event that is none of a pull request."""
+    return {"event": {"repository": {"id": OURS_ID}, **event}, "ref": ref, "run_id": 77}
+
+
+QUEUE = "refs/heads/gh-readonly-queue/main/pr-12-0"
+
+
+@pytest.mark.parametrize(
+    ("context", "queue"),
+    [
+        pytest.param(of_pull("synchronize"), "12", id="a push"),
+        pytest.param(of_pull("labeled"), "12", id="a label, which may waive"),
+        pytest.param(of_pull("edited", changed="base"), "12", id="another base"),
+        pytest.param(of_pull("edited", changed="title"), "12", id="another title: a job that skips is a success"),
+        pytest.param(of_pull("synchronize", FORKS_ID), "12", id="a push to a fork"),
+        pytest.param(of_pull("edited", FORKS_ID, "base"), "12", id="another base for a fork"),
+        pytest.param(of_pull("labeled", FORKS_ID), None, id="a label on a fork's, such as the one that accepts"),
+        pytest.param(of_pull("edited", FORKS_ID, "title"), None, id="another title of a fork's"),
+        pytest.param(of_push("refs/heads/main"), "refs/heads/main", id="a push to main"),
+        pytest.param(of_push(QUEUE, action="checks_requested"), QUEUE, id="the merge queue"),
+    ],
+)
+def test_what_changes_no_verdict_of_a_fork_does_not_start_the_gate_and_waits_apart(
+    context: dict[str, Any], queue: str | None
+) -> None:
+    """A second run on the same commit would take back what a maintainer has accepted."""
+
+    def look_up(name: str) -> Value:
+        found: Any = {"github": context}
+        for key in name.split("."):
+            found = found.get(key) if isinstance(found, dict) else None
+        return cast("Value", found)
+
+    made = gate()
+    runs = condition(made["jobs"]["gate"]["if"], look_up, {"success": lambda: True})
+    assert runs is (queue is not None)
+    group = filled_in(made["concurrency"]["group"], look_up)
+    assert group == f"rankgate-{queue or 77}"
+
+
+def test_the_reporting_job_outlives_the_checks_of_several_bases() -> None:
+    """GitHub ends it without a verdict; each check may take its time, and each step may wait for GitHub's limits."""
+    waits = inspect.signature(Client).parameters["max_wait"].default
+    assert report()["jobs"]["report"]["timeout-minutes"] * 60 >= 4 * MOST_SECONDS + 2 * waits
 
 
 def test_the_base_is_fetched_and_no_token_is_left_in_the_checkout() -> None:
@@ -130,6 +194,7 @@ def test_the_reporting_job_works_for_forks_dependabot_and_one_label_alone() -> N
     assert triggers(made)["pull_request_target"] == {"types": ["labeled"]}
     assert in_one_line(made["jobs"]["report"]["if"]) == (
         "(github.event_name == 'workflow_run' && github.event.workflow_run.event == 'pull_request' && "
+        "github.event.workflow_run.conclusion != 'skipped' && "
         "(github.event.workflow_run.head_repository.id != github.event.repository.id || "
         "github.event.workflow_run.actor.login == 'dependabot[bot]')) || "
         "(github.event_name == 'pull_request_target' && github.event.label.name == 'rankgate: accept rankings')"

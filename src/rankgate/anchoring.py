@@ -1,11 +1,15 @@
-"""What many small accepted drops add up to: each gated metric against a run that got a name."""
+"""What many small accepted drops add up to: each gated metric against a run that got a name.
+
+Reasons do not say the name: it is text from the inputs, and `since` has it.
+"""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
 from rankgate.criteria import Gate
-from rankgate.gates import NO_BASELINE, decide
+from rankgate.deciding import NO_BASELINE
+from rankgate.gates import decide
 from rankgate.model import EvidenceState, Need, Scores, Verdict
 from rankgate.report import GateResult
 
@@ -24,7 +28,7 @@ def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores
     found = decide(asked, candidate, anchor)
     name = f"{gate.name} since {anchor_name}"
     if anchor is None and found.verdict is not Verdict.NOT_JUDGED:
-        reason = f"{NO_BASELINE} is anchored as {anchor_name}: drift of {gate.metric.name} could not be checked"
+        reason = f"{NO_BASELINE} is anchored under that name: drift of {gate.metric.name} could not be checked"
         return replace(
             found,
             name=name,
@@ -33,5 +37,5 @@ def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores
             reasons=[reason],
             evidence_state=EvidenceState.NO_BASELINE,
         )
-    reasons = [f"since {anchor_name}, {reason}" for reason in found.reasons]
+    reasons = [f"since the anchor, {reason}" for reason in found.reasons]
     return replace(found, name=name, since=anchor_name, reasons=reasons)

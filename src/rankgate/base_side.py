@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -11,6 +11,10 @@ from rankgate.metrics.base import Unit
 from rankgate.model import Verdict
 
 SHORT_SHA = 7  # hexadecimal digits that people read
+
+# A commit as a store or a report names it, at least as long as git takes it. Sentences show its digits as they are.
+SHA = r"\A[0-9a-f]{4,64}\Z"
+CommitSha = Annotated[str, msgspec.Meta(pattern=SHA)]
 
 Value = int | float | str | list[str] | None
 
@@ -55,11 +59,6 @@ class GateChange(msgspec.Struct, frozen=True, kw_only=True):
     keys: list[KeyChange] = []
     new_name: str | None = None
     line: int | None = None
-
-    @property
-    def weakens(self) -> bool:
-        """Whether the gate asks for less than it did."""
-        return self.change in ("removed", "weakened")
 
 
 class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rankgate.comparison import Comparison, baseline_column, compare
 from rankgate.criteria import Gate
+from rankgate.deciding import NO_BASELINE
 from rankgate.detectable import detectable
 from rankgate.estimates import Estimate, estimate
 from rankgate.evidence import Finding, Ruling, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
@@ -16,7 +17,6 @@ from rankgate.report import Detectable, GateResult
 from rankgate.wording import count_text
 
 ONE_SIDED_SHARE = 0.01
-NO_BASELINE = "no baseline"
 LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 
 

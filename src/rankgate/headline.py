@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from rankgate.deciding import headline_gate, only_lacks_baseline
 from rankgate.errors import Problem
-from rankgate.gates import NO_BASELINE
 from rankgate.model import Verdict
 from rankgate.paradox import paradoxes
+from rankgate.reasons import plain_reason
 from rankgate.report import GateResult
 from rankgate.staleness import GOLD_STALE
 from rankgate.wording import count_text
@@ -36,22 +37,22 @@ def headline(
 ) -> str:
     """The verdict as one sentence, with the first reason and how many more there are."""
     deciding = [result for result in results if result.verdict is verdict]
+    first = headline_gate(verdict, results, warnings)
     match verdict:
         case Verdict.PASS:
             count = sum(result.segment is None for result in results)
             return f"Retrieval holds: {'the gate passes' if count == 1 else f'all {count} gates pass'}."
-        case Verdict.WARN if not warnings and all(_only_lacks_baseline(result) for result in deciding):
+        case Verdict.WARN if not warnings and all(only_lacks_baseline(result) for result in deciding):
             floors = ": it holds its floors" if any(result.threshold is not None for result in results) else ""
             return f"May be merged{floors}, but without a baseline nobody can tell whether retrieval got worse."
         case Verdict.WARN:
-            deciding.sort(key=_only_lacks_baseline)  # what was found says more than what could not be
-            first = warnings[0] if warnings else _first_reason(deciding)
-            return f"May be merged, with a warning: {first}{_more(len(deciding) - (not warnings), 'warn')}."
+            said = _first_reason(first) if first else warnings[0]
+            return f"May be merged, with a warning: {said}{_more(_count(deciding) - (not warnings), 'warn')}."
         case Verdict.FAIL:
-            first = _first_reason(deciding) if deciding else failures[0]
-            return f"Do not merge: {first}{_more(max(0, len(deciding) - 1), 'fail')}."
+            said = _first_reason(first) if first else failures[0]
+            return f"Do not merge: {said}{_more(max(0, _count(deciding) - 1), 'fail')}."
         case Verdict.NOT_JUDGED:
-            return f"Retrieval could not be judged: {_what_failed(problems)}."
+            return f"Do not merge yet: retrieval could not be judged ({_what_failed(problems)})."
         case _:
             assert_never(verdict)
 
@@ -63,7 +64,7 @@ def _paradox(results: Sequence[GateResult]) -> str:
     metrics = list(dict.fromkeys(gates[name] for name in paradoxes(results)))
     if not metrics:
         return ""
-    return f" Beware of Simpson's paradox: {' and '.join(metrics)} fell in a segment while the whole did not."
+    return f" {' and '.join(metrics)} fell for one part of the questions and not over all (Simpson's paradox)."
 
 
 def _what_failed(problems: Sequence[Problem]) -> str:
@@ -76,19 +77,19 @@ def _what_failed(problems: Sequence[Problem]) -> str:
     return f"{count_text(len(problems), 'problem')} with the inputs"
 
 
-def _first_reason(deciding: Sequence[GateResult]) -> str:
+def _first_reason(gate: GateResult) -> str:
     """The first reason, with what the metric means where the reason begins with its name."""
-    gate = min(deciding, key=lambda result: result.segment is not None)  # what holds for all says more
-    name, space, rest = gate.reasons[0].partition(" ")
-    reason = f"{name} ({gate.meaning}){space}{rest}" if name == gate.metric else gate.reasons[0]
-    return reason if gate.segment is None else f"in one segment, {reason}"
+    name, space, rest = plain_reason(gate.reasons[0]).partition(" ")
+    reason = f"{name} ({gate.meaning}){space}{rest}" if name == gate.metric else f"{name}{space}{rest}"
+    return reason if gate.segment is None else f"for one part of the questions, {reason}"
+
+
+def _count(deciding: Sequence[GateResult]) -> int:
+    """How many gates and segments they are; one that both sides judge is one."""
+    return len({result.place for result in deciding})
 
 
 def _more(count: int, verb: str) -> str:
     if not count:
         return ""
-    return f", and 1 more gate {verb}s" if count == 1 else f", and {count} more gates {verb}"
-
-
-def _only_lacks_baseline(result: GateResult) -> bool:
-    return len(result.reasons) == 1 and result.reasons[0].startswith(NO_BASELINE)
+    return f"; 1 more gate {verb}s" if count == 1 else f"; {count} more gates {verb}"

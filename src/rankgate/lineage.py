@@ -7,9 +7,10 @@ from typing import Literal
 
 import msgspec
 
-How = Literal["merge_base", "ancestor", "newest", "here"]
+from rankgate.base_side import SHORT_SHA, CommitSha
+from rankgate.wording import count_text
 
-_SHORT = 7  # hexadecimal digits that people read
+How = Literal["merge_base", "ancestor", "newest", "here"]
 
 
 class Lineage(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +31,7 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
 
     record: str
     date: str
-    commit: str | None = None
+    commit: CommitSha | None = None
     branch: str | None = None
     how: How = "here"
     commits_behind: int | None = None
@@ -40,7 +41,7 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shown(self) -> str:
         """The commit, or the day where there is none."""
-        return f"for {self.commit[:_SHORT]}" if self.commit else f"on {self.date}"
+        return f"for {self.commit[:SHORT_SHA]}" if self.commit else f"on {self.date}"
 
 
 class AgeLimit(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +56,13 @@ def lineage_note(found: Lineage) -> str | None:
     """`Compared with the run accepted for 1a2b3c4, 3 commits and 12 days behind.`; None where no commit is known."""
     if found.commit is None:
         return None
-    days = _count(max(found.days_behind, 0), "day")
+    days = count_text(max(found.days_behind, 0), "day")
     if found.commits_behind is None:
         no_ancestor = "which is no known ancestor"
         return f"Compared with the run accepted {found.shown}, {no_ancestor}, {days} ago."
-    return f"Compared with the run accepted {found.shown}, {_count(found.commits_behind, 'commit')} and {days} behind."
+    return (
+        f"Compared with the run accepted {found.shown}, {count_text(found.commits_behind, 'commit')} and {days} behind."
+    )
 
 
 def age_problems(found: Lineage, limit: AgeLimit) -> list[str]:
@@ -67,12 +70,12 @@ def age_problems(found: Lineage, limit: AgeLimit) -> list[str]:
     said: list[str] = []
     if limit.days is not None and found.days_behind > limit.days:
         said.append(
-            f"the baseline was accepted {_count(found.days_behind, 'day')} ago, and max_age allows {limit.days}; "
+            f"the baseline was accepted {count_text(found.days_behind, 'day')} ago, and max_age allows {limit.days}; "
             "accept a newer run"
         )
     if limit.commits is not None and found.commits_behind is not None and found.commits_behind > limit.commits:
         said.append(
-            f"the baseline is {_count(found.commits_behind, 'commit')} behind, and max_age allows {limit.commits}; "
+            f"the baseline is {count_text(found.commits_behind, 'commit')} behind, and max_age allows {limit.commits}; "
             "accept a newer run"
         )
     return said
@@ -88,7 +91,3 @@ def clock_problems(found: Lineage, today: str) -> list[str]:
 def commits_behind(commit: str | None, ancestors: Sequence[str]) -> int | None:
     """How many commits lie between a commit and the first of these; None where it is not among them."""
     return ancestors.index(commit) if commit in ancestors else None
-
-
-def _count(count: int, one: str) -> str:
-    return f"{count:,} {one if count == 1 else one + 's'}"

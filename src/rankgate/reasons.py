@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rankgate.comparison import Comparison
@@ -70,6 +71,40 @@ def _doubt(found: Finding, spread: str, confidence: float, unproven: str) -> str
     # Of what violates by its estimate one says noise; of what must be proven safe, what is lacking.
     what = unproven if found.ruling is Ruling.VIOLATED and safety else "within noise"
     return f", {what} ({confidence_text(confidence)}: {spread})"
+
+
+_CHANGE = re.compile(
+    r"(?P<verb>dropped|rose) (?P<values>from .+?) \([−+](?P<size>[\d.]+)(?P<unit>(?: pp| ms)?); "
+    r"(?:at most [−+±](?P<most>[\d.]+)(?: pp| ms)? allowed|no (?:drop|rise) allowed)\)"
+)
+_NOISE = re.compile(r", within noise \([^()]*\)")
+_UNPROVEN = re.compile(
+    r", (?:not proven to hold the (?P<limit>floor|ceiling)|a larger (?P<harm>drop|rise) is not ruled out) "
+    r"\([\d.]+%: [−+±]?(?P<low>[\d.]+) to [−+±]?(?P<high>[\d.]+)(?P<unit>%| pp| ms|)\)"
+)
+_UNITS = {"%": "%", " pp": " points", " ms": " ms", "": ""}
+
+
+def plain_reason(reason: str) -> str:
+    """A reason of this module for somebody who knows no metrics: the same numbers, without the interval of mere doubt.
+
+    `dropped from 87.0% to 81.2% (−5.8 pp; at most −3.0 pp allowed), within noise (95%: −9.1 to −2.4 pp)` becomes
+    `dropped by 5.8 points, from 87.0% to 81.2%; at most 3.0 are allowed; that may be chance`. Of an interval that
+    decides, the bound that does is said. Any other sentence stays as it is.
+    """
+
+    def said(found: re.Match[str]) -> str:
+        most = f"at most {found['most']} are allowed" if found["most"] else "none is allowed"
+        return f"{found['verb']} by {found['size']}{_UNITS[found['unit']]}, {found['values']}; {most}"
+
+    def unproven(found: re.Match[str]) -> str:
+        low, high = (found[bound] + _UNITS[found["unit"]] for bound in ("low", "high"))
+        worst = {"floor": f"as low as {low}", "ceiling": f"as high as {high}"}
+        if found["limit"]:
+            return f"; with so few questions it may be {worst[found['limit']]}"
+        return f"; with so few questions the {found['harm']} may be {low if found['harm'] == 'drop' else high}"
+
+    return _NOISE.sub("; that may be chance", _UNPROVEN.sub(unproven, _CHANGE.sub(said, reason)))
 
 
 def uncompared_reason(metric: Metric, lacking: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rankgate.base_side import BaseSide, Commit
+from rankgate.base_side import BaseSide
 from rankgate.differences import Difference
 from rankgate.errors import Problem
 from rankgate.exhibit import Exhibit
@@ -96,6 +96,11 @@ class GateResult(_Part, frozen=True, kw_only=True):
     n: int
     n_pairs: int
     line: int | None
+
+    @property
+    def place(self) -> tuple[str, str | None]:
+        """Gate and segment: what waivers name, and what both sides of a base judge alike."""
+        return self.name, self.segment
 
 
 class JudgedValue(_Part, frozen=True, kw_only=True):
@@ -261,20 +266,21 @@ class Provenance(_Part, frozen=True, kw_only=True):
     run: Source | None = None
     baseline: BaselineSource | None = None
     depth: int | None = None
-    base: Commit | None = None
     command: list[str] = []
 
 
 class Report(_Part, frozen=True, kw_only=True):
     """The whole of `report.json`.
 
-    `failures` and `warnings` are reasons to fail and to warn that no gate has. `diagnosis` is empty unless a gate is
-    violated or ids are stale; its first entry is what to look at first. `gold_changes` is None where the gold set is
-    the one that was current when the baseline was accepted, or the baseline does not say. `differences` are what else
-    is not what it was then, as far as the runs state it. `base` is there where a base was named. `untrusted_run` says
-    that the pull request supplied the rankings and may have invented them; `fork_runs` whether a pass counts all the
-    same, as the criteria have it. `trend` are the last runs of the main branch, oldest first, where the baseline's
-    store remembers them. `exhibit` is what pages show beyond all this, where it was asked for, and not in the file.
+    `failures` and `warnings` are reasons to fail and to warn that no gate has. `notes` are facts that every reader
+    of the verdict should know, `fine_print` what an expert would ask: what the gold set can see at all. `diagnosis`
+    is empty unless a gate is violated or ids are stale; its first entry is what to look at first. `gold_changes` is
+    None where the gold set is the one that was current when the baseline was accepted, or the baseline does not
+    say. `differences` are what else is not what it was then, as far as the runs state it. `base` is there where a
+    base was named. `untrusted_run` says that the pull request supplied the rankings and may have invented them;
+    `fork_runs` whether a pass counts all the same, as the criteria have it. `trend` are the last runs of the main
+    branch, oldest first, where the baseline's store remembers them. `exhibit` is what pages show beyond all this,
+    where it was asked for, and not in the file.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -284,6 +290,7 @@ class Report(_Part, frozen=True, kw_only=True):
     failures: list[str] = []
     warnings: list[str] = []
     notes: list[str] = []
+    fine_print: list[str] = []
     diagnosis: list[Diagnosis] = []
     gates: list[GateResult] = []
     waivers: list[WaiverUse] = []

@@ -19,10 +19,10 @@ from rankgate.waivers import SetLabel, Waiver, Waivers
 SOON = 14  # days
 
 _REFUSED = {
-    "stranger": "it was set by {by}, who may not write to this repository",
+    "stranger": "it was set by somebody who may not write to this repository",
     "head moved": "the pull request has newer commits than it was set on",
     "taken off": "it has been taken off again",
-    "unknown": "GitHub did not say whether {by}, who set it, may write to this repository",
+    "unknown": "GitHub did not say whether whoever set it may write to this repository",
 }
 
 
@@ -36,8 +36,9 @@ def waive(report: Report, waivers: Waivers, date: str) -> Report:
     """
     if not waivers.entries:
         return report
-    gates = [_waived(gate, waivers.of(gate.name, gate.segment), date) for gate in report.gates]
     uses = [_use(waiver, report.gates, date) for waiver in waivers.entries]
+    counting = {(use.gate, use.segment): use for use in uses if use.state in ("in_force", "expiring")}
+    gates = [_waived(gate, counting.get(gate.place)) for gate in report.gates]
     said = [(use, sentence) for use in uses if (sentence := _sentence(use, gates, date))]
     wrong = [sentence for use, sentence in said if use.state in ("expired", "unknown")]
     notes = [f"{sentence[0].upper()}{sentence[1:]}." for use, sentence in said if sentence not in wrong]
@@ -57,28 +58,29 @@ def waive_by_label(report: Report, label: SetLabel, allowed: str | None) -> Repo
     if label.name != allowed:
         return report
     if label.standing != "counts":
-        why = _REFUSED[label.standing].format(by=f"`{label.by}`")
-        return replace(report, notes=[*report.notes, f"The label that waives violations changes nothing: {why}."])
+        note = f"The label that waives violations changes nothing: {_REFUSED[label.standing]}."
+        return replace(report, notes=[*report.notes, note])
     gates = [
         _passed(gate, Waived(by=label.by), "waived by a maintainer's label for this commit")
-        if _waivable(gate) and gate.waived is None
+        if waivable(gate) and gate.waived is None
         else gate
         for gate in report.gates
     ]
     return report if gates == report.gates else _concluded(replace(report, gates=gates))
 
 
-def _waivable(gate: GateResult) -> bool:
+def waivable(gate: GateResult) -> bool:
     """Whether a gate breaks a limit and nothing that no waiver covers."""
     violated = gate.verdict in (Verdict.FAIL, Verdict.WARN) and gate.violation is not None
     return violated and not gate.hard_check_failed
 
 
-def _waived(gate: GateResult, waiver: Waiver | None, date: str) -> GateResult:
-    if waiver is None or gate.violation is None or not _waivable(gate) or not waiver.covers(gate.violation, date):
+def _waived(gate: GateResult, use: WaiverUse | None) -> GateResult:
+    """The result with its violation waived; a waiver that does not cover every result of its gate covers none."""
+    if use is None or not waivable(gate):
         return gate
-    said = Waived(by=waiver.by, reason=waiver.reason, issue=waiver.issue, expires=waiver.expires, up_to=waiver.up_to)
-    return _passed(gate, said, f"waived until {waiver.expires}")
+    said = Waived(by=use.by, reason=use.reason, issue=use.issue, expires=use.expires, up_to=use.up_to)
+    return _passed(gate, said, f"waived until {use.expires}")
 
 
 def _passed(gate: GateResult, waived: Waived, how: str) -> GateResult:
@@ -88,7 +90,7 @@ def _passed(gate: GateResult, waived: Waived, how: str) -> GateResult:
 
 def _use(waiver: Waiver, gates: Sequence[GateResult], date: str) -> WaiverUse:
     """What became of a waiver; of a gate that both sides judge, the larger violation counts."""
-    rows = [gate for gate in gates if (gate.name, gate.segment) == (waiver.gate, waiver.segment)]
+    rows = [gate for gate in gates if gate.place == (waiver.gate, waiver.segment)]
     largest = max((gate.violation for gate in rows if gate.violation is not None), default=None)
     return WaiverUse(
         gate=waiver.gate,

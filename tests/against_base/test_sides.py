@@ -25,6 +25,7 @@ from rankgate.errors import RankgateError
 from rankgate.inputs import Inputs
 from rankgate.model import Verdict
 from rankgate.readers.formats import read_run
+from rankgate.reasons import plain_reason
 from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.github import render_github
 from rankgate.renderers.markdown import render_markdown
@@ -110,9 +111,8 @@ def test_without_a_change_of_the_gate_the_report_is_the_one_without_a_base(repos
     commit()
     alone, found = judge(base=None), judge()
     assert found.base is not None
-    assert found.provenance.base == found.base.commit
     assert found.provenance.command == [*alone.provenance.command, "--base", "main"]
-    provenance = msgspec.structs.replace(found.provenance, base=None, command=alone.provenance.command)
+    provenance = msgspec.structs.replace(found.provenance, command=alone.provenance.command)
     assert msgspec.structs.replace(found, base=None, provenance=provenance) == alone
     assert (found.base.base_verdict, found.base.gates, found.base.queries) == (None, [], None)
     assert (found.verdict, told(found)) == (FAIL, [])
@@ -198,8 +198,8 @@ def test_a_side_door(
     removed = found.base is not None and found.base.queries is not None and found.base.queries.removed
     assert found.verdict is (WARN if removed else FAIL)
     if reason:
-        assert found.summary.startswith(f"Do not merge: {reason}")
         (gate,) = [gate for gate in found.gates if gate.judged_by]
+        assert found.summary.startswith(f"Do not merge: {plain_reason(gate.reasons[0])}")
         assert (gate.name, gate.verdict, gate.reasons[0][: len(reason)]) == ("found", FAIL, reason)
         lines = [other.line for other in found.gates if other.name == "found" and not other.judged_by]
         assert [gate.line] == (lines or [None]), "a line of the pull request's file or none"
@@ -398,6 +398,35 @@ def test_a_replaced_baseline_does_not_decide_yet(repository: Path) -> None:
     assert (
         "The pull request replaces the baseline: the base's decides, its own counts once it is merged." in found.notes
     )
+
+
+def test_what_is_added_to_the_baseline_does_not_decide_yet(repository: Path) -> None:
+    """As an anchor of the pull request's own, where the base has none of that name."""
+    anchored = CRITERIA.replace("0.03}", "0.03, drift_max: 0.1}") + "baseline: {anchor: launch}\n"
+    git("switch", "--quiet", "main")
+    Path("ship-criteria.yaml").write_text(anchored)
+    commit()
+    git("switch", "--quiet", "--force-create", "pull")
+    write_run(Path("run.jsonl"))
+    assert main(["baseline", "anchor", "launch"]) == 0
+    git("add", "--force", "baseline")
+    commit()
+    alone, [drift] = (
+        [gate.reasons for gate in judge(base).gates if gate.name == "found since launch"] for base in (None, "main")
+    )
+    assert drift == ["no baseline is anchored under that name: drift of recall@5 could not be checked"]
+    assert alone != [drift]
+    found = judge()
+    assert found.base is not None
+    assert found.base.baseline_changed == "replaced"
+
+
+def test_what_is_no_part_of_a_baseline_makes_it_no_other_one(repository: Path) -> None:
+    Path("baseline/notes.txt").write_text("mine\n")
+    commit()
+    found = judge()
+    assert found.base is not None
+    assert found.base.baseline_changed is None
 
 
 @pytest.mark.parametrize("named", [False, True], ids=["by the criteria", "by a flag"])

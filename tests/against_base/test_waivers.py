@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from tests.against_base.test_sides import CRITERIA, FAIL, HARD, PASS, WARN, accept, write_run
+from tests.against_base.test_sides import CRITERIA, FAIL, HARD, PASS, QUERIES, WARN, accept, gold, told, write_run
 from tests.against_base.test_sides import repository as repository  # noqa: PLC0414 -- the fixture
 from tests.repositories import commit, git
 
@@ -14,6 +15,8 @@ from rankgate.cli import main
 from rankgate.errors import RankgateError
 from rankgate.exit_codes import exit_code
 from rankgate.inputs import Inputs
+from rankgate.model import Verdict
+from rankgate.renderers.check_run import check_run_output
 from rankgate.report import Report
 from rankgate.report_text import decode_report
 from rankgate.waivers import SetLabel
@@ -149,9 +152,8 @@ def test_a_label_counts_where_the_bases_criteria_allow_it(repository: Path) -> N
     assert judge().verdict is FAIL, "without the event nothing is waived"
     stranger = judge(SetLabel(name="rankgate: waive", by="mallory", standing="stranger"))
     assert stranger.verdict is FAIL
-    assert "The label that waives violations changes nothing: it was set by `mallory`, who may not write to this " in (
-        "".join(stranger.notes)
-    )
+    refusal = "it was set by somebody who may not write to this repository"
+    assert f"The label that waives violations changes nothing: {refusal}." in stranger.notes
 
 
 def test_a_pull_request_cannot_allow_its_own_label(repository: Path) -> None:
@@ -184,6 +186,255 @@ def test_taking_the_label_back_is_no_weaker_gate(repository: Path) -> None:
     assert report.base is not None
     assert [(key.key, key.after, key.weakens) for key in report.base.keys] == [("waiver_label", None, False)]
     assert judge(COUNTS).verdict is WARN, "the base still allows it"
+
+
+# Ways around: the pull request makes its own violation so small, or so soft, that a waiver would cover it.
+
+EASY = ("easy1", "easy2", "easy3", "easy4", "easy5")
+
+
+def gate(*limits: str) -> str:
+    """Criteria of one gate, whose run has a recall of 60 % and had 100 %."""
+    return f"gates:\n  - {{name: found, metric: recall@5, {', '.join(limits)}}}\n{CRITERIA[CRITERIA.index('inputs') :]}"
+
+
+def tagged(**tags: str) -> str:
+    """The gold set with a tag for some of its queries."""
+    text = gold(*QUERIES)
+    for query, tag in tags.items():
+        text = text.replace(f"[doc-{query}]", f"[doc-{query}], metadata: {{tags: [{json.dumps(tag)}]}}")
+    return text
+
+
+BY_LANGUAGE = tagged(q1="lang:en", q2="lang:en", q3="lang:en", q4="lang:de", q5="lang:de")
+OF_GERMAN = WAIVER.replace("up_to", 'segment: "lang:de"\n    up_to')
+
+
+@pytest.mark.parametrize(
+    ("files", "change", "up_to", "states"),
+    [
+        pytest.param(
+            {"ship-criteria.yaml": gate("threshold: 0.85")},
+            {"ship-criteria.yaml": gate("threshold: 0.65")},
+            0.1,
+            ["too_small"],
+            id="a lower threshold",
+        ),
+        pytest.param(
+            {"ship-criteria.yaml": gate("threshold: 0.85, regression_max: 0.35")},
+            {"ship-criteria.yaml": gate("regression_max: 0.35")},
+            0.1,
+            ["too_small"],
+            id="no threshold",
+        ),
+        pytest.param(
+            {"ship-criteria.yaml": gate("regression_max: 0.03")},
+            {"ship-criteria.yaml": gate("regression_max: 0.35")},
+            0.1,
+            ["too_small"],
+            id="a larger drop allowed",
+        ),
+        pytest.param(
+            {"ship-criteria.yaml": gate("threshold: 0.85")},
+            {"ship-criteria.yaml": gate("threshold: 0.65", "severity: warning")},
+            0.1,
+            ["too_small"],
+            id="a lower threshold that only warns",
+        ),
+        pytest.param(
+            {"ship-criteria.yaml": gate("threshold: 0.85")},
+            {"ship-criteria.yaml": gate("threshold: 0.65").replace("recall@5", "mrr")},
+            0.1,
+            ["too_small"],
+            id="another metric under the same name",
+        ),
+        pytest.param(
+            {"ship-criteria.yaml": gate("threshold: 0.85", "must_pass: [q4]")},
+            {"ship-criteria.yaml": gate("threshold: 0.85")},
+            0.5,
+            ["hard_check"],
+            id="no question must pass any more",
+        ),
+        pytest.param(
+            {
+                "ship-criteria.yaml": gate("threshold: 0.85", "must_pass: [hard]"),
+                "gold.yaml": tagged(q1="hard", q4="hard"),
+            },
+            {"gold.yaml": tagged(q1="hard")},
+            0.5,
+            ["hard_check"],
+            id="the tag of a question that must pass is gone",
+        ),
+        pytest.param(
+            {"ship-criteria.yaml": gate("threshold: 0.85", "max_lost_queries: 0")},
+            {"ship-criteria.yaml": gate("threshold: 0.85", "max_lost_queries: 2")},
+            0.5,
+            ["hard_check"],
+            id="more questions may be lost",
+        ),
+        pytest.param(
+            {"ship-criteria.yaml": gate("threshold: 0.85")},
+            {"gold.yaml": gold(*QUERIES, q4="other-q4")},
+            0.1,
+            ["too_small"],
+            id="a lost question relabelled",
+        ),
+        pytest.param(
+            {"ship-criteria.yaml": gate("threshold: 0.85")},
+            {"gold.yaml": gold(*QUERIES, *EASY)},
+            0.1,
+            ["too_small"],
+            id="easy questions added",
+        ),
+        pytest.param(
+            {
+                "ship-criteria.yaml": gate("threshold: 0.5", "segments: {by: lang, threshold: 0.85, min_queries: 1}"),
+                "gold.yaml": BY_LANGUAGE,
+                "ship-waivers.yaml": OF_GERMAN,
+            },
+            {"ship-criteria.yaml": gate("threshold: 0.5", "segments: {by: lang, threshold: 0.05, min_queries: 1}")},
+            0.1,
+            ["too_small"],
+            id="a lower threshold of segments",
+        ),
+        pytest.param(
+            {
+                "ship-criteria.yaml": gate("threshold: 0.65", "segments: {by: lang, threshold: 0.85, min_queries: 1}"),
+                "gold.yaml": BY_LANGUAGE,
+            },
+            {"ship-criteria.yaml": gate("threshold: 0.65")},
+            0.1,
+            ["in_force"],
+            id="no segments, where the whole alone is waived",
+        ),
+        pytest.param(
+            {"ship-criteria.yaml": gate("threshold: 0.85"), "ship-waivers.yaml": WAIVER.replace("found", "other")},
+            {"ship-criteria.yaml": gate("threshold: 0.85").replace("name: found", "name: other")},
+            0.5,
+            ["in_force"],
+            id="a name for which a waiver waits",
+        ),
+    ],
+)
+def test_a_waiver_covers_no_more_than_what_the_base_would_let_it(
+    repository: Path, files: dict[str, str], change: dict[str, str], up_to: float, states: list[str]
+) -> None:
+    """By its own criteria and gold set alone the pull request would pass with its waiver."""
+    on_main({"ship-waivers.yaml": WAIVER, **files})
+    waivers = Path("ship-waivers.yaml").read_text()
+    on_main({"ship-waivers.yaml": waivers.replace("up_to: 0.5", f"up_to: {up_to}")})
+    write_run(Path("run.jsonl"), lost=HARD, queries=(*QUERIES, *EASY))
+    for name, text in change.items():
+        Path(name).write_text(text)
+    commit()
+    alone, report = judge(base=None), judge()
+    assert exit_code(alone) == 0
+    assert (report.verdict, exit_code(report)) == (FAIL, 1)
+    assert [use.state for use in report.waivers] == states
+    assert [gate.verdict for gate in report.gates if gate.judged_by and gate.verdict is not PASS] == [FAIL]
+
+
+@pytest.mark.parametrize("limit", ["must_pass: [q4]", "max_lost_queries: 0"])
+def test_a_label_covers_no_single_question_that_the_base_asks_for(repository: Path, limit: str) -> None:
+    labelled = gate("threshold: 0.85") + 'waiver_label: "rankgate: waive"\n'
+    on_main({"ship-criteria.yaml": labelled.replace("0.85", f"0.85, {limit}")})
+    Path("ship-criteria.yaml").write_text(labelled)
+    commit()
+    assert judge(COUNTS).verdict is FAIL
+
+
+def test_where_warnings_stop_easy_questions_do_not_help_a_waiver_either(repository: Path) -> None:
+    """A gate that only warns, and a pull request that weakens nothing."""
+    on_main({
+        "ship-criteria.yaml": gate("threshold: 0.85", "severity: warning"),
+        "ship-waivers.yaml": WAIVER.replace("0.5", "0.1"),
+    })  # fmt: skip
+    Path("gold.yaml").write_text(gold(*QUERIES, *EASY))
+    write_run(Path("run.jsonl"), lost=HARD, queries=(*QUERIES, *EASY))
+    commit()
+    report = judge()
+    assert (report.verdict, report.warnings) == (WARN, [])
+    assert exit_code(judge(base=None), "warn") == 0
+    assert exit_code(report, "warn") == 1
+
+
+def test_where_warnings_stop_within_noise_stands_for_no_violation(repository: Path) -> None:
+    """`proven_harm` lets pass what is within noise; the base's estimate does not."""
+    mild = gate("threshold: 0.85", "severity: warning", "evidence: proven_harm")
+    on_main({"ship-criteria.yaml": mild.replace("proven_harm", "estimate")})
+    Path("ship-criteria.yaml").write_text(mild)
+    commit()
+    report = judge()
+    assert [(gate.judged_by, gate.verdict, gate.only_inconclusive) for gate in report.gates] == [
+        (None, WARN, True),
+        ("base", WARN, False),
+    ]
+
+
+def test_a_violation_that_is_larger_at_the_base_is_one_gate_in_the_summary(repository: Path) -> None:
+    on_main({"ship-criteria.yaml": gate("threshold: 0.85")})
+    Path("ship-criteria.yaml").write_text(gate("threshold: 0.65"))
+    commit()
+    report = judge()
+    assert [gate.judged_by for gate in report.gates] == [None, "base"]
+    assert [gate.violation for gate in report.gates] == pytest.approx([0.05, 0.25])
+    assert report.summary.startswith("Do not merge: recall@5 ")
+    assert "more gate" not in report.summary
+    assert "more gate" not in check_run_output(report).title
+
+
+def test_what_neither_side_violates_more_has_one_row(repository: Path) -> None:
+    """Also where two rules look at the same tags, of which the second holds."""
+    rules = "segments: [{by: lang, threshold: 0.85, min_queries: 1}, {by: lang, regression_max: 1, min_queries: 1}]"
+    on_main({"ship-criteria.yaml": gate("threshold: 0.85", rules), "gold.yaml": BY_LANGUAGE})
+    Path("ship-criteria.yaml").write_text(gate("threshold: 0.85", rules, "max_lost_queries: 5"))
+    commit()
+    report = judge()
+    assert report.base is not None
+    assert report.base.base_verdict is FAIL
+    assert {gate.judged_by for gate in report.gates} == {None}
+
+
+# A question that is removed from the gold set is judged by neither side: that is a warning, or a failure.
+
+
+@pytest.mark.parametrize(
+    ("limits", "up_to", "reason"),
+    [
+        pytest.param("", 0.1, "recall@5 is 60.0%, below the floor of 85.0%", id="the violation becomes smaller"),
+        pytest.param(", must_pass: [q4]", 0.5, "1 must-pass question fails", id="a question that must pass"),
+    ],
+)
+@pytest.mark.parametrize(("gold_changes", "verdict"), [("warn", WARN), ("fail", FAIL)])
+def test_removing_a_lost_question_is_not_waived(
+    repository: Path, limits: str, up_to: float, reason: str, gold_changes: str, verdict: Verdict
+) -> None:
+    on_main({
+        "ship-criteria.yaml": f"gold_changes: {gold_changes}\n{gate(f'threshold: 0.85{limits}')}",
+        "ship-waivers.yaml": WAIVER.replace("0.5", str(up_to)),
+    })  # fmt: skip
+    assert judge().verdict is FAIL
+    Path("ship-criteria.yaml").write_text(gate("threshold: 0.85"))
+    Path("gold.yaml").write_text(gold(*(query for query in QUERIES if query != "q4")))
+    commit()
+    report = judge()
+    assert (report.verdict, exit_code(report, "warn")) == (verdict, 1)
+    assert [use.state for use in report.waivers] == ["in_force"]
+    [said] = [text for text in told(report) if "removes 1 query ('q4') from the gold set" in text]
+    assert f"; judged with them, {reason}" in said
+
+
+def test_the_base_alone_warns_of_an_old_baseline(repository: Path) -> None:
+    """A limit of age that is taken away holds until that is merged."""
+    aged = CRITERIA + "baseline: {max_age: {days: 3}}\n"
+    write_run(Path("run.jsonl"))
+    on_main({"ship-criteria.yaml": aged})
+    Path("ship-criteria.yaml").write_text(aged.replace("3", "300"))
+    commit()
+    report = judge()
+    assert report.verdict is WARN
+    assert [warning for warning in report.warnings if "max_age allows 3;" in warning] != []
+    assert len(report.warnings) == len(set(report.warnings)) == 2
 
 
 # A pull request that brings its own baseline.

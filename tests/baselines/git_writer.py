@@ -31,7 +31,7 @@ def record_of(who: str, number: int, data: bytes) -> Record:
         source="run.jsonl",
         provenance={},
         gold=None,
-        commit=f"{who}-{number}",
+        branch=f"{who}-{number}",
     )
 
 

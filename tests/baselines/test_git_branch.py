@@ -65,15 +65,15 @@ def clone(remote: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 
 def held(spec: str = SPEC) -> dict[str, list[str | None]]:
-    """The commits that the logs name, as the current directory sees them."""
+    """Whose runs the logs hold, as the current directory sees them."""
     memory = branch_memory(spec)
     logs = ("history", "accepted")
     found = {log: memory.read(log) for log in logs}  # type: ignore[arg-type]
     for records in found.values():
         for record in records:
-            who, number = str(record.commit).rsplit("-", 1)
+            who, number = str(record.branch).rsplit("-", 1)
             assert memory.fetch(record) == run_of(who, int(number))
-    return {log: [record.commit for record in records] for log, records in found.items()}
+    return {log: [record.branch for record in records] for log, records in found.items()}
 
 
 def refused(action: Callable[[], object]) -> str:
@@ -355,7 +355,7 @@ def test_eight_jobs_that_push_at_once_all_get_everything_in(clone: Path, remote:
     newest = next(subject for subject in subjects if subject.startswith("accepted"))
     accepted = branch_memory(SPEC).accepted()
     assert accepted is not None
-    assert accepted.commit == found["accepted"][-1]
+    assert accepted.branch == found["accepted"][-1]
     assert newest == f"accepted: {accepted.id} of 2025-07-01"
     git("fsck", "--strict", at=remote)
 

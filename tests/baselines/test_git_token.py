@@ -17,6 +17,7 @@ import trustme
 from tests.baselines.git_writer import SPEC, add
 
 from rankgate.baselines.git_branch import branch_memory
+from rankgate.baselines.git_transport import without_secrets
 from rankgate.errors import RankgateError
 
 TOKEN = "a-token-of-the-test"  # noqa: S105 -- of nobody
@@ -150,6 +151,7 @@ def server(certificate: ssl.SSLContext, tmp_path: Path, monkeypatch: pytest.Monk
     [
         pytest.param({"RANKGATE_TOKEN": TOKEN}, id="ours, anywhere"),
         pytest.param({"GITHUB_TOKEN": TOKEN, "GITHUB_ACTIONS": "true"}, id="the job's"),
+        pytest.param({"GH_TOKEN": TOKEN, "GITHUB_ACTIONS": "true"}, id="the job's by its other name"),
         pytest.param({"RANKGATE_TOKEN": TOKEN, "GITHUB_TOKEN": OTHER, "GITHUB_ACTIONS": "true"}, id="ours before it"),
     ],
 )
@@ -159,7 +161,7 @@ def test_a_token_of_the_environment_is_sent_once_in_one_header(
     for name, value in job.items():
         monkeypatch.setenv(name, value)
     assert add("history", "a", 1)
-    assert [record.commit for record in branch_memory(SPEC).read("history")] == ["a-1"]
+    assert [record.branch for record in branch_memory(SPEC).read("history")] == ["a-1"]
     assert server.heard
     assert {tuple(said) for said in server.heard} == {(header(TOKEN),)}
 
@@ -239,12 +241,21 @@ def test_a_redirection_takes_no_token_to_another_server(
     assert stranger.heard == []
 
 
-def test_outside_of_actions_githubs_token_is_not_taken(server: GitServer, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["GITHUB_TOKEN", "GH_TOKEN"])
+def test_outside_of_actions_githubs_token_is_not_taken(
+    server: GitServer, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     """Whoever has it in the shell has credentials of git as well, and may mean those."""
-    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    monkeypatch.setenv(name, TOKEN)
     with pytest.raises(RankgateError):
         add("history", "a", 1)
     assert {tuple(said) for said in server.heard} == {()}
+
+
+@pytest.mark.parametrize("name", ["RANKGATE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"])
+def test_no_token_of_the_environment_is_repeated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, TOKEN)
+    assert without_secrets(f"fatal: {TOKEN} is not accepted", {}) == "fatal: *** is not accepted"
 
 
 @pytest.mark.parametrize("token", [None, OTHER], ids=["none", "one that may not write"])

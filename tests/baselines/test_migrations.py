@@ -79,6 +79,19 @@ def test_a_directory_of_schema_1_is_opened_and_carried_on(tmp_path: Path) -> Non
     assert json.loads((tmp_path / "manifest.json").read_text())["schema_version"] == 2
 
 
+@pytest.mark.parametrize("commit", ["@octocat", "1a2b3c4\n", "1A2B3C4", "1a2", "f" * 65])
+def test_a_commit_that_is_no_sha_is_refused_and_named(commit: str) -> None:
+    """Sentences of the report show its first digits."""
+    written = json.loads(encode_record(TODAY)) | {"commit": commit}
+    with pytest.raises(DamagedRecordError) as caught:
+        decode_record(json.dumps(written).encode(), "accepted.jsonl", line=7, what="line")
+    [problem] = caught.value.problems
+    assert str(problem).startswith("accepted.jsonl:7: damaged line: ")
+    assert "[0-9a-f]{4,64}" in str(problem)
+    assert "`$.commit`" in str(problem)
+    assert decode_record(json.dumps(written | {"commit": "1a2b" * 16}).encode(), "log").commit == "1a2b" * 16
+
+
 @pytest.mark.parametrize(
     ("data", "problem"),
     [

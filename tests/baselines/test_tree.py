@@ -57,9 +57,9 @@ def test_logs_grow_apart_and_in_order(everything: TreeMemory) -> None:
 
 def test_a_run_is_recorded_once_for_a_commit(everything: TreeMemory) -> None:
     """A job that is run again finds its entry there."""
-    record = add(everything, "history", "one", commit="abc")
-    add(everything, "history", "two", commit="abd")
-    _, packed = made("one", commit="abc", day=2)
+    record = add(everything, "history", "one", commit="abcabca")
+    add(everything, "history", "two", commit="abcabcd")
+    _, packed = made("one", commit="abcabca", day=2)
     assert everything.add("history", replace(record, date="2026-01-02"), packed.data) is False
     assert len(everything.read("history")) == 2
 

@@ -215,3 +215,18 @@ def test_a_manifest_cannot_have_files_elsewhere_removed() -> None:
     Path("baseline/manifest.json").write_text(json.dumps({**manifest(), "run": "../gold.jsonl"}), encoding="utf-8")
     accept("--run", "better.jsonl")
     assert Path("gold.jsonl").exists()
+
+
+def test_a_commit_of_the_environment_that_is_no_sha_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a repository the job's word is taken, but only for what it can be."""
+    monkeypatch.setenv("GITHUB_SHA", "@octocat")
+    assert accept(*DATE) == 2
+    assert "GITHUB_SHA is '@octocat', which is no sha; name the commit with --commit" in capsys.readouterr().err
+    assert not Path("baseline").exists()
+    assert accept(*DATE, "--commit", "1a2b3c4") == 0
+    assert manifest()["commit"] == "1a2b3c4"
+    monkeypatch.setenv("GITHUB_SHA", "f" * 40)
+    assert accept(*DATE, "--run", "better.jsonl") == 0
+    assert manifest()["commit"] == "f" * 40

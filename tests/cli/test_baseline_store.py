@@ -316,7 +316,7 @@ def test_many_small_accepted_drops_do_not_add_up_unseen(capsys: pytest.CaptureFi
     assert (own["verdict"], own["baseline"], own["since"]) == ("pass", 0.8, None)
     assert (drift["name"], drift["since"], drift["verdict"]) == ("recall@1 since launch", "launch", "fail")
     assert (drift["baseline"], drift["value"], round(drift["delta"], 9), drift["n_pairs"]) == (1.0, 0.7, -0.3, 10)
-    assert drift["reasons"][0].startswith("since launch, recall@1 dropped from 100.0% to 70.0%")
+    assert drift["reasons"][0].startswith("since the anchor, recall@1 dropped from 100.0% to 70.0%")
     capsys.readouterr()
     assert accepted(7, day=4) == 2
     assert "recall@1 since launch    100.0%     70.0%  FAIL" in capsys.readouterr().err
@@ -336,7 +336,7 @@ def test_an_anchor_that_is_not_there_warns_where_drift_is_limited() -> None:
     assert accepted(10) == 0
     drift = check(10)["gates"][1]
     assert (drift["verdict"], drift["evidence_state"]) == ("warn", "no_baseline")
-    assert drift["reasons"] == ["no baseline is anchored as launch: drift of recall@1 could not be checked"]
+    assert drift["reasons"] == ["no baseline is anchored under that name: drift of recall@1 could not be checked"]
 
 
 def test_an_anchor_does_not_move(capsys: pytest.CaptureFixture[str]) -> None:

@@ -137,6 +137,8 @@ def test_criteria_are_found_at_the_default_paths(project: Path, present: list[st
         pytest.param("markdown", "**❌ FAIL. Do not merge: recall@2 ", id="markdown"),
         pytest.param("json", '{\n  "schema_version": 1,\n  "verdict": "fail",\n', id="json"),
         pytest.param("github", "::error file=ship-criteria.yaml,line=2,title=rankgate::recall@2 ", id="github"),
+        pytest.param("junit", '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="rankgate" ', id="junit"),
+        pytest.param("badge", '{\n  "schemaVersion": 1,\n  "label": "retrieval",\n  "message": "fail · ', id="badge"),
     ],
 )
 def test_what_is_printed(project: Path, capsys: pytest.CaptureFixture[str], format_name: str, beginning: str) -> None:
@@ -153,6 +155,10 @@ def test_what_is_printed(project: Path, capsys: pytest.CaptureFixture[str], form
         pytest.param("out/report.json", "json", id="report"),
         pytest.param("out/comment.md", "markdown", id="comment"),
         pytest.param("out/COMMENT.MD", "markdown", id="capitals"),
+        pytest.param("out/junit.xml", "junit", id="JUnit"),
+        pytest.param("out/rankgate.badge.json", "badge", id="a badge"),
+        pytest.param("out/badge.json", "badge", id="a badge of no other name"),
+        pytest.param("out/my-badge.json", "json", id="a report that is called a badge"),
     ],
 )
 def test_the_suffix_of_a_file_says_what_is_written(
@@ -171,8 +177,14 @@ def test_output_repeats(project: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param(["-o", "a.txt"], "a.txt: the suffix '.txt' names no output; use .json or .md", id="suffix"),
-        pytest.param(["-o", "a"], "a: the suffix '' names no output; use .json or .md", id="no suffix"),
+        pytest.param(
+            ["-o", "a.txt"],
+            "a.txt: the suffix '.txt' names no output; use one of .json, .md, .xml, .badge.json",
+            id="suffix",
+        ),
+        pytest.param(
+            ["-o", "a"], "a: the suffix '' names no output; use one of .json, .md, .xml, .badge.json", id="no suffix"
+        ),
         pytest.param(["--date", "31.1.2026"], "--date '31.1.2026' is not a date; write it as 2026-01-31", id="date"),
         pytest.param(["--date", "2026-02-30"], "--date '2026-02-30' is not a date; write it as 2026-01-31", id="day"),
         pytest.param(
@@ -304,7 +316,7 @@ def test_what_could_not_be_judged_is_a_report_and_a_comment_too(
     report, comment = written(), Path("comment.md").read_text(encoding="utf-8")
     assert report["verdict"] == "not_judged"
     assert len(report["problems"]) >= 1
-    assert comment.startswith("**❔ NOT JUDGED. Retrieval could not be judged: ")
+    assert comment.startswith("**❔ NOT JUDGED. Do not merge yet: retrieval could not be judged (")
     out, err = capsys.readouterr()
     assert out.startswith("NOT JUDGED  ")
     assert err == ""

@@ -15,7 +15,7 @@ from rankgate.cli import main
 GOLD = '{"id": "q1", "input": {"question": "how?"}, "expected_output": ["a"]}\n'
 CRITERIA = "gates:\n  - {name: mrr, threshold: 0.9, regression_max: 0.1}\n"
 CHECK = ["check", "--gold", "gold.jsonl", "--run", "after.jsonl", "--baseline", "before.jsonl"]
-FORMATS = ("markdown", "terminal", "json", "github")
+FORMATS = ("markdown", "terminal", "json", "github", "junit", "badge")
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +61,8 @@ def test_without_a_format_it_is_the_comment(capsys: pytest.CaptureFixture[str]) 
     [
         pytest.param(["-o", "out/again.md"], "**❌ FAIL. ", id="comment by suffix"),
         pytest.param(["-o", "out/again.json"], "{", id="report by suffix"),
+        pytest.param(["-o", "out/again.xml"], "<?xml version=", id="JUnit by suffix"),
+        pytest.param(["-o", "out/again.badge.json"], '{\n  "schemaVersion": 1,', id="the longest suffix wins"),
         pytest.param(["-o", "out/again.txt", "--format", "terminal"], "FAIL  ", id="a format for any suffix"),
     ],
 )
@@ -152,7 +154,7 @@ REPORT_START = '{"schema_version": %d, "verdict": "pass"}'
             id="of a newer schema",
         ),
         pytest.param(
-            b"{}", ["-o", "x.html"], "x.html: the suffix '.html' names no output; use .json or .md", id="suffix"
+            b"{}", ["-o", "x.txt"], "x.txt: the suffix '.txt' names no output; use one of .json, .md", id="suffix"
         ),
         pytest.param(
             b"{}",

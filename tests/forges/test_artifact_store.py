@@ -258,8 +258,16 @@ def test_a_token_that_may_not_read_actions_is_told_which_right_it_lacks(
     assert environment["GITHUB_TOKEN"] not in said
 
 
-def test_what_github_lists_is_looked_at(proxy: Proxy, environment: dict[str, str]) -> None:
-    lists(proxy, run_of(proxy, 7, head_sha="main"))
+@pytest.mark.parametrize(
+    "about",
+    [
+        pytest.param({"head_sha": "main"}, id="a branch for a commit"),
+        pytest.param({"head_sha": "a" * 40 + "\n"}, id="a commit with a line break"),
+        pytest.param({"created_at": "yesterday"}, id="no date"),
+    ],
+)
+def test_what_github_lists_is_looked_at(proxy: Proxy, environment: dict[str, str], about: dict[str, str]) -> None:
+    lists(proxy, run_of(proxy, 7, **about))
     assert refused(memory_of(environment)).startswith("workflow_runs: GitHub lists a workflow run that is none: ")
 
 

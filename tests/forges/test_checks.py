@@ -9,7 +9,7 @@ from tests.forges.emulator import Emulator
 from tests.forges.instant import patient
 from tests.forges.proxy import Proxy
 
-from rankgate.forges.checks import CHECK, Check, begin, check_name, complete
+from rankgate.forges.checks import CHECK, Check, begin, check_name, complete, complete_open
 from rankgate.forges.client import ForgeError
 from rankgate.renderers.check_run import Annotation, CheckRunOutput
 
@@ -53,6 +53,22 @@ def test_a_check_that_nobody_began_is_completed_all_the_same(github: Emulator, p
     sha = github.new_pull().head_sha
     complete(patient(proxy.url, github.token), check(github, sha), output(), "success")
     assert states(github, sha) == [(CHECK, "completed", "success")]
+
+
+def test_what_is_left_open_is_completed_and_nothing_else(github: Emulator, proxy: Proxy) -> None:
+    """Whoever clears up after a job must not take back its verdict, make one, or end another run's."""
+    sha = github.new_pull().head_sha
+    client = patient(proxy.url, github.token)
+    mine, newer = check(github, sha, 7), check(github, sha, 8)
+    assert not complete_open(client, mine, output(), "failure")
+    begin(client, newer)
+    assert not complete_open(client, mine, output(), "failure")
+    assert states(github, sha) == [(CHECK, "in_progress", None)]
+    assert complete_open(client, newer, output(), "failure")
+    assert states(github, sha) == [(CHECK, "completed", "failure")]
+    complete(client, mine, output(), "success")
+    assert not complete_open(client, mine, output(), "failure")
+    assert [conclusion for _, _, conclusion in states(github, sha)] == ["failure", "success"]
 
 
 def test_every_run_and_attempt_completes_its_own(github: Emulator, proxy: Proxy) -> None:

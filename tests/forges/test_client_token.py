@@ -142,6 +142,26 @@ def test_no_token_goes_to_a_server_whose_certificate_is_not_trusted(
     assert (server.asked, clock.slept) == ([], [])
 
 
+@pytest.mark.parametrize(
+    "switch",
+    [
+        pytest.param(
+            {"REQUESTS_CA_BUNDLE": "", "CURL_CA_BUNDLE": "", "SSL_CERT_FILE": ""}, id="bundles that are nothing"
+        ),
+        pytest.param({"PYTHONHTTPSVERIFY": "0"}, id="Python's own"),
+        pytest.param({"GIT_SSL_NO_VERIFY": "1", "NODE_TLS_REJECT_UNAUTHORIZED": "0"}, id="of other tools"),
+    ],
+)
+def test_nothing_in_the_environment_turns_the_look_at_certificates_off(
+    clock: StandingClock, monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext, switch: dict[str, str]
+) -> None:
+    for name, value in switch.items():
+        monkeypatch.setenv(name, value)
+    with playing(tls=tls) as server, pytest.raises(ForgeError, match="its certificate is not trusted"):
+        client_of(f"https://localhost:{server.server_port}", clock).send("POST", "/a", {})
+    assert server.asked == []
+
+
 def test_a_ca_bundle_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
     with pytest.raises(RankgateError) as refused:

@@ -18,6 +18,7 @@ from tests.forges.events import environment
 from tests.forges.instant import InstantClock
 from tests.forges.proxy import Proxy
 
+import rankgate.cli.comment
 import rankgate.forges.client
 from rankgate.cli import main
 from rankgate.forges.checks import CHECK
@@ -103,6 +104,24 @@ def test_not_judged_never_leaves_an_old_green_comment_standing(
         assert check["conclusion"] == "failure"
         assert check["output"]["title"].startswith("Not judged")
     assert "error: broken.json: not a rankgate report" in capsys.readouterr().err
+
+
+def test_a_file_that_is_too_large_is_said_to_be(
+    github: Emulator,
+    pull: PullRequest,
+    job: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """And not to be half of a report."""
+    job()
+    size = Path(report("pass")).stat().st_size
+    monkeypatch.setattr(rankgate.cli.comment, "MOST_BYTES", size)
+    assert main(["comment", "pass.json"]) == 0
+    monkeypatch.setattr(rankgate.cli.comment, "MOST_BYTES", size - 1)
+    assert main(["comment", "pass.json"]) == 2
+    assert f"error: pass.json: has more than {size - 1:,} bytes, which no report has" in capsys.readouterr().err
+    assert github.check_runs(pull.head_sha)[-1]["conclusion"] == "failure"
 
 
 def test_a_report_of_a_newer_rankgate_is_rejected(job: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,6 +227,8 @@ def test_outside_of_actions_the_options_say_where(
     assert main(["comment", report("fail"), *words]) == 0
     assert len(github.comments(pull.number)) == 1
     assert [check["conclusion"] for check in github.check_runs(pull.head_sha)] == ["failure"]
+    (posted,) = proxy.asked("POST", r"/check-runs$")
+    assert "details_url" not in json.loads(posted.body), "there is no run of Actions to look at"
 
 
 def test_outside_of_actions_and_without_options_it_says_what_to_name(

@@ -117,7 +117,6 @@ def test_a_finished_workflow_stands_for_the_run_that_judged(tmp_path: Path) -> N
         id=55,
         attempt=2,
         head_sha=HEAD,
-        head_branch="patch-1",
         head_repository=2,
         event="pull_request",
         from_fork=True,

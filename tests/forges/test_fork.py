@@ -39,6 +39,7 @@ class Verdicts:
     """Stands for the checkouts of the bases: the verdict by base, and what was judged."""
 
     by_base: dict[str, str] = field(default_factory=dict)
+    trusting: tuple[str, ...] = ()  # the bases whose criteria accept the rankings of all forks
     judged: list[tuple[int, str, bytes]] = field(default_factory=list)
 
     def judge(self, pull: Pull, run: bytes) -> Report:
@@ -47,7 +48,8 @@ class Verdicts:
         if verdict == "problem":
             raise bad_input("this base is not in the clone", key="base")
         path = SCENARIOS / verdict / "expected" / "report.json"
-        return replace(decode_report(path.read_bytes(), path.name), untrusted_run=True)
+        report = replace(decode_report(path.read_bytes(), path.name), untrusted_run=True)
+        return replace(report, fork_runs="trusted") if pull.base_sha in self.trusting else report
 
     def template(self, pull: Pull) -> Template | None:
         return None
@@ -65,13 +67,14 @@ def zipped(content: bytes, name: str = "run.jsonl") -> bytes:
 
 @pytest.fixture
 def artifact(proxy: Proxy, storage: Storage) -> Callable[..., None]:
-    """Plays what GitHub says of the artifacts of run 7."""
+    """Plays what GitHub says of run 7, which was started once, and of its artifacts."""
 
     def leave(content: bytes | None = None, *, named: str = "rankgate") -> None:
         data = zipped(RUN) if content is None else content
         listed = {"id": 31, "name": named, "size_in_bytes": len(data), "expired": False}
         proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
         proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
+        plays_attempt(proxy, 1)
 
     return leave
 
@@ -88,6 +91,11 @@ def report_on(github: Emulator, proxy: Proxy, tmp_path: Path) -> Callable[..., t
         return found, told, used
 
     return report
+
+
+def plays_attempt(proxy: Proxy, attempt: int) -> None:
+    """Run 7 was started this often."""
+    proxy.play("GET", "/actions/runs/7", json={"id": 7, "run_attempt": attempt})
 
 
 def plays_permission(proxy: Proxy, login: str, permission: str) -> None:
@@ -138,6 +146,83 @@ def test_a_required_check_that_asks_for_a_maintainer_blocks_the_merge_until_a_la
     assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
     assert len(github.comments(pull.number)) == 1
     assert github.merge(pull.number) == 200
+
+
+def test_a_label_accepts_nothing_once_the_workflow_was_started_again(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    """The second attempt leaves an artifact of its own, whose rankings the maintainer has never seen."""
+    pull = github.fork_pull()
+    artifact()
+    report_on(pull)
+    plays_permission(proxy, "alice", "write")
+    plays_attempt(proxy, 2)
+    report, told, verdicts = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
+    assert (report, verdicts.judged) == (None, [])
+    assert told.done == [
+        "nothing to do: the workflow was started again since that verdict; set the label again when it has ended"
+    ]
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+
+
+def test_a_label_on_a_pull_request_of_this_repository_accepts_nothing(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    """Its own job has judged it, by this very check: rankings of an artifact must not take the verdict's place."""
+    pull = github.new_pull()
+    artifact()
+    judged = Mark(gate="default", sha=pull.head_sha, run=7, attempt=1, verdict=Verdict.FAIL)
+    github.comment(pull.number, f"{judged.line()}\nred", by=github.token)
+    plays_permission(proxy, "alice", "admin")
+    report, told, verdicts = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
+    assert (report, verdicts.judged, conclusions(github, pull.head_sha)) == (None, [], [])
+    assert told.done == ["nothing to do: the pull request is one of this repository, and its own job judges it"]
+
+
+def test_a_label_on_a_pull_request_of_dependabot_accepts_as_on_a_forks(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], tmp_path: Path
+) -> None:
+    """Its branch lies in this repository, but its own job could not write."""
+    pull = github.new_pull()
+    artifact()
+    judged = Mark(gate="default", sha=pull.head_sha, run=7, attempt=1, verdict=Verdict.PASS)
+    github.comment(pull.number, f"{judged.line()}\nfine", by=github.token)
+    plays_permission(proxy, "alice", "write")
+    context = context_of(environment(tmp_path, proxy, "pull_request_target", pull=pull, label=ACCEPT_LABEL, run=8))
+    of_dependabot = replace(context, read_only=True)
+    report_fork(patient(proxy.url, github.token), of_dependabot, Settings(), Verdicts(), artifact="rankgate")
+    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+
+
+def test_a_label_on_one_pull_request_judges_every_other_with_that_head_too(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    """The check is the commit's: a label where the base is content must not turn it green where it is not."""
+    pulls, release = two_bases(github)
+    artifact()
+    plays_permission(proxy, "alice", "write")
+    verdicts = Verdicts({pulls[0].base_sha: "pass", release: "fail"})
+    report_on(pulls[0], verdicts=verdicts)
+    report, _, again = report_on(
+        pulls[0], "pull_request_target", Verdicts(verdicts.by_base), label=ACCEPT_LABEL, sender="alice", run=8
+    )
+    assert [number for number, _, _ in again.judged] == [each.number for each in pulls]
+    assert report.verdict.value == "fail"
+    assert conclusions(github, pulls[0].head_sha) == [(CHECK, "failure")]
+
+
+def test_a_label_on_a_pull_request_that_was_closed_meanwhile_changes_nothing(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    artifact()
+    report_on(pull)
+    plays_permission(proxy, "alice", "write")
+    github.close(pull.number)
+    report, told, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
+    assert report is None
+    assert told.done == [f"nothing to do: no open pull request has {pull.head_sha[:12]} as its head"]
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
 
 
 @pytest.mark.parametrize("permission", ["read", "triage", "none"])
@@ -238,13 +323,17 @@ def test_the_pull_request_is_never_taken_from_the_artifact_or_the_payload(
     assert len(github.comments(pull.number)) == 1
 
 
+def two_bases(github: Emulator) -> tuple[tuple[PullRequest, PullRequest], str]:
+    """Two pull requests of one commit of a fork, for main and for an older release, and where the release is."""
+    github.branch("release")
+    release = github.push("release", "release.txt", "older")
+    return (github.fork_pull(), github.open_pull("mallory:change", base="release", by="mallory")), release
+
+
 def test_every_open_pull_request_of_that_head_is_judged_by_its_own_base_and_the_check_takes_the_worst(
     github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
 ) -> None:
-    github.branch("release")
-    release = github.push("release", "release.txt", "older")
-    first = github.fork_pull()
-    second = github.open_pull("mallory:change", base="release", by="mallory")
+    (first, second), release = two_bases(github)
     artifact()
     verdicts = Verdicts({first.base_sha: "pass", release: "fail"})
     report, _, _ = report_on(first, verdicts=verdicts)
@@ -259,6 +348,29 @@ def test_every_open_pull_request_of_that_head_is_judged_by_its_own_base_and_the_
     assert conclusions(github, first.head_sha) == [(CHECK, "failure")]
 
 
+@pytest.mark.parametrize(
+    ("at_main", "at_release", "concluded"),
+    [
+        pytest.param("pass", "fail", "failure", id="a failure before a pass"),
+        pytest.param("pass", "pass", "action_required", id="a pass that nobody has accepted before one that counts"),
+        pytest.param("pass", "warn", "action_required", id="a pass that nobody has accepted before a warning"),
+    ],
+)
+def test_the_check_concludes_as_the_strictest_base_does(
+    github: Emulator,
+    artifact: Callable[..., None],
+    report_on: Callable[..., Any],
+    at_main: str,
+    at_release: str,
+    concluded: str,
+) -> None:
+    """The release believes every fork, main does not: a milder verdict may keep more from merging."""
+    (first, _), release = two_bases(github)
+    artifact()
+    report_on(first, verdicts=Verdicts({first.base_sha: at_main, release: at_release}, trusting=(release,)))
+    assert conclusions(github, first.head_sha) == [(CHECK, concluded)]
+
+
 def test_a_closed_pull_request_is_left_alone_with_a_clear_line(
     github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
 ) -> None:
@@ -267,7 +379,7 @@ def test_a_closed_pull_request_is_left_alone_with_a_clear_line(
     artifact()
     report, told, _ = report_on(pull)
     assert report is None
-    assert told.done == [f"no open pull request has {pull.head_sha[:12]} as its head; nothing to do"]
+    assert told.done == [f"nothing to do: no open pull request has {pull.head_sha[:12]} as its head"]
     assert conclusions(github, pull.head_sha) == []
 
 
@@ -335,6 +447,27 @@ def test_an_interrupted_reporting_job_completes_the_check(
     with pytest.raises(KeyboardInterrupt):
         report_on(pull, verdicts=Interrupted())
     assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+
+
+def test_an_interruption_between_two_pull_requests_is_no_verdict(
+    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    """The one that was not judged any more may be the one that fails."""
+
+    class Interrupted(Verdicts):
+        def judge(self, pull: Pull, run: bytes) -> Report:
+            if self.judged:
+                raise KeyboardInterrupt
+            return super().judge(pull, run)
+
+    (first, second), release = two_bases(github)
+    artifact()
+    with pytest.raises(KeyboardInterrupt):
+        report_on(first, verdicts=Interrupted(trusting=(first.base_sha, release)))
+    (check,) = github.check_runs(first.head_sha)
+    assert (check["conclusion"], check["output"]["title"]) == ("failure", "Not judged: 1 problem with the inputs")
+    assert "the reporting job ended before there was a verdict" in check["output"]["summary"]
+    assert github.comments(second.number) == []
 
 
 @pytest.mark.parametrize("event", ["push", "schedule", "pull_request_target"])

@@ -18,7 +18,7 @@ from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
-from tests.forges.test_fork import plays_permission, zipped
+from tests.forges.test_fork import plays_attempt, plays_permission, zipped
 
 from rankgate.forges.checks import CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
@@ -70,13 +70,22 @@ class Team:
         """What the team's own retriever writes, as good or bad as that of a scenario."""
         shutil.copyfile(SCENARIOS / scenario / "run.jsonl", self.clone / "run.jsonl")
 
-    def job(self, event: str, pull: PullRequest, inputs: dict[str, str] | None = None, **about: Any) -> Result:
-        """One job of the workflow, with a run number of its own."""
+    def job(
+        self,
+        event: str,
+        pull: PullRequest,
+        inputs: dict[str, str] | None = None,
+        cancelled_before: str | None = None,
+        **about: Any,
+    ) -> Result:
+        """One job of the workflow, with a run number of its own, which may be cancelled before one of its steps."""
         self.runs += 1
         told = environment(self.events, self.proxy, event, pull=pull, run=100 + self.runs, **about)
         token = told.pop("GITHUB_TOKEN")
         told["RUNNER_TEMP"] = str(self.runner_temp)
-        return run_action(ROOT, inputs or {}, told, self.clone, token=token, timeout=300)
+        return run_action(
+            ROOT, inputs or {}, told, self.clone, token=token, cancelled_before=cancelled_before, timeout=300
+        )
 
     def conclusions(self, sha: str) -> list[str | None]:
         return [check["conclusion"] for check in self.github.check_runs(sha) if check["name"] == CHECK]
@@ -130,11 +139,7 @@ def test_the_check_is_in_progress_while_the_job_judges_and_a_cancelled_job_compl
     assert team.job("pull_request", pull, {"base": "none"}).code == 0
     assert seen == ["in_progress"]
 
-    team.runs += 1
-    told = environment(team.events, team.proxy, "pull_request", pull=pull, run=100 + team.runs)
-    token = told.pop("GITHUB_TOKEN")
-    told["RUNNER_TEMP"] = str(team.runner_temp)
-    cancelled = run_action(ROOT, {}, told, team.clone, token=token, cancelled_before="judge", timeout=300)
+    cancelled = team.job("pull_request", pull, cancelled_before="judge")
     assert cancelled.code == 2
     assert team.conclusions(pull.head_sha) == ["success", "failure"]
     (comment,) = github.comments(pull.number)
@@ -206,6 +211,7 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
     proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
     proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
+    plays_attempt(proxy, 1)
     reporting = team.job("workflow_run", pull)
     assert reporting.code == 0, reporting.log
     assert reporting.outputs["verdict"] == "pass"
@@ -222,6 +228,33 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     assert team.conclusions(pull.head_sha) == ["success"]
     assert [each.id for each in github.comments(pull.number)] == [comment.id]
     assert github.merge(pull.number) == 200
+
+
+def test_a_reporting_job_that_was_killed_completes_the_check_that_it_began_and_makes_none(team: Team) -> None:
+    """The process that judged had no time to; the next step has. A job with nothing to report leaves nothing."""
+    pull = team.github.fork_pull()
+    assert team.job("workflow_run", pull, cancelled_before="judge").code == 0
+    assert team.github.check_runs(pull.head_sha) == []
+
+    begun = {"name": CHECK, "head_sha": pull.head_sha, "external_id": "rankgate 7/1", "status": "in_progress"}
+    team.github.do("POST", "/check-runs", begun, by=team.github.token)
+    ended = team.job("workflow_run", pull, cancelled_before="judge")
+    assert "check rankgate/verdict: failure" in ended.log
+    (check,) = team.github.check_runs(pull.head_sha)
+    assert (check["status"], check["conclusion"]) == ("completed", "failure")
+    assert "the job ended before there was a verdict" in check["output"]["summary"]
+
+
+def test_what_lies_in_the_checkout_is_not_run_while_the_action_installs_itself(team: Team, tmp_path: Path) -> None:
+    """A pull request may bring a module by any name, and a job's token must not meet it."""
+    for name in ("logging", "pip", "venv"):
+        (team.clone / f"{name}.py").write_text(f"open({str(tmp_path / 'pwned')!r}, 'a').write({name!r})\n")
+    team.runner_temp = tmp_path / "a new runner"
+    team.runner_temp.mkdir()
+    team.retrieve("pass")
+    ended = team.job("pull_request", team.github.new_pull(), {"base": "none"})
+    assert (ended.code, ended.outputs["verdict"]) == (0, "pass"), ended.log
+    assert not (tmp_path / "pwned").exists()
 
 
 @pytest.mark.parametrize(

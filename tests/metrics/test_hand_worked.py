@@ -416,8 +416,8 @@ def test_aggregate(metric: str, values: Sequence[float], expected: float) -> Non
             "milliseconds within which 99.9% of the questions are answered",
             id="finer than a percentile",
         ),
-        pytest.param("source_share(kb)", "share of questions that went to the source kb", id="of a source"),
-        pytest.param("score(cost)", "cost, as another tool scored it", id="of another tool"),
+        pytest.param("source_share(kb)", "share of questions that went to this source", id="of a source"),
+        pytest.param("score(cost)", "what another tool scored, on average", id="of another tool"),
     ],
 )
 def test_meanings_without_a_list(metric: str, meaning: str) -> None:

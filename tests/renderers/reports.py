@@ -114,7 +114,7 @@ REPORT = Report(
 )
 NOT_JUDGED = Report(
     verdict=Verdict.NOT_JUDGED,
-    summary="Retrieval could not be judged: 1 problem with the inputs.",
+    summary="Do not merge yet: retrieval could not be judged (1 problem with the inputs).",
     problems=[Problem("broken JSON", "run.jsonl", 3)],
     provenance=Provenance(rankgate="0.1.0", date="2026-01-31", criteria="ship-criteria.yaml"),
 )

@@ -15,9 +15,17 @@ from rankgate.renderers.fitting import SUMMARY_BYTES
 from rankgate.renderers.markdown import render_markdown
 from rankgate.report import Report
 
-FLOOR = replace(RECALL, delta=-0.01, reasons=["recall@5 is 80.0%, below the floor of 85.0%"], severity="error")
+FLOOR = replace(
+    RECALL, name="floor", delta=-0.01, reasons=["recall@5 is 80.0%, below the floor of 85.0%"], severity="error"
+)
 SLOWER = replace(
-    RECALL, metric="latency", unit=Unit.MILLISECONDS, direction=Direction.LOWER, delta=7.26, regression_max=5.0
+    RECALL,
+    name="fast",
+    metric="latency",
+    unit=Unit.MILLISECONDS,
+    direction=Direction.LOWER,
+    delta=7.26,
+    regression_max=5.0,
 )
 PASSES = replace(REPORT, verdict=Verdict.PASS, summary="Retrieval holds: all 3 gates pass.", gates=[HOLDS])
 WARNS = replace(REPORT, verdict=Verdict.WARN, summary="May be merged, with a warning: mrr dropped.", gates=[LATENCY])

@@ -162,7 +162,9 @@ def test_gates_that_decided_stay_longest_and_in_their_order() -> None:
     text = render_markdown(report, limit=5_000)
     shown = re.findall(r"meaning of (gate-\d+|warns)", text)
     assert shown == [f"gate-{index}" for index in range(1, 2 * len(shown), 2)]
-    assert [f"reason of {name}" for name in shown] == re.findall(r"reason of gate-\d+", text)
+    assert [f"reason of {name}" for name in shown[1:]] == re.findall(r"reason of gate-\d+", text), (
+        "the first line has one"
+    )
     assert "warning-1" not in text
     assert 0 < len(shown) < 30
 
@@ -171,11 +173,14 @@ def test_of_the_questions_the_better_ones_go_first_and_headings_count_what_is_sh
     report = replace(big(2), segments=[])
     whole = len(render_markdown(report))
     texts = [render_markdown(report, limit=limit) for limit in range(whole - 1, max(whole - 1_200, LEAST), -20)]
-    assert any("The worst 10 of 12" in text and "The best" not in text for text in texts)
+    assert any("the worst 10 of 12 and the best 3 of 8" in text for text in texts)
+    assert any("the worst 10 of 12 and the best 0 of 8" in text for text in texts)
     for text in texts:
-        for word, count in re.findall(r"The (worst|best) (\d+) of", text):
-            part = text.partition(f"The {word}")[2].partition("The best")[0]
-            assert part.count("- `how do I get a refund?`") == int(count)
+        worse, _, better = text.partition("**Better**")
+        said = re.findall(r"the (?:worst|best) (\d+) of (?:12|8)", text)
+        assert (
+            said == [str(part.count("- `how do I get a refund?`")) for part in (worse, better)] or "questions" in text
+        )
 
 
 @pytest.mark.parametrize("limit", [LEAST, 10_000, COMMENT_LIMIT])

@@ -1,6 +1,7 @@
 """Workflow commands for the Actions log: where they point, what the runner reads back, and that text stays text."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -10,8 +11,10 @@ from msgspec.structs import replace
 from rankgate.errors import Problem
 from rankgate.metrics.base import Direction, Unit
 from rankgate.model import EvidenceState, Verdict
+from rankgate.renderers.findings import path_in_repository
 from rankgate.renderers.github import render_github
 from rankgate.report import GateResult, Provenance, Report
+from rankgate.report_text import decode_report
 
 GATE = GateResult(
     name="retrieval_mrr",
@@ -45,6 +48,7 @@ REPORT = Report(
     provenance=Provenance(rankgate="0.1.0", date="2026-01-31", criteria="ship-criteria.yaml"),
 )
 
+SCENARIOS = sorted(path.parents[1] for path in (Path(__file__).parents[1] / "scenarios").glob("*/expected/report.json"))
 COMMAND = re.compile(r"::(?P<level>error|warning|notice)(?: (?P<properties>[^:]*))?::(?P<data>.*)")
 
 
@@ -91,6 +95,28 @@ def test_each_reason_of_a_gate_has_its_own_annotation() -> None:
     assert [read_as_the_runner_does(line)[2] for line in lines_of(report)[:-1]] == ["one.", "two."]
 
 
+@pytest.mark.parametrize("folder", SCENARIOS, ids=lambda folder: folder.name)
+def test_each_violated_gate_of_a_scenario_is_annotated_where_it_stands(folder: Path) -> None:
+    report = decode_report((folder / "expected" / "report.json").read_bytes(), folder.name)
+    criteria = next(
+        path / "ship-criteria.yaml"
+        for path in (folder, folder.parent / "_inputs")
+        if (path / "ship-criteria.yaml").exists()
+    )
+    lines = criteria.read_text(encoding="utf-8").splitlines()
+    told = [read_as_the_runner_does(line) for line in lines_of(report)]
+    level = {Verdict.FAIL: "error", Verdict.WARN: "warning"}
+    for gate in report.gates:
+        if gate.verdict in level:
+            assert gate.line is not None
+            [name] = re.findall(r"name: ([^,}]+)", lines[gate.line - 1])
+            assert gate.name == (f"{name} since {gate.since}" if gate.since else name)
+            place = {"file": "ship-criteria.yaml", "line": str(gate.line), "title": "rankgate"}
+            among = f"in {gate.segment}, " if gate.segment else ""
+            for reason in gate.reasons:
+                assert (level[gate.verdict], place, f"{among}{reason}.") in told
+
+
 @pytest.mark.parametrize(
     ("problem", "place"),
     [
@@ -127,6 +153,8 @@ def test_a_message_is_escaped(text: str, written: str) -> None:
     ("file", "written"),
     [
         pytest.param("runs/a.jsonl", "runs/a.jsonl", id="a plain path"),
+        pytest.param("./runs//a.jsonl", "runs/a.jsonl", id="as the repository has it"),
+        pytest.param("../a.jsonl", "../a.jsonl", id="outside"),
         pytest.param("C:/a,b.jsonl", "C%3A/a%2Cb.jsonl", id="colon and comma"),
         pytest.param("50%.jsonl", "50%25.jsonl", id="percent"),
         pytest.param("a\nb", "a%0Ab", id="line break"),
@@ -184,6 +212,6 @@ def test_the_runner_reads_back_what_was_said(text: str) -> None:
     report = replace(REPORT, gates=[], problems=[problem])
     assert read_as_the_runner_does(lines_of(report)[0]) == (
         "error",
-        {"file": text, "line": "3", "title": "rankgate"},
+        {"file": path_in_repository(text) or text, "line": "3", "title": "rankgate"},
         str(problem),
     )

@@ -11,7 +11,7 @@ from tests.renderers import reports
 from rankgate.errors import Problem
 from rankgate.metrics.base import Unit
 from rankgate.model import Verdict
-from rankgate.renderers.terminal import render_terminal, table
+from rankgate.renderers.terminal import render_terminal
 from rankgate.report import Diagnosis, DocumentMove, Moved, Provenance, Queries, Report
 
 RECALL = replace(reports.RECALL, reasons=["recall@5 dropped from 90.0% to 80.0%"])
@@ -78,12 +78,12 @@ def test_a_check_that_could_not_judge_lists_its_problems() -> None:
     problems = [Problem("broken JSON", "run.jsonl", 3), Problem("add these lines:\ninputs:\n  run: run.jsonl")]
     report = Report(
         verdict=Verdict.NOT_JUDGED,
-        summary="Retrieval could not be judged: 2 problems with the inputs.",
+        summary="Do not merge yet: retrieval could not be judged (2 problems with the inputs).",
         problems=problems,
         provenance=REPORT.provenance,
     )
     assert render_terminal(report) == (
-        "NOT JUDGED  Retrieval could not be judged: 2 problems with the inputs.\n"
+        "NOT JUDGED  Do not merge yet: retrieval could not be judged (2 problems with the inputs).\n"
         "\n"
         "  run.jsonl:3: broken JSON\n"
         "  add these lines:\n"
@@ -140,19 +140,6 @@ def test_without_losses_no_question_is_shown(report: Report) -> None:
 
 def test_a_question_without_words_is_shown_by_its_id() -> None:
     assert "\n  q-1  q-1\n" in render_terminal(replace(REPORT, misses=[replace(MOVE, question=None)]))
-
-
-@pytest.mark.parametrize(
-    ("rows", "right", "lines"),
-    [
-        pytest.param([("a", "b"), ("long", "c")], (), ["  a     b", "  long  c"], id="left"),
-        pytest.param([("a", "b"), ("a", "long")], (1,), ["  a     b", "  a  long"], id="right"),
-        pytest.param([("a", ""), ("b", "c")], (), ["  a", "  b  c"], id="an empty end leaves no spaces"),
-        pytest.param([("−1.0 pp", "x"), ("±0.0 pp", "y")], (0,), ["  −1.0 pp  x", "  ±0.0 pp  y"], id="signs"),
-    ],
-)
-def test_a_table_is_aligned(rows: list[tuple[str, str]], right: tuple[int, ...], lines: list[str]) -> None:
-    assert table(rows, right) == lines
 
 
 @pytest.mark.parametrize(

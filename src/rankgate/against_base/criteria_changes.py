@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from rankgate.base_side import GateChange, KeyChange
 from rankgate.criteria import Criteria, Gate, InputFile, Limits, SegmentRule
 from rankgate.matching import By, Matching
-from rankgate.metrics.base import Direction
+from rankgate.metrics.base import Direction, Unit
+from rankgate.metrics.lines import Score
 from rankgate.model import Evidence
+from rankgate.readers.mapping import FieldMap
 
 # From the mildest on: what holds by a later one holds by an earlier one.
 _STRICTNESS = (Evidence.PROVEN_HARM, Evidence.ESTIMATE, Evidence.PROVEN_SAFE)
@@ -99,14 +101,15 @@ def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
             weakens=not after.policy.max_age.blocks,
         ),
         *(
-            KeyChange(key=f"inputs.{key}", before=old, after=new, weakens=False)
-            for key, old, new in (
-                ("gold", _file(before.gold), _file(after.gold)),
-                ("run", _file(before.run), _file(after.run)),
-                ("baseline", _file(before.baseline), _file(after.baseline)),
-                ("waivers", _waivers(before), _waivers(after)),
+            KeyChange(key=f"inputs.{name}{key}", before=old, after=new, weakens=False)
+            for name, was, now in (
+                ("gold", before.gold, after.gold),
+                ("run", before.run, after.run),
+                ("baseline", before.baseline, after.baseline),
             )
+            for key, old, new in zip(("", ".format", ".map"), _file(was), _file(now), strict=True)
         ),
+        KeyChange(key="inputs.waivers", before=_waivers(before), after=_waivers(after), weakens=False),
     ]
     return [key for key in found if key.before != key.after]
 
@@ -121,8 +124,10 @@ def _severity(blocks: bool) -> str:  # noqa: FBT001 -- as a gate has it
 
 def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
     was, now = old.metric, new.metric
-    if was.name != now.name:  # limits of another metric compare with nothing
-        yield KeyChange(key="metric", before=was.name, after=now.name, weakens=True)
+    if was.name != now.name:  # limits of another metric, or the other way round, compare with nothing
+        turned = isinstance(was, Score) and isinstance(now, Score) and was.field == now.field
+        old_side, new_side = (each.direction.value if turned else each.name for each in (was, now))
+        yield KeyChange(key="direction" if turned else "metric", before=old_side, after=new_side, weakens=True)
         return
     yield from _limits("", old, new, _limits_of(old), _limits_of(new))
     if old.evidence is not new.evidence:
@@ -136,7 +141,7 @@ def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
     if set(old.must_pass) != set(new.must_pass):
         weakens = not set(old.must_pass) <= set(new.must_pass)
         yield KeyChange(key="must_pass", before=list(old.must_pass), after=list(new.must_pass), weakens=weakens)
-    yield from _ceiling("drift_max", old.drift_max, new.drift_max)
+    yield from _ceiling("drift_max", old.drift_max, new.drift_max, was.unit)
     yield from _ceiling("max_lost_queries", old.max_lost_queries, new.max_lost_queries)
     yield from _segments(old, new)
 
@@ -182,8 +187,7 @@ def _limits(prefix: str, gate: Gate, now: Gate, old: Limits, new: Limits) -> Ite
         yield KeyChange(
             key=f"{prefix}threshold", before=old.threshold, after=new.threshold, weakens=weakens, unit=metric.unit
         )
-    for change in _ceiling(f"{prefix}regression_max", old.regression_max, new.regression_max):
-        yield replace(change, unit=metric.unit)
+    yield from _ceiling(f"{prefix}regression_max", old.regression_max, new.regression_max, metric.unit)
     if old.blocks is not new.blocks:
         blocked, blocks = (
             own.blocks if each.blocks is None else each.blocks for own, each in ((gate, old), (now, new))
@@ -196,10 +200,11 @@ def _below(one: float | None, other: float | None) -> bool:
     return one is not None and other is not None and one < other
 
 
-def _ceiling(key: str, old: float | None, new: float | None) -> Iterator[KeyChange]:
+def _ceiling(key: str, old: float | None, new: float | None, unit: Unit | None = None) -> Iterator[KeyChange]:
     """A limit that asks for more the lower it is, and for nothing where it is absent."""
     if old != new:
-        yield KeyChange(key=key, before=old, after=new, weakens=old is not None and (new is None or new > old))
+        weakens = old is not None and (new is None or new > old)
+        yield KeyChange(key=key, before=old, after=new, weakens=weakens, unit=unit)
 
 
 def _match(how: Matching) -> str:
@@ -211,5 +216,12 @@ def _waivers(criteria: Criteria) -> str | None:
     return criteria.waivers if criteria.waivers_named else None
 
 
-def _file(file: InputFile | None) -> str | None:
-    return None if file is None else file.path
+def _file(file: InputFile | None) -> tuple[str | None, str | None, str | None]:
+    """Path, format and map of an input, as far as they are named."""
+    if file is None:
+        return None, None, None
+    return file.path, file.format, None if file.map is None else _map(file.map)
+
+
+def _map(fields: FieldMap) -> str:
+    return ", ".join(f"{key} {name}" for key, name in asdict(fields).items() if name is not None)

@@ -11,7 +11,9 @@ from msgspec.structs import replace
 
 from rankgate.against_base.files import FilesAtBase
 from rankgate.against_base.waivers import WaiversAtBase, waivers_at_base
-from rankgate.baselines.tree import MANIFEST
+from rankgate.baselines.packing import RUN
+from rankgate.baselines.records import LOGS
+from rankgate.baselines.tree import MANIFEST, log_name
 from rankgate.criteria import DEFAULT_PATHS, Criteria, InputFile, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.git import GitError
@@ -139,10 +141,17 @@ def _is_baseline(file: InputFile) -> bool:
 
 
 def _same_baseline(mine: str, theirs: str) -> bool:
-    """Whether two files, or all that lies in the base's directory, are the same."""
-    if not Path(theirs).is_dir():
+    """Whether two files are the same, or all that a baseline has in two directories: no more in one of them either."""
+    folders = Path(mine), Path(theirs)
+    if not all(map(Path.is_dir, folders)):
         return _same_file(theirs, mine)
-    return all(_same_file(str(file), str(Path(mine) / file.name)) for file in Path(theirs).iterdir())
+    names = {file.name for folder in folders for file in folder.iterdir() if _is_baselines(file.name)}
+    return all(_same_file(*(str(folder / name) for folder in folders)) for name in names)
+
+
+def _is_baselines(name: str) -> bool:
+    """Whether a file of that name is read as a part of a baseline."""
+    return name == MANIFEST or name in map(log_name, LOGS) or RUN.fullmatch(name) is not None
 
 
 def _same_file(one: str | None, other: str) -> bool:

@@ -56,10 +56,9 @@ def check_both(inputs: Inputs, ref: str, judge: Judge) -> Report:
         head = _head(case)
         theirs = _theirs(case)
         whole = _with_removed(case) if theirs else None
-        renamed = renamed_gates(case.base.criteria, criteria) if case.base.criteria else {}
         by_base = theirs.report if theirs else None
         said = _said(case, head, theirs, whole)
-        judged = stricter(head.report, by_base, said, whole=whole, renamed=renamed)
+        judged = stricter(head.report, by_base, said, whole=whole, renamed=_renamed(case))
         return _told(_waived(judged, inputs, case.base), own, files)
 
 
@@ -89,6 +88,15 @@ def _case(own: Own, base: BaseInputs, files: FilesAtBase, judge: Judge) -> _Case
     if not same and not own.inputs.untrusted_run:  # what comes through a pipe is read twice; a stranger's never does
         run, baseline = (file and replace(file, path=files.kept(file.path)) for file in (run, baseline))
     return _Case(own=own, base=base, files=files, judge=judge, gold=None if same else gold, run=run, baseline=baseline)
+
+
+def _renamed(case: _Case) -> dict[str, str]:
+    """New names of gates by their old ones; a name for which a waiver waits is another gate, which covers nothing."""
+    if case.base.criteria is None:
+        return {}
+    waived = {waiver.gate for waiver in case.base.waivers.waivers.entries}
+    renamed = renamed_gates(case.base.criteria, case.own.criteria)
+    return {old: new for old, new in renamed.items() if new not in waived}
 
 
 def _head(case: _Case) -> _Judged:
@@ -205,4 +213,4 @@ def _told(report: Report, own: Own, files: FilesAtBase) -> Report:
     if own.inputs.baseline and "--baseline" not in command:
         command += ["--baseline", redacted(own.inputs.baseline.path)]
     command += ["--base", files.commit.ref]
-    return replace(report, provenance=replace(made, run=run, baseline=baseline, command=command, base=files.commit))
+    return replace(report, provenance=replace(made, run=run, baseline=baseline, command=command))

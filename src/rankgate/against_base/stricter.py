@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
 from rankgate.base_side import BaseSide
 from rankgate.compose import problems_of
 from rankgate.headline import summary_of
-from rankgate.model import SEVERITY_ORDER, Verdict, worst
+from rankgate.model import SEVERITY_ORDER, TOLERANCE, Verdict, worst
 from rankgate.report import GateResult, Report
+from rankgate.waiving import waivable
 from rankgate.wording import count_text
-
-_Place = tuple[str, str | None]
 
 
 def stricter(
@@ -43,6 +43,7 @@ def stricter(
         *_criteria_sentences(base),
         *([] if gold_failures else _gold_sentences(base)),
         *_problem_sentences(base),
+        *dict.fromkeys([*head.warnings, *(by_base.warnings if by_base else ())]),
     ]
     verdict = worst(
         [
@@ -54,7 +55,6 @@ def stricter(
     )
     name = by_base.provenance.criteria if by_base else None
     problems = [*head.problems, *problems_of(added, name)]
-    warnings += head.warnings
     return replace(
         head,
         verdict=verdict,
@@ -72,42 +72,61 @@ def stricter(
 
 def reason_if_worse(whole: Report, *others: Report) -> str | None:
     """The first reason of the worst gate that is worse than in the others; None where there is none."""
-    level = SEVERITY_ORDER.index
-    known: dict[_Place, int] = {}
-    for gate in (gate for report in others for gate in report.gates):
-        known[gate.name, gate.segment] = max(level(gate.verdict), known.get((gate.name, gate.segment), 0))
+    known = _by_place(gate for report in others for gate in report.gates)
     worse = [
         gate
         for gate in whole.gates
         if gate.verdict in (Verdict.WARN, Verdict.FAIL)
-        and level(gate.verdict) > known.get((gate.name, gate.segment), 0)
+        and not any(_stands_for(same, gate) for same in known[gate.place])
     ]
-    first = max(worse, key=lambda gate: (level(gate.verdict), gate.segment is None), default=None)
+    first = max(worse, key=lambda gate: (SEVERITY_ORDER.index(gate.verdict), gate.segment is None), default=None)
     return None if first is None else first.reasons[0]
 
 
 def _stricter_gates(
     head: Report, by_base: Report, base: BaseSide, whole: Report | None, renamed: Mapping[str, str]
 ) -> Iterator[GateResult]:
-    """The base's results that are worse than the head's for the same gate and segment, or that the head has not."""
-    own: dict[_Place, GateResult] = {(gate.name, gate.segment): gate for gate in head.gates}
-    judged = (
-        {(gate.name, gate.segment) for gate in whole.gates if gate.verdict is not Verdict.NOT_JUDGED}
-        if whole
-        else set()
-    )
+    """The base's results that no result of the head for the same gate and segment stands for."""
+    own = _by_place(head.gates)
+    judged = {gate.place for gate in whole.gates if gate.verdict is not Verdict.NOT_JUDGED} if whole else set()
     for gate in by_base.gates:
-        same = own.get((renamed.get(gate.name, gate.name), gate.segment))
-        if same is not None and SEVERITY_ORDER.index(gate.verdict) <= SEVERITY_ORDER.index(same.verdict):
+        alike = own[renamed.get(gate.name, gate.name), gate.segment]
+        if any(_stands_for(same, gate) for same in alike):
             continue
-        if gate.verdict is Verdict.NOT_JUDGED and (gate.name, gate.segment) in judged:
+        if gate.verdict is Verdict.NOT_JUDGED and gate.place in judged:
             continue  # only the removed queries have it, and those are named
         yield replace(
             gate,
             judged_by="base",
-            line=same.line if same else None,  # its own line is one of another file
+            line=alike[0].line if alike else None,  # its own line is one of another file
             reasons=[f"by {base.judges}, {reason}" for reason in gate.reasons],
         )
+
+
+def _by_place(gates: Iterable[GateResult]) -> Mapping[tuple[str, str | None], list[GateResult]]:
+    """Results by gate and segment, of which there are several where two rules look at the same tags."""
+    found: dict[tuple[str, str | None], list[GateResult]] = defaultdict(list)
+    for gate in gates:
+        found[gate.place].append(gate)
+    return found
+
+
+def _stands_for(same: GateResult, gate: GateResult) -> bool:
+    """Whether a result is at least as strict as another, also once a waiver or a label has been there.
+
+    A waiver covers a violation up to a ceiling, and neither it nor a label covers single questions: a violation that
+    can be waived stands for no larger one, and for nothing that cannot be waived.
+    """
+    if _weight(same) < _weight(gate):
+        return False
+    if gate.verdict is Verdict.PASS or not waivable(same):
+        return True
+    return waivable(gate) and (gate.violation or 0.0) <= (same.violation or 0.0) + TOLERANCE
+
+
+def _weight(gate: GateResult) -> tuple[int, bool]:
+    """How much a result stops; a warning for what is only within noise stops nobody, not even where warnings do."""
+    return SEVERITY_ORDER.index(gate.verdict), not gate.only_inconclusive
 
 
 def _criteria_sentences(base: BaseSide) -> list[str]:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
+from rankgate.environment import JOBS, OURS, TOKENS, token_in
 from rankgate.git import GitError, run_git
 from rankgate.redaction import without_users
 
@@ -64,28 +65,27 @@ def without_secrets(text: str, environment: Mapping[str, str]) -> str:
     for name, value in environment.items():
         if name.startswith("GIT_CONFIG_VALUE_") and (found := _HEADER.fullmatch(value)):
             text = text.replace(found[1], "***")
-    for token in filter(None, (os.environ.get(name) for name in _TOKENS)):
+    for token in filter(None, (os.environ.get(name) for name in TOKENS)):
         text = text.replace(token, "***")
     return without_users(text)
 
 
-_TOKENS = ("RANKGATE_TOKEN", "GITHUB_TOKEN")
 _HEADER = re.compile(r"AUTHORIZATION: basic (\S+)")
 
 
 def _token_header(root: str, url: str, environment: Mapping[str, str]) -> list[tuple[str, str]]:
     """The settings that send a token to GitHub, and to nobody else.
 
-    RANKGATE_TOKEN is sent in any case. GITHUB_TOKEN is a workflow's own, so it is sent only in one, and only where
-    actions/checkout has left nothing better.
+    RANKGATE_TOKEN is sent in any case. GITHUB_TOKEN or GH_TOKEN is a workflow's own, so it is sent only in one, and
+    only where actions/checkout has left nothing better.
     """
     server = environment.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/")
     if not server.startswith("https://") or not url.startswith(f"{server}/"):
         return []
-    token = environment.get("RANKGATE_TOKEN")
+    token = environment.get(OURS)
     if not token and environment.get("GITHUB_ACTIONS") == "true":
         persisted = run_git(root, "config", "--get-urlmatch", "http.extraheader", url)
-        token = None if persisted.returncode == 0 else environment.get("GITHUB_TOKEN")
+        token = None if persisted.returncode == 0 else token_in(environment, JOBS)
     if not token:
         return []
     credentials = base64.b64encode(f"x-access-token:{token}".encode()).decode()

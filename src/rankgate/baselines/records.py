@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from rankgate import __version__
+from rankgate.base_side import CommitSha
 from rankgate.gold_changes import GoldMark
 from rankgate.model import Verdict
 from rankgate.readers.dates import iso_day
@@ -56,7 +57,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     provenance: Mapping[str, Any]
     gold: GoldMark | None
-    commit: str | None = None
+    commit: CommitSha | None = None
     branch: str | None = None
     verdict: Verdict | None = None
     scores: Mapping[str, float | None] = {}

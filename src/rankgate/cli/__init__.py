@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("rankgate.cli.init", "write ship criteria and workflows for your gold set"),
     "record": ("rankgate.cli.record", "run your retriever over the gold questions and write the run"),
     "check": ("rankgate.cli.check", "judge a run: pass, warn or fail"),
+    "explain": ("rankgate.cli.explain", "explain a question, a gate, or what is missed"),
     "validate": ("rankgate.cli.validate", "list every problem and every suspicious fact of criteria, gold and run"),
     "score": ("rankgate.cli.score", "compute metrics without a gate"),
     "compare": ("rankgate.cli.compare", "compare two runs, query by query, without a gate"),

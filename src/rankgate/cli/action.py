@@ -18,9 +18,10 @@ from rankgate.cli.comment import publishing, read_or_not_judged, say, template_a
 from rankgate.cli.options import today
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.exit_codes import exit_code
+from rankgate.forges.artifacts import MEMBER
 from rankgate.forges.client import Client
 from rankgate.forges.fork import concerns_forks, report_fork
-from rankgate.forges.publish import Settings, Told, announce, publish
+from rankgate.forges.publish import Settings, Told, announce, conclude_open, publish
 from rankgate.forges.runner import stopped
 from rankgate.forges.waiver_label import concerns_label, set_label
 from rankgate.renderers.base import RENDERERS
@@ -31,6 +32,7 @@ from rankgate.waivers import SetLabel
 NO_BASE = "none"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
+_READ_ONLY_PUSH = "the token of this job can only read, as after a push of Dependabot; its exit code is the verdict"
 
 
 def main(words: Sequence[str]) -> int:
@@ -85,20 +87,25 @@ def publish_all() -> int:
     from rankgate.cli.signals import interrupted_once
 
     job = this_job()
-    report = kept(job)
+    left = kept(job)
+    report = left or _not_judged()
     if concerns_forks(job.context):
-        if report is not None:
-            summarize(job)
+        if left:
+            summarize(job)  # it was published as it was judged
+        else:  # there was nothing to report, or the job was ended on the way
+            with interrupted_once():
+                _publish(job, lambda client: conclude_open(client, job.context, report, settings_of(job)))
         return 0
-    if report is None:
-        report = _not_judged()
-        keep(job, report)
-    summarize(job)
-    if job.publishes:
-        with interrupted_once():
-            _publish(job, lambda client: publish(client, job.context, report, settings_of(job)))
-    else:
-        print(annotation("notice", _READ_ONLY))
+    try:
+        if left is None:
+            keep(job, report)
+        summarize(job)
+    finally:  # whatever becomes of the summary
+        if job.publishes:
+            with interrupted_once():
+                _publish(job, lambda client: publish(client, job.context, report, settings_of(job)))
+        else:
+            print(annotation("notice", _READ_ONLY if job.context.pull else _READ_ONLY_PUSH))
     return 0
 
 
@@ -163,7 +170,7 @@ def _judged(job: Job) -> Report:
     source = report.provenance.run
     # The reporting job judges a fork's run again; that of a push is what `artifact:NAME` compares with.
     if (context.read_only or context.event == "push") and source and Path(source.path).is_file():
-        shutil.copyfile(source.path, job.upload / "run.jsonl")
+        shutil.copyfile(source.path, job.upload / MEMBER)
     return report
 
 

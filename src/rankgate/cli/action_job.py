@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from rankgate.errors import bad_input
+from rankgate.files import write_atomic
 from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.context import Context, context_of
 from rankgate.forges.marker import DEFAULT_GATE, checked_gate_id
@@ -100,9 +101,15 @@ def this_job() -> Job:
 
 
 def keep(job: Job, report: Report) -> None:
-    """Leave the report, and the comment whole, for the other phases and the artifact."""
-    (job.upload / "report.json").write_text(encode_report(report), encoding="utf-8")
-    (job.upload / "comment.md").write_text(RENDERERS["markdown"](report), encoding="utf-8")
+    """Leave the report, and the comment whole, for the other phases and the artifact.
+
+    A job can be ended in between: where there is a report, it is whole, and so is all else.
+
+    Raises:
+        RankgateError: they cannot be written.
+    """
+    write_atomic(job.upload / "comment.md", RENDERERS["markdown"](report))
+    write_atomic(job.upload / "report.json", encode_report(report))
 
 
 def kept(job: Job) -> Report | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from rankgate.cli.baseline_accept import accept, add_accept, add_record, record
 from rankgate.cli.baseline_anchor import add_anchor, anchor
@@ -12,8 +13,14 @@ from rankgate.cli.baseline_look import add_history, add_show, history, show
 from rankgate.cli.baseline_tend import add_prune, add_verify, prune, verify
 from rankgate.cli.options import make_parser
 
+if TYPE_CHECKING:
+    from rankgate.renderers.blocks import Block
+
 # Name → its options, what it does and returns to tell, and a line of help.
-ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], str], str]] = {
+ACTIONS: dict[
+    str,
+    tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], str | Sequence[Block]], str],
+] = {
     "show": (add_show, show, "what is accepted now, and the anchors"),
     "accept": (add_accept, accept, "make a run the one that gates compare with"),
     "record": (add_record, record, "add a run of the main branch to the history; accept it if the policy says so"),

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from rankgate.cli.baseline_options import add_format, add_origin, add_place
 from rankgate.cli.baseline_run import candidate_of, refuse_later
-from rankgate.cli.baseline_told import change_lines, told
+from rankgate.cli.baseline_told import change_table, told
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.baselines.records import Record
+    from rankgate.renderers.blocks import Block
 
 
 _NO_GOLD = "no gold set is named, so the run was not judged; name one with --gold, or as inputs.gold in the criteria"
@@ -44,7 +45,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add_format(parser)
 
 
-def accept(arguments: argparse.Namespace) -> str:
+def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """Store the run as the accepted one; returns what to tell.
 
     Raises:
@@ -55,14 +56,15 @@ def accept(arguments: argparse.Namespace) -> str:
 
     from rankgate.acceptance import refusal
     from rankgate.errors import RankgateError, bad_input
+    from rankgate.renderers.blocks import plain_text
 
     found = candidate_of(arguments)
     unjudged = _NO_GOLD if found.criteria else None  # without criteria nothing is asked of it
     why_not = refusal(found.report) if found.report else unjudged
     if why_not and not arguments.reason:
-        table = "".join(f"\n{line}" for line in change_lines(found))
+        table = plain_text(change_table(found)).rstrip("\n")
         advice = "nothing was accepted; with --reason TEXT it is, and the reason is recorded"
-        raise bad_input(f"{why_not}\n{advice}{table}", file=found.record.source)
+        raise bad_input("\n".join(filter(None, (why_not, advice, table))), file=found.record.source)
     try:
         refuse_later(next(reversed(found.memory.read("accepted")), None), found.record.date, found.memory.spec)
     except RankgateError:
@@ -73,7 +75,7 @@ def accept(arguments: argparse.Namespace) -> str:
     return told(arguments, found, record, added=added, moved=True)
 
 
-def record(arguments: argparse.Namespace) -> str:
+def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """Add the run to the history, and where the criteria say so accept one that passes; returns what to tell.
 
     Raises:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.cli.baseline_look import as_json, inert_lines
+from rankgate.cli.baseline_look import as_json
 from rankgate.cli.baseline_options import add_format, add_place, memory_of, place_of
 from rankgate.cli.options import add_criteria, add_gold
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.base import Metric
     from rankgate.model import Need
     from rankgate.readers.base import Run
+    from rankgate.renderers.blocks import Block
 
 MOST_LISTED = 20
 
@@ -32,7 +34,7 @@ def add_diff(parser: argparse.ArgumentParser) -> None:
     add_format(parser)
 
 
-def diff(arguments: argparse.Namespace) -> str:
+def diff(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """Score both with today's gold set and list what moved, the losers first."""
     from msgspec.structs import replace
 
@@ -40,9 +42,9 @@ def diff(arguments: argparse.Namespace) -> str:
     from rankgate.inputs import deepest_cutoff, gold_of
     from rankgate.movements import movements
     from rankgate.plan import Plan
+    from rankgate.renderers.blocks import Table
     from rankgate.renderers.escape import shorten, visible
     from rankgate.renderers.phrases import rank_move
-    from rankgate.renderers.terminal import table
     from rankgate.scoring import ids_of
     from rankgate.side import scored
     from rankgate.wording import value_text
@@ -61,7 +63,7 @@ def diff(arguments: argparse.Namespace) -> str:
     if arguments.format == "json":
         return as_json({"a": runs[0].name, "b": runs[1].name, "metric": metric.name, "moved": moved})
     worse = sum(move.worse for move in moved)
-    lines = [f"{metric.name}: {worse} worse, {len(moved) - worse} better, of {len(gold.samples)} queries"]
+    lines: list[Block] = [f"{metric.name}: {worse} worse, {len(moved) - worse} better, of {len(gold.samples)} queries"]
     listed = moved if arguments.all else moved[:MOST_LISTED]
     rows = [
         (
@@ -72,10 +74,10 @@ def diff(arguments: argparse.Namespace) -> str:
         )
         for move in listed
     ]
-    lines += ["", *table([("query", "A", "B", "documents"), *rows], right=(1, 2))] if rows else []
+    lines += ["", Table(rows=[("query", "A", "B", "documents"), *rows], right=(1, 2))] if rows else []
     if len(moved) > len(listed):
         lines.append(f"  the first {len(listed)} of {len(moved)}; --all lists them")
-    return inert_lines(lines)
+    return lines
 
 
 def _metric(named: str | None, criteria: Criteria | None) -> Metric:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.baselines.records import Record
+    from rankgate.renderers.blocks import Block
 
 USUAL = 20  # entries of the history
 MOST_METRICS = 4
-SHORT = 7  # digits of a commit
 
 
 def add_show(parser: argparse.ArgumentParser) -> None:
@@ -34,10 +34,10 @@ def add_history(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--accepted", action="store_true", help="what was accepted, in place of every run")
 
 
-def show(arguments: argparse.Namespace) -> str:
+def show(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """What is accepted now, and the anchors."""
     from rankgate.cli.inputs import criteria_if_any
-    from rankgate.renderers.terminal import table
+    from rankgate.renderers.blocks import Pairs, Table
 
     memory = memory_of(place_of(arguments, criteria_if_any(arguments)))
     accepted = next(reversed(memory.read("accepted")), None)
@@ -51,18 +51,19 @@ def show(arguments: argparse.Namespace) -> str:
             }
         )
     if accepted is None:
-        lines = [f"nothing has been accepted in {memory.spec} yet"]
+        lines: list[Block] = [f"nothing has been accepted in {memory.spec} yet"]
     else:
-        lines = [f"accepted in {memory.spec}:", *table(_facts(accepted))]
+        lines = [f"accepted in {memory.spec}:", Pairs(_facts(accepted))]
     if anchors:
-        lines += ["", "anchors:", *table([("name", *HEADINGS), *((each.name or "", *_row(each)) for each in anchors)])]
-    return inert_lines(lines)
+        rows = [(each.name or "", *_row(each)) for each in anchors]
+        lines += ["", "anchors:", Table(rows=[("name", *HEADINGS), *rows])]
+    return lines
 
 
-def history(arguments: argparse.Namespace) -> str:
+def history(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """The runs of the main branch, or what was accepted, the newest last; `*` marks what was accepted."""
     from rankgate.cli.inputs import criteria_if_any
-    from rankgate.renderers.terminal import table
+    from rankgate.renderers.blocks import Table
 
     memory = memory_of(place_of(arguments, criteria_if_any(arguments)))
     accepted = memory.read("accepted")
@@ -73,16 +74,17 @@ def history(arguments: argparse.Namespace) -> str:
         return as_json([{**described(record), "accepted": record.id in ids} for record in shown])
     what = "accepted" if arguments.accepted else "recorded"
     if not shown:
-        return inert_lines([f"nothing has been {what} in {memory.spec} yet"])
+        return [f"nothing has been {what} in {memory.spec} yet"]
     names = list(dict.fromkeys(name for record in shown for name in record.scores))[:MOST_METRICS]
     rows = [
         ("*" if record.id in ids else "", *_row(record), *(_score(record.scores.get(name)) for name in names))
         for record in shown
     ]
-    lines = table([("", *HEADINGS, *names), *rows], right=range(len(HEADINGS) + 1, len(HEADINGS) + 1 + len(names)))
+    numbers = range(len(HEADINGS) + 1, len(HEADINGS) + 1 + len(names))
+    lines: list[Block] = [Table(rows=[("", *HEADINGS, *names), *rows], right=numbers)]
     if len(records) > len(shown):
         lines.append(f"  the last {len(shown)} of {len(records):,}; --all lists them")
-    return inert_lines(lines)
+    return lines
 
 
 HEADINGS = ("id", "date", "commit", "branch", "verdict", "queries", "reason")
@@ -105,20 +107,14 @@ def as_json(value: object) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
-def inert_lines(lines: Sequence[str]) -> str:
-    """Lines in which nothing that was stored can move the cursor or colour the screen."""
-    from rankgate.renderers.escape import inert
-
-    return "".join(f"{inert(line).rstrip()}\n" for line in lines)
-
-
 def _row(record: Record) -> tuple[str, ...]:
+    from rankgate.base_side import SHORT_SHA
     from rankgate.renderers.escape import shorten, visible
 
     return (
         record.id,
         record.date,
-        (record.commit or "")[:SHORT],
+        (record.commit or "")[:SHORT_SHA],
         shorten(visible(record.branch or ""), 20),
         record.verdict.value if record.verdict else "",
         str(record.queries),

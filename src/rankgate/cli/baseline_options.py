@@ -82,12 +82,13 @@ def origin_of(arguments: argparse.Namespace) -> tuple[str | None, str | None]:
     """
     import re
 
+    from rankgate.base_side import SHA
     from rankgate.errors import bad_input
     from rankgate.git import GitError, repository_around
 
     if arguments.commit == NONE:
         return None, arguments.branch
-    if arguments.commit is not None and not re.fullmatch(r"[0-9a-f]{7,64}", arguments.commit):
+    if arguments.commit is not None and not re.match(SHA, arguments.commit):
         raise bad_input(f"--commit {arguments.commit!r} is no sha; write its hexadecimal digits, or none")
     try:
         repository = repository_around(".")
@@ -95,4 +96,6 @@ def origin_of(arguments: argparse.Namespace) -> tuple[str | None, str | None]:
         return head, arguments.branch or os.environ.get("GITHUB_REF_NAME") or repository.branch()
     except GitError:  # no repository, or a commit that a shallow clone lacks: the sha stands for itself
         commit = arguments.commit or os.environ.get("GITHUB_SHA")
+        if commit and not re.match(SHA, commit):
+            raise bad_input(f"GITHUB_SHA is {commit!r}, which is no sha; name the commit with --commit") from None
         return commit, arguments.branch or os.environ.get("GITHUB_REF_NAME")

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from rankgate.cli.baseline_look import as_json, described, inert_lines
+from rankgate.cli.baseline_look import as_json, described
 from rankgate.cli.baseline_options import add_format, add_place, memory_of, place_of
 from rankgate.cli.options import add_criteria
+
+if TYPE_CHECKING:
+    from rankgate.renderers.blocks import Block
 
 
 def add_prune(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +33,7 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
     add_format(parser)
 
 
-def prune(arguments: argparse.Namespace) -> str:
+def prune(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """Forget all but the newest; what is accepted now and anchors stay.
 
     Raises:
@@ -50,16 +55,14 @@ def prune(arguments: argparse.Namespace) -> str:
     if arguments.format == "json":
         return as_json({"log": arguments.log, "pruned": bool(gone), "records": [described(each) for each in going]})
     if not going:
-        return inert_lines(
-            [f"nothing to prune: {memory.spec} has {count_text(len(records), 'record')} in {arguments.log}"]
-        )
+        return [f"nothing to prune: {memory.spec} has {count_text(len(records), 'record')} in {arguments.log}"]
     span = f"{count_text(len(going), 'record')} of {going[0].date} to {going[-1].date}"
     if arguments.yes:
-        return inert_lines([f"pruned {span} from the {arguments.log} of {memory.spec}"])
-    return inert_lines([f"would prune {span} from the {arguments.log} of {memory.spec}; with --yes it does"])
+        return [f"pruned {span} from the {arguments.log} of {memory.spec}"]
+    return [f"would prune {span} from the {arguments.log} of {memory.spec}; with --yes it does"]
 
 
-def verify(arguments: argparse.Namespace) -> str:
+def verify(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """Check all that is stored.
 
     Raises:
@@ -73,14 +76,13 @@ def verify(arguments: argparse.Namespace) -> str:
 
     memory = memory_of(place_of(arguments, criteria_if_any(arguments)))
     found = verified(memory)
-    told = (
+    counts = f"{count_text(found.records, 'record')} and {count_text(found.runs, 'run file')}"
+    told: str | list[Block] = (
         as_json({"records": found.records, "runs": found.runs, "problems": found.problems})
         if arguments.format == "json"
-        else inert_lines(
-            [f"{memory.spec}: {count_text(found.records, 'record')} and {count_text(found.runs, 'run file')} looked at"]
-        )
+        else [f"{memory.spec}: {counts} looked at", *([] if found.problems else ["all whole"])]
     )
     if found.problems:
         say(told)
         raise RankgateError(found.problems)
-    return told if arguments.format == "json" else f"{told}all whole\n"
+    return told

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankgate.cli.baseline_look import as_json, inert_lines
+from rankgate.cli.baseline_look import as_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rankgate.baselines.records import Record
     from rankgate.cli.baseline_run import Candidate
+    from rankgate.renderers.blocks import Block
 
 
 def told(
@@ -20,8 +23,8 @@ def told(
     added: bool,
     moved: bool,
     why_not: str | None = None,
-) -> str:
-    """What was done with a run, as a text or as JSON, and why it was allowed or stays.
+) -> str | Sequence[Block]:
+    """What was done with a run, in lines and a table or as JSON, and why it was allowed or stays.
 
     Args:
         arguments: those of `accept` or `record`.
@@ -46,12 +49,12 @@ def told(
     cut = f" ({count_text(record.cut, 'list was', 'lists were')} longer and cut)" if record.cut else ""
     what = f"{count_text(record.queries, 'query', 'queries')}, ranks to {record.depth}{cut}"
     if arguments.action == "accept":
-        lines = [f"accepted {record.source} as the baseline in {found.memory.spec}: {what}"]
+        lines: list[Block] = [f"accepted {record.source} as the baseline in {found.memory.spec}: {what}"]
     else:
         lines = [f"{'recorded' if added else 'has already recorded'} {record.source} in {found.memory.spec}: {what}"]
-    lines += change_lines(found)
+    lines += change_table(found)
     if found.unusable:
-        lines.append(f"what was accepted last could not be compared with: {found.unusable}")
+        lines += f"what was accepted last could not be compared with: {found.unusable}".splitlines()
     if found.report is None:
         lines.append(
             "no gold set was named, so the manifest does not say which one was current"
@@ -69,14 +72,14 @@ def told(
         verdict = VERDICT_WORDS[found.report.verdict]
         stays = f"what is accepted stays{f': {why_not}' if why_not else ''}"
         lines.append(f"{verdict}: {'accepted as the baseline' if moved else stays}")
-    return inert_lines(lines)
+    return lines
 
 
-def change_lines(found: Candidate) -> list[str]:
+def change_table(found: Candidate) -> list[Block]:
     """A table of each gate's value before and now; nothing where the run was not judged."""
     from rankgate.acceptance import changes_of
+    from rankgate.renderers.blocks import Table
     from rankgate.renderers.phrases import NOTHING
-    from rankgate.renderers.terminal import table
     from rankgate.wording import VERDICT_WORDS, value_text
 
     if found.report is None or not found.report.gates:
@@ -93,4 +96,4 @@ def change_lines(found: Candidate) -> list[str]:
         )
         for change in changes_of(found.report)
     ]
-    return table([("gate", "accepted", "this run", "verdict"), *rows], right=(1, 2))
+    return [Table(rows=[("gate", "accepted", "this run", "verdict"), *rows], right=(1, 2))]

@@ -26,6 +26,7 @@ def parser() -> argparse.ArgumentParser:
         [
             "rankgate check --gold gold.yaml --run run.jsonl --baseline baseline/",
             "rankgate check -o report.json -o comment.md      # inputs named in ship-criteria.yaml",
+            "rankgate check -o junit.xml -o rankgate.badge.json",
             "zcat run.jsonl.gz | rankgate check --run - --format json",
             "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
         ],
@@ -56,11 +57,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         action="append",
         default=[],
-        help="write a file, its form by suffix: .json the report, .md the comment; repeats",
+        help="write a file, its form by suffix: .json the report, .md the comment, .xml JUnit for GitLab and Jenkins, "
+        ".badge.json an endpoint for a badge of shields.io; repeats",
     )
     made.add_argument(
         "--format",
-        choices=["terminal", "markdown", "json", "github"],
+        choices=["terminal", "markdown", "json", "github", "junit", "badge"],
         default="terminal",
         help="what to print (default: terminal; github: annotations for the Actions log)",
     )
@@ -72,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, write, print, and return 0, 1 or 2."""
-    from rankgate.cli.output import say
+    from rankgate.cli.output import say_report
     from rankgate.cli.progress import bar
     from rankgate.errors import RankgateError
     from rankgate.exit_codes import exit_code
@@ -87,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
             write_atomic(path, render(report))
         except RankgateError as error:
             problems += error.problems  # the verdict is still printed
-    say(RENDERERS[arguments.format](report))
+    say_report(report, arguments.format)
     if problems:
         raise RankgateError(problems)
     return exit_code(report, arguments.fail_on)

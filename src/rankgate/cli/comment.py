@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rankgate.renderers.isolation import Template
     from rankgate.report import Report
 
-TOKENS = ("RANKGATE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
-
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
@@ -73,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     from msgspec.structs import replace
 
     from rankgate.cli.signals import interrupted_once
+    from rankgate.environment import api_url
     from rankgate.errors import bad_input
     from rankgate.forges.publish import Told, announce, joined, publish
 
@@ -90,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         return joined(Told([], troubles), told)
 
     with interrupted_once():
-        say(publishing(_api_url(), act, max_wait=arguments.max_wait, dry_run=arguments.dry_run))
+        say(publishing(api_url(os.environ), act, max_wait=arguments.max_wait, dry_run=arguments.dry_run))
     return code
 
 
@@ -111,14 +110,17 @@ def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300
 def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
     """The report, and 0; or one that says why there is none, and 2, each problem on standard error."""
     from rankgate.compose import not_judged
-    from rankgate.errors import RankgateError
+    from rankgate.errors import RankgateError, bad_input
     from rankgate.inputs import Inputs
     from rankgate.readers.source import open_source
     from rankgate.report_text import decode_report
 
     try:
         with open_source(path) as source:
-            return decode_report(source.stream.read(MOST_BYTES + 1), source.name), 0
+            data = source.stream.read(MOST_BYTES + 1)
+            if len(data) > MOST_BYTES:
+                raise bad_input(f"has more than {MOST_BYTES:,} bytes, which no report has", file=source.name)
+            return decode_report(data, source.name), 0
     except RankgateError as error:
         for problem in error.problems:
             print(f"error: {problem}", file=sys.stderr)
@@ -199,9 +201,10 @@ def token_of() -> str:
     Raises:
         RankgateError: there is none.
     """
+    from rankgate.environment import token_in
     from rankgate.errors import bad_input
 
-    found = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None)
+    found = token_in(os.environ)
     if found is None:
         raise bad_input("no token to publish with; set it in env, as GITHUB_TOKEN: ${{ github.token }}")
     return found
@@ -211,6 +214,7 @@ def _context(arguments: argparse.Namespace, client: Client) -> Context:
     """The job's context, with the repository and the pull request that the options name."""
     from msgspec.structs import replace
 
+    from rankgate.environment import api_url
     from rankgate.errors import bad_input
     from rankgate.forges.context import Context, context_of
     from rankgate.forges.pulls import pull_of
@@ -221,7 +225,7 @@ def _context(arguments: argparse.Namespace, client: Client) -> Context:
     elif arguments.repository and arguments.pull is not None:
         context = Context(
             event="",
-            api_url=_api_url(),
+            api_url=api_url(os.environ),
             server_url=os.environ.get("GITHUB_SERVER_URL") or "https://github.com",
             repository=arguments.repository,
             sha=None,
@@ -235,7 +239,3 @@ def _context(arguments: argparse.Namespace, client: Client) -> Context:
         return context
     pull = pull_of(client, context.repository, arguments.pull)
     return replace(context, pull=pull, sha=pull.head_sha, base=pull.base_sha)
-
-
-def _api_url() -> str:
-    return os.environ.get("GITHUB_API_URL") or "https://api.github.com"

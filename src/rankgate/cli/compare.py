@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rankgate.estimates import Estimate
     from rankgate.metrics.base import Metric
     from rankgate.model import Scores
+    from rankgate.renderers.blocks import Block
 
 
 def parser() -> argparse.ArgumentParser:
@@ -90,14 +91,14 @@ def run(arguments: argparse.Namespace) -> int:
         for metric in plan.metrics
     ]
     absent = [(run.name, len(scores.missing)) for run, scores in zip(filter(None, runs), sides, strict=True)]
-    say(_json(found, after, before) if arguments.format == "json" else _table(found) + _absent(absent))
+    say(_json(found, after, before) if arguments.format == "json" else [_table(found), *_absent(absent)])
     return 0
 
 
-def _table(found: Sequence[tuple[Metric, Comparison | Estimate | None]]) -> str:
+def _table(found: Sequence[tuple[Metric, Comparison | Estimate | None]]) -> Block:
     from rankgate.estimates import Estimate
+    from rankgate.renderers.blocks import Table
     from rankgate.renderers.phrases import NOTHING
-    from rankgate.renderers.terminal import table
     from rankgate.wording import delta_text, interval_text, value_text
 
     rows: list[tuple[str, ...]] = [("metric", "A", "B", "change", "95% interval", "better", "worse", "same")]
@@ -120,10 +121,10 @@ def _table(found: Sequence[tuple[Metric, Comparison | Estimate | None]]) -> str:
                 *map(str, (pairs.better, pairs.worse, pairs.n_pairs - pairs.better - pairs.worse)),
             )
         )
-    return "\n".join(table(rows, right=(1, 2, 3, 5, 6, 7))) + "\n"
+    return Table(rows=rows, right=(1, 2, 3, 5, 6, 7))
 
 
-def _absent(absent: Sequence[tuple[str, int]]) -> str:
+def _absent(absent: Sequence[tuple[str, int]]) -> list[str]:
     """Which questions could not be compared: leaving out the hard ones is no improvement."""
     from rankgate.errors import on_one_line
     from rankgate.wording import count_text
@@ -133,7 +134,7 @@ def _absent(absent: Sequence[tuple[str, int]]) -> str:
         f"{count_text(count, 'query is', 'queries are')} absent from {on_one_line(name)}, and not compared."
         for name, count in found
     ]
-    return "".join(f"{line}\n" for line in ["", *lines]) if lines else ""
+    return ["", *lines] if lines else []
 
 
 def _described(found: Comparison | Estimate | None) -> dict[str, Any] | None:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankgate.cli.options import add_date, date_of, make_parser
+
+if TYPE_CHECKING:
+    from rankgate.renderers.blocks import Block
 
 DEFAULT_DIRECTORY = "rankgate-demo"
 MARK = "# rankgate demo:"  # the first words of our criteria, by which a directory is known to be ours
@@ -98,21 +103,22 @@ def _commands(name: str | None) -> list[str]:
     return [f"rankgate check --run runs/{name}.jsonl -o out/{name}/report.json -o out/{name}/comment.md"]
 
 
-def _judge(name: str, date: str) -> str:
+def _judge(name: str, date: str) -> Sequence[Block]:
     from rankgate.cli.check import judge
     from rankgate.criteria import InputFile
     from rankgate.exit_codes import exit_code
     from rankgate.files import write_atomic
     from rankgate.inputs import Inputs
     from rankgate.renderers.base import RENDERERS
+    from rankgate.renderers.terminal import terminal_blocks
 
     report = judge(Inputs(criteria="ship-criteria.yaml", date=date, run=InputFile(f"runs/{name}.jsonl")))
     write_atomic(f"out/{name}/report.json", RENDERERS["json"](report))
     write_atomic(f"out/{name}/comment.md", RENDERERS["markdown"](report))
-    return f"{RENDERERS['terminal'](report)}\n(exit code {exit_code(report, 'fail')})\n"
+    return [*terminal_blocks(report), "", f"(exit code {exit_code(report, 'fail')})"]
 
 
-def _accept(date: str) -> str:
+def _accept(date: str) -> str | Sequence[Block]:
     from rankgate.cli import baseline
     from rankgate.cli.baseline_accept import accept
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.base import Metric
     from rankgate.noise import Noise
     from rankgate.plan import Plan
+    from rankgate.renderers.blocks import Block
 
 MOST_LISTED = 5
 
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     say(
         _json(found, absent, len(gold.samples))
         if arguments.format == "json"
-        else _table(found) + _remarks(found, absent, criteria)
+        else [_table(found), *_remarks(found, absent, criteria)]
     )
     return 0
 
@@ -114,9 +115,9 @@ def _plan(arguments: argparse.Namespace, criteria: Criteria | None) -> Plan:
     return plan
 
 
-def _table(found: Sequence[tuple[Metric, Noise | None]]) -> str:
+def _table(found: Sequence[tuple[Metric, Noise | None]]) -> Block:
+    from rankgate.renderers.blocks import Table
     from rankgate.renderers.phrases import NOTHING
-    from rankgate.renderers.terminal import table
     from rankgate.wording import delta_text
 
     headings = ("metric", "values", "largest shift", "mean shift", "queries moving", "SD", "regression_max")
@@ -136,7 +137,7 @@ def _table(found: Sequence[tuple[Metric, Noise | None]]) -> str:
                 NOTHING if noise.margin is None else f"{_written(metric, noise.margin):g}",
             )
         )
-    return "\n".join(table(rows, right=(2, 3, 4, 5, 6))) + "\n"
+    return Table(rows=rows, right=(2, 3, 4, 5, 6))
 
 
 def _values(metric: Metric, values: Sequence[float | None]) -> str:
@@ -160,7 +161,7 @@ def _written(metric: Metric, margin: float) -> float:
 
 def _remarks(
     found: Sequence[tuple[Metric, Noise | None]], absent: Sequence[tuple[str, int]], criteria: Criteria | None
-) -> str:
+) -> list[str]:
     """Which gates allow less than the noise, and which questions could not be compared."""
     from rankgate.errors import on_one_line, shown
     from rankgate.wording import count_text
@@ -179,7 +180,7 @@ def _remarks(
         for name, count in absent
         if count
     ]
-    return "".join(f"{line}\n" for line in ["", *lines]) if lines else ""
+    return ["", *lines] if lines else []
 
 
 def _json(found: Sequence[tuple[Metric, Noise | None]], absent: Sequence[tuple[str, int]], total: int) -> str:

@@ -1,22 +1,33 @@
-"""Printing: coloured at a terminal unless NO_COLOR says otherwise, plain everywhere else."""
+"""Printing: laid out for a terminal, plain everywhere else."""
 
 from __future__ import annotations
 
-import os
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-STYLES = {"PASS": "bold green", "WARN": "bold yellow", "FAIL": "bold red", "NOT JUDGED": "bold magenta"}
+if TYPE_CHECKING:
+    from rankgate.renderers.blocks import Block
+    from rankgate.report import Report
 
 
-def say(text: str) -> None:
-    """Print text to standard output, with the verdict words coloured at a terminal."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        sys.stdout.write(text)
-        return
-    from rich.console import Console
-    from rich.text import Text
+def say(told: str | Sequence[Block]) -> None:
+    """Print to standard output: a text as it is, lines and tables to fit the terminal if it is one."""
+    if isinstance(told, str):
+        sys.stdout.write(told)
+    elif sys.stdout.isatty():
+        from rankgate.cli.screen import show
 
-    styled = Text(text)
-    for word, style in STYLES.items():
-        styled.highlight_words([word], style)
-    Console(soft_wrap=True).print(styled, end="", highlight=False)
+        show(told)
+    else:
+        from rankgate.renderers.blocks import plain_text
+
+        sys.stdout.write(plain_text(told))
+
+
+def say_report(report: Report, form: str) -> None:
+    """Print a report in one of the forms of `RENDERERS`."""
+    from rankgate.renderers.base import RENDERERS
+    from rankgate.renderers.terminal import terminal_blocks
+
+    say(terminal_blocks(report) if form == "terminal" else RENDERERS[form](report))

@@ -16,11 +16,14 @@ def parser() -> argparse.ArgumentParser:
             "rankgate render report.json                         # the comment as Markdown",
             "rankgate render report.json --template our-comment.md.j2 -o comment.md",
             "rankgate render report.json --format terminal",
+            "rankgate render report.json -o junit.xml            # or by any suffix of `check -o`",
         ],
     )
     made.add_argument("report", metavar="REPORT", help="the report (- for stdin)")
     made.add_argument(
-        "--format", choices=["markdown", "terminal", "json", "github"], help="default: markdown, or -o's suffix"
+        "--format",
+        choices=["markdown", "terminal", "json", "github", "junit", "badge"],
+        help="default: markdown, or -o's suffix",
     )
     made.add_argument("--template", metavar="FILE", help="a Jinja template of yours (docs/templates.md)")
     made.add_argument("-o", "--output", metavar="FILE", help="write here instead of printing")
@@ -29,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Render and print or write."""
-    from rankgate.cli.output import say
+    from rankgate.cli.output import say, say_report
     from rankgate.errors import bad_input
     from rankgate.files import write_atomic
     from rankgate.readers.source import open_source
@@ -45,6 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input(f"--template renders Markdown, not {wanted}")
     with open_source(arguments.report) as source:
         report = decode_report(source.stream.read(), source.name)
+    if not (arguments.template or arguments.output):
+        say_report(report, wanted)
+        return 0
     template = arguments.template
     text = render_markdown(report, template, limit=COMMENT_LIMIT) if template else RENDERERS[wanted](report)
     if arguments.output:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rankgate.estimates import Estimate
     from rankgate.metrics.base import Metric
     from rankgate.model import Scores
+    from rankgate.renderers.blocks import Block
 
 DEFAULT_METRICS = "hit@5,recall@5,recall@10,precision@5,mrr,map,ndcg@10"
 
@@ -120,10 +121,10 @@ def _json(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], scor
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
-def _table(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], scores: Scores) -> str:
+def _table(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], scores: Scores) -> Sequence[Block]:
     from rankgate.notes import judge_notes
+    from rankgate.renderers.blocks import Table
     from rankgate.renderers.phrases import NOTHING
-    from rankgate.renderers.terminal import table
     from rankgate.wording import count_text, interval_text, value_text
 
     rows: list[tuple[str, ...]] = [("metric", "value", "95% interval", "queries", "at 0", "at 1")]
@@ -136,7 +137,6 @@ def _table(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], sco
             spread = found.distribution
             ends = [f"{100 * share:.0f}%" for share in (spread.zero, spread.one)] if spread else ["", ""]
             rows.append((metric.name, value, interval_text(found.ci, metric.unit) or NOTHING, str(found.n), *ends))
-    lines = table(rows, right=(1, 3, 4, 5))
     notes = [f"{count_text(len(scores.query_ids), 'query', 'queries')} in the gold set"]
     if scores.missing:
         notes.append(f"{len(scores.missing)} absent from the run, scored as worst")
@@ -145,4 +145,4 @@ def _table(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], sco
     if scores.duplicates:
         notes.append(f"{count_text(scores.duplicates, 'repeated id')} removed")
     judged = judge_notes(metrics, scores)
-    return "\n".join([*lines, "", "; ".join(notes) + ".", *judged]) + "\n"
+    return [Table(rows=rows, right=(1, 3, 4, 5)), "", "; ".join(notes) + ".", *judged]

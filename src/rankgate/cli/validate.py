@@ -41,11 +41,14 @@ def run(arguments: argparse.Namespace) -> int:
     if not (path or gold or run_file):
         raise bad_input("nothing to validate; name --criteria, --gold or --run")
     found = validate(Inputs(criteria=path, gold=gold, run=run_file, baseline=baseline, date=date_of(arguments)))
-    lines = [f"problem: {problem}" for problem in found.problems] + [f"look at: {fact}" for fact in found.facts]
+    told = [f"problem: {problem}" for problem in found.problems] + [f"look at: {fact}" for fact in found.facts]
+    lines = [line for text in told for line in text.splitlines()]
     where = f" in {', '.join(found.read)}" if found.read and not found.problems else ""
     problems, things = count_text(len(found.problems), "problem"), count_text(len(found.facts), "thing")
     lines.append(f"{problems}, {things} to look at{where}")
     if found.entries:
-        lines += ["", "to let these violations pass for a while, merge into ship-waivers.yaml first:", "waivers:"]
-    say("\n".join(lines) + "\n" + "".join(found.entries))
+        lines += ["", "to let these violations pass for a while, merge into ship-waivers.yaml first:"]
+    say(lines)
+    if found.entries:
+        say("".join(["waivers:\n", *found.entries]))  # to be copied as it is
     return 2 if found.problems else 0

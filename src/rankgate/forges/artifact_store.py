@@ -19,10 +19,12 @@ from msgspec.structs import replace
 from rankgate.baselines.memory import Unless
 from rankgate.baselines.packing import Packed, checked, pack, recorded
 from rankgate.baselines.records import Log, Record
+from rankgate.environment import api_url, token_in
 from rankgate.errors import RankgateError, bad_input, shown
-from rankgate.forges.artifacts import LIMITS, download_artifact, read_member
+from rankgate.forges.artifacts import LIMITS, MEMBER, download_artifact, read_member
 from rankgate.forges.base_branch import base_branch
 from rankgate.forges.client import Client, ForgeError
+from rankgate.forges.payloads import Sha
 from rankgate.model import Need
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import RUN_FORMATS
@@ -30,9 +32,7 @@ from rankgate.readers.json_text import spoken
 from rankgate.readers.source import Source
 from rankgate.redaction import redacted
 
-MEMBER = "run.jsonl"
 WORKFLOW = "rankgate.yml"
-TOKENS = ("RANKGATE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
 WHOLE = 10_000  # ranks: more than a list has, so that nothing of an uploaded run is cut
 _NEWEST = 100  # runs among which the newest is; GitHub lists new ones first
 _HEAD = 1 << 18
@@ -64,8 +64,8 @@ class _WorkflowRun(msgspec.Struct, frozen=True):
     status: str | None
     conclusion: str | None
     head_branch: str | None
-    head_sha: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{40}([0-9a-f]{24})?$")]
-    created_at: Annotated[str, msgspec.Meta(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T")]
+    head_sha: Sha
+    created_at: Annotated[str, msgspec.Meta(pattern=r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T")]
     head_repository: _Repository | None
 
     def counts(self, repository: str, branch: str) -> bool:
@@ -203,13 +203,13 @@ def artifact_memory(spec: str, environment: Mapping[str, str]) -> ArtifactMemory
     if not _REPOSITORY.fullmatch(repository):
         message = "no repository is named; outside of GitHub Actions set GITHUB_REPOSITORY to OWNER/NAME"
         raise bad_input(message, file=spec)
-    token = next((environment[name] for name in TOKENS if environment.get(name)), None)
+    token = token_in(environment)
     if token is None:
         message = (
             "GitHub gives artifacts to nobody without a token; set it in env, as GITHUB_TOKEN: ${{ github.token }}"
         )
         raise bad_input(message, file=spec)
-    client = Client(environment.get("GITHUB_API_URL") or "https://api.github.com", token)
+    client = Client(api_url(environment), token)
     return ArtifactMemory(client, spec, repository, base_branch(environment))
 
 

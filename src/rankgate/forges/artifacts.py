@@ -29,6 +29,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 LIMITS = Limits()
+MEMBER = "run.jsonl"  # what the action calls a run in its artifact
 
 
 class Api(Protocol):

@@ -16,12 +16,12 @@ from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.forges.context import Pull
 from rankgate.git import LINK, Repository, repository_around, run_git, said
 from rankgate.inputs import Inputs
-from rankgate.renderers.isolation import Template
+from rankgate.renderers.isolation import LOADER, Template
 from rankgate.report import Report
 from rankgate.report_text import decode_report
 
-MOST_SECONDS = 900.0
-_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP")  # the token is not among them
+MOST_SECONDS = 300.0  # of one check; the reporting job has to outlive those of several pull requests
+_KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # the token is not among them
 
 
 class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):

@@ -47,7 +47,7 @@ def begin(client: Client, check: Check) -> None:
     Raises:
         ForgeError: the platform refuses or cannot be reached.
     """
-    if not _own(client, check):
+    if _own(client, check) is None:
         _create(client, check, {"status": "in_progress", "output": {"title": _WAITING, "summary": f"{_WAITING}."}})
 
 
@@ -63,15 +63,29 @@ def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: C
     text = {"title": output.title, "summary": output.summary}
     fields = {"status": "completed", "conclusion": conclusion}
     first = {**fields, "output": {**text, "annotations": batches[0]}}
-    number = _own(client, check)
-    if number is None:
+    own = _own(client, check)
+    if own is None:
         number = _create(client, check, first)
     else:
+        number = own["id"]
         client.send("PATCH", f"/repos/{check.repository}/check-runs/{number}", first)
     for batch in batches[1:]:
         client.send(
             "PATCH", f"/repos/{check.repository}/check-runs/{number}", {"output": {**text, "annotations": batch}}
         )
+
+
+def complete_open(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> bool:
+    """Complete this run's check if it is there and still open, and make none; whether it was.
+
+    Raises:
+        ForgeError: the platform refuses or cannot be reached.
+    """
+    own = _own(client, check)
+    if own is None or own["status"] == "completed":
+        return False
+    complete(client, check, output, conclusion)
+    return True
 
 
 def last_run(client: Client, check: Check) -> tuple[int, int] | None:
@@ -92,14 +106,14 @@ def _listing(check: Check) -> str:
     return f"/repos/{check.repository}/commits/{check.sha}/check-runs"
 
 
-def _own(client: Client, check: Check) -> int | None:
-    """The number of this run's check, the first if a lost answer made two."""
+def _own(client: Client, check: Check) -> Mapping[str, Any] | None:
+    """This run's check, the first if a lost answer made two."""
     found = [
-        item["id"]
+        item
         for item in client.pages(_listing(check), {"check_name": check.name, "filter": "all"}, under="check_runs")
         if item.get("external_id") == check.external_id and item.get("name") == check.name
     ]
-    return min(found, default=None)
+    return min(found, key=lambda item: int(item["id"]), default=None)
 
 
 def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
@@ -111,9 +125,9 @@ def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
         answer = client.send("POST", path, body)
     except LostResponseError as error:
         client.rest(error, 0)
-        number = _own(client, check)
-        if number is not None:
-            return number
+        own = _own(client, check)
+        if own is not None:
+            return int(own["id"])
         answer = client.send("POST", path, body)
     return int(answer.get("id", 0))  # a dry run has none
 

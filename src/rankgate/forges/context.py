@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from rankgate.environment import API
 from rankgate.errors import bad_input
 from rankgate.forges.payloads import (
     MergeGroupEvent,
@@ -39,13 +40,11 @@ class WorkflowRun(msgspec.Struct, frozen=True):
 
     `event` started it, `actor` is the login behind that, None where Enterprise does not say. `head_repository` and
     `from_fork` are as in `Pull`; a run of Dependabot counts as one of a fork, for its token was read-only too.
-    `head_branch` is text that a stranger may have written.
     """
 
     id: int
     attempt: int
     head_sha: str
-    head_branch: str | None
     head_repository: int | None
     event: str
     from_fork: bool
@@ -58,8 +57,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     `sha` is the commit that a check belongs to: the head of the pull request or the merge group, never the merge
     commit that Actions makes of a pull request. `base` is the commit to judge against, None outside pull requests and
     the merge queue. `run_id` and `attempt` are of the run that judged: the one that a `workflow_run` event speaks of,
-    else this one. With `read_only` the token cannot write. `label` and `sender` are of a `labeled` event: what was put
-    on the pull request, and by whom.
+    else this one; 0 outside of Actions. With `read_only` the token cannot write. `label` and `sender` are of a
+    `labeled` event: what was put on the pull request, and by whom.
     """
 
     event: str
@@ -92,7 +91,7 @@ def context_of(environment: Mapping[str, str]) -> Context:
     event = _required(environment, "GITHUB_EVENT_NAME", _EVENT, "the name of an event")
     common = Context(
         event=event,
-        api_url=_url(environment, "GITHUB_API_URL", "https://api.github.com"),
+        api_url=_url(environment, "GITHUB_API_URL", API),
         server_url=_url(environment, "GITHUB_SERVER_URL", "https://github.com"),
         repository=_required(environment, "GITHUB_REPOSITORY", _REPOSITORY, "OWNER/NAME"),
         run_id=int(_required(environment, "GITHUB_RUN_ID", _NUMBER, "a number")),
@@ -150,7 +149,6 @@ def _of_workflow_run(common: Context, payload: WorkflowRunEvent) -> Context:
         id=said.id,
         attempt=said.run_attempt,
         head_sha=said.head_sha,
-        head_branch=said.head_branch,
         head_repository=_id(said.head_repository),
         event=said.event,
         from_fork=_id(said.head_repository) != payload.repository.id or actor == DEPENDABOT,

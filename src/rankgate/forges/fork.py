@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.forges.artifacts import download_artifact, read_member
-from rankgate.forges.checks import last_run
+from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
+from rankgate.forges.checks import Conclusion, last_run
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ours
 from rankgate.forges.context import Context, Pull
-from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, joined, tell_pull
-from rankgate.forges.pulls import has_label, head_of, may_write, open_pulls, remove_label
+from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, conclusion_for, joined, tell_pull
+from rankgate.forges.pulls import head_of, may_write, open_pulls, remove_label
 from rankgate.model import SEVERITY_ORDER
 from rankgate.renderers.isolation import Template
 from rankgate.report import Report
 
 ACCEPT_LABEL = "rankgate: accept rankings"
-MEMBER = "run.jsonl"
+_FROM_MILD: tuple[Conclusion, ...] = ("success", "action_required", "failure")
+_CUT_SHORT = Problem("the reporting job ended before there was a verdict")
 _ACCEPTED = "A maintainer has accepted these rankings for this commit."
 
 
@@ -45,9 +47,10 @@ def concerns_forks(context: Context) -> bool:
 def report_fork(
     client: Client, context: Context, settings: Settings, at_base: AtBase, *, artifact: str
 ) -> tuple[Report | None, Told]:
-    """Judge, comment on every open pull request of that commit, and complete the one check with the worst verdict.
+    """Judge, comment on every open pull request of that commit, and complete the one check with the worst report.
 
-    Each pull request is judged by its own base. Nothing of the artifact says which one it is for.
+    Each pull request is judged by its own base. Nothing of the artifact says which one it is for. The worst is what
+    keeps most from merging: by its own base's criteria a warning may be a success and a pass may ask for a maintainer.
 
     Args:
         client: the API, with the reporting job's token.
@@ -60,65 +63,94 @@ def report_fork(
         The worst of the reports, None where there was nothing to report on, and what was told.
     """
     try:
-        found, pulls, accepted, told = _what_for(client, context, settings)
+        work = _work_for(client, context, settings)
     except ForgeError as error:
         return None, Told([], [str(error)])
-    if found is None:
-        return None, told
-    told = joined(told, announce(client, found, settings))
+    if isinstance(work, str):
+        return None, Told([f"nothing to do: {work}"], [])
+    found = work.context
+    told = joined(Told([], work.troubles), announce(client, found, settings))
     worst: Report | None = None
+    whole = False
     try:
-        for pull, report in _judged(client, found, pulls, at_base, artifact):
-            shown = _accepted(report) if accepted else report
-            if worst is None or SEVERITY_ORDER.index(shown.verdict) > SEVERITY_ORDER.index(worst.verdict):
+        for pull, report in _judged(client, found, work.pulls, at_base, artifact):
+            shown = _accepted(report) if work.accepted else report
+            if worst is None or _badness(shown, settings) > _badness(worst, settings):
                 worst = shown
             if settings.comment:
                 own = replace(settings, template=at_base.template(pull))
                 told = joined(told, tell_pull(client, found, pull, shown, own))
+        whole = True
     finally:
-        ended = worst or at_base.not_judged([Problem("the reporting job ended before there was a verdict")])
+        # Part of the pull requests is no verdict: the one that was not judged may be the one that fails.
+        ended = worst if worst and whole else at_base.not_judged([_CUT_SHORT])
         told = joined(told, conclude(client, found, ended, settings))
     return worst, told
 
 
-def _what_for(client: Client, context: Context, settings: Settings) -> tuple[Context | None, list[Pull], bool, Told]:
-    """The run that judged, the pull requests that it concerns, and whether a maintainer accepts its rankings."""
-    if context.pull is not None:
-        return _labelled(client, context, settings, context.pull)
+def _badness(report: Report, settings: Settings) -> tuple[int, int]:
+    """How much a report keeps from merging: by what the check would conclude, then by its verdict."""
+    return _FROM_MILD.index(conclusion_for(report, settings.fail_on)), SEVERITY_ORDER.index(report.verdict)
+
+
+class _Work(msgspec.Struct, frozen=True):
+    """The run that judged, the pull requests with its commit, and whether a maintainer accepts its rankings."""
+
+    context: Context
+    pulls: Sequence[Pull]
+    accepted: bool
+    troubles: list[str]
+
+
+def _work_for(client: Client, context: Context, settings: Settings) -> _Work | str:
+    """What there is to do, or why there is nothing."""
+    work = _finished(client, context) if context.pull is None else _labelled(client, context, settings, context.pull)
+    if not isinstance(work, str) and not work.pulls:
+        return f"no open pull request has {str(context.sha)[:12]} as its head"
+    return work
+
+
+def _finished(client: Client, context: Context) -> _Work | str:
+    """A workflow has ended; what was accepted before was another run, of this commit or of one before it."""
     run = context.workflow_run
     if run is None or run.event != "pull_request" or not run.from_fork:
-        return None, [], False, Told(["nothing to do: the workflow was not one of a fork's pull request"], [])
+        return "the workflow was not one of a fork's pull request"
     pulls = open_pulls(client, context.repository, run.head_repository, run.head_sha)
-    if not pulls:
-        return None, [], False, Told([f"no open pull request has {run.head_sha[:12]} as its head; nothing to do"], [])
     troubles: list[str] = []
-    for pull in pulls:  # what was accepted was another run, of this commit or of one before it
+    for pull in pulls:
         try:
-            if has_label(client, context.repository, pull.number, ACCEPT_LABEL):
-                remove_label(client, context.repository, pull.number, ACCEPT_LABEL)
+            remove_label(client, context.repository, pull.number, ACCEPT_LABEL)
         except ForgeError as error:
             troubles.append(str(error))
-    return context, pulls, False, Told([], troubles)
+    return _Work(context, pulls, accepted=False, troubles=troubles)
 
 
-def _labelled(
-    client: Client, context: Context, settings: Settings, pull: Pull
-) -> tuple[Context | None, list[Pull], bool, Told]:
-    """A label counts for the commit that it was set on, if whoever set it may write to the repository."""
-
-    def nothing(why: str) -> tuple[None, list[Pull], bool, Told]:
-        return None, [], False, Told([f"nothing to do: {why}"], [])
-
-    if context.label != ACCEPT_LABEL:
-        return nothing("this label means nothing to rankgate")
-    if context.sender is None or not may_write(client, context.repository, context.sender):
-        return nothing("the label was set by somebody who may not write to this repository")
-    if head_of(client, context.repository, pull.number) != pull.head_sha:
-        return nothing("the pull request has newer commits than the label was set on")
+def _labelled(client: Client, context: Context, settings: Settings, pull: Pull) -> _Work | str:
+    """A label accepts the rankings that were reported, and so those of that attempt alone."""
+    refused = _refused(client, context, pull)
+    if refused is not None:
+        return refused
     run = _reported(client, context, settings, pull)
     if run is None:
-        return nothing(f"no verdict is reported for {pull.head_sha[:12]} yet; set the label again when there is one")
-    return replace(context, run_id=run[0], attempt=run[1]), [pull], True, Told([], [])
+        return f"no verdict is reported for {pull.head_sha[:12]} yet; set the label again when there is one"
+    if client.get(f"/repos/{context.repository}/actions/runs/{run[0]}")["run_attempt"] != run[1]:
+        return "the workflow was started again since that verdict; set the label again when it has ended"
+    # The check is the commit's: every pull request with this head counts, whichever got the label.
+    pulls = open_pulls(client, context.repository, pull.head_repository, pull.head_sha)
+    return _Work(replace(context, run_id=run[0], attempt=run[1]), pulls, accepted=True, troubles=[])
+
+
+def _refused(client: Client, context: Context, pull: Pull) -> str | None:
+    """Why a label does not count: it does for the commit that it was set on, if whoever set it may write here."""
+    if context.label != ACCEPT_LABEL:
+        return "this label means nothing to rankgate"
+    if not (pull.from_fork or context.read_only):  # read-only: of Dependabot
+        return "the pull request is one of this repository, and its own job judges it"
+    if context.sender is None or not may_write(client, context.repository, context.sender):
+        return "the label was set by somebody who may not write to this repository"
+    if head_of(client, context.repository, pull.number) != pull.head_sha:
+        return "the pull request has newer commits than the label was set on"
+    return None
 
 
 def _reported(client: Client, context: Context, settings: Settings, pull: Pull) -> tuple[int, int] | None:

@@ -89,7 +89,6 @@ class Run(msgspec.Struct, frozen=True):
     id: Number
     run_attempt: Number
     head_sha: Sha
-    head_branch: str | None
     head_repository: Repository | None
     event: str
     actor: User | None = None

@@ -8,7 +8,7 @@ import msgspec
 
 from rankgate.errors import RankgateError
 from rankgate.exit_codes import exit_code
-from rankgate.forges.checks import Check, Conclusion, begin, check_name, complete
+from rankgate.forges.checks import Check, Conclusion, begin, check_name, complete, complete_open
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, upsert
 from rankgate.forges.context import Context, Pull
@@ -54,13 +54,14 @@ def check_of(context: Context, settings: Settings) -> Check | None:
     """Where this run's check belongs; None where the event has no commit to judge, or none is wanted."""
     if context.sha is None or not settings.check:
         return None
+    run = f"{context.server_url}/{context.repository}/actions/runs/{context.run_id}" if context.run_id else None
     return Check(
         repository=context.repository,
         sha=context.sha,
         name=check_name(settings.gate),
         run=context.run_id,
         attempt=context.attempt,
-        details_url=f"{context.server_url}/{context.repository}/actions/runs/{context.run_id}",
+        details_url=run,
     )
 
 
@@ -108,6 +109,19 @@ def conclude(client: Client, context: Context, report: Report, settings: Setting
     conclusion = conclusion_for(report, settings.fail_on)
     output = check_run_output(report)
     return _try(lambda: complete(client, check, output, conclusion), f"check {check.name}: {conclusion}")
+
+
+def conclude_open(client: Client, context: Context, report: Report, settings: Settings) -> Told:
+    """The check completed that this run left in progress; nothing where it left none."""
+    check = check_of(context, settings)
+    if check is None:
+        return Told([], [])
+    conclusion = conclusion_for(report, settings.fail_on)
+    try:
+        was_open = complete_open(client, check, check_run_output(report), conclusion)
+    except ForgeError as error:
+        return Told([], [str(error)])
+    return Told([f"check {check.name}: {conclusion}"] if was_open else [], [])
 
 
 def conclusion_for(report: Report, fail_on: str) -> Conclusion:

@@ -69,8 +69,8 @@ def may_write(client: Client, repository: str, login: str) -> bool:
     return answer.get("permission") in _MAY_WRITE
 
 
-def remove_label(client: Client, repository: str, number: int, label: str) -> bool:
-    """Take a label off a pull request; whether it was there.
+def remove_label(client: Client, repository: str, number: int, label: str) -> None:
+    """Take a label off a pull request, if it is there.
 
     Raises:
         ForgeError: the platform refuses.
@@ -80,10 +80,8 @@ def remove_label(client: Client, repository: str, number: int, label: str) -> bo
     try:
         client.send("DELETE", f"/repos/{repository}/issues/{number}/labels/{quote(label, safe='')}")
     except ForgeError as error:
-        if error.status == 404:  # noqa: PLR2004 -- it has no such label
-            return False
-        raise
-    return True
+        if error.status != 404:  # noqa: PLR2004 -- it has no such label
+            raise
 
 
 def has_label(client: Client, repository: str, number: int, label: str) -> bool:

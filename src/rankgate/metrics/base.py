@@ -91,7 +91,7 @@ class Metric(Protocol):
 
     @property
     def meaning(self) -> str:
-        """One clause for a reader who does not know the metric."""
+        """One clause for a reader who does not know the metric. Holds no text from the inputs."""
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The value for one query, or None where the metric is undefined for it."""

@@ -109,12 +109,7 @@ class SourceShare(LineMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 if the line's source is this one, else 0"
     worst: ClassVar[float | None] = None
     reads: ClassVar[frozenset[Need]] = frozenset({Need.SOURCE})
-    plain: ClassVar[str] = "share of questions that went to the source {source}"
-
-    @property
-    def meaning(self) -> str:
-        """One clause for a reader who does not know the metric."""
-        return self.plain.format(source=self.source)
+    plain: ClassVar[str] = "share of questions that went to this source"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1.0 or 0.0; None where the line names no source."""
@@ -173,17 +168,12 @@ class Score(LineMetric, frozen=True, kw_only=True):
     high: ClassVar[float | None] = None
     worst: ClassVar[float | None] = None
     reads: ClassVar[frozenset[Need]] = frozenset({Need.SCORES})
-    plain: ClassVar[str] = "{field}, as another tool scored it"
+    plain: ClassVar[str] = "what another tool scored, on average"
 
     @property
     def direction(self) -> Direction:  # type: ignore[override]  # the one metric whose direction its user states
         """As stated."""
         return self.better
-
-    @property
-    def meaning(self) -> str:
-        """One clause for a reader who does not know the metric."""
-        return self.plain.format(field=self.field)
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The number that the line states, or None."""

@@ -89,10 +89,10 @@ class View(AroundMetric, frozen=True, kw_only=True):
 
     @property
     def meaning(self) -> str:
-        """The metric's, and of which list or queries."""
+        """The metric's, and of which list or queries; the source is the name's to tell, since anyone may choose it."""
         of_list = " before reranking" if self.stage is Stage.RAW else ""
         of_list += f" for the rewritten question {self.rewrite}" if self.rewrite else ""
-        of_queries = f", questions of the source {self.source}" if self.source is not None else ""
+        of_queries = ", questions of one source" if self.source is not None else ""
         return f"{self.metric.meaning}{of_list}{of_queries}"
 
     def per_query(self, query: MatchedQuery) -> float | None:

@@ -29,22 +29,37 @@ def _github(report: Report) -> str:
     return render_github(report)
 
 
+def _junit(report: Report) -> str:
+    from rankgate.renderers.junit import render_junit  # noqa: PLC0415
+
+    return render_junit(report)
+
+
+def _badge(report: Report) -> str:
+    from rankgate.renderers.badge import render_badge  # noqa: PLC0415
+
+    return render_badge(report)
+
+
 RENDERERS: dict[str, Callable[[Report], str]] = {
     "terminal": _terminal,
     "markdown": _markdown,
     "json": encode_report,
     "github": _github,
+    "junit": _junit,
+    "badge": _badge,
 }
-SUFFIXES = {".json": "json", ".md": "markdown"}
+SUFFIXES = {".json": "json", ".md": "markdown", ".xml": "junit", ".badge.json": "badge"}
 
 
 def format_for(path: str) -> str:
-    """The output format that a file's suffix asks for.
+    """The output format that a file's suffix asks for, the longest that it has: `badge.json` is a badge too.
 
     Raises:
         RankgateError: no format has that suffix.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise bad_input(f"the suffix {suffix!r} names no output; use {' or '.join(SUFFIXES)}", file=path)
+    file = Path(path)
+    suffix = max((each for each in SUFFIXES if f".{file.name.lower()}".endswith(each)), key=len, default="")
+    if not file.suffix or not suffix:
+        raise bad_input(f"the suffix {file.suffix!r} names no output; use one of {', '.join(SUFFIXES)}", file=path)
     return SUFFIXES[suffix]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from rankgate.base_side import BaseSide, GateChange, KeyChange, QueryChanges, Value
+from rankgate.model import Evidence
 from rankgate.renderers.escape import shorten, visible
 from rankgate.report import Report
 from rankgate.wording import count_text, delta_text, exact_decimals, value_text
@@ -18,8 +19,9 @@ MOST_VALUES = 5
 Spell = Callable[[str], str]
 
 _WHO = "The pull request"
-# Keys whose values are words of ours, of which one asks for more than the other.
-_ORDERED = {"severity", "evidence", "gold_changes", "fork_runs"}
+# Values that are words of ours, of which one asks for more than the other. A key tells nothing of its values: that of a
+# segment may end in any text.
+_ORDERED = {"error", "warning", *(each.value for each in Evidence), "warn", "fail", "untrusted", "trusted"}
 
 
 def quoted(text: str) -> str:
@@ -78,7 +80,7 @@ def _gate(gate: GateChange, spell: Spell) -> Iterator[tuple[str, bool]]:
 
 def _key(key: KeyChange, where: str, spell: Spell) -> str:
     what = key.key if key.key.isidentifier() else spell(key.key)
-    what = f"the {what}" if key.key in ("threshold", "metric", "severity") else what
+    what = f"the {what}" if key.key in ("threshold", "metric", "severity", "direction") else what
     of = f" of {where}" if where else ""
     if isinstance(key.before, list) or isinstance(key.after, list):
         old, new = (
@@ -95,7 +97,7 @@ def _key(key: KeyChange, where: str, spell: Spell) -> str:
         return f"removes {what} {before}{of.replace(' of ', ' from ', 1)}"
     if isinstance(key.before, int | float) and isinstance(key.after, int | float):
         verb = "lowers" if key.after < key.before else "raises"
-    elif key.key.rpartition(".")[2] in _ORDERED:
+    elif key.before in _ORDERED and key.after in _ORDERED:
         verb = "loosens" if key.weakens else "tightens"
     else:
         verb = "changes"
@@ -104,11 +106,11 @@ def _key(key: KeyChange, where: str, spell: Spell) -> str:
 
 def _value(key: KeyChange, value: Value, spell: Spell) -> str:
     if not isinstance(value, int | float):
-        return str(value) if key.key.rpartition(".")[2] in _ORDERED else spell(str(value))
+        return str(value) if value in _ORDERED else spell(str(value))
     if key.unit is None:
         return f"{value:g}"
     decimals = exact_decimals(value, key.unit)
-    if key.key.endswith("regression_max"):
+    if key.key.endswith(("regression_max", "drift_max")):
         return delta_text(value, key.unit, decimals).lstrip("+±")
     return value_text(value, key.unit, decimals)
 

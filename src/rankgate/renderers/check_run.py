@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePosixPath, PureWindowsPath
 from typing import Literal, assert_never
 
 import msgspec
@@ -11,7 +10,7 @@ import msgspec
 from rankgate.metrics.base import Direction
 from rankgate.model import TOLERANCE, Evidence, Verdict
 from rankgate.renderers.escape import shorten, visible
-from rankgate.renderers.findings import Finding, findings_of
+from rankgate.renderers.findings import Finding, findings_of, path_in_repository
 from rankgate.renderers.fitting import SUMMARY_BYTES
 from rankgate.renderers.markdown import render_summary
 from rankgate.report import GateResult, Report
@@ -85,7 +84,7 @@ def _said(report: Report) -> str:
         key=lambda gate: gate.segment is not None,  # what holds for all says more, as in the report's sentence
     )
     if report.verdict is Verdict.FAIL and deciding and deciding[0].reasons:
-        gate, more = deciding[0], len(deciding) - 1
+        gate, more = deciding[0], len({each.place for each in deciding}) - 1  # one that both sides judge is one
         others = f", and {more} more gate{'s' if more > 1 else ''}" if more else ""
         return f"{'' if gate.segment is None else 'in one segment, '}{_change(gate) or gate.reasons[0]}{others}"
     return report.summary.partition(": ")[2] or report.summary
@@ -104,7 +103,7 @@ def _change(gate: GateResult) -> str:
 
 def _annotation(finding: Finding) -> Annotation | None:
     """The finding at its place; None where it is none of a gate's, or has no line in a file of the repository."""
-    path = _within(finding.file)
+    path = path_in_repository(finding.file)
     if not finding.of_gate or path is None or finding.line is None or finding.line < 1:
         return None
     return Annotation(
@@ -114,14 +113,6 @@ def _annotation(finding: Finding) -> Annotation | None:
         annotation_level="failure" if finding.level == "error" else "warning",
         message=_clipped(visible(finding.message)),
     )
-
-
-def _within(file: str | None) -> str | None:
-    """The path as the repository has it; None for one that leads out of it, or that no reader could recognise."""
-    if not file or visible(file) != file or PureWindowsPath(file).drive:
-        return None
-    path = PurePosixPath(file)
-    return None if path.is_absolute() or not path.name or ".." in path.parts else path.as_posix()
 
 
 def _clipped(message: str) -> str:

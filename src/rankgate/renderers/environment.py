@@ -6,9 +6,15 @@ from functools import cache
 
 import jinja2
 
-from rankgate.renderers import phrases, rows
+from rankgate.renderers import phrases, question_rows, rows, segment_rows, trend_rows
 from rankgate.renderers.escape import cell, code, shorten, visible
+from rankgate.report import Segment
 from rankgate.wording import VERDICT_WORDS, count_text, delta_text, value_text
+
+
+def segment_tag(segment: Segment) -> str:
+    """The tag as the gold has it."""
+    return segment.tag
 
 
 @cache
@@ -48,18 +54,29 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         queries_line=phrases.queries_line,
         rank_move=phrases.rank_move,
         segment_text=phrases.segment_text,
-        segment_tag=rows.segment_tag,
+        segment_tag=segment_tag,
+        values_line=phrases.values_line,
+        others_line=phrases.others_line,
+        deciding=phrases.deciding,
+        others=phrases.others,
         gate_row=rows.gate_row,
         gate_rows=rows.gate_rows,
         reasons=rows.reasons,
+        other_reasons=rows.other_reasons,
         first_look=rows.first_look,
         differs=rows.differs,
         base_head=rows.base_head,
         base_items=rows.base_items,
-        moved_questions=rows.moved_questions,
-        move_item=rows.move_item,
-        segment_head=rows.segment_head,
-        segment_row=rows.segment_row,
+        moved_head=question_rows.moved_head,
+        moved_line=question_rows.moved_line,
+        moved_questions=question_rows.moved_questions,
+        move_item=question_rows.move_item,
+        all_listed=question_rows.all_listed,
+        segment_head=segment_rows.segment_head,
+        segment_row=segment_rows.segment_row,
+        segment_legend=segment_rows.segment_legend,
+        trend_head=trend_rows.trend_head,
+        trend_rows=trend_rows.trend_rows,
         source_item=rows.source_item,
         compared=rows.compared,
         command_block=rows.command_block,

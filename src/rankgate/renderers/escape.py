@@ -19,10 +19,14 @@ _ENDLESS = re.compile(r"`{200,}")  # it counts the fence of a block to 255 only
 
 def visible(text: str) -> str:
     """One line in which nothing is hidden: white space folded, control and bidi characters as their code points."""
-    folded = re.sub(r"\s+", " ", text)
-    if folded.isascii() and folded.isprintable():
-        return folded
-    return "".join(char if _shows(char) else f"\\u{ord(char):04x}" for char in folded)
+    return unhidden(re.sub(r"\s+", " ", text))
+
+
+def unhidden(line: str) -> str:
+    """The same with its spaces as they are."""
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(char if _shows(char) else f"\\u{ord(char):04x}" for char in line)
 
 
 def _shows(char: str) -> bool:

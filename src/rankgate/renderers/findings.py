@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Literal
 
 import msgspec
 
 from rankgate.model import Verdict
 from rankgate.renderers.base_changes import changes, quoted
+from rankgate.renderers.escape import visible
 from rankgate.report import Report
 
 
@@ -57,3 +59,11 @@ def findings_of(report: Report) -> list[Finding]:
         for problem in report.problems
     ]
     return sorted(found, key=lambda finding: finding.level != "error")
+
+
+def path_in_repository(file: str | None) -> str | None:
+    """The path as the repository has it; None for one that leads out of it, or that no reader could recognise."""
+    if not file or visible(file) != file or PureWindowsPath(file).drive:
+        return None
+    path = PurePosixPath(file)
+    return None if path.is_absolute() or not path.name or ".." in path.parts else path.as_posix()

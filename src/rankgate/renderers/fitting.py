@@ -7,6 +7,9 @@ from collections.abc import Callable
 import msgspec
 
 from rankgate.renderers import phrases, rows
+from rankgate.renderers.question_rows import moved_questions
+from rankgate.renderers.segment_rows import MOST_TAGS
+from rankgate.renderers.trend_rows import trend_rows
 from rankgate.report import Report
 from rankgate.wording import count_text
 
@@ -29,6 +32,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     notes: int
     questions: int
     tags: int
+    trend: int
     compared: int
     left_out: str = ""
 
@@ -39,13 +43,14 @@ def usual_room(report: Report) -> Room:
     return Room(
         problems=min(len(report.problems), rows.MOST_PROBLEMS),
         gates=len(phrases.shown_gates(report)),
-        warnings=len(report.failures) + len(report.warnings) if judged and not rows.headline_says_it(report) else 0,
+        warnings=len(rows.other_reasons(report)) if judged else 0,
         base=len(rows.base_items(report)) if judged else 0,
         finding=min(len(report.diagnosis), 1) if judged else 0,
         differs=int(bool(rows.differs(report))) if judged else 0,
-        notes=len(report.notes) if judged else 0,
-        questions=sum(len(moves) for _, moves in rows.moved_questions(report)),
-        tags=min(len(report.segments), rows.MOST_TAGS),
+        notes=len(report.notes) + len(report.fine_print) if judged else 0,
+        questions=sum(len(moves) for _, moves in moved_questions(report)),
+        tags=min(len(report.segments), MOST_TAGS),
+        trend=len(trend_rows(report)),
         compared=len(rows.compared(report)),
     )
 
@@ -53,8 +58,8 @@ def usual_room(report: Report) -> Room:
 def fitted(report: Report, render: Callable[[Room], str], limit: int, measure: Callable[[str], int] = len) -> str:
     """The comment with as many rows as fit.
 
-    Rows go from the last of a section to its first, and sections in this order: tags, questions that moved, what was
-    compared, notes, what differs from the baseline, what to look at first, gates that did not decide, what the pull
+    Rows go from the last of a section to its first, and sections in this order: trend, tags, questions that moved, what
+    was compared, notes, what differs from the baseline, what to look at first, gates that did not decide, what the pull
     request changed of the gate, reasons of no gate, gates that decided with their reasons, problems. The verdict's
     sentence and the counts stay.
 
@@ -95,6 +100,7 @@ def _steps(report: Report, room: Room) -> list[tuple[str, int]]:
     """Sections with how many rows can be dropped of them, in the order in which that happens."""
     idle = sum(gate.verdict is not report.verdict for gate in phrases.shown_gates(report))
     return [
+        ("trend", room.trend),
         ("tags", room.tags),
         ("questions", room.questions),
         ("compared", room.compared),
@@ -129,6 +135,7 @@ def _left_out(report: Report, usual: Room, kept: dict[str, int]) -> str:
         ("notes", usual.notes, "note", None),
         ("questions", len(report.misses), "moved question", None),
         ("tags", len(report.segments), "tag", None),
+        ("trend", usual.trend, "trend", None),
         ("compared", usual.compared, "line of what was compared", "lines of what was compared"),
     )
     parts = [

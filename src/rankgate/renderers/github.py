@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Literal
 
 from rankgate.renderers.escape import visible
-from rankgate.renderers.findings import Finding, findings_of
+from rankgate.renderers.findings import Finding, findings_of, path_in_repository
 from rankgate.report import Report
 from rankgate.wording import VERDICT_WORDS
 
@@ -34,7 +34,8 @@ def annotation(level: Literal["error", "warning", "notice"], message: str) -> st
 
 
 def _command(finding: Finding) -> str:
-    place = [f"file={_property(finding.file)}"] if finding.file else []
+    file = path_in_repository(finding.file) or finding.file  # `./a` would be shown at no file
+    place = [f"file={_property(file)}"] if file else []
     place += [f"line={finding.line}"] if finding.line else []
     return f"::{finding.level} {','.join([*place, 'title=rankgate'])}::{_data(finding.message)}"
 

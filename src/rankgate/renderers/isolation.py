@@ -30,7 +30,7 @@ USUAL = Limits()
 _START = "import sys; sys.path += sys.argv[1:]; from rankgate.renderers.sandboxed import main; main()"
 _PACKAGES = ("rankgate", "jinja2", "markupsafe", "msgspec")
 # What an interpreter may need to find its own libraries; nothing else of the environment is passed on.
-_LOADER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+LOADER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _MARKED = re.compile(r"^[ \t]*<!--\s*rankgate", re.IGNORECASE | re.MULTILINE)
 _LONGEST_MESSAGE = 500  # characters
 
@@ -80,7 +80,7 @@ def _run(task: bytes, limits: Limits) -> _Outcome:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env={name: os.environ[name] for name in _LOADER if name in os.environ},
+        env={name: os.environ[name] for name in LOADER if name in os.environ},
         cwd=Path(sys.executable).anchor,
         start_new_session=True,
     ) as process:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankgate.exhibit import Expected
 from rankgate.metrics.base import Direction
 from rankgate.model import EvidenceState, Verdict
 from rankgate.report import DocumentMove, GateResult, Report, SegmentValue
@@ -84,6 +85,44 @@ def foremost(report: Report, most: int | None = None) -> list[GateResult]:
     return [gates[index] for index in sorted(ranked[:most])]
 
 
+def deciding(report: Report, most: int | None = None) -> list[GateResult]:
+    """Of the foremost gates those whose verdict is the report's, where that is none of all is well."""
+    if report.verdict is Verdict.PASS:
+        return []
+    return [gate for gate in foremost(report, most) if gate.verdict is report.verdict]
+
+
+def others(report: Report, most: int | None = None) -> list[GateResult]:
+    """The foremost gates that did not decide."""
+    chosen = {id(gate) for gate in deciding(report, most)}
+    return [gate for gate in foremost(report, most) if id(gate) not in chosen]
+
+
+def others_line(report: Report) -> str:
+    """`1 more gate warns, 3 gates hold`, of the gates that did not decide."""
+    found = others(report)
+    counts = {"fails": Verdict.FAIL, "warns": Verdict.WARN, "is not judged": Verdict.NOT_JUDGED, "holds": Verdict.PASS}
+    many = {"fails": "fail", "warns": "warn", "is not judged": "are not judged", "holds": "hold"}
+    parts = [
+        f"{count_text(count, 'gate')} {word if count == 1 else many[word]}"
+        for word, verdict in counts.items()
+        if (count := sum(gate.verdict is verdict for gate in found))
+    ]
+    return ", ".join(parts)
+
+
+def values_line(report: Report, most: int = 4) -> str:
+    """`recall@5 91.9% (±0.0 pp), mrr 0.841 (+0.012)`: the gates over all questions, each metric once."""
+    gates = {gate.metric: gate for gate in reversed(report.gates) if not (gate.segment or gate.since or gate.judged_by)}
+    named = list(reversed(gates.values()))
+    shown = [
+        f"{gate.metric} {gate_now(gate)}" + (f" ({gate_change(gate)})" if gate.delta is not None else "")
+        for gate in named[:most]
+    ]
+    more = len(named) - most
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "") + "." if shown else ""
+
+
 def segments_line(report: Report) -> str:
     """What became of the segments that gates look at: `Segments: 1 fail, 9 hold, 2 too small to judge.` or so."""
     parts = [gate for gate in report.gates if gate.segment is not None and gate.judged_by is None]
@@ -109,7 +148,7 @@ def segment_text(value: SegmentValue) -> str:
     return now if not value.delta else f"{now} ({delta_text(value.delta, value.unit)})"
 
 
-def rank_move(doc: DocumentMove) -> str:
+def rank_move(doc: DocumentMove | Expected) -> str:
     """`rank 2 → 9`, `rank 2 → gone`, `not found → rank 3`."""
     if doc.before is None:
         return "not found before or now" if doc.after is None else f"not found → rank {doc.after}"

@@ -7,31 +7,28 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 
+from rankgate.deciding import headline_gate
 from rankgate.model import Verdict
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import block, cell, code, shorten
 from rankgate.renderers.what_differs import differences_line
-from rankgate.report import GateResult, Movement, Report, Segment, Source
-from rankgate.wording import VERDICT_WORDS, value_text
+from rankgate.report import GateResult, Report, Source
+from rankgate.wording import VERDICT_WORDS
 
-MOST_WORSE = 10
-MOST_BETTER = 5
-MOST_DOCUMENTS = 6
 MOST_FACTS = 8
 MOST_QUERIES = 10
-MOST_METRICS = 4
-MOST_TAGS = 60
 MOST_PROBLEMS = 20
 LONGEST_SENTENCE = 600  # characters
 
 _WITH_PARAMETERS = re.compile(r"[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
 
 
-def gate_rows(report: Report, most: int | None = None) -> list[str]:
-    """The rows of the table of gates, or the `most` of them that say most about the verdict."""
+def gate_rows(report: Report, gates: Sequence[GateResult] | None = None) -> list[str]:
+    """The rows of a table of these gates, or of all that are shown."""
     counts = Counter(gate.metric for gate in report.gates if not (gate.segment or gate.since or gate.judged_by))
-    return [_gate_row(gate, report, shared=counts[gate.metric] > 1) for gate in phrases.foremost(report, most)]
+    shown = phrases.shown_gates(report) if gates is None else gates
+    return [_gate_row(gate, report, shared=counts[gate.metric] > 1) for gate in shown]
 
 
 def gate_row(gate: GateResult, report: Report) -> str:
@@ -66,30 +63,25 @@ def _gate_row(gate: GateResult, report: Report, *, shared: bool) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def reasons(report: Report, gates: int | None = None, warnings: int | None = None) -> list[str]:
-    """Why gates failed or warned, where the headline does not say it all.
-
-    Of so many gates, those that say most, and of so many of the report's own warnings; None: of all.
-    """
-    if headline_says_it(report):
-        return []
-    found = [
+def reasons(report: Report, gates: Sequence[GateResult] | None = None) -> list[str]:
+    """Why these gates, or all that are shown, failed or warned; without the reason that the headline says."""
+    said = headline_gate(report.verdict, report.gates, report.warnings)
+    return [
         f"{VERDICT_WORDS[gate.verdict]}: {_among(gate)}{_sentence(reason, report)}{_beside(gate, position)}."
-        for gate in phrases.foremost(report, gates)
+        for gate in (phrases.shown_gates(report) if gates is None else gates)
         if gate.verdict in (Verdict.FAIL, Verdict.WARN)
         for position, reason in enumerate(gate.reasons)
+        if position or gate is not said or gate.segment is not None or gate.queries or gate.waived or gate.judged_by
     ]
+
+
+def other_reasons(report: Report, most: int | None = None) -> list[str]:
+    """What failed or warned and is no gate's, the first so many; without what the headline says."""
     others = [(Verdict.FAIL, text) for text in report.failures] + [(Verdict.WARN, text) for text in report.warnings]
-    return found + [f"{VERDICT_WORDS[verdict]}: {_sentence(text, report)}." for verdict, text in others[:warnings]]
-
-
-def headline_says_it(report: Report) -> bool:
-    """Whether there is no more than one reason, about no segment and no single question, and none is waived."""
-    violated = [gate for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)]
-    several = sum(len(gate.reasons) for gate in violated) + len(report.failures) + len(report.warnings) > 1
-    return not several and not any(
-        gate.segment is not None or gate.queries or gate.waived for gate in phrases.shown_gates(report)
-    )
+    said = headline_gate(report.verdict, report.gates, report.warnings)
+    if said is None and report.verdict in (Verdict.FAIL, Verdict.WARN):
+        others = others[1:]  # the headline gives the first
+    return [f"{VERDICT_WORDS[verdict]}: {_sentence(text, report)}." for verdict, text in others[:most]]
 
 
 def _sentence(text: str, report: Report) -> str:
@@ -144,64 +136,12 @@ def first_look(report: Report) -> str:
         return ""
     first = report.diagnosis[0]
     tag = f": {code(first.evidence['tag'], 80)}" if "tag" in first.evidence else ""
-    return f"What to look at first: {_sentence(first.finding, report)}{tag}."
+    return f"**Look here first:** {_sentence(first.finding, report)}{tag}."
 
 
 def differs(report: Report) -> str:
     """What differs from the baseline, in one line; nothing where nothing does."""
     return differences_line(report, code)
-
-
-def moved_questions(report: Report, most: int | None = None) -> list[tuple[str, list[Movement]]]:
-    """The questions to list, under the headings that say how many there are; of `most` the worse ones first."""
-    groups: list[tuple[str, list[Movement]]] = []
-    room = MOST_WORSE + MOST_BETTER if most is None else most
-    for word, worse, total, usual in (
-        ("worst", True, report.moved.worse if report.moved else 0, MOST_WORSE),
-        ("best", False, report.moved.better if report.moved else 0, MOST_BETTER),
-    ):
-        listed = [move for move in report.misses if move.worse is worse][: min(usual, room)]
-        room -= len(listed)
-        heading = f"The {word} {len(listed)} of {total}" if total > len(listed) else "Worse" if worse else "Better"
-        if listed:
-            groups.append((heading, listed))
-    return groups
-
-
-def move_item(move: Movement, report: Report) -> str:
-    """A question with its metric before and now, and where its relevant documents went."""
-    unit = report.metrics[move.metric].unit
-    question = f"{code(move.question)} ({code(move.query_id, 80)})" if move.question else code(move.query_id)
-    values = f"{value_text(move.before, unit)} → {value_text(move.after, unit)}"
-    lines = [f"- {question}: {named(move.metric, report)} {values}"]
-    lines += [f"  - {code(doc.id, 120)}: {phrases.rank_move(doc)}" for doc in move.documents[:MOST_DOCUMENTS]]
-    if len(move.documents) > MOST_DOCUMENTS:
-        lines.append(f"  - and {len(move.documents) - MOST_DOCUMENTS} more")
-    return "\n".join(lines)
-
-
-def segment_head(report: Report) -> str:
-    """The head of the table by tag: a column a metric, as many as fit."""
-    names = [named(name, report) for name in _columns(report)]
-    return f"| Tag | Questions | {' | '.join(names)} |\n|:--|--:|{'--:|' * len(names)}"
-
-
-def segment_row(segment: Segment, report: Report) -> str:
-    """A tag with how many questions have it and the metrics of the head on them."""
-    values = [phrases.segment_text(segment.metrics[name]) for name in _columns(report)]
-    return f"| {cell(segment_tag(segment), 80)} | {segment.queries} | {' | '.join(values)} |"
-
-
-def _columns(report: Report) -> list[str]:
-    """The metrics that the table by tag has room for, in their order: those that failed or warned before the others."""
-    bad = {gate.metric for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)}
-    kept = sorted(report.metrics, key=lambda name: name not in bad)[:MOST_METRICS]
-    return [name for name in report.metrics if name in kept]
-
-
-def segment_tag(segment: Segment) -> str:
-    """The tag as the gold has it."""
-    return segment.tag
 
 
 def source_item(name: str, source: Source) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes, quoted
+from rankgate.renderers.blocks import Block, Table, plain_text
 from rankgate.renderers.escape import inert, shorten, visible
+from rankgate.renderers.naming import row_name
 from rankgate.renderers.phrases import NOTHING
 from rankgate.renderers.what_differs import differences_line, plain
 from rankgate.report import GateResult, Report
@@ -19,8 +19,13 @@ HEADINGS = ("metric", "baseline", "now", "change", "limit", "status")
 
 
 def render_terminal(report: Report) -> str:
-    """Plain text; colours are the printer's business."""
-    lines = [f"{VERDICT_WORDS[report.verdict]}  {report.summary}"]
+    """The report as plain text."""
+    return plain_text(terminal_blocks(report))
+
+
+def terminal_blocks(report: Report) -> list[Block]:
+    """The report as lines and tables; their layout and colours are the printer's business."""
+    lines: list[Block] = [f"{VERDICT_WORDS[report.verdict]}  {report.summary}"]
     if report.problems:
         lines.append("")
         for problem in report.problems[:MOST_PROBLEMS]:
@@ -39,7 +44,7 @@ def render_terminal(report: Report) -> str:
             )
             for gate in phrases.shown_gates(report)
         ]
-        lines += ["", *table([HEADINGS, *rows], right=(1, 2, 3)), "", *_intervals(report)]
+        lines += ["", Table(rows=[HEADINGS, *rows], right=(1, 2, 3)), "", *_intervals(report)]
         lines += filter(
             None,
             [
@@ -52,13 +57,13 @@ def render_terminal(report: Report) -> str:
                 phrases.queries_line(report),
                 phrases.segments_line(report),
                 *report.notes,
+                *report.fine_print,
             ],
         )
-    lines += _moves(report)
-    return "\n".join(inert(line).rstrip() for line in lines) + "\n"
+    return lines + _moves(report)
 
 
-def _intervals(report: Report) -> list[str]:
+def _intervals(report: Report) -> list[Block]:
     """What the data say of each value and each change, where they say anything."""
     rows = [
         (
@@ -69,7 +74,7 @@ def _intervals(report: Report) -> list[str]:
         for gate in phrases.shown_gates(report)
         if gate.ci or gate.delta_ci
     ]
-    return [*table([("interval", "of the value", "of the change"), *rows]), ""] if rows else []
+    return [Table(rows=[("interval", "of the value", "of the change"), *rows]), ""] if rows else []
 
 
 def _first_look(report: Report) -> str:
@@ -116,35 +121,16 @@ def _must_pass(report: Report) -> list[str]:
 
 def _label(gate: GateResult, report: Report) -> str:
     """The metric, and the gate's own name where several gates look at that metric."""
-    by = ", by the base" if gate.judged_by else ""
-    if gate.segment is not None:
-        return f"{gate.metric} in {shorten(visible(gate.segment), 40)}{by}"
-    if gate.since is not None:
-        return f"{gate.metric} since {shorten(visible(gate.since), 40)}{by}"
     own = [other for other in report.gates if not (other.segment or other.since or other.judged_by)]
-    shared = sum(other.metric == gate.metric for other in own) > 1
-    return f"{gate.metric} ({shorten(visible(gate.name), 40)}){by}" if shared else f"{gate.metric}{by}"
+    return row_name(gate, own_name=sum(other.metric == gate.metric for other in own) > 1)
 
 
-def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Rows in aligned columns, indented by two; the columns in `right` are set to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  "
-        + "  ".join(
-            text.rjust(width) if index in right else text.ljust(width)
-            for index, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-
-
-def _moves(report: Report) -> list[str]:
+def _moves(report: Report) -> list[Block]:
     worse = [move for move in report.misses if move.worse]
     if not worse or report.moved is None:
         return []
     moved = f"{report.moved.worse} worse, {report.moved.better} better"
-    lines = ["", f"Questions whose right documents moved: {moved}. Worst:"]
+    lines: list[Block] = ["", f"Questions whose right documents moved: {moved}. Worst:"]
     for move in worse[:MOST_MOVES]:
         question = inert(visible(move.question or move.query_id))
         lines.append(f"  {shorten(inert(visible(move.query_id)), 40)}  {shorten(question, 70)}")

@@ -16,24 +16,39 @@ name: rankgate
 # There are no path filters: a required check that is skipped stays pending for ever.
 on:
   pull_request:
-    types: [opened, synchronize, reopened, labeled] # a label may waive violations, see docs/waivers.md
+    # Another base judges by other criteria (`edited`), and a label may waive violations (docs/waivers.md).
+    types: [opened, synchronize, reopened, edited, labeled]
   merge_group:
   push: # for the step summary
     branches: [{branches}]
   workflow_dispatch:
 """
 
-_GATE = """\
+# Whether an event may change the verdict. A label on a fork's pull request, or another title of it, does not; and a
+# second run on the same commit would take back what a maintainer has accepted.
+_OURS = "github.event.pull_request.head.repo.id == github.event.repository.id"
+_CHANGED = "github.event.action != 'labeled' && (github.event.action != 'edited' || github.event.changes.base.ref.from)"
 
-permissions: {}
+_GATE = f"""\
 
+permissions: {{}}
+
+# What does not start the gate waits apart, so that it pushes nobody out of the queue.
 concurrency:
-  group: rankgate-${{ github.event.pull_request.number || github.ref }}
+  group: >-
+    rankgate-${{{{ ({_OURS} ||
+    ({_CHANGED}))
+    && (github.event.pull_request.number || github.ref) || github.run_id }}}}
   cancel-in-progress: false
 
 jobs:
   gate:
     name: retrieval gate
+    # Not for a label on a fork's pull request, nor for another title of it: a second verdict on the same commit would
+    # take back what a maintainer has accepted. Within one repository it never skips: GitHub would call that a success.
+    if: >-
+      {_OURS} ||
+      ({_CHANGED})
     runs-on: ubuntu-latest
     timeout-minutes: 30
     # GitHub makes the token of a fork's or Dependabot's pull request read-only, whatever stands here.

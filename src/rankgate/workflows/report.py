@@ -37,6 +37,7 @@ jobs:
     if: >-
       (github.event_name == 'workflow_run' &&
         github.event.workflow_run.event == 'pull_request' &&
+        github.event.workflow_run.conclusion != 'skipped' &&
         (github.event.workflow_run.head_repository.id != github.event.repository.id ||
           github.event.workflow_run.actor.login == 'dependabot[bot]')) ||
       (github.event_name == 'pull_request_target' &&
@@ -49,7 +50,7 @@ jobs:
         github.event.workflow_run.head_branch || github.event.pull_request.head.ref }}}}
       cancel-in-progress: false
     runs-on: ubuntu-latest
-    timeout-minutes: 15
+    timeout-minutes: 30
     permissions:
       actions: read # to fetch the recorded run
       checks: write # for the check rankgate/verdict

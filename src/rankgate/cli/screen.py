@@ -1,0 +1,161 @@
+"""Lines and tables at a terminal: wrapped between words, a table that is too wide shown row by row.
+
+Nothing is cut off, whatever the width. Texts are never read as Rich's markup, and what a colour says a word says too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Literal, assert_never
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from rankgate.renderers.blocks import Block, Pairs, Table, harmless
+
+STYLES = {
+    "PASS": "bold green",
+    "WARN": "bold yellow",
+    "WAIVED": "bold yellow",
+    "FAIL": "bold red",
+    "NOT JUDGED": "bold magenta",
+}
+MOST_PROSE = 100  # columns; longer lines are hard to read
+NARROWEST = 20  # columns, below which nothing is indented
+INDENT = 2
+GAP = 2  # between columns
+TALLEST = 2  # rows of a cell
+
+# Between a number and its unit, and before an interval: a space at which no line breaks. No text of an input has this
+# character, which is private and hence not shown.
+_TIE = "\ue000"
+_TIED = re.compile(r"(?<=\d) (?=pp\b|ms\b)|(?<=%:) ")
+
+
+def show(blocks: Sequence[Block]) -> None:
+    """Print to the terminal of standard output, at its width; without colour where NO_COLOR or TERM=dumb ask for it."""
+    colourless = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    size = shutil.get_terminal_size()
+    colours: Literal["auto"] | None = None if colourless else "auto"
+    lay_out(blocks, Console(file=sys.stdout, width=size.columns, height=size.lines, color_system=colours))
+
+
+def lay_out(blocks: Sequence[Block], console: Console) -> None:
+    """Print within the console's width."""
+    for block in blocks:
+        match block:
+            case str():
+                _print_line(harmless(block), console)
+            case Table():
+                _print_table(block, console)
+            case Pairs():
+                _print_pairs([(harmless(name), harmless(text)) for name, text in block.rows], INDENT, console)
+            case _:
+                assert_never(block)
+
+
+def _print_line(text: str, console: Console) -> None:
+    """A line, its further rows beneath the sentence of a verdict, or two columns in."""
+    verdict = next((f"{word}  " for word in STYLES if text.startswith(f"{word}  ")), "")
+    lead = verdict or text[: len(text) - len(text.lstrip(" "))]
+    _print_hanging(lead, text[len(lead) :], len(verdict) or len(lead) + INDENT, console)
+
+
+def _print_hanging(lead: str, text: str, indent: int, console: Console) -> None:
+    """The text after its lead, its further rows `indent` columns in."""
+    width = min(console.width, MOST_PROSE)
+    if width < max(NARROWEST, 2 * indent):
+        lead, text, indent = "", f"{lead}{text}".lstrip(" "), 0
+    for number, row in enumerate(_wrapped(text, width - indent, console) or [Text()]):
+        console.print(_styled(" " * indent if number else lead) + row, soft_wrap=True, highlight=False)
+
+
+def _wrapped(text: str, width: int, console: Console) -> list[Text]:
+    """The text in rows of at most that width; only a word that is longer by itself is broken."""
+    rows = _styled(_TIED.sub(_TIE, text)).wrap(console, width, overflow="fold")
+    for row in rows:
+        row.rstrip()
+        row.plain = row.plain.replace(_TIE, " ")
+    return list(rows)
+
+
+def _print_table(table: Table, console: Console) -> None:
+    """As a table where it fits without broken words and tall cells, else a paragraph a row."""
+    rows = [[harmless(text) for text in row] for row in table.rows]
+    kept = [index for index, column in enumerate(zip(*rows, strict=True)) if any(column[1:])] or range(len(rows[0]))
+    right = [place for place, index in enumerate(kept) if index in table.right]
+    rows = [[row[index] for index in kept] for row in rows]
+    widths = _widths(rows, right, console.width - INDENT)
+    cells = [[_wrapped(text, width, console) for text, width in zip(row, widths, strict=False)] for row in rows]
+    if widths and all(len(cell) <= TALLEST for row in cells for cell in row):
+        _print_columns([[Text("\n").join(cell) for cell in row] for row in cells], right, widths, console)
+    else:
+        _print_paragraphs(rows, console)
+
+
+def _widths(rows: Sequence[Sequence[str]], right: Sequence[int], room: int) -> list[int]:
+    """A width for each column, or nothing where the table does not fit without broken words."""
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(cell_len, column)) for column in columns]
+    least = [
+        max([_longest_word(heading), *map(cell_len if index in right else _longest_word, said)])
+        for index, (heading, *said) in enumerate(columns)
+    ]
+    room -= GAP * (len(columns) - 1)
+    if sum(least) > room:
+        return []
+    while sum(widths) > room:
+        widest = max((index for index, width in enumerate(widths) if width > least[index]), key=widths.__getitem__)
+        widths[widest] -= 1
+    return widths
+
+
+def _longest_word(text: str) -> int:
+    return max(map(cell_len, _TIED.sub(_TIE, text).split(" ")))
+
+
+def _print_columns(
+    rows: Sequence[Sequence[Text]], right: Sequence[int], widths: Sequence[int], console: Console
+) -> None:
+    made = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+    for index, (heading, width) in enumerate(zip(rows[0], widths, strict=True)):
+        justify: Literal["left", "right"] = "right" if index in right else "left"
+        made.add_column(heading, width=width, justify=justify)
+    for row in rows[1:]:
+        made.add_row(*row)
+    console.print(Padding(made, (0, 0, 0, INDENT), expand=False))
+
+
+def _print_paragraphs(rows: Sequence[Sequence[str]], console: Console) -> None:
+    """What names a row on a line, and below it a line for each of its other cells."""
+    head = rows[0]
+    begin = next((index for index, heading in enumerate(head) if heading), 0) + 1
+    for number, row in enumerate(rows[1:]):
+        if number:
+            console.print()
+        _print_hanging(" " * INDENT, " ".join(filter(None, row[:begin])), 2 * INDENT, console)
+        said = zip(head[begin:], row[begin:], strict=True)
+        _print_pairs([(heading, text) for heading, text in said if text], 2 * INDENT, console)
+
+
+def _print_pairs(pairs: Sequence[tuple[str, str]], indent: int, console: Console) -> None:
+    longest = max((cell_len(name) for name, _ in pairs), default=0)
+    for name, text in pairs:
+        lead = f"{' ' * indent}{name}{' ' * (longest - cell_len(name) + GAP)}"
+        _print_hanging(lead, text, cell_len(lead), console)
+
+
+def _styled(text: str) -> Text:
+    """The text with the words of verdicts in their colours."""
+    made = Text(text)
+    for word, style in STYLES.items():
+        made.highlight_regex(rf"\b{word}\b", style)
+    return made

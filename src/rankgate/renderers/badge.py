@@ -1,0 +1,57 @@
+"""A badge as JSON that shields.io fetches: the verdict, and the metric that speaks for it where there is room."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rankgate.model import Verdict
+from rankgate.renderers import phrases
+from rankgate.renderers.escape import visible
+from rankgate.report import Report
+from rankgate.wording import VERDICT_WORDS
+
+LABEL = "retrieval"
+LONGEST = 40  # characters of the message; a badge is one line in a row of others
+COLORS = {Verdict.PASS: "brightgreen", Verdict.WARN: "yellow", Verdict.FAIL: "red", Verdict.NOT_JUDGED: "lightgrey"}
+
+
+class Badge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the endpoint of shields.io takes; it refuses every other key.
+
+    `is_error` keeps the color from being overridden by whoever shows the badge.
+    """
+
+    schema_version: int = 1
+    label: str = LABEL
+    message: str
+    color: str
+    is_error: bool
+
+
+def render_badge(report: Report) -> str:
+    """`pass · recall@5 87.0%` as the JSON of an endpoint badge, ending in a newline."""
+    badge = Badge(
+        message=_message(report),
+        color=COLORS[report.verdict],
+        is_error=report.verdict in (Verdict.FAIL, Verdict.NOT_JUDGED),
+    )
+    return msgspec.json.format(msgspec.json.encode(badge), indent=2).decode() + "\n"
+
+
+def _message(report: Report) -> str:
+    word = VERDICT_WORDS[report.verdict].lower()
+    leading = _leading(report)
+    whole = f"{word} · {leading}"
+    return whole if leading and len(whole) <= LONGEST else word
+
+
+def _leading(report: Report) -> str:
+    """The first gate over all queries that has the report's verdict by its value; nothing where none has.
+
+    A value that does not show why would be read as the reason.
+    """
+    for gate in report.gates:
+        elsewhere = gate.segment is not None or gate.since is not None or gate.judged_by is not None
+        if gate.verdict is report.verdict and gate.value is not None and not (elsewhere or gate.hard_check_failed):
+            return f"{visible(gate.metric)} {phrases.gate_now(gate)}"
+    return ""

@@ -1,0 +1,173 @@
+"""JUnit XML, as GitLab and Jenkins read it: one suite, a case a row of gates, and one for all that no gate says.
+
+There is no schema of JUnit's own; this is what the two readers do, and why the file is as it is:
+
+- GitLab lists `classname` and `name`, which have to be unique together, links `file`, shows the text of a failure and
+  ignores its message. Jenkins groups by what stands before the last dot of `classname`, shows both, and the
+  `system-out` of a case, or the suite's where a case has none. So a class is a gate and a case is a row of it, the
+  text of a failure repeats its message, and the suite's output is the summary of the terminal.
+- A warning is a case that passed, with the sentence in its output. `skipped` would say that nothing was judged, and
+  a failure would turn the build red for what may be merged. Skipped are segments with too few queries to be judged.
+- What could not be judged is an error.
+- No times: judging takes none worth showing, and both readers take their absence for zero.
+- `line` is for others that annotate from such a file. Jenkins' xUnit plugin, which is strict, wants neither `file`
+  nor `line`; its `junit` step takes both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+from xml.etree import ElementTree as ET
+
+import msgspec
+
+from rankgate.model import Verdict
+from rankgate.renderers import phrases
+from rankgate.renderers.blocks import Block, Pairs, plain_text
+from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.findings import path_in_repository
+from rankgate.renderers.naming import row_name
+from rankgate.renderers.terminal import render_terminal
+from rankgate.report import GateResult, Report
+from rankgate.wording import VERDICT_WORDS, count_text
+
+SUITE = "rankgate"
+BESIDE = "everything beside the gates"  # the case of what fails the check without a gate
+LONGEST_NAME = 200  # characters
+_ATTACHMENT = "[[ATTACHMENT"  # in an output it makes both readers link a file
+
+Outcome = Literal["passed", "skipped", "failure", "error"]
+OUTCOMES: dict[Verdict, Outcome] = {
+    Verdict.PASS: "passed",
+    Verdict.WARN: "passed",
+    Verdict.FAIL: "failure",
+    Verdict.NOT_JUDGED: "error",
+}
+
+
+class _Case(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the suite; `message` and `body` are plain text, which may hold text of the inputs."""
+
+    classname: str
+    name: str
+    outcome: Outcome
+    message: str = ""
+    body: str = ""
+    line: int | None = None
+
+
+def render_junit(report: Report) -> str:
+    """The report as JUnit XML 1.0, whatever characters its texts hold."""
+    cases = list(_distinct([_beside_gates(report), *(_gate(gate) for gate in report.gates)]))
+    failures, errors, skipped = (
+        str(sum(case.outcome == outcome for case in cases)) for outcome in ("failure", "error", "skipped")
+    )
+    counts = {"name": SUITE, "tests": str(len(cases)), "failures": failures, "errors": errors}
+    root = ET.Element("testsuites", counts)
+    suite = ET.SubElement(root, "testsuite", {**counts, "skipped": skipped})
+    properties = ET.SubElement(suite, "properties")
+    for name, value in _properties(report):
+        ET.SubElement(properties, "property", {"name": name, "value": visible(value)})
+    for case in cases:
+        suite.append(_element(case, path_in_repository(report.provenance.criteria)))
+    ET.SubElement(suite, "system-out").text = _harmless(render_terminal(report))
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _element(case: _Case, file: str | None) -> ET.Element:
+    place = {"file": file} if file else {}
+    place |= {"line": str(case.line)} if file and case.line else {}
+    made = ET.Element("testcase", {"classname": case.classname, "name": case.name, **place})
+    if case.outcome != "passed":
+        said = {"message": _harmless(visible(case.message))}
+        ET.SubElement(made, case.outcome, said).text = _harmless(case.body)
+    elif case.body:
+        ET.SubElement(made, "system-out").text = _harmless(case.body)
+    return made
+
+
+def _harmless(text: str) -> str:
+    return text.replace(_ATTACHMENT, "[ [ATTACHMENT")
+
+
+def _distinct(cases: list[_Case]) -> Iterator[_Case]:
+    """The cases with names that differ also where only what was cut off did: GitLab drops the second of two."""
+    seen: set[tuple[str, str]] = set()
+    for case in cases:
+        name, number = case.name, 1
+        while (case.classname, name) in seen:
+            number += 1
+            name = f"{case.name} ({number})"
+        seen.add((case.classname, name))
+        yield msgspec.structs.replace(case, name=name)
+
+
+def _properties(report: Report) -> Iterator[tuple[str, str]]:
+    source = report.provenance
+    yield "verdict", report.verdict.value
+    yield "summary", report.summary
+    yield "date", source.date
+    yield "rankgate", source.rankgate
+    for name, given in (("gold", source.gold), ("run", source.run), ("baseline", source.baseline)):
+        if given is not None:
+            yield name, given.path
+    if report.base is not None:
+        yield "base", report.base.commit.shown
+    if report.untrusted_run:
+        yield "run supplied by", "the pull request"
+
+
+def _gate(gate: GateResult) -> _Case:
+    sentences = [f"{reason}." for reason in gate.reasons] or [f"{phrases.gate_status(gate)}."]
+    lines: list[Block] = [visible(sentence) for sentence in sentences]
+    outcome: Outcome = "skipped" if gate.too_small and gate.verdict is Verdict.PASS else OUTCOMES[gate.verdict]
+    if outcome == "passed":
+        lines[0] = f"{VERDICT_WORDS[gate.verdict]}  {lines[0]}"
+    return _Case(
+        classname=_class(gate.name),
+        name=shorten(visible(row_name(gate)), LONGEST_NAME),
+        outcome=outcome,
+        message=" ".join(sentences),
+        body=plain_text([*lines, "", Pairs(list(_numbers(gate)))]),
+        line=gate.line,
+    )
+
+
+def _class(name: str) -> str:
+    """The class of a gate, with no dot but ours: Jenkins takes what stands before the last one for a package."""
+    return f"{SUITE}.{shorten(visible(name), LONGEST_NAME).replace('.', '_')}"
+
+
+def _numbers(gate: GateResult) -> Iterator[tuple[str, str]]:
+    yield gate.metric, visible(gate.meaning)
+    yield "baseline", phrases.gate_baseline(gate)
+    yield "now", _with(phrases.gate_now(gate), phrases.gate_now_interval(gate))
+    yield "change", _with(phrases.gate_change(gate), phrases.gate_change_interval(gate))
+    yield "limit", phrases.gate_limit(gate) or phrases.NOTHING
+    pairs = f", {gate.n_pairs:,} of them in both runs" if gate.baseline is not None else ""
+    yield "stands on", f"{count_text(gate.n, 'question')}{pairs}"
+    if gate.queries:
+        yield "must pass and do not", ", ".join(map(visible, gate.queries))
+    if gate.waived is not None:
+        said = (gate.waived.by, gate.waived.reason, gate.waived.issue)
+        yield "waived by", ", ".join(visible(text) for text in said if text is not None)
+
+
+def _with(value: str, interval: str) -> str:
+    return f"{value} ({interval})" if interval else value
+
+
+def _beside_gates(report: Report) -> _Case:
+    """Passed unless the check could not judge, or fails for a reason that no gate has."""
+    outcome, told = OUTCOMES[report.verdict], [report.summary]
+    if outcome == "error":
+        told += map(str, report.problems)
+    elif report.failures:
+        outcome, told = "failure", [f"{failure}." for failure in report.failures]
+    elif any(gate.verdict is Verdict.FAIL for gate in report.gates):
+        outcome = "passed"  # those gates say why
+    lines = [line for text in told for line in text.splitlines()]
+    body = "" if outcome == "passed" else plain_text(lines)
+    return _Case(classname=f"{SUITE}.check", name=BESIDE, outcome=outcome, message=told[0], body=body)

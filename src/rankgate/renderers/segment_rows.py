@@ -1,0 +1,99 @@
+"""The comment's table by tag, with the change of the leading metric drawn as an interval in text."""
+
+from __future__ import annotations
+
+from rankgate.metrics.base import Direction
+from rankgate.model import Interval, Verdict
+from rankgate.renderers import phrases
+from rankgate.renderers.escape import cell
+from rankgate.renderers.rows import named
+from rankgate.report import Report, Segment, SegmentValue
+from rankgate.wording import delta_text
+
+MOST_METRICS = 4
+MOST_TAGS = 60
+WIDTH = 10  # characters on each side of no change
+
+
+def segment_head(report: Report) -> str:
+    """The head of the table by tag: a column a metric, as many as fit, and one for the drawn change."""
+    names = [named(name, report) for name in _columns(report)]
+    drawn, line = (f" Change of {named(_drawn(report) or '', report)} |", ":--|") if _drawn(report) else ("", "")
+    return f"| Tag | Questions | {' | '.join(names)} |{drawn}\n|:--|--:|{'--:|' * len(names)}{line}"
+
+
+def segment_row(segment: Segment, report: Report) -> str:
+    """A tag with how many questions have it, the metrics of the head on them, and the change drawn."""
+    values = [phrases.segment_text(segment.metrics[name]) for name in _columns(report)]
+    drawn = _drawn(report)
+    last = f" {change_cell(segment.metrics[drawn], _scale(report, drawn))} |" if drawn else ""
+    return f"| {cell(segment.tag, 80)} | {segment.queries} | {' | '.join(values)} |{last}"
+
+
+def segment_legend(report: Report) -> str:
+    """How to read the drawing; nothing where nothing is drawn."""
+    drawn = _drawn(report)
+    if drawn is None:
+        return ""
+    unit = report.metrics[drawn].unit
+    scale = _scale(report, drawn)
+    ends = f"{delta_text(-scale, unit)} to {delta_text(scale, unit)}"
+    return f"● is the change, ├──┤ its 95% interval, ┼ no change; the scale goes from {ends}."
+
+
+def change_cell(value: SegmentValue, scale: float) -> str:
+    """`` `··├──●──┤··┼··········` worse``: the interval on a scale around no change, and what it says in a word."""
+    if value.delta is None or value.delta_ci is None:
+        return phrases.NOTHING
+    return f"`{drawing(value.delta, value.delta_ci, scale)}` {change_word(value)}"
+
+
+def drawing(delta: float, ci: Interval, scale: float) -> str:
+    """The change and its interval on a line of 2 × `WIDTH` + 1 characters, whose middle is no change."""
+    marks = ["·"] * (2 * WIDTH + 1)
+    low, high = (_place(delta if bound is None else bound, scale) for bound in ci)
+    for place in range(low, high + 1):
+        marks[place] = "─"
+    marks[WIDTH] = "┼"
+    if low < high:
+        marks[low], marks[high] = "├", "┤"
+    marks[_place(delta, scale)] = "●"
+    return "".join(marks)
+
+
+def change_word(value: SegmentValue) -> str:
+    """What the interval says: worse, better, or that it may be noise."""
+    if not value.delta or value.delta_ci is None:
+        return "no change"
+    low, high = value.delta_ci
+    if (low is None or low <= 0) and (high is None or high >= 0):
+        return "may be noise"
+    return "better" if (value.delta > 0) == (value.direction is Direction.HIGHER) else "worse"
+
+
+def _place(value: float, scale: float) -> int:
+    return WIDTH + round(max(-1.0, min(1.0, value / scale)) * WIDTH)
+
+
+def _columns(report: Report) -> list[str]:
+    """The metrics that the table by tag has room for, in their order: those that failed or warned before the others."""
+    bad = {gate.metric for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)}
+    most = MOST_METRICS - bool(_drawn(report))
+    kept = sorted(report.metrics, key=lambda name: name not in bad)[:most]
+    return [name for name in report.metrics if name in kept]
+
+
+def _drawn(report: Report) -> str | None:
+    """The metric whose changes have intervals; None where none moved in any segment."""
+    for segment in report.segments:
+        for name, value in segment.metrics.items():
+            if value.delta_ci is not None and value.delta:
+                return name
+    return None
+
+
+def _scale(report: Report, name: str) -> float:
+    """The largest number that is drawn."""
+    values = [segment.metrics[name] for segment in report.segments]
+    bounds = [bound for value in values for bound in (*(value.delta_ci or ()), value.delta) if bound is not None]
+    return max(map(abs, bounds), default=1.0) or 1.0

@@ -1,0 +1,38 @@
+"""A reader who knows no metrics reads the first sentence alone: what happened, by how much, and whether it blocks."""
+
+from pathlib import Path
+
+import pytest
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+SENTENCES = dict(line.split(": ", 1) for line in (SCENARIOS / "sentences.txt").read_text(encoding="utf-8").splitlines())
+
+
+def comments() -> dict[str, str]:
+    return {path.parts[-3]: path.read_text(encoding="utf-8") for path in SCENARIOS.glob("*/expected/comment.md")}
+
+
+def test_every_scenario_has_its_sentence() -> None:
+    assert {name: text.splitlines()[0].strip("*") for name, text in comments().items()} == SENTENCES
+
+
+@pytest.mark.parametrize("name", sorted(SENTENCES))
+def test_it_says_whether_the_pull_request_may_be_merged(name: str) -> None:
+    """By the word of the verdict, by the sentence, and never by the icon alone."""
+    icon, word, said = (
+        SENTENCES[name].partition(". ")[0].split()[0],
+        SENTENCES[name].partition(". ")[0],
+        SENTENCES[name],
+    )
+    blocks = "Do not merge" in said
+    assert blocks is (icon in {"❌", "❔"})
+    assert word.split(" ", 1)[1] in {"PASS", "WARN", "FAIL", "NOT JUDGED"}
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(SENTENCES) if "PASS" in SENTENCES[name]])
+def test_a_green_comment_is_three_lines_until_it_is_opened(name: str) -> None:
+    shown = comments()[name].partition("<details>")[0]
+    summary = comments()[name].partition("<summary>")[2].partition("</summary>")[0]
+    assert len([line for line in shown.splitlines() if line]) == 2
+    assert summary == "Gates, tags, what was compared, and how to repeat it"
+    assert comments()[name].count("<details>") == 1

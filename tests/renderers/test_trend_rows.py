@@ -1,0 +1,49 @@
+"""The trend of a comment: the last runs drawn in text, with the numbers beside them."""
+
+import pytest
+from msgspec.structs import replace
+from tests.renderers.page import Page
+from tests.renderers.reports import REPORT
+
+from rankgate.renderers.markdown import render_markdown
+from rankgate.renderers.trend_rows import spark, trend_head, trend_rows
+from rankgate.report import Report, TrendPoint
+
+
+@pytest.mark.parametrize(
+    ("values", "drawn"),
+    [
+        pytest.param([0.0, 0.5, 1.0], "▁▅█", id="rising"),
+        pytest.param([0.8, 0.8], "▄▄", id="flat"),
+        pytest.param([None, 0.1, 0.2], "·▁█", id="one run without a value"),
+        pytest.param([None], "·", id="none"),
+    ],
+)
+def test_a_spark(values: list[float | None], drawn: str) -> None:
+    assert spark(values) == drawn
+
+
+def with_trend(*values: float | None) -> Report:
+    points = [TrendPoint(date=f"2026-01-{day:02}", scores={"recall@5": value}) for day, value in enumerate(values, 1)]
+    return replace(REPORT, trend=points)
+
+
+def test_the_trend_is_a_folded_table() -> None:
+    found = Page(render_markdown(with_trend(0.9, 0.85, 0.95)))
+    assert "The last 3 runs of the main branch, 2026-01-01 to 2026-01-03" in found.plain
+    assert ["Metric", "Trend", "Lowest", "Highest", "Newest", "This run"] in found.rows
+    assert ["recall@5", "▅▁█", "85.0%", "95.0%", "95.0%", "80.0%"] in found.rows
+
+
+def test_one_run_is_a_trend_of_one_day() -> None:
+    assert trend_head(with_trend(0.9)) == "The last run of the main branch, 2026-01-01"
+
+
+def test_a_metric_that_no_run_recorded_has_no_row() -> None:
+    assert trend_rows(with_trend(None, None)) == []
+    assert "main branch" not in render_markdown(with_trend(None, None))
+
+
+def test_without_a_history_there_is_no_trend() -> None:
+    assert trend_head(REPORT) == ""
+    assert "Trend" not in render_markdown(REPORT)
