@@ -110,6 +110,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"workflows"}, "what a team's repository needs on GitHub, as text: of the gate it knows only names"),
     ({"cases", "playbook", "diagnosis"}, "what to look at first: from values to values"),
     ({"hard_checks", "anchoring", "judging"}, "all gates, on all their queries"),
+    ({"trend"}, "how it went before: records become what a report says of them"),
     ({"inputs"}, "from what the caller and the criteria name to opened files"),
     ({"evaluation"}, "scores for a notebook: the same steps without criteria or verdict"),
     ({"validation"}, "everything wrong or odd at once"),
@@ -124,6 +125,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"explaining"}, "a report with its exhibit becomes the answer to one question"),
     ({"against_base"}, "the story with a base: it is given how one side is judged"),
     ({"check"}, "the story: the only module that knows the order of the steps"),
+    ({"dashboards"}, "what a lead looks at once a month: a memory of runs as values, and the folder for the pages"),
     ({"renderers"}, "a report becomes text; rendering never scores, so it needs none of the steps"),
     ({"recording"}, "the user's own retriever is run: the gate itself never does"),
     ({"forges"}, "a report reaches a platform; publishing never scores, and no step knows that there is a network"),
@@ -219,13 +221,14 @@ PURE_UNITS = {
     *("model", "metrics", "matching", "plan", "scoring", "estimates", "transfer", "statistics", "comparison"),
     *("gates", "segments", "movements", "facts", "starting", "wording", "report", "detectable", "noise"),
     *("pooling", "labels", "staleness", "cases", "playbook", "diagnosis", "gold_changes", "quoting", "workflows"),
-    *("criteria_problems", "waiver_use", "waiver_entries", "waiving"),
+    *("criteria_problems", "waiver_use", "waiver_entries", "waiving", "trend"),
     *("exhibit", "exhibiting", "explaining", "displaced", "deciding"),
     *("environment", "base_side", "headline", "differences", "lineage", "anchoring", "acceptance"),
 }
 PURE_MODULES = {
     "rankgate.forges.waiting",
     "rankgate.baselines.choice",
+    *(f"rankgate.dashboards.{name}" for name in ("values", "days", "spans", "curves", "build")),
     *(f"rankgate.against_base.{name}" for name in ("criteria_changes", "queries", "stricter")),
 }  # of folders that otherwise see the world
 PURE = sorted(module for module in TREES if unit(module) in PURE_UNITS or module in PURE_MODULES)

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("rankgate.cli.compare", "compare two runs, query by query, without a gate"),
     "noise": ("rankgate.cli.noise", "say how much of each metric moves by itself, from repeated runs of one system"),
     "baseline": ("rankgate.cli.baseline", "accept a run as the baseline"),
+    "dashboard": ("rankgate.cli.dashboard", "write a site of how retrieval went, from the history of runs"),
     "gold": ("rankgate.cli.gold", "pool results for labelling, merge the labels into the gold set"),
     "render": ("rankgate.cli.render", "render a report.json again, also through your own template"),
     "comment": ("rankgate.cli.comment", "publish a report on GitHub: one comment, and the check rankgate/verdict"),
