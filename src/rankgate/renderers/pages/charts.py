@@ -83,7 +83,7 @@ def _named(svg: str, name: str, title: str, description: str) -> str:
 
 
 def _owned(tag: str, name: str, numbers: dict[str, int]) -> str:
-    """A tag without roles and labels, which would make a hundred images of one; its ids are numbered after the chart."""
+    """A tag without roles and labels, which would make many images of one; its ids are numbered after the chart."""
 
     def own(found: re.Match[str]) -> str:
         return f"{found['before']}{name}-{numbers.setdefault(found['id'], len(numbers))}"
