@@ -87,6 +87,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"shapes"}, "from a document to checked values"),
     ({"readers"}, "files become gold sets and runs; what is done with them later is not theirs to know"),
     ({"exhibit"}, "what pages show beyond the report"),
+    ({"lexical"}, "what BM25 finds for a question of the exhibit: a second opinion, and no part of any verdict"),
     ({"plan", "estimates", "scoring", "report"}, "the values of a run, and the shape of what is said"),
     ({"report_text", "exit_codes", "deciding"}, "the report as a file, as a number, and what of it decided"),
     ({"transfer"}, "the values of a part of a run as bytes"),
@@ -109,6 +110,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"workflows"}, "what a team's repository needs on GitHub, as text: of the gate it knows only names"),
     ({"cases", "playbook", "diagnosis"}, "what to look at first: from values to values"),
     ({"hard_checks", "anchoring", "judging"}, "all gates, on all their queries"),
+    ({"trend"}, "how it went before: records become what a report says of them"),
     ({"inputs"}, "from what the caller and the criteria name to opened files"),
     ({"evaluation"}, "scores for a notebook: the same steps without criteria or verdict"),
     ({"validation"}, "everything wrong or odd at once"),
@@ -120,8 +122,10 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"displaced"}, "what took the place of what was lost"),
     ({"exhibiting"}, "matched queries become what pages show"),
     ({"compose"}, "decisions become a report"),
+    ({"explaining"}, "a report with its exhibit becomes the answer to one question"),
     ({"against_base"}, "the story with a base: it is given how one side is judged"),
     ({"check"}, "the story: the only module that knows the order of the steps"),
+    ({"dashboards"}, "what a lead looks at once a month: a memory of runs as values, and the folder for the pages"),
     ({"renderers"}, "a report becomes text; rendering never scores, so it needs none of the steps"),
     ({"recording"}, "the user's own retriever is run: the gate itself never does"),
     ({"forges"}, "a report reaches a platform; publishing never scores, and no step knows that there is a network"),
@@ -217,13 +221,14 @@ PURE_UNITS = {
     *("model", "metrics", "matching", "plan", "scoring", "estimates", "transfer", "statistics", "comparison"),
     *("gates", "segments", "movements", "facts", "starting", "wording", "report", "detectable", "noise"),
     *("pooling", "labels", "staleness", "cases", "playbook", "diagnosis", "gold_changes", "quoting", "workflows"),
-    *("criteria_problems", "waiver_use", "waiver_entries", "waiving"),
-    *("exhibit", "exhibiting", "displaced", "deciding"),
+    *("criteria_problems", "waiver_use", "waiver_entries", "waiving", "trend"),
+    *("exhibit", "exhibiting", "explaining", "displaced", "deciding"),
     *("environment", "base_side", "headline", "differences", "lineage", "anchoring", "acceptance"),
 }
 PURE_MODULES = {
     "rankgate.forges.waiting",
     "rankgate.baselines.choice",
+    *(f"rankgate.dashboards.{name}" for name in ("values", "days", "spans", "curves", "build")),
     *(f"rankgate.against_base.{name}" for name in ("criteria_changes", "queries", "stricter")),
 }  # of folders that otherwise see the world
 PURE = sorted(module for module in TREES if unit(module) in PURE_UNITS or module in PURE_MODULES)
@@ -289,6 +294,7 @@ HOMES = [
     ),
     pytest.param("csv", {"pool_files", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"),
     pytest.param("fsspec", {"baselines.cloud_objects"}, id="fsspec: an extra, for baselines in a bucket"),
+    pytest.param("bm25s", {"lexical"}, id="bm25s: an extra, for `explain --bm25` alone"),
     pytest.param("duckdb", {"readers.parquet"}, id="duckdb: an extra, for Parquet alone"),
     pytest.param(
         "datetime", {"cli.options", "readers.dates", "recording"}, id="datetime: --date is the only clock of a check"
@@ -386,6 +392,11 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
             "import rankgate.gates, rankgate.scoring, rankgate.metrics.names",
             {"jinja2", "rich", "gzip", "tempfile", "rankgate.baselines", "rankgate.inputs"},
             id="deciding",
+        ),
+        pytest.param(
+            "import rankgate.explaining.misses, rankgate.renderers.explaining.misses, rankgate.lexical",
+            {"bm25s", "numpy", "yaml", "jinja2", "rich", "rankgate.scoring", "rankgate.criteria"},
+            id="explaining",
         ),
         pytest.param(
             "import rankgate.report, rankgate.renderers.terminal",

@@ -49,7 +49,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
     refuse_misfits(criteria, gold)
     plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.exhibit else frozenset()), None
-    open_baseline, open_anchor = stored_runs(inputs, criteria, plan, gold)
+    open_baseline, open_anchor, trend = stored_runs(inputs, criteria, plan, gold)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
         baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)
@@ -66,4 +66,4 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     lost = lost_ids(plan, candidate.scores, baseline.scores, candidate.lists) if baseline else None
     found = diagnose(plan.metrics, whole(results), candidate.scores, before, moved, lost)
     made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, lost=lost, diagnosis=found)
-    return with_exhibit(made, inputs.exhibit, gold, plan, candidate.scores, before, leading)
+    return with_exhibit(replace(made, trend=trend()), inputs.exhibit, gold, plan, candidate.scores, before, leading)

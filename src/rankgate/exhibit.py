@@ -17,12 +17,13 @@ from rankgate.model import Interval
 
 
 class Cause(Enum):
-    """What became of a question's relevant documents, the first that holds.
+    """What became of a question's relevant documents.
 
-    `NEW`: the baseline lacks the question. `NO_RESULT`: the run lacks it, or its list is empty. `GONE`: a document that
-    the baseline's list had is nowhere in the list now. `LOWER`: one left the first k and is still in the list.
-    `NEVER_FOUND`: one is in the first k of neither run. `BETTER`: one came into the first k, or the value rose.
-    `FINE`: nothing of all that. `NOTHING_RELEVANT`: the gold names no relevant document.
+    The first that holds, in this order. `NOTHING_RELEVANT`: the gold names no relevant document. `NO_RESULT`: the run
+    lacks the question, or its list is empty. `NEW`: the baseline lacks it. `GONE`: a document that the baseline had in
+    the first k is nowhere in the list now. `LOWER`: one left the first k and is still in the list. `BETTER`: one came
+    into the first k. `NEVER_FOUND`: one is in the first k of neither run; without a baseline, not of the run. `FINE`:
+    nothing of all that.
     """
 
     NO_RESULT = "no_result"

@@ -12,7 +12,7 @@ from rankgate.baselines.base import BaselineStore, Where, open_record
 from rankgate.baselines.lookup import anchor_named
 from rankgate.baselines.stores import is_remote, store_for
 from rankgate.criteria import Criteria, InputFile
-from rankgate.errors import bad_input
+from rankgate.errors import RankgateError, bad_input
 from rankgate.metrics.base import Cutoff
 from rankgate.model import Gold, Need
 from rankgate.plan import Plan
@@ -22,6 +22,8 @@ from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
 from rankgate.readers.untrusted import read_untrusted_run
 from rankgate.redaction import redacted
+from rankgate.report import TrendPoint
+from rankgate.trend import MOST_ACCEPTED, MOST_POINTS, trend_of
 from rankgate.waivers import SetLabel
 
 Opener = Callable[[], Run | None]
@@ -135,10 +137,12 @@ def baseline_of(
     return opened
 
 
-def stored_runs(inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold) -> tuple[Opener, Opener]:
-    """What opens the accepted run, and what the anchor that the criteria name, each as often as it is called."""
+def stored_runs(
+    inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold
+) -> tuple[Opener, Opener, Callable[[], list[TrendPoint]]]:
+    """What opens the accepted run, what the anchor that the criteria name, and what tells how it went before."""
     asked = (inputs, criteria, plan.needs, deepest_cutoff(plan, gold))
-    return partial(accepted_run, *asked), partial(anchor_run, *asked)
+    return partial(accepted_run, *asked), partial(anchor_run, *asked), partial(trend_before, inputs, criteria)
 
 
 def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
@@ -177,6 +181,23 @@ def anchor_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepe
         return None
     record = anchor_named(memory.read("anchors"), name)
     return open_record(memory, record, needs, deepest=deepest) if record else None
+
+
+def trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
+    """The last recorded runs up to the day of the check; none where the store remembers none.
+
+    A history that cannot be read is none: nothing is decided by it, and `rankgate baseline verify` says what is wrong.
+    """
+    found = inputs.baseline or criteria.baseline
+    if inputs.without_baseline or found is None:
+        return []
+    try:
+        memory = inputs.open_store(found.path, found.format, found.map).memory
+        history = memory.recent("history", MOST_POINTS, until=inputs.date) if memory else []
+        accepted = memory.recent("accepted", MOST_ACCEPTED, until=inputs.date) if memory and history else []
+    except RankgateError:
+        return []
+    return trend_of(history, accepted)
 
 
 def named_run(file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest: int = 0) -> Run:

@@ -114,8 +114,17 @@ def load_waivers(path: str, *, name: str | None = None) -> Waivers:
         RankgateError: every problem of the file, with line and key path.
     """
     with open_source(path) as source:
-        called = name or source.name
-        document = load_yaml(source.text(MOST_BYTES, "waivers are not that long; is this another file?"), called)
+        text = source.text(MOST_BYTES, "waivers are not that long; is this another file?")
+        return parse_waivers(text, name or source.name)
+
+
+def parse_waivers(text: str, called: str) -> Waivers:
+    """Check waivers that are read already; see `load_waivers`.
+
+    Raises:
+        RankgateError: every problem of the text.
+    """
+    document = load_yaml(text, called)
     if not isinstance(document.value, dict):
         found = "nothing; write `waivers: []` for none" if document.value is None else shown(document.value)
         raise bad_input(f"expected `waivers:` with a list of waivers, found {found}", file=called, line=1)

@@ -59,6 +59,22 @@ class DirectoryTree:
             self._seen[name] = data
         return data
 
+    def tail(self, name: str, size: int) -> bytes:
+        """The last bytes of a file; nothing before them is read.
+
+        Raises:
+            RankgateError: it cannot be read.
+        """
+        file = Path(self.path) / name
+        try:
+            with file.open("rb") as opened:
+                opened.seek(max(0, opened.seek(0, os.SEEK_END) - size))
+                return opened.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return b""
+        except OSError as error:
+            raise bad_input(f"cannot be read: {error.strerror}", file=file.as_posix()) from error
+
     def names(self) -> list[str]:
         """All that lies there; nothing where there is no such directory."""
         return sorted(file.name for file in Path(self.path).iterdir()) if Path(self.path).is_dir() else []

@@ -92,6 +92,14 @@ class GitBranchTree:
             self._read_already[entry.sha] = data
         return data
 
+    def tail(self, name: str, size: int) -> bytes:
+        """The last bytes of a file. Git reads an object as a whole; what costs is to understand its lines.
+
+        Raises:
+            GitError: as for `read`.
+        """
+        return (self.read(name) or b"")[-size:]
+
     def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
         """Put a commit on top of the branch as it was last seen; the branch is made with the first one.
 

@@ -29,6 +29,20 @@ class Memory(Protocol):
             RankgateError: the place cannot be reached, or what it holds is damaged or of a newer schema.
         """
 
+    def recent(self, log: Log, most: int, *, until: str) -> Sequence[Record]:
+        """The last records of a log that are not dated after a day, oldest first.
+
+        What it costs grows with `most`, not with the log; a place where that cannot be may know fewer, or none.
+
+        Args:
+            log: which.
+            most: how many, at most.
+            until: the day, as 2026-01-31.
+
+        Raises:
+            RankgateError: the place cannot be reached, or what was read is damaged or of a newer schema.
+        """
+
     def fetch(self, record: Record) -> bytes:
         """The compressed run file of a record, its digest checked.
 

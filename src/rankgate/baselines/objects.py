@@ -11,7 +11,6 @@ left out. So two who write it at once lose nothing, nor does one who is killed b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
@@ -19,11 +18,13 @@ import msgspec
 
 from rankgate.baselines.memory import Unless
 from rankgate.baselines.migrations import DamagedRecordError, decode_record, encode_record
+from rankgate.baselines.object_names import RecordName
 from rankgate.baselines.packing import RUN, checked
 from rankgate.baselines.records import LOGS, SCHEMA_VERSION, Log, Record
 from rankgate.errors import bad_input
 
 POINTER = "pointer.json"
+MOST_RECENT = 24  # records of the history that the pointer repeats
 _DELETE = "restore it, or delete it and accept a run again"  # an object is never overwritten
 MOST_ROUNDS = 50  # of others that took the very same name; each round one of them has succeeded
 UNTOUCHED = 86_400.0  # seconds for which a run file that no record names may still belong to one that is being added
@@ -85,24 +86,10 @@ class Objects(Protocol):
         """
 
 
-class _Name(msgspec.Struct, frozen=True, order=True):
-    """The name of a record's object, in the order of the log."""
-
-    number: int
-    id: str
-    digits: str
-
-    @property
-    def run(self) -> str:
-        return f"run-{self.digits}.jsonl.gz"
-
-    def __str__(self) -> str:
-        return f"{self.number:08d}-{self.id}-{self.digits}.json"
-
-
 class _Pointer(msgspec.Struct, frozen=True):
     schema_version: int
     accepted: Mapping[str, Record]
+    recent: Sequence[Record] = ()  # the last of the history
 
 
 class ObjectMemory:
@@ -123,6 +110,20 @@ class ObjectMemory:
             RankgateError: the place cannot be reached, or an object is damaged or of a newer schema.
         """
         return list(self._records(log, self._names(log)).values())
+
+    def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
+        """The last records of a log up to a day, oldest first; of the history as many as the pointer has.
+
+        The pointer alone is asked, so that a long history costs a check nothing. Whoever records a run writes it anew;
+        of two at once the later one's may stand there without the other's, until the next is recorded.
+
+        Raises:
+            RankgateError: the place cannot be reached, or an anchor is damaged.
+        """
+        pointed = self._pointed()
+        known = {"history": pointed.recent, "accepted": tuple(pointed.accepted.values())}
+        records = known[log] if log in known else self.read(log)
+        return [record for record in records if record.date <= until][-most:]
 
     def fetch(self, record: Record) -> bytes:
         """The compressed run file of a record, its digest checked.
@@ -154,11 +155,11 @@ class ObjectMemory:
             if unless is not None and unless(list(self._records(log, names).values())):
                 return False
             self._keep_run(record, data)
-            name = _Name(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
+            name = RecordName(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
             if self.objects.create(f"{log}/{name}", written):
                 if not self.objects.holds(f"runs/{record.run}"):  # an older one, which was pruned just now
                     self._keep_run(record, data)
-                if log == "accepted":
+                if log != "anchors":
                     self._point()
                 return True
         raise bad_input(
@@ -182,13 +183,13 @@ class ObjectMemory:
             self._sweep()
         return len(gone)
 
-    def _names(self, log: Log) -> list[_Name]:
+    def _names(self, log: Log) -> list[RecordName]:
         """The names of a log's objects in its order; of a history, only the first of each record."""
-        found: list[_Name] = []
+        found: list[RecordName] = []
         for name in self.objects.names(log):
-            parts = _NAME.fullmatch(name)
-            if parts:
-                found.append(_Name(int(parts["number"]), parts["id"], parts["digits"]))
+            read = RecordName.read(name)
+            if read:
+                found.append(read)
             elif name.endswith(".json"):
                 message = "is no name of a record; somebody changed this by hand: take it away or name it as it was"
                 raise bad_input(message, file=f"{self.spec}/{log}/{name}")
@@ -196,9 +197,9 @@ class ObjectMemory:
         first = {name.id: name for name in reversed(found)}
         return [name for name in found if log != "history" or first[name.id] == name]
 
-    def _records(self, log: Log, names: Sequence[_Name]) -> dict[str, Record]:
+    def _records(self, log: Log, names: Sequence[RecordName]) -> dict[str, Record]:
         """The records of these objects; one that is pruned meanwhile is left out."""
-        pointed = self._pointed() if log == "accepted" else {}
+        pointed = self._pointed().accepted if log == "accepted" else {}
         known = {str(name): pointed[str(name)] for name in names if _fits(pointed.get(str(name)), name)}
         data = self.objects.read([f"{log}/{name}" for name in names if str(name) not in known])
         records: dict[str, Record] = {}
@@ -210,7 +211,7 @@ class ObjectMemory:
                 records[str(name)] = self._decoded(data[path], path, name)
         return records
 
-    def _decoded(self, data: bytes, path: str, name: _Name) -> Record:
+    def _decoded(self, data: bytes, path: str, name: RecordName) -> Record:
         record = decode_record(data, f"{self.spec}/{path}", what="record", advice=_DELETE)
         if not _fits(record, name):
             raise bad_input(
@@ -218,23 +219,29 @@ class ObjectMemory:
             )
         return record
 
-    def _pointed(self) -> Mapping[str, Record]:
+    def _pointed(self) -> _Pointer:
         """What the pointer has; nothing where it is damaged or of another schema, for it is only a hint."""
+        nothing = _Pointer(SCHEMA_VERSION, {})
         try:
             found = msgspec.json.decode(self.objects.read([POINTER]).get(POINTER, b""), type=_Pointer)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return {}
-        return found.accepted if found.schema_version == SCHEMA_VERSION else {}
+            return nothing
+        return found if found.schema_version == SCHEMA_VERSION else nothing
 
     def _point(self) -> None:
         """Write the pointer anew from what is there."""
-        try:
-            accepted = self._records("accepted", self._names("accepted"))
-        except DamagedRecordError:
-            accepted = {}  # whoever reads the log is told; this is only the hint
-        self.objects.replace(POINTER, msgspec.json.encode(_Pointer(SCHEMA_VERSION, accepted)))
+        accepted = self._as_hint("accepted", self._names("accepted"))
+        recent = self._as_hint("history", self._names("history")[-MOST_RECENT:])
+        pointer = _Pointer(SCHEMA_VERSION, accepted, tuple(recent.values()))
+        self.objects.replace(POINTER, msgspec.json.encode(pointer))
 
-    def _is_in(self, log: Log, names: Sequence[_Name], record: Record) -> bool:
+    def _as_hint(self, log: Log, names: Sequence[RecordName]) -> Mapping[str, Record]:
+        try:
+            return self._records(log, names)
+        except DamagedRecordError:  # whoever reads the log is told
+            return {}
+
+    def _is_in(self, log: Log, names: Sequence[RecordName], record: Record) -> bool:
         if log == "history":
             return any(name.id == record.id for name in names)
         newest = names[-1:]
@@ -277,8 +284,5 @@ def memory_at(url: str) -> ObjectMemory:
     return ObjectMemory(CloudObjects(url))
 
 
-def _fits(record: Record | None, name: _Name) -> bool:
+def _fits(record: Record | None, name: RecordName) -> bool:
     return record is not None and (record.id, record.run) == (name.id, name.run)
-
-
-_NAME = re.compile(r"(?P<number>[0-9]{8,15})-(?P<id>[0-9a-f]{12})-(?P<digits>[0-9a-f]{12})\.json")

@@ -14,16 +14,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
 
 from rankgate.baselines.accepted_log import counting
+from rankgate.baselines.log_tail import last_records
 from rankgate.baselines.memory import Unless
 from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
 from rankgate.baselines.packing import RUN, checked, run_name
 from rankgate.baselines.records import LOGS, Log, Record
+from rankgate.baselines.tree_files import Tree
 from rankgate.errors import Problem, RankgateError, bad_input
 
 MANIFEST = "manifest.json"
@@ -33,41 +35,6 @@ MOST_ROUNDS = 200  # of others that get in first; each round one of them has suc
 
 class NotKeptError(RankgateError):
     """A run that is remembered by its numbers alone."""
-
-
-class Tree(Protocol):
-    """A few files that change together."""
-
-    @property
-    def spec(self) -> str:
-        """How users name this place after `--baseline`."""
-
-    def read(self, name: str) -> bytes | None:
-        """A file as the tree had it when it was last refreshed; None where there is none.
-
-        Raises:
-            RankgateError: it cannot be read.
-        """
-
-    def names(self) -> list[str]:
-        """The names of all files.
-
-        Raises:
-            RankgateError: the place cannot be reached.
-        """
-
-    def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
-        """Write and delete files in one step; a deleted file may be absent.
-
-        Returns:
-            False where somebody else changed the tree since it was read: nothing was written.
-
-        Raises:
-            RankgateError: the place cannot be written.
-        """
-
-    def refresh(self) -> None:
-        """Look at the tree anew."""
 
 
 def log_name(log: Log) -> str:
@@ -118,6 +85,18 @@ class TreeMemory:
             RankgateError: the tree cannot be read, or what it holds is damaged or of a newer schema.
         """
         return self._accepted_log(self.accepted()) if log == "accepted" else self._log(log)
+
+    def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
+        """The last records of a log up to a day, oldest first; no more of the log is read than they take.
+
+        What a killed acceptance left behind the manifest's record may be among the accepted.
+
+        Raises:
+            RankgateError: the tree cannot be read, or what was read is damaged or of a newer schema.
+        """
+        name = log_name(log)
+        tail = partial(self.tree.tail, name)
+        return last_records(tail, most, until=until, place=f"{self.spec}/{name}", what=f"log of {log}")
 
     def fetch(self, record: Record) -> bytes:
         """The compressed run file of a record, its digest checked.

@@ -25,6 +25,16 @@ def say(told: str | Sequence[Block]) -> None:
         sys.stdout.write(plain_text(told))
 
 
+def say_lines(text: str) -> None:
+    """Print a text that is laid out already, with the words of verdicts in colour at a terminal."""
+    if sys.stdout.isatty():
+        from rankgate.cli.screen import show_lines
+
+        show_lines(text)
+    else:
+        say(text)
+
+
 def say_report(report: Report, form: str) -> None:
     """Print a report in one of the forms of `RENDERERS`."""
     from rankgate.renderers.base import RENDERERS

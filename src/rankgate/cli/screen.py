@@ -42,10 +42,21 @@ _TIED = re.compile(r"(?<=\d) (?=pp\b|ms\b)|(?<=%:) ")
 
 def show(blocks: Sequence[Block]) -> None:
     """Print to the terminal of standard output, at its width; without colour where NO_COLOR or TERM=dumb ask for it."""
+    lay_out(blocks, _console())
+
+
+def show_lines(text: str) -> None:
+    """Print a text that is laid out already, alike."""
+    console = _console()
+    for line in text.splitlines():
+        console.print(_styled(harmless(line)), soft_wrap=True, highlight=False)
+
+
+def _console() -> Console:
     colourless = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     size = shutil.get_terminal_size()
     colours: Literal["auto"] | None = None if colourless else "auto"
-    lay_out(blocks, Console(file=sys.stdout, width=size.columns, height=size.lines, color_system=colours))
+    return Console(file=sys.stdout, width=size.columns, height=size.lines, color_system=colours)
 
 
 def lay_out(blocks: Sequence[Block], console: Console) -> None:

@@ -107,6 +107,14 @@ class ArtifactMemory:
         found = self._run() if log == "accepted" else None
         return [found[0]] if found else []
 
+    def recent(self, log: Log, most: int, *, until: str) -> Sequence[Record]:
+        """The one accepted record, if it is not dated later.
+
+        Raises:
+            RankgateError: as for `read`.
+        """
+        return [record for record in self.read(log) if record.date <= until][:most]
+
     def fetch(self, record: Record) -> bytes:
         """The compressed run file of that record.
 

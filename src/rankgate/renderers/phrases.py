@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankgate.exhibit import Expected
 from rankgate.metrics.base import Direction
 from rankgate.model import EvidenceState, Verdict
 from rankgate.report import DocumentMove, GateResult, Report, SegmentValue
@@ -147,7 +148,7 @@ def segment_text(value: SegmentValue) -> str:
     return now if not value.delta else f"{now} ({delta_text(value.delta, value.unit)})"
 
 
-def rank_move(doc: DocumentMove) -> str:
+def rank_move(doc: DocumentMove | Expected) -> str:
     """`rank 2 → 9`, `rank 2 → gone`, `not found → rank 3`."""
     if doc.before is None:
         return "not found before or now" if doc.after is None else f"not found → rank {doc.after}"

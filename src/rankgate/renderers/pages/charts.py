@@ -39,6 +39,8 @@ CONFIG: dict[str, Any] = {
     "text": {"color": INK},
 }
 _TAG = re.compile(r'<[a-zA-Z](?:[^>"]|"[^"]*")*>')  # text between tags may look like anything
+_LABEL = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
+_ID = re.compile(r'(?P<before>\bid="|url\(#)(?P<id>[\w-]+)')
 
 
 def chart(spec: Mapping[str, Any], *, name: str, title: str, description: str) -> Markup:
@@ -72,14 +74,18 @@ def by(field: str, looks: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _named(svg: str, name: str, title: str, description: str) -> str:
-    """One image to a screen reader, with ids of its own."""
-    head, end, body = _TAG.sub(lambda tag: _owned(tag[0], name), svg).partition(">")
+    """One image to a screen reader, with ids of its own: the library counts on from one chart to the next."""
+    numbers: dict[str, int] = {}
+    head, end, body = _TAG.sub(lambda tag: _owned(tag[0], name, numbers), svg).partition(">")
     head = re.sub(r' (?:height|class|version|xmlns(?::xlink)?)="[^"]*"', "", head)  # the height follows the width
     labels = f'<title id="{name}-title">{title}</title><desc id="{name}-desc">{description}</desc>'
     return f'{head} role="img" aria-labelledby="{name}-title {name}-desc"{end}{labels}{body}'
 
 
-def _owned(tag: str, name: str) -> str:
-    """A tag without roles and labels, which would make a hundred images of one; its ids begin with the chart's name."""
-    bare = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", tag)
-    return re.sub(r'(\bid="|url\(#)', rf"\1{name}-", bare)
+def _owned(tag: str, name: str, numbers: dict[str, int]) -> str:
+    """A tag without roles and labels, which would make many images of one; its ids are numbered after the chart."""
+
+    def own(found: re.Match[str]) -> str:
+        return f"{found['before']}{name}-{numbers.setdefault(found['id'], len(numbers))}"
+
+    return _ID.sub(own, _LABEL.sub("", tag))

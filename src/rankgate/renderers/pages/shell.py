@@ -14,7 +14,9 @@ from markupsafe import Markup
 FOLDER = Path(__file__).parent
 
 
-def page(template: str, *, title: str, scripts: tuple[str, ...] = (), **values: Any) -> str:
+def page(
+    template: str, *, title: str, styles: tuple[str, ...] = (), scripts: tuple[str, ...] = (), **values: Any
+) -> str:
     """The page that a template of this folder makes; every value is escaped unless it is a chart of ours.
 
     The policy names our style and our scripts by their digests: no other script runs, nothing is loaded, nothing is
@@ -23,10 +25,11 @@ def page(template: str, *, title: str, scripts: tuple[str, ...] = (), **values: 
     Args:
         template: its file name; it extends `shell.html.j2`.
         title: of the page.
+        styles: file names of styles of ours beside `style.css`.
         scripts: file names of our scripts, which come last.
         values: what the template shows.
     """
-    style = (FOLDER / "style.css").read_text(encoding="utf-8")
+    style = "".join((FOLDER / name).read_text(encoding="utf-8") for name in ("style.css", *styles))
     sources = [(FOLDER / script).read_text(encoding="utf-8") for script in scripts]
     policy = "; ".join(
         [

@@ -1,0 +1,181 @@
+"""`rankgate explain`: a question with both rankings, a gate number by number, or the questions that miss something."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rankgate.cli.explain_options import DEPTH, LIMIT, explain_parser, refuse_misfits
+from rankgate.cli.options import date_of
+from rankgate.cli.workers import workers_of
+
+if TYPE_CHECKING:
+    from rankgate.exhibit import Exhibit, Question
+    from rankgate.lexical import Lexical
+    from rankgate.report import GateResult, Report
+
+_MISSES_DEPTH = 20  # items of each ranking that are looked through for what took a lost document's place
+_FOR_A_PIPE = 100  # columns where there is no terminal
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    return explain_parser()
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Explain; 0 where the check could be judged, else 2 with its problems."""
+    import sys
+
+    from rankgate.cli.output import say_lines
+    from rankgate.errors import RankgateError
+    from rankgate.model import Verdict
+
+    refuse_misfits(arguments)
+    report = _report(arguments)
+    if report.verdict is Verdict.NOT_JUDGED and not report.gates:
+        raise RankgateError(report.problems)
+    say_lines(_explained(arguments, report))
+    for problem in report.problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 2 if report.verdict is Verdict.NOT_JUDGED else 0
+
+
+def _report(arguments: argparse.Namespace) -> Report:
+    """The report that is explained: read, or made from the inputs with all that it shows of single questions."""
+    from rankgate.check import check
+    from rankgate.cli.inputs import file_of, refuse_two_stdins
+    from rankgate.cli.progress import bar
+    from rankgate.inputs import Inputs
+    from rankgate.readers.source import open_source
+    from rankgate.report_text import decode_report
+
+    if arguments.report is not None:
+        with open_source(arguments.report) as source:
+            return decode_report(source.stream.read(), source.name)
+    criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
+    refuse_two_stdins(criteria, gold, run, baseline, file_of(arguments, "bm25"))
+    depth = _depth(arguments)
+    inputs = Inputs(
+        criteria=criteria.path if criteria else None,
+        date=date_of(arguments),
+        gold=gold,
+        run=run,
+        baseline=baseline,
+        exhibit=max(depth, _MISSES_DEPTH) if arguments.misses else depth,
+    )
+    return check(inputs, workers=workers_of(arguments), watch=bar)
+
+
+def _explained(arguments: argparse.Namespace, report: Report) -> str:
+    """What was asked for. A gate comes before a question of the same name: a gold set may hold any id."""
+    from rankgate.errors import bad_input
+    from rankgate.explaining.named import gates_named, question_named, unknown, unknown_gate, unknown_question
+
+    exhibit = _exhibit(report)
+    if arguments.misses and exhibit:
+        return _misses(arguments, report, exhibit)
+    word = next(each for each in (arguments.what, arguments.gate, arguments.query) if each is not None)
+    gates = [] if arguments.query is not None else gates_named(report, word)
+    question = question_named(exhibit, word) if exhibit and arguments.gate is None else None
+    if gates:
+        if arguments.bm25 is not None:
+            raise bad_input("--bm25 goes with a question or --misses; --query names one that a gate is called like")
+        return _gates(arguments, report, gates, also=question is not None)
+    if question and exhibit:
+        return _query(arguments, report, exhibit, question)
+    if arguments.query is not None and exhibit:
+        raise unknown_question(exhibit, word)
+    raise unknown(report, exhibit, word) if exhibit and arguments.gate is None else unknown_gate(report, word)
+
+
+def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult], *, also: bool) -> str:
+    from rankgate.explaining.gate import explain_gate
+    from rankgate.renderers.explaining.gate import render_gates
+
+    found = [explain_gate(report, gate) for gate in gates]
+    if arguments.format == "json":
+        return _json("gate", verdict=report.verdict, summary=report.summary, gates=found)
+    text = render_gates(found, report, _width())
+    return f"{text}\nA question has this id too: rankgate explain --query\n" if also else text
+
+
+def _query(arguments: argparse.Namespace, report: Report, exhibit: Exhibit, question: Question) -> str:
+    from rankgate.explaining.query import explain_query
+    from rankgate.renderers.explaining.query import render_query
+
+    look = _lexical(arguments)
+    found = explain_query(report, exhibit, question, look(question, exhibit.k) if look else None)
+    return _json("query", query=found) if arguments.format == "json" else render_query(found, _width())
+
+
+def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit) -> str:
+    import re
+
+    from rankgate.errors import bad_input, did_you_mean, shown
+    from rankgate.exhibit import Cause
+    from rankgate.explaining.misses import explain_misses
+    from rankgate.renderers.causes import CAUSE_WORDS
+    from rankgate.renderers.explaining.misses import render_misses
+
+    labels = {CAUSE_WORDS[cause][0].replace(" ", "_"): cause for cause in Cause}
+    causes = {**labels, **{cause.value: cause for cause in Cause}}
+    wanted = None if arguments.cause is None else re.sub(r"[- ]", "_", arguments.cause.lower())
+    if wanted is not None and wanted not in causes:
+        raise bad_input(f"--cause {shown(wanted)}: no such cause{did_you_mean(wanted, causes)} ({', '.join(labels)})")
+    tags = {tag for question in exhibit.questions for tag in question.tags}
+    if arguments.tag is not None and arguments.tag not in tags:
+        raise bad_input(f"--tag {shown(arguments.tag)}: no question has it{did_you_mean(arguments.tag, tags)}")
+    look = _lexical(arguments)
+    found = explain_misses(
+        report,
+        exhibit,
+        tag=arguments.tag,
+        cause=causes[wanted] if wanted else None,
+        limit=arguments.limit or LIMIT,
+        lexical=(lambda question: look(question, exhibit.k)) if look else None,
+    )
+    if arguments.format == "json":
+        return _json("misses", misses=found)
+    unit = next((measure.unit for measure in exhibit.measures if measure.name == found.metric), None)
+    return render_misses(found, unit, _width())
+
+
+def _lexical(arguments: argparse.Namespace) -> Callable[[Question, int], Lexical] | None:
+    """What looks a question up in the corpus; None where none is named."""
+    from rankgate.cli.inputs import file_of
+    from rankgate.lexical import LexicalIndex
+    from rankgate.readers.corpus import read_corpus
+
+    file = file_of(arguments, "bm25")
+    if file is None:
+        return None
+    index, depth = LexicalIndex(read_corpus(file.path), file.path), _depth(arguments)
+    return lambda question, k: index.look(question, k, depth)
+
+
+def _exhibit(report: Report) -> Exhibit | None:
+    from rankgate.exhibit import Exhibit
+
+    return report.exhibit if isinstance(report.exhibit, Exhibit) else None
+
+
+def _depth(arguments: argparse.Namespace) -> int:
+    return int(arguments.depth or DEPTH)
+
+
+def _width() -> int:
+    """Columns of the terminal, or as COLUMNS says; enough for two rankings where there is neither."""
+    import os
+    import shutil
+    import sys
+
+    asked = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return shutil.get_terminal_size((_FOR_A_PIPE, 24)).columns if asked else _FOR_A_PIPE
+
+
+def _json(what: str, **found: Any) -> str:
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode({"explains": what, **found}), indent=2).decode() + "\n"

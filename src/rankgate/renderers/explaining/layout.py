@@ -1,0 +1,79 @@
+"""Lines that fit a terminal: paragraphs, and lists side by side as long as they fit, else one below the other."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+
+from rankgate.renderers.escape import inert, shorten, visible
+
+NARROWEST = 20  # columns; a terminal that says less is not believed
+GAP = 3  # blanks between lists
+
+
+def safe(text: str, limit: int = 80) -> str:
+    """Text of the inputs on one line, with nothing hidden or live in it, and no longer than `limit`."""
+    return shorten(inert(visible(text)), limit)
+
+
+def paragraph(text: str, width: int, indent: int = 0, hanging: int = 0) -> list[str]:
+    """Text in lines of at most `width` columns; a longer word keeps its line.
+
+    Args:
+        text: on one line; blanks within it are kept unless a line ends there.
+        width: of the terminal.
+        indent: of all lines.
+        hanging: more of it for all lines but the first.
+    """
+    return textwrap.wrap(
+        text,
+        max(width, NARROWEST),
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + hanging),
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [""]
+
+
+def columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes: Chinese, Japanese and Korean characters and emoji take two."""
+    if text.isascii():
+        return len(text)
+    return sum(_width(char) for char in text)
+
+
+def _width(char: str) -> int:
+    if unicodedata.combining(char) or char in "\u200b\u200c\u200d\ufe0f":
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def padded(text: str, width: int) -> str:
+    """Text with blanks behind it, up to `width` columns."""
+    return text + " " * (width - columns_of(text))
+
+
+def beside(lists: Sequence[Sequence[str]], width: int, indent: int = 2) -> list[str]:
+    """Lists whose first entries are headings: as many side by side as fit, the others below."""
+    widths = [max(map(columns_of, entries)) for entries in lists]
+    groups: list[list[int]] = []
+    for place in range(len(lists)):
+        together = [*groups[-1], place] if groups else []
+        if together and indent + sum(widths[each] + GAP for each in together) - GAP <= width:
+            groups[-1] = together
+        else:
+            groups.append([place])
+    lines: list[str] = []
+    for group in groups:
+        rows = zip_longest(*(lists[place] for place in group), fillvalue="")
+        fitting = [widths[place] for place in group]
+        lines += [(" " * indent + (" " * GAP).join(map(padded, row, fitting))).rstrip() for row in rows]
+        lines.append("")
+    return lines[:-1]
+
+
+def finished(lines: Iterable[str]) -> str:
+    """The lines as one text in which no runner of CI finds a command."""
+    return "\n".join(inert(line).rstrip() for line in lines) + "\n"

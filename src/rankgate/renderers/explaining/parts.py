@@ -1,0 +1,133 @@
+"""What else bears on a gate's verdict: segments, single questions, drift, waivers, what the gold set can see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankgate.explaining.gate import GateExplained, Row
+from rankgate.model import Evidence, Verdict
+from rankgate.renderers.explaining.intervals import harm_word
+from rankgate.renderers.explaining.layout import safe
+from rankgate.renderers.explaining.limits import comparison_lines, threshold_lines
+from rankgate.renderers.explaining.numbers import size_text
+from rankgate.renderers.phrases import gate_status
+from rankgate.report import GateResult
+from rankgate.waiver_use import WaiverState, WaiverUse
+from rankgate.wording import confidence_text, count_text, delta_text, value_text
+
+MOST_SEGMENTS = 40
+MOST_QUERIES = 30
+
+_STATES: dict[WaiverState, str] = {
+    "in_force": "in force: it lets the violation pass, as a warning",
+    "expiring": "in force, and expires within two weeks",
+    "too_small": "too small: the violation is larger than it covers",
+    "expired": "expired, and counts no longer",
+    "unused": "not used: nothing is violated",
+    "unknown": "names no segment of this gate",
+    "hard_check": "does not count: single questions fail, which no waiver covers",
+    "not_judged": "does not count: the gate could not be judged",
+}
+
+
+def segment_lines(found: GateExplained) -> list[list[str]]:
+    """An entry of one or more sentences for each segment, those that fail or warn first; nothing without any."""
+    order = (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
+    rows = sorted(found.segments, key=lambda row: order.index(row.result.verdict))
+    entries = [_holm(found)] if rows else []
+    entries += [[_segment_head(row.result), *_segment_body(row)] for row in rows[:MOST_SEGMENTS]]
+    if len(rows) > MOST_SEGMENTS:
+        entries.append([f"and {len(rows) - MOST_SEGMENTS} more, none of them worse."])
+    return [entry for entry in entries if entry]
+
+
+def _segment_head(gate: GateResult) -> str:
+    status = "too small to judge" if gate.too_small else gate_status(gate).upper()
+    return f"{safe(gate.segment or '')}  {status}, {count_text(gate.n, 'question')}"
+
+
+def _segment_body(row: Row) -> list[str]:
+    gate = row.result
+    if gate.value is None:
+        return list(gate.reasons)
+    # What a segment is too small for would only mislead; its numbers are there all the same.
+    limits = [*([] if gate.regression_max is None else comparison_lines(row, "baseline")), *threshold_lines(row)]
+    if gate.too_small:
+        now = value_text(gate.value, gate.unit)
+        change = f", {delta_text(gate.delta, gate.unit)} since the baseline" if gate.delta is not None else ""
+        return [f"{now}{change}; {'; '.join(gate.reasons)}."]
+    return limits
+
+
+def _holm(found: GateExplained) -> list[str]:
+    """Why segments have other confidences than their gate."""
+    gate = found.gate.result
+    judged = [row.result for row in found.segments if not row.result.too_small]
+    if gate.evidence is not Evidence.PROVEN_HARM or all(row.confidence == gate.confidence for row in judged):
+        return []
+    risk, most = confidence_text(1 - gate.confidence), confidence_text(max(row.confidence for row in judged))
+    said = (
+        f"{count_text(len(judged), 'segment is', 'segments are')} judged at up to {most} instead of the gate's "
+        f"{confidence_text(gate.confidence)}, so that a false alarm in any of them stays as rare as in one: {risk} at "
+        "most (Holm's correction)."
+    )
+    return [said]
+
+
+def question_lines(found: GateExplained) -> list[str]:
+    """Single questions that must pass and do not, and those that were lost."""
+    gate = found.gate.result
+    lines = [f"{reason}." for reason in gate.reasons if gate.hard_check_failed and _of_questions(reason)]
+    if gate.queries:
+        lines.append(f"Must pass and does not: {_listed(gate.queries)}.")
+    if found.lost:
+        lines.append(
+            f"Lost: {count_text(len(found.lost), 'question')} for which the baseline found something right and the run "
+            f"finds nothing: {_listed(found.lost)}."
+        )
+    return lines
+
+
+def _of_questions(reason: str) -> bool:
+    return "must-pass question" in reason or "lost in" in reason
+
+
+def waiver_lines(waiver: WaiverUse, gate: GateResult) -> list[str]:
+    """A waiver: what it covers, who and why, and what became of it."""
+    where = f" in {safe(waiver.segment)}" if waiver.segment is not None else ""
+    covers = size_text(waiver.up_to, gate.unit)
+    size = ""
+    if waiver.violation is not None:
+        size = f"; the violation is {size_text(waiver.violation, gate.unit)}"
+    line = f", line {waiver.line} of the waivers" if waiver.line is not None else ""
+    return [
+        f"Up to {covers} beyond the limit{where}, until {waiver.expires}{line}{size}.",
+        f"By {safe(waiver.by)}: {safe(waiver.reason, 300)} ({safe(waiver.issue, 200)})",
+        f"→ {_STATES[waiver.state]}",
+    ]
+
+
+def sight_lines(gate: GateResult) -> list[str]:
+    """How large a change must be for this gold set to see it; nothing where that cannot be said."""
+    seen = gate.detectable
+    if seen is None or gate.regression_max is None:
+        return []
+    harm = harm_word(gate)
+    limit, margin, caught = (size_text(size, gate.unit) for size in (gate.regression_max, seen.margin, seen.detectable))
+    spread = "assumed, since too few questions moved" if seen.assumed else "measured"
+    told = f"if it is {margin} or larger" if seen.margin else "whatever its size"
+    said = (
+        f"{count_text(seen.queries, 'question')} can tell a true {harm} from chance, in four runs of five, {told}. A "
+        f"true {harm} of {caught} or more violates this gate as often. (Spread of the changes: {seen.spread:.3g}, "
+        f"{spread}.)"
+    )
+    if seen.sees:
+        return [said, f"That is enough for the {limit} that it allows."]
+    if seen.queries_needed is None:
+        return [said]
+    return [said, f"That is not enough to see a {harm} of {limit}: about {seen.queries_needed:,} questions would be."]
+
+
+def _listed(queries: Sequence[str]) -> str:
+    more = len(queries) - MOST_QUERIES
+    return ", ".join(safe(query, 40) for query in queries[:MOST_QUERIES]) + (f" and {more:,} more" if more > 0 else "")

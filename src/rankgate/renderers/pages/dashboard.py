@@ -1,0 +1,106 @@
+"""A dashboard becomes pages: an index of the gate sets, and a page for each with curves, events and every run."""
+
+from __future__ import annotations
+
+import re
+
+from rankgate.dashboards.values import Curve, Dashboard, GateSet, ShownRun, Span
+from rankgate.metrics.base import Unit
+from rankgate.model import Verdict
+from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.pages.shell import page
+from rankgate.renderers.pages.trend_chart import trend_charts
+from rankgate.renderers.pages.trend_words import Change, change, events_of, outlook
+from rankgate.wording import VERDICT_WORDS, count_text, delta_text, value_text
+
+INDEX = "index.html"
+STYLES = ("dashboard.css",)
+SHORT = 7  # digits of a commit
+MOST_TEXT = 300  # characters of a reason
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+
+
+def site_of(dashboard: Dashboard) -> dict[str, str]:
+    """The pages by file name; the same dashboard gives the same bytes."""
+    words = _Words(dashboard)
+    pages = {
+        each.page: page(
+            "dashboard.html.j2",
+            title=f"{words.text(each.name)}: retrieval over time",
+            styles=STYLES,
+            words=words,
+            set=each,
+            several=len(dashboard.sets) > 1,
+            charts=trend_charts(each),
+        )
+        for each in dashboard.sets
+    }
+    index = page(
+        "dashboard_index.html.j2", title="Retrieval over time", styles=STYLES, words=words, sets=dashboard.sets
+    )
+    return {**pages, INDEX: index}
+
+
+class _Words:
+    """What the templates say of values. All text of records goes through `text`, and the templates escape it."""
+
+    def __init__(self, dashboard: Dashboard) -> None:
+        self.date = dashboard.date
+        self.repository = dashboard.repository
+        self.outlook = outlook
+        self.events = events_of
+
+    def text(self, value: str | None, limit: int = MOST_TEXT) -> str:
+        """Text of a record on one line, with nothing hidden in it."""
+        return shorten(visible(value or ""), limit)
+
+    def verdict(self, verdict: Verdict | None) -> str:
+        """The word for a verdict of that time."""
+        return VERDICT_WORDS[verdict] if verdict else "not checked"
+
+    def counted(self, verdicts: dict[str, int]) -> str:
+        """`9,000 PASS, 12 FAIL`."""
+        return ", ".join(
+            f"{count:,} {self.verdict(Verdict(name) if name else None)}" for name, count in verdicts.items()
+        )
+
+    def count(self, count: int, one: str) -> str:
+        """`1 run`, `2 runs`."""
+        return count_text(count, one)
+
+    def value(self, value: float | None, unit: Unit) -> str:
+        """A value as people read it; a dash where there is none."""
+        return "–" if value is None else value_text(value, unit)
+
+    def change(self, curve: Curve, before: float | None) -> Change | None:
+        """How the newest value differs from an earlier one."""
+        return change(curve.last, before, curve.unit, curve.direction)
+
+    def moved(self, curve: Curve, before: float, now: float) -> Change | None:
+        """How one value differs from another."""
+        return change(now, before, curve.unit, curve.direction)
+
+    def commit(self, commit: str | None) -> str:
+        """The first digits of a commit, or of what stands in its place."""
+        return self.text((commit or "")[:SHORT])
+
+    def link(self, commit: str | None) -> str | None:
+        """The commit's web address; None where none is known, or it is no sha."""
+        if self.repository is None or commit is None or not _COMMIT.fullmatch(commit):
+            return None
+        return f"{self.repository}/commit/{commit}"
+
+    def span(self, span: Span) -> str:
+        """Until when a waiver counts or counted, and whether it does today."""
+        if span.until < self.date:
+            early = span.until < span.expires
+            return f"ended on {span.until}" + (f", before its last day {span.expires}" if early else "")
+        return f"in force until {span.until}"
+
+    def amount(self, span: Span) -> str:
+        """How far beyond its limit the gate may be."""
+        return delta_text(span.up_to, span.unit).removeprefix("+").removeprefix("±")
+
+    def run_of(self, gate_set: GateSet, run: str | None) -> ShownRun | None:
+        """The run of this id."""
+        return next((each for each in gate_set.runs if each.id == run), None)

@@ -1,0 +1,207 @@
+"""A metric over time as a picture: points by verdict, what was accepted, releases and waivers.
+
+It is drawn twice, for wide and for narrow screens, so that its letters can be read on both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from markupsafe import Markup
+
+from rankgate.dashboards.days import NOON
+from rankgate.dashboards.values import Curve, GateSet, Span
+from rankgate.metrics.base import Unit
+from rankgate.model import Verdict
+from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.pages.charts import BEFORE, NOW, chart
+from rankgate.wording import VERDICT_WORDS, value_text
+
+DAY = 86_400_000  # milliseconds
+UNCHECKED = "not checked"
+# How points look, by verdict: colour and shape say the same.
+MARKS = {
+    VERDICT_WORDS[Verdict.PASS]: ("var(--pass)", "circle"),
+    VERDICT_WORDS[Verdict.WARN]: ("var(--warn)", "triangle-up"),
+    VERDICT_WORDS[Verdict.FAIL]: ("var(--fail)", "square"),
+    VERDICT_WORDS[Verdict.NOT_JUDGED]: ("var(--not-judged)", "diamond"),
+    UNCHECKED: ("var(--same)", "cross"),
+}
+_AXES = {Unit.SHARE: ".0%", Unit.SCORE: ".3~f", Unit.NUMBER: "~g", Unit.MILLISECONDS: "~g"}
+_LETTER, _LONGEST_TAG = 7, 16  # pixels that a letter of a release's name takes at most; letters
+_MANY = 100  # points; more are drawn smaller
+
+
+class Size(msgspec.Struct, frozen=True):
+    """A drawing: its class on the page, its measures in pixels, and about how many ticks its time has."""
+
+    name: str
+    width: int
+    height: int
+    ticks: int
+
+
+SIZES = (Size("wide", 860, 260, 8), Size("narrow", 300, 220, 3))
+
+
+def trend_charts(shown: GateSet) -> list[list[tuple[str, Markup]]]:
+    """For each curve its drawings, with the class of each; none for a curve without a point."""
+    return [
+        [
+            (
+                size.name,
+                chart(
+                    spec_of(curve, shown, size),
+                    name=f"{size.name}-{number}",
+                    title=f"{curve.metric} over time",
+                    description=described(curve),
+                ),
+            )
+            for size in SIZES
+        ]
+        if curve.points
+        else []
+        for number, curve in enumerate(shown.curves)
+    ]
+
+
+def described(curve: Curve) -> str:
+    """The curve in numbers, for those who cannot see it."""
+    values = [point.value for point in curve.points]
+    ends = [value_text(value, curve.unit) for value in (values[0], values[-1], min(values), max(values))]
+    first, last = curve.points[0], curve.points[-1]
+    return (
+        f"{len(values)} values, from {ends[0]} on {first.date} to {ends[1]} on {last.date}; the lowest is {ends[2]}, "
+        f"the highest {ends[3]}. The table below lists all of them."
+    )
+
+
+def spec_of(curve: Curve, shown: GateSet, size: Size) -> dict[str, Any]:
+    """The chart in Vega-Lite. Time is in milliseconds of UTC, so that no time zone moves a point."""
+    start, end = domain(shown)
+    x = {
+        "field": "t",
+        "type": "temporal",
+        "title": None,
+        "scale": {"type": "utc", "domain": [_ms(start), _ms(end)], "nice": False},
+        "axis": {"tickCount": size.ticks, "labelOverlap": True, "grid": False},
+    }
+    y = {
+        "field": "v",
+        "type": "quantitative",
+        "title": None,
+        "scale": {"zero": False, "padding": 8},
+        "axis": {"format": _AXES[curve.unit], "tickCount": 5},
+    }
+    layers = [*_bands(shown.spans, x, start, end), *_releases(shown, x, size), *_limits(curve, y)]
+    return {
+        "width": size.width,
+        "height": size.height,
+        "layer": [*layers, *_accepted(curve, x, y, end), *_points(curve, x, y)],
+    }
+
+
+def domain(shown: GateSet) -> tuple[float, float]:
+    """The days that the axis covers: those of the runs, up to today, and of a waiver that goes on a quarter more."""
+    start = (shown.runs[0].at if shown.runs else shown.today) - NOON
+    end = max(shown.today, *(run.at for run in shown.runs[-1:]), start + 1)
+    further = max((span.last for span in shown.spans), default=end)
+    return start, min(max(end, further), end + max(1.0, (end - start) / 4))
+
+
+def _points(curve: Curve, x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = [
+        {"t": _ms(point.at), "v": point.value, "verdict": VERDICT_WORDS[point.verdict] if point.verdict else UNCHECKED}
+        for point in curve.points
+    ]
+    there = [word for word in MARKS if any(row["verdict"] == word for row in rows)]
+    scales = [{"domain": there, "range": [MARKS[word][part] for word in there]} for part in (0, 1)]
+    verdict = {"field": "verdict", "type": "nominal"}
+    return [
+        {
+            "data": {"values": rows},
+            "mark": {"type": "line", "color": NOW, "strokeWidth": 1.5, "opacity": 0.6 if len(rows) <= _MANY else 0.3},
+            "encoding": {"x": x, "y": y},
+        },
+        {
+            "data": {"values": rows},
+            "mark": {"type": "point", "filled": True, "opacity": 1, "size": 45 if len(rows) <= _MANY else 16},
+            "encoding": {
+                "x": x,
+                "y": y,
+                "color": {**verdict, "scale": scales[0]},
+                "shape": {**verdict, "scale": scales[1]},
+            },
+        },
+    ]
+
+
+def _accepted(curve: Curve, x: dict[str, Any], y: dict[str, Any], end: float) -> list[dict[str, Any]]:
+    """The accepted value as steps, and a ring around each point that was accepted."""
+    steps = [{"t": _ms(at), "v": value} for at, value in curve.steps]
+    steps += [{"t": _ms(end), "v": curve.steps[-1][1]}] if curve.steps else []
+    rings = [{"t": _ms(point.at), "v": point.value} for point in curve.points if point.accepted]
+    found: list[dict[str, Any]] = []
+    if steps:
+        mark = {"type": "line", "interpolate": "step-after", "color": BEFORE, "strokeDash": [6, 3], "clip": True}
+        found.append({"data": {"values": steps}, "mark": mark, "encoding": {"x": x, "y": y}})
+    if rings:
+        mark = {"type": "point", "shape": "circle", "filled": False, "color": BEFORE, "strokeWidth": 2}
+        size = 160 if len(rings) <= _MANY else 60
+        found.append({"data": {"values": rings}, "mark": {**mark, "size": size}, "encoding": {"x": x, "y": y}})
+    return found
+
+
+def _limits(curve: Curve, y: dict[str, Any]) -> list[dict[str, Any]]:
+    if not curve.limits:
+        return []
+    rows = [{"v": limit} for limit in curve.limits]
+    mark = {"type": "rule", "color": "var(--fail)", "strokeDash": [2, 3]}
+    return [{"data": {"values": rows}, "mark": mark, "encoding": {"y": y}}]
+
+
+def _bands(spans: Sequence[Span], x: dict[str, Any], start: float, end: float) -> list[dict[str, Any]]:
+    """Where a waiver's begin is known a band, and for each a line at its end."""
+    bands = [
+        {"t": _ms(max(span.first, start)), "end": _ms(min(span.last, end))}
+        for span in spans
+        if span.first is not None and span.first < end and span.last > start
+    ]
+    ends = [{"t": _ms(span.last)} for span in spans if start <= span.last <= end]
+    found: list[dict[str, Any]] = []
+    if bands:
+        mark = {"type": "rect", "color": "var(--warn)", "opacity": 0.13}
+        encoding = {"x": x, "x2": {"field": "end"}}
+        found.append({"data": {"values": bands}, "mark": mark, "encoding": encoding})
+    if ends:
+        mark = {"type": "rule", "color": "var(--warn)", "strokeDash": [1, 3]}
+        found.append({"data": {"values": ends}, "mark": mark, "encoding": {"x": x}})
+    return found
+
+
+def _releases(shown: GateSet, x: dict[str, Any], size: Size) -> list[dict[str, Any]]:
+    """A line each, and the names of as many as have room above the chart, the newest first."""
+    if not shown.releases:
+        return []
+    start, end = domain(shown)
+    left = float("inf")
+    named: list[dict[str, Any]] = []
+    for release in sorted(shown.releases, key=lambda release: release.at, reverse=True):
+        tag = shorten(visible(release.tag), _LONGEST_TAG)
+        middle, half = (release.at - start) / (end - start) * size.width, len(tag) * _LETTER / 2
+        if middle + half < left:
+            left = middle - half - _LETTER
+            named.append({"t": _ms(release.at), "tag": tag})
+    rows = [{"t": _ms(release.at)} for release in shown.releases]
+    text = {"type": "text", "color": "var(--faint)", "fontSize": 11, "baseline": "bottom"}
+    label = {"text": {"field": "tag"}, "y": {"value": -4}}
+    return [
+        {"data": {"values": rows}, "mark": {"type": "rule", "color": "var(--same)"}, "encoding": {"x": x}},
+        {"data": {"values": named}, "mark": text, "encoding": {"x": x, **label}},
+    ]
+
+
+def _ms(at: float) -> int:
+    return round(at * DAY)

@@ -1,0 +1,217 @@
+"""`rankgate dashboard` from store to folder: what stands on the pages, and that they hold together."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.dashboards.memories import CRITERIA, GOLD, made
+from tests.repositories import commit, git
+
+from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.objects import memory_at
+from rankgate.cli import main
+
+DATE = ("--date", "2026-02-01")
+WAIVER = """\
+waivers:
+  - {gate: recall@1, up_to: 0.05, expires: 2026-02-20, issue: 'https://example.org/12', reason: tables are lost, by: b}
+"""
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A bucket with four runs, of which the second was accepted for a reason."""
+    monkeypatch.chdir(tmp_path)
+    Path("gold.yaml").write_text(GOLD, encoding="utf-8")
+    Path("ship-criteria.yaml").write_text(CRITERIA.replace("STORE", (tmp_path / "store").as_uri()), encoding="utf-8")
+    memory = memory_at((tmp_path / "store").as_uri())
+    for day, right in (("2025-12-20", 9), ("2026-01-05", 6), ("2026-01-20", 7), ("2026-01-30", 8)):
+        record, data = made(day, right)
+        memory.add("history", record, data)
+        if right == 6:
+            memory.add("accepted", replace(record, reason="smaller index, #12", by="ana"), data)
+    return tmp_path
+
+
+def written(*words: str) -> dict[str, str]:
+    assert main(["dashboard", "site", *words, *DATE]) == 0
+    return {file.name: file.read_text(encoding="utf-8") for file in Path("site").iterdir()}
+
+
+def text(page: str) -> str:
+    """What a person reads."""
+    said: list[str] = []
+
+    class Reader(HTMLParser):
+        hidden = 0
+
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            self.hidden += tag in ("style", "svg")
+
+        def handle_endtag(self, tag: str) -> None:
+            self.hidden -= tag in ("style", "svg")
+
+        def handle_data(self, data: str) -> None:
+            if not self.hidden:
+                said.append(data)
+
+    Reader().feed(page)
+    return " ".join(" ".join(said).split())
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["dashboard", "site", *words, *DATE]) == 2
+    assert not Path("site").exists()
+    return capsys.readouterr().err
+
+
+def test_it_says_where_the_pages_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sorted(written()) == [".nojekyll", ".rankgate-dashboard", "index.html", "ship-criteria.html"]
+    assert capsys.readouterr().out == "wrote site/index.html: 1 gate set, 4 runs\n"
+
+
+def test_the_first_sentence_says_how_it_stands_and_how_it_was_a_month_ago() -> None:
+    pages = written()
+    sentence = "The last run, of 2026-01-30, passed. Compared with 30 days ago it is worse in recall@1 (−10.0 pp)."
+    for name in ("index.html", "ship-criteria.html"):
+        assert sentence in text(pages[name])
+
+
+def test_the_page_tells_what_was_accepted_and_why_and_the_largest_steps() -> None:
+    page = text(written()["ship-criteria.html"])
+    assert re.search(r"2026-01-05 \w{7} FAIL smaller index, #12 ana 60\.0%", page)
+    assert "Largest step for the worse: −30.0 pp worse; was 90.0% , with the run of 2026-01-05" in page
+    assert "Largest step for the better: +10.0 pp better; was 70.0% , with the run of 2026-01-30" in page
+    assert "80.0% −10.0 pp worse; was 90.0% +20.0 pp better; was 60.0%" in page, "last, a month ago, accepted"
+
+
+def test_a_second_run_of_the_command_writes_the_same_bytes() -> None:
+    first = written("--metrics", "recall@1,ndcg@10")
+    assert written("--metrics", "recall@1,ndcg@10") == first
+
+
+def test_every_link_within_the_site_leads_somewhere() -> None:
+    copy = Path("faq.yaml")
+    copy.write_text(Path("ship-criteria.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    pages = written("--criteria", "ship-criteria.yaml", "--criteria", "faq.yaml")
+    ids = {name: set(re.findall(r'\bid="([^"]+)"', page)) for name, page in pages.items()}
+    links = [(name, link) for name, page in pages.items() for link in re.findall(r'href="([^"]+)"', page)]
+    inside = [(name, *link.partition("#")[::2]) for name, link in links if "://" not in link]
+    assert [found for found in inside if found[2] and found[2] not in ids[found[1] or found[0]]] == []
+    assert {file or name for name, file, _ in inside} == {"index.html", "faq.html", "ship-criteria.html"}
+    for page in pages.values():
+        found = re.findall(r'\bid="([^"]+)"', page)
+        assert len(found) == len(set(found))
+        assert not re.search(r'(?:src|href)="/', page), "under a sub-path such an address leads elsewhere"
+
+
+def test_each_run_has_a_row_of_its_own_to_link_to() -> None:
+    page = written()["ship-criteria.html"]
+    rows = re.findall(r'<tr id="run-([0-9a-f]{12})">', page)
+    assert rows == [
+        made(day, right)[0].id
+        for day, right in (("2026-01-30", 8), ("2026-01-20", 7), ("2026-01-05", 6), ("2025-12-20", 9))
+    ]
+    assert all(f'<a href="#run-{row}">' in page for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("words", "link"),
+    [
+        pytest.param((), None, id="no repository: no link"),
+        pytest.param(
+            ("--repository-url", "https://git.example/acme/search/"), "https://git.example/acme/search", id="named"
+        ),
+    ],
+)
+def test_commits_are_linked_to_where_the_repository_is(words: tuple[str, ...], link: str | None) -> None:
+    page = written(*words)["ship-criteria.html"]
+    sha = made("2026-01-30")[0].commit
+    assert re.findall(rf'href="([^"]*)/commit/{sha}"', page) == ([link] if link else [])
+
+
+def test_in_a_repository_releases_and_waivers_of_the_time_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    git("init", "-q", "-b", "main")
+    git("remote", "add", "origin", "git@github.com:acme/search.git")
+    for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+        monkeypatch.setenv(name, "2026-01-10T12:00:00+0000")
+    Path("ship-waivers.yaml").write_text(WAIVER, encoding="utf-8")
+    head = commit()
+    git("tag", "v1.4")
+    memory = memory_at((Path.cwd() / "store").as_uri())
+    memory.add("history", *made("2026-01-31", 8, commit=head))
+    page = text(written()["ship-criteria.html"])
+    assert "recall@1 5.0 pp 2026-01-10 in force until 2026-02-20 tables are lost b https://example.org/12" in page
+    assert f"v1.4 2026-01-10 {head[:7]} 2026-01-31 PASS" in page
+    assert f'href="https://github.com/acme/search/commit/{head}"' in Path("site/ship-criteria.html").read_text("utf-8")
+
+
+def test_further_metrics_are_scored_from_the_stored_rankings_and_the_page_says_so() -> None:
+    page = text(written("--metrics", "recall@1,recall@5,ndcg@10")["ship-criteria.html"])
+    assert "metrics without a gate were scored anew from the stored rankings, with today's gold set" in page
+    assert re.search(r"2026-01-30 \w{7} PASS 80\.0% 100\.0% 0\.926", page)
+    assert "scored anew" not in text(written()["ship-criteria.html"])
+
+
+def test_what_cannot_be_scored_is_said() -> None:
+    memory = DirectoryStore("baseline").memory
+    memory.add("history", *made("2026-01-05", 7))
+    memory.add("history", *made("2026-01-20", 8))
+    memory.add("accepted", *made("2026-01-20", 8))
+    page = text(written("--baseline", "baseline", "--metrics", "recall@5,recall@500")["ship-criteria.html"])
+    assert (
+        "1 run could not be scored anew: this store keeps the rankings of what is accepted now and of anchors, and of "
+        "all others the numbers alone."
+    ) in page
+    assert "1 value could not be scored anew: baseline: the gates read ranks down to 500" in page
+
+
+def test_only_the_newest_are_listed_and_the_others_counted() -> None:
+    page = text(written("--limit", "1")["ship-criteria.html"])
+    assert "Not listed: 3 older runs of 2025-12-20 to 2026-01-20 (1 FAIL, 2 PASS)." in page
+
+
+def test_a_store_without_a_run_has_a_page_that_says_what_to_do() -> None:
+    Path("baseline").mkdir()
+    pages = written("--baseline", "baseline")
+    assert "No run has been recorded yet." in text(pages["index.html"])
+    assert "Runs appear here once rankgate baseline record" in text(pages["ship-criteria.html"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param(("--limit", "0"), "error: --limit must be at least 1, not 0\n", id="no run"),
+        pytest.param(
+            ("--metrics", "recal@5"),
+            "error: --metrics: unknown metric 'recal@5'; did you mean 'recall@5'?",
+            id="metric",
+        ),
+        pytest.param(("--metrics", "overlap@5"), "compares with a baseline", id="a metric of two runs"),
+        pytest.param(
+            ("--baseline", "gold.yaml"), "error: gold.yaml: is a run file, which remembers nothing", id="a file"
+        ),
+        pytest.param(
+            ("--repository-url", "javascript:alert(1)"),
+            "error: --repository-url 'javascript:alert(1)' is no web address, as https://github.com/acme/search\n",
+            id="address",
+        ),
+        pytest.param(
+            ("--baseline", "a", "--criteria", "b", "--criteria", "c"),
+            "error: --baseline names one store",
+            id="two sets",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str) -> None:
+    assert said in refused(capsys, *words)
+
+
+def test_criteria_without_a_store_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ship-criteria.yaml").write_text("gates: [{name: recall@1, threshold: 0.5}]\n", encoding="utf-8")
+    said = "error: ship-criteria.yaml: names no baseline store; add inputs.baseline, or name one with --baseline\n"
+    assert refused(capsys) == said

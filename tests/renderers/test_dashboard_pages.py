@@ -1,0 +1,185 @@
+"""The pages of a dashboard in a real browser: nothing runs, is loaded or sticks out, and everybody can read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.dashboards.memories import record, sha
+
+from rankgate.dashboards.build import Remembered, Shown, Tag, gate_set
+from rankgate.dashboards.collect import page_names
+from rankgate.dashboards.spans import Version, spans_of
+from rankgate.dashboards.values import Dashboard, GateSet
+from rankgate.metrics.base import Unit
+from rankgate.metrics.names import parse_metrics
+from rankgate.model import Verdict
+from rankgate.readers.dates import days_after
+from rankgate.renderers.pages.dashboard import site_of
+from rankgate.waivers import Waiver
+
+TODAY = "2026-03-01"
+HOSTILE = '"><script>hacked = 1</script><img src=x onerror="hacked=1"><svg onload=hacked=1>\u202e{{7*7}}</td></table>'
+WIDTHS = (390, 860, 1440)
+
+
+def dashboard(count: int, text: str = "main") -> Dashboard:
+    """So many runs, with all that can be marked; a text that people wrote wherever there is one."""
+    verdicts = [Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED, None]
+    history = [
+        record(
+            days_after(TODAY, number - count),
+            6 + number % 4,
+            commit=text if number == 1 else sha(str(number)),
+            branch=text,
+            verdict=verdicts[number % 5],
+            gold="a" if number < 2 else "b",
+        )
+        for number in range(count)
+    ]
+    accepted = [replace(each, reason=text, by=text) for each in history[::4]]
+    anchors = [replace(each, name=text) for each in history[:1]]
+    waiver = Waiver(gate=text, segment=text, up_to=0.1, expires=TODAY, issue="https://e.example/", reason=text, by=text)
+    found = gate_set(
+        text,
+        page_names([text])[0],
+        text,
+        Remembered(history=history, accepted=accepted, anchors=anchors),
+        Shown(metrics=parse_metrics("recall@1,ndcg@10"), limits={"recall@1": [0.7]}, date=TODAY, limit=500),
+        tags=[Tag(text, sha("2"), TODAY), Tag(f"v1{text}", sha("none"), TODAY)],
+        spans=spans_of([Version(day=days_after(TODAY, -2), waivers=(waiver,))], {text: Unit.SHARE}),
+        unscored=[text],
+    )
+    return Dashboard(date=TODAY, repository="https://git.example/acme/search", sets=(found,))
+
+
+@pytest.fixture(scope="module")
+def chromium(browser: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+def noted(page: Page, own: str) -> list[str]:
+    """What happens on a page that should not."""
+    events: list[str] = []
+    page.on("console", lambda message: events.append(message.text))
+    page.on("pageerror", lambda error: events.append(str(error)))
+    page.on("dialog", lambda dialog: events.append(dialog.message))
+    page.on("request", lambda request: None if request.url == own else events.append(request.url))
+    return events
+
+
+def opened(chromium: Browser, folder: Path, shown: Dashboard, **options: Any) -> Iterator[tuple[Any, list[str]]]:
+    """Each page, with what happened that should not: messages, errors, dialogs and requests."""
+    pages = site_of(shown)
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    for name in pages:
+        context = chromium.new_context(**options)
+        page = context.new_page()
+        events = noted(page, (folder / name).as_uri())
+        page.goto((folder / name).as_uri())
+        yield page, events
+        context.close()
+
+
+@pytest.mark.parametrize("bypass", [False, True], ids=["with the policy", "without it"])
+def test_text_that_anyone_may_have_written_is_only_ever_text(
+    chromium: Browser, tmp_path: Path, *, bypass: bool
+) -> None:
+    seen = 0
+    for page, events in opened(chromium, tmp_path, dashboard(6, HOSTILE), bypass_csp=bypass):
+        assert page.evaluate("typeof hacked") == "undefined"
+        assert page.locator("script, img, iframe, [onload], [onerror]").count() == 0
+        links = page.evaluate("[...document.links].map(link => link.protocol)")
+        assert set(links) <= {"file:", "https:"}
+        shown = page.inner_text("body")
+        assert "<script>hacked = 1</script>" in shown
+        assert "\\u202e{{7*7}}" in shown
+        assert "\u202e" not in page.content()
+        assert events == []
+        seen += 1
+    assert seen == 2
+
+
+def test_a_page_whose_text_were_not_escaped_would_be_seen(chromium: Browser, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(f"<p>{HOSTILE}", encoding="utf-8")
+    page = chromium.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    assert page.evaluate("hacked") == 1
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_sticks_out_and_axe_finds_nothing(
+    chromium: Browser, tmp_path: Path, node_modules: Path, scheme: str
+) -> None:
+    axe = (node_modules / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    for page, events in opened(chromium, tmp_path, dashboard(40), bypass_csp=True, color_scheme=scheme):
+        page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+        page.evaluate(axe)
+        found = page.evaluate("axe.run().then(found => found.violations.map(each => [each.id, each.nodes[0].html]))")
+        assert found == []
+        assert events == []
+
+
+@pytest.mark.parametrize(("width", "drawing"), [(390, "narrow"), (860, "wide")])
+def test_one_drawing_is_shown_and_its_letters_are_not_too_small(
+    chromium: Browser, tmp_path: Path, width: int, drawing: str
+) -> None:
+    for page, _ in opened(chromium, tmp_path, dashboard(3), viewport={"width": width, "height": 900}):
+        for figure in page.locator("figure").all():
+            shown = [each for each in figure.locator("div").all() if each.is_visible()]
+            assert [each.get_attribute("class") for each in shown] == [f"drawn-{drawing}"]
+            scale = "svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
+            assert shown[0].locator("svg").evaluate(scale) > 0.9
+
+
+def test_a_link_to_a_run_marks_its_row_and_the_keyboard_reaches_everything(chromium: Browser, tmp_path: Path) -> None:
+    shown = dashboard(3)
+    [gate_set_] = shown.sets
+    run = gate_set_.runs[0].id
+    for page, _ in opened(chromium, tmp_path, shown):
+        if not page.url.endswith(gate_set_.page):
+            continue
+        page.goto(f"{page.url}#run-{run}")
+        assert page.evaluate("document.querySelector('tr:target').id") == f"run-{run}"
+        reached = set()
+        for _ in range(80):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate("document.activeElement.outerHTML.slice(0, 80)"))
+        focusable = page.evaluate(
+            "[...document.querySelectorAll('a, summary, [tabindex=\"0\"]')].filter(each => each.checkVisibility())"
+            ".map(each => each.outerHTML.slice(0, 80))"
+        )
+        assert set(focusable) <= reached
+
+
+def test_a_set_without_runs_is_two_readable_pages() -> None:
+    empty = gate_set("a", "a.html", "store", Remembered(history=[]), Shown(metrics=[], limits={}, date=TODAY, limit=5))
+    pages = site_of(Dashboard(date=TODAY, repository=None, sets=(empty,)))
+    assert all("No run has been recorded yet." in page for page in pages.values())
+    assert isinstance(empty, GateSet)
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["ship-criteria.yaml"], ["ship-criteria.html"]),
+        (["config/Search/ship-criteria.yml"], ["config-search-ship-criteria.html"]),
+        (["a/b.yaml", "a-b.yaml", "a_b.yaml"], ["a-b.html", "a-b-2.html", "a-b-3.html"]),
+        (["a.yaml", "a-2.yaml", "A.yaml"], ["a.html", "a-2.html", "a-3.html"]),
+        (["index.yaml", "été.yaml", "..."], ["gates.html", "t.html", "gates-2.html"]),
+    ],
+)
+def test_every_criteria_file_has_a_page_of_its_own(paths: list[str], names: list[str]) -> None:
+    assert page_names(paths) == names
