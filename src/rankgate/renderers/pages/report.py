@@ -38,6 +38,7 @@ def render_report(report: Report) -> str:
     return page(
         "report.html.j2",
         title=f"rankgate: {VERDICT_WORDS[report.verdict]}",
+        styles=("report.css",),
         scripts=("report.js",),
         report=report,
         summary=shorten(visible(report.summary), 1200),
