@@ -132,7 +132,7 @@ def test_trend_has_a_line_a_gated_metric_and_marks_what_was_accepted() -> None:
     assert [line.metric for line in found.lines] == ["recall@5"]
     assert "2 recorded runs, from 90.0% to 85.0%; this run 80.0%." in found.lines[0].picture
     assert found.rows == (
-        Past(date="2026-01-01", commit="1234567890a…", verdict="PASS", accepted=True, values=("90.0%",)),
+        Past(date="2026-01-01", commit="1234567", verdict="PASS", accepted=True, values=("90.0%",)),
         Past(date="2026-01-02", commit="", verdict="–", accepted=False, values=("–",)),
         Past(date="2026-01-03", commit="", verdict="WARN", accepted=False, values=("85.0%",)),
     )

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
+from rankgate.base_side import SHORT_SHA
 from rankgate.metrics.base import Unit
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.charts import BEFORE, FAINT, NOW, WORSE, by, chart
@@ -55,7 +56,7 @@ def trend_of(report: Report) -> Trend | None:
         rows=tuple(
             Past(
                 date=shorten(visible(point.date), 40),
-                commit="" if point.commit is None else shorten(visible(point.commit), 12),
+                commit="" if point.commit is None else visible(point.commit)[:SHORT_SHA],
                 verdict=VERDICT_WORDS[point.verdict] if point.verdict else NOTHING,
                 accepted=point.accepted,
                 values=tuple(_text(point.scores.get(name), report.metrics[name].unit) for name in kept),
