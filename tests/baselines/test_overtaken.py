@@ -180,7 +180,7 @@ class Raced(DirectoryTree):
 @pytest.mark.parametrize("stays", [True, False], ids=["which ours does not belong behind", "which ours may follow"])
 def test_after_a_lost_race_it_is_asked_again_with_what_the_winner_accepted(tmp_path: Path, *, stays: bool) -> None:
     tree = Raced(tmp_path.as_posix())
-    (one, of_one), (other, of_other), (ours, of_ours) = map(made, ("one", "other", "ours"))
+    (one, of_one), (other, of_other), (ours, of_ours) = map(made, ("1111", "2222", "3333"))
     TreeMemory(tree).add("accepted", one, of_one)
     tree.first = (other, of_other)
     asked: list[list[str | None]] = []
@@ -190,6 +190,6 @@ def test_after_a_lost_race_it_is_asked_again_with_what_the_winner_accepted(tmp_p
         return stays and len(accepted) > 1
 
     assert TreeMemory(tree).add("accepted", ours, of_ours, unless=unless) is not stays
-    assert asked == [["one"], ["one", "other"]]
+    assert asked == [["1111"], ["1111", "2222"]]
     left = [record.commit for record in TreeMemory(tree).read("accepted")]
-    assert left == ["one", "other", *([] if stays else ["ours"])]
+    assert left == ["1111", "2222", *([] if stays else ["3333"])]

@@ -87,7 +87,8 @@ def _said(report: Report) -> str:
         gate, more = deciding[0], len({each.place for each in deciding}) - 1  # one that both sides judge is one
         others = f", and {more} more gate{'s' if more > 1 else ''}" if more else ""
         return f"{'' if gate.segment is None else 'in one segment, '}{_change(gate) or gate.reasons[0]}{others}"
-    return report.summary.partition(": ")[2] or report.summary
+    said = report.summary.partition(": ")[2] or report.summary
+    return said.partition("(")[2].rstrip(").") or said if report.verdict is Verdict.NOT_JUDGED else said
 
 
 def _change(gate: GateResult) -> str:
