@@ -60,7 +60,7 @@ def test_the_table_has_the_drawing_and_says_how_to_read_it() -> None:
     segment = replace(ENGLISH, metrics={"recall@5": replace(IN_SEGMENT, delta_ci=(-0.3, -0.1))})
     lines = render_markdown(replace(REPORT, segments=[segment])).splitlines()
     assert "| Tag | Questions | recall@5 | Change of recall@5 |" in lines
-    assert "| `lang:en` | 20 | 70.0% (−20.0 pp) | `├──●───┤··┼··········` worse |" in lines
+    assert "| `lang:en` | 20 | 70.0% (−20.0 pp) | `├──●───┤··┼··········`&nbsp;worse |" in lines
     legend = "● is the change, ├──┤ its 95% interval, ┼ no change; the scale goes from −30.0 pp to +30.0 pp."
     assert legend in lines
     assert legend not in render_markdown(REPORT)

@@ -11,6 +11,7 @@ from rankgate.report import Report, Segment, SegmentValue
 from rankgate.wording import delta_text
 
 MOST_METRICS = 4
+MOST_BESIDE = 2  # metrics where a change is drawn too: more would break its words
 MOST_TAGS = 60
 WIDTH = 10  # characters on each side of no change
 
@@ -45,7 +46,7 @@ def change_cell(value: SegmentValue, scale: float) -> str:
     """`` `··├──●──┤··┼··········` worse``: the interval on a scale around no change, and what it says in a word."""
     if value.delta is None or value.delta_ci is None:
         return phrases.NOTHING
-    return f"`{drawing(value.delta, value.delta_ci, scale)}` {change_word(value)}"
+    return f"`{drawing(value.delta, value.delta_ci, scale)}`&nbsp;{change_word(value).replace(' ', '&nbsp;')}"
 
 
 def drawing(delta: float, ci: Interval, scale: float) -> str:
@@ -78,7 +79,7 @@ def _place(value: float, scale: float) -> int:
 def _columns(report: Report) -> list[str]:
     """The metrics that the table by tag has room for, in their order: those that failed or warned before the others."""
     bad = {gate.metric for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)}
-    most = MOST_METRICS - bool(_drawn(report))
+    most = MOST_BESIDE if _drawn(report) else MOST_METRICS
     kept = sorted(report.metrics, key=lambda name: name not in bad)[:most]
     return [name for name in report.metrics if name in kept]
 
