@@ -132,7 +132,7 @@ def test_a_question_that_lost_documents_is_shown_with_where_they_went() -> None:
     assert "Questions whose right documents moved: 1 worse, 0 better" in found.plain
     assert "how do I get a refund? (q-1): recall@5 100.0% → 0.0%" in "".join(found.items)
     assert "expected doc-3: rank 2 → gone" in found.items
-    assert "Gone: a right document is nowhere in the list now" in found.plain
+    assert "Gone: a right document that the baseline had in the first 5 is nowhere in the list now" in found.plain
     assert "Better" not in found.plain
 
 

@@ -4,11 +4,17 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import MOVE, REPORT
 
+from rankgate.exhibit import Cause
 from rankgate.renderers.markdown import render_markdown
-from rankgate.renderers.question_rows import BETTER, GONE, LESS, LOWER, moved_line, moved_questions, what_happened
+from rankgate.renderers.question_rows import BETTER, LESS, heading, moved_line, moved_questions, what_happened
 from rankgate.report import Diagnosis, DocumentMove, Moved
 
 TAG = "lang:pt-BR"
+GONE, LOWER = heading(Cause.GONE, 5), heading(Cause.LOWER, 5)
+
+
+def test_a_heading_says_what_happened_in_the_words_of_every_other_place() -> None:
+    assert heading(Cause.LOWER, 3) == "**Lower:** a right document left the first 3 and still stands further down"
 
 
 def document(before: int | None, after: int | None) -> DocumentMove:
@@ -19,8 +25,8 @@ def document(before: int | None, after: int | None) -> DocumentMove:
     ("documents", "said"),
     [
         pytest.param([document(2, None)], GONE, id="nowhere now"),
-        pytest.param([document(2, 9)], LOWER.format(k=5), id="behind the first k"),
-        pytest.param([document(5, 6)], LOWER.format(k=5), id="just behind"),
+        pytest.param([document(2, 9)], LOWER, id="behind the first k"),
+        pytest.param([document(5, 6)], LOWER, id="just behind"),
         pytest.param([document(1, 5)], LESS, id="lower and still among the first k"),
         pytest.param([document(2, 9), document(3, None)], GONE, id="the worst of two"),
         pytest.param([document(7, None)], LESS, id="one that was not among the first k"),
@@ -37,7 +43,7 @@ def test_the_commonest_fate_comes_first_and_the_better_ones_last() -> None:
     better = replace(MOVE, worse=False)
     report = replace(REPORT, misses=[gone, lower, lower, better], moved=Moved(worse=3, better=1))
     found = [(heading, len(moves)) for heading, moves in moved_questions(report)]
-    assert found == [(LOWER.format(k=5), 2), (GONE, 1), (BETTER, 1)]
+    assert found == [(LOWER, 2), (GONE, 1), (BETTER, 1)]
 
 
 @pytest.mark.parametrize(

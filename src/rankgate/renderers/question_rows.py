@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from rankgate.exhibit import Cause
 from rankgate.renderers import phrases
+from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.escape import code
 from rankgate.renderers.rows import named
 from rankgate.report import Movement, Report
@@ -13,8 +15,6 @@ from rankgate.wording import count_text, value_text
 MOST_WORSE = 10
 MOST_BETTER = 5
 MOST_DOCUMENTS = 6
-GONE = "**Gone:** a right document is nowhere in the list now"
-LOWER = "**Lower:** a right document left the first {k}, and is still in the list"
 LESS = "**Less:** the right documents are there, the metric fell"
 BETTER = "**Better**"
 
@@ -35,12 +35,18 @@ def moved_questions(report: Report, most: int | None = None) -> list[tuple[str, 
 
 
 def what_happened(move: Movement) -> str:
-    """What became of the right documents of a question that lost."""
+    """What became of the right documents of a question that lost, as a heading."""
     k = move.k
     lost = [doc for doc in move.documents if doc.before is not None and doc.before <= k and not _first(doc.after, k)]
     if any(doc.after is None for doc in lost):
-        return GONE
-    return LOWER.format(k=k) if lost else LESS
+        return heading(Cause.GONE, k)
+    return heading(Cause.LOWER, k) if lost else LESS
+
+
+def heading(cause: Cause, k: int) -> str:
+    """A cause's label and what it means."""
+    label, clause = CAUSE_WORDS[cause]
+    return f"**{label.capitalize()}:** {clause.replace('first k', f'first {k}')}"
 
 
 def moved_head(report: Report) -> str:
