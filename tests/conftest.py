@@ -17,6 +17,25 @@ JOB = ("GITHUB_", "GH_", "RUNNER_", "RANKGATE_")
 TOKEN = re.compile(r"gh[a-z]_[A-Za-z0-9]{10,}")  # as the emulator issues them, and GitHub itself
 
 
+# What takes long and is the same whichever versions of our dependencies are installed: processes that are killed or
+# race, git, environments that are set up anew, other people's programs. CI runs it once, and all the rest with the
+# oldest versions too.
+ONCE = (
+    "tests/scripts/",
+    "tests/forges/test_rehearsal.py",
+    "tests/forges/test_composite.py",
+    "tests/baselines/test_git_branch.py",
+    "tests/baselines/test_killed_writes.py",
+    "tests/renderers/test_in_a_browser.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.relative_to(ROOT).as_posix().startswith(ONCE):
+            item.add_marker(pytest.mark.once)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--refresh", action="store_true", help="write the scenarios' expected files anew")
 

@@ -23,9 +23,9 @@ from tests.conftest import ROOT
 
 import rankgate
 from rankgate.baselines.directory import DirectoryStore, DirectoryTree
-from rankgate.baselines.packing import DEFAULT_DEPTH
+from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
 from rankgate.baselines.records import SCHEMA_VERSION, Record
-from rankgate.baselines.tree import MANIFEST
+from rankgate.baselines.tree import MANIFEST, TreeMemory
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError, bad_input
@@ -367,6 +367,49 @@ def test_an_acceptance_between_reading_and_writing_is_seen_and_nothing_of_it_is_
     before = contents(folder)
     assert tree.commit({MANIFEST: b"of what is no longer so"}, [], "") is False
     assert contents(folder) == before
+
+
+class Interrupted(DirectoryTree):
+    """A directory in which others accept runs right after this process has read the manifest."""
+
+    others: tuple[str, ...] = ()
+
+    def read(self, name: str) -> bytes | None:
+        """As it is, and then two others have been there."""
+        data = super().read(name)
+        if name == MANIFEST and self.others:
+            others, self.others = self.others, ()
+            for source in others:
+                accept_into(self.path, [Ranking("q1", [source])], source=source, date="2026-02-01")
+        return data
+
+
+@pytest.mark.parametrize(
+    ("others", "first"),
+    [
+        pytest.param(("b",), ["a"], id="one, whose line a killed acceptance could have left"),
+        pytest.param(("b", "c"), ["a", "b", "c"], id="two"),
+        pytest.param(("b", "c", "d"), ["a", "b", "c", "d"], id="three"),
+    ],
+)
+def test_others_who_accept_between_the_reading_of_manifest_and_log_are_no_contradiction(
+    folder: Path, others: tuple[str, ...], first: list[str]
+) -> None:
+    accept_into(folder, [Ranking("q1", ["a"])], source="a", date="2026-02-01")
+    tree = Interrupted(folder.as_posix())
+    tree.others = others
+    assert [record.source for record in TreeMemory(tree).read("accepted")] == first
+    assert [record.source for record in TreeMemory(tree).read("accepted")] == ["a", *others]
+
+
+def test_who_adds_meanwhile_takes_nothing_away(folder: Path) -> None:
+    accept_into(folder, [Ranking("q1", ["a"])], source="a", date="2026-02-01")
+    tree = Interrupted(folder.as_posix())
+    tree.others = ("b", "c")
+    packed = pack([Ranking("q1", ["ours"])], source="ours")
+    ours = recorded(packed, source="ours", provenance={}, gold=None, date="2026-02-01")
+    assert TreeMemory(tree).add("accepted", ours, packed.data)
+    assert [record.source for record in TreeMemory(tree).read("accepted")] == ["a", "b", "c", "ours"]
 
 
 @posix_only

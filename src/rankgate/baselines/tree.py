@@ -84,7 +84,7 @@ class TreeMemory:
         Raises:
             RankgateError: the tree cannot be read, or what it holds is damaged or of a newer schema.
         """
-        return self._accepted_log(self.accepted()) if log == "accepted" else self._log(log)
+        return self._settled(self.accepted)[1] if log == "accepted" else self._log(log)
 
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
         """The last records of a log up to a day, oldest first; no more of the log is read than they take.
@@ -156,8 +156,8 @@ class TreeMemory:
         """What manifest and logs say otherwise than each other, and run files whose name is not their content's."""
         found: list[Problem] = []
         try:
-            accepted, log = self.accepted(), self._log("accepted")
-            self._accepted_log(accepted)
+            accepted, _ = self._settled(self.accepted)
+            log = self._log("accepted")
         except RankgateError:
             return found  # said by whoever reads them
         if log and accepted is None:
@@ -175,8 +175,8 @@ class TreeMemory:
         self, log: Log, record: Record, data: bytes, unless: Unless | None, *, again: bool
     ) -> tuple[dict[str, bytes], list[str]] | None:
         """What to write and to delete; None where the record is in, or does not belong there."""
-        accepted = self._accepted_to_replace() if log == "accepted" else self.accepted()
-        of_accepted = self._accepted_log(accepted)  # in any case: nothing is written beside what contradicts itself
+        # In any case, for nothing is written beside what contradicts itself.
+        accepted, of_accepted = self._settled(self._accepted_to_replace if log == "accepted" else self.accepted)
         found = of_accepted if log == "accepted" else self._log(log)
         if log == "history":
             if any(each.id == record.id for each in found):
@@ -209,13 +209,25 @@ class TreeMemory:
                 raise
             return None
 
-    def _accepted_log(self, accepted: Record | None) -> list[Record]:
-        """The log as far as the manifest; all of it where that is damaged and about to be replaced."""
-        found = self._log("accepted")
-        if accepted is None and self.tree.read(MANIFEST) is not None:
-            return found
+    def _settled(self, read: Callable[[], Record | None]) -> tuple[Record | None, list[Record]]:
+        """The manifest's record, and the log as far as that; all of it where it is damaged and about to be replaced.
+
+        The two are read one after the other. Where they contradict each other and the manifest is another one by then,
+        somebody was at work in between, and both are read again.
+        """
         manifest = f"{self.spec}/{MANIFEST}"
-        return counting(found, accepted, left_over=self._left_over, manifest=manifest, log=log_name("accepted"))
+        for _ in range(MOST_ROUNDS):
+            accepted, found = read(), self._log("accepted")
+            if accepted is None and self.tree.read(MANIFEST) is not None:
+                return None, found
+            try:
+                kept = counting(found, accepted, left_over=self._left_over, manifest=manifest, log=log_name("accepted"))
+            except RankgateError:
+                if read() == accepted:
+                    raise
+            else:
+                return accepted, kept
+        raise self._never_in()
 
     def _keeps(self, record: Record) -> bool:
         """Whether the run file of a record should be here."""

@@ -65,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         "the report and the pull-request comment under out/. Try it yourself:\n\n"
         f"  $ cd {shlex.quote(directory.as_posix())}\n"
         "  $ rankgate check --run runs/harmful.jsonl            # exits 1\n"
+        "  $ rankgate explain --misses --run runs/harmful.jsonl # what it lost, and what that has in common\n"
         "  $ rankgate validate --run runs/harmless.jsonl\n"
         "  $ rankgate compare runs/accepted.jsonl runs/harmful.jsonl --gold gold.yaml\n\n"
         "Next, with your own gold set: rankgate init --gold gold.yaml\n"
