@@ -150,7 +150,7 @@ def test_every_command_that_it_prints_works_by_hand(
     commands = printed_commands(demo(capsys, directory))
     assert [words[1] for words, _ in commands if words[0] == "rankgate"] == [
         *("check", "baseline", "check", "check"),
-        *("check", "validate", "compare"),
+        *("check", "explain", "validate", "compare"),
     ]
     [entering] = [words for words, _ in commands if words[0] == "cd"]
     monkeypatch.chdir(entering[1])
