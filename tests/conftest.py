@@ -27,6 +27,8 @@ ONCE = (
     "tests/baselines/test_git_branch.py",
     "tests/baselines/test_killed_writes.py",
     "tests/renderers/test_in_a_browser.py",
+    "tests/renderers/test_dashboard_pages.py",
+    "tests/renderers/pages/test_report_in_a_browser.py",
 )
 
 
