@@ -53,10 +53,11 @@ def show_lines(text: str) -> None:
 
 
 def _console() -> Console:
-    colourless = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    colourless = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     size = shutil.get_terminal_size()
     colours: Literal["auto"] | None = None if colourless else "auto"
-    return Console(file=sys.stdout, width=size.columns, height=size.lines, color_system=colours)
+    # Said outright, for older versions of Rich take an empty NO_COLOR for a full one.
+    return Console(file=sys.stdout, width=size.columns, height=size.lines, color_system=colours, no_color=colourless)
 
 
 def lay_out(blocks: Sequence[Block], console: Console) -> None:
