@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -402,14 +402,23 @@ def test_others_who_accept_between_the_reading_of_manifest_and_log_are_no_contra
     assert [record.source for record in TreeMemory(tree).read("accepted")] == ["a", *others]
 
 
-def test_who_adds_meanwhile_takes_nothing_away(folder: Path) -> None:
-    accept_into(folder, [Ranking("q1", ["a"])], source="a", date="2026-02-01")
+@pytest.mark.parametrize("before", [(), ("a",)], ids=["the first ones", "beside one that was there"])
+@pytest.mark.parametrize("others", [("b",), ("b", "c")], ids=len)
+@pytest.mark.parametrize("log", ["accepted", "history"])
+def test_who_adds_meanwhile_takes_nothing_away(
+    folder: Path, log: Literal["accepted", "history"], others: tuple[str, ...], before: tuple[str, ...]
+) -> None:
+    for source in before:
+        accept_into(folder, [Ranking("q1", [source])], source=source, date="2026-02-01")
     tree = Interrupted(folder.as_posix())
-    tree.others = ("b", "c")
+    tree.others = others
     packed = pack([Ranking("q1", ["ours"])], source="ours")
     ours = recorded(packed, source="ours", provenance={}, gold=None, date="2026-02-01")
-    assert TreeMemory(tree).add("accepted", ours, packed.data)
-    assert [record.source for record in TreeMemory(tree).read("accepted")] == ["a", "b", "c", "ours"]
+    memory = TreeMemory(tree, every_run=False)
+    assert memory.add(log, ours, packed.data)
+    accepted = memory.read("accepted")
+    assert [record.source for record in accepted] == [*before, *others, *(["ours"] if log == "accepted" else [])]
+    assert memory.fetch(accepted[-1]), "the run that is accepted is still there"
 
 
 @posix_only

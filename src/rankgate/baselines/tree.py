@@ -84,7 +84,7 @@ class TreeMemory:
         Raises:
             RankgateError: the tree cannot be read, or what it holds is damaged or of a newer schema.
         """
-        return self._settled(self.accepted)[1] if log == "accepted" else self._log(log)
+        return self._settled()[1] if log == "accepted" else self._log(log)
 
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
         """The last records of a log up to a day, oldest first; no more of the log is read than they take.
@@ -156,7 +156,7 @@ class TreeMemory:
         """What manifest and logs say otherwise than each other, and run files whose name is not their content's."""
         found: list[Problem] = []
         try:
-            accepted, _ = self._settled(self.accepted)
+            accepted, _ = self._settled()
             log = self._log("accepted")
         except RankgateError:
             return found  # said by whoever reads them
@@ -176,7 +176,7 @@ class TreeMemory:
     ) -> tuple[dict[str, bytes], list[str]] | None:
         """What to write and to delete; None where the record is in, or does not belong there."""
         # In any case, for nothing is written beside what contradicts itself.
-        accepted, of_accepted = self._settled(self._accepted_to_replace if log == "accepted" else self.accepted)
+        accepted, of_accepted = self._settled(replaces=log == "accepted")
         found = of_accepted if log == "accepted" else self._log(log)
         if log == "history":
             if any(each.id == record.id for each in found):
@@ -201,29 +201,27 @@ class TreeMemory:
             writes[MANIFEST] = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
         return writes, [name for name in self._unnamed(records, current) if name not in writes]
 
-    def _accepted_to_replace(self) -> Record | None:
-        try:
-            return self.accepted()
-        except DamagedRecordError:
-            if not self._mends():
-                raise
-            return None
-
-    def _settled(self, read: Callable[[], Record | None]) -> tuple[Record | None, list[Record]]:
-        """The manifest's record, and the log as far as that; all of it where it is damaged and about to be replaced.
+    def _settled(self, *, replaces: bool = False) -> tuple[Record | None, list[Record]]:
+        """The manifest's record, and the log as far as that; all of it where it is damaged and may be replaced.
 
         The two are read one after the other. Where they contradict each other and the manifest is another one by then,
         somebody was at work in between, and both are read again.
         """
         manifest = f"{self.spec}/{MANIFEST}"
         for _ in range(MOST_ROUNDS):
-            accepted, found = read(), self._log("accepted")
-            if accepted is None and self.tree.read(MANIFEST) is not None:
-                return None, found
             try:
-                kept = counting(found, accepted, left_over=self._left_over, manifest=manifest, log=log_name("accepted"))
+                accepted = self.accepted()
+            except DamagedRecordError:
+                if not (replaces and self._mends()):
+                    raise
+                return None, self._log("accepted")
+            found = self._log("accepted")
+            try:
+                kept = counting(
+                    found, accepted, left_over=self._left_over, manifest=manifest, log=log_name("accepted")
+                )
             except RankgateError:
-                if read() == accepted:
+                if self.accepted() == accepted:
                     raise
             else:
                 return accepted, kept

@@ -85,8 +85,8 @@ def _columns(report: Report) -> list[str]:
 
 
 def _drawn(report: Report) -> str | None:
-    """The metric whose changes have intervals; None where none moved in any segment."""
-    for segment in report.segments:
+    """The metric whose changes have intervals; None where none moved in any segment that is shown."""
+    for segment in report.segments[:MOST_TAGS]:
         for name, value in segment.metrics.items():
             if value.delta_ci is not None and value.delta:
                 return name
@@ -95,6 +95,6 @@ def _drawn(report: Report) -> str | None:
 
 def _scale(report: Report, name: str) -> float:
     """The largest number that is drawn."""
-    values = [segment.metrics[name] for segment in report.segments]
+    values = [segment.metrics[name] for segment in report.segments[:MOST_TAGS]]
     bounds = [bound for value in values for bound in (*(value.delta_ci or ()), value.delta) if bound is not None]
     return max(map(abs, bounds), default=1.0) or 1.0
