@@ -64,6 +64,20 @@ NUMBER = re.compile(r"\d+\.\d+|\d+")
             "may be 8.8 ms",
             id="a rise that is not ruled out",
         ),
+        pytest.param(
+            "recall@5 rose from 80.0% to 82.0% (+2.0 pp; at most −3.0 pp allowed), a larger drop is not ruled out "
+            "(95%: −5.0 to +9.0 pp)",
+            "recall@5 rose by 2.0 points, from 80.0% to 82.0%; a drop of at most 3.0 is allowed; with so few questions "
+            "the drop may be 5.0 points",
+            id="for the better, and not proven",
+        ),
+        pytest.param(
+            "latency dropped from 35.0 ms to 33.0 ms (−2.0 ms; no rise allowed), a larger rise is not ruled out "
+            "(95%: −9.0 to +5.0 ms)",
+            "latency dropped by 2.0 ms, from 35.0 ms to 33.0 ms; no rise is allowed; with so few questions the rise "
+            "may be 5.0 ms",
+            id="for the better where lower is, and not proven",
+        ),
     ],
 )
 def test_a_plain_reason(reason: str, plain: str) -> None:

@@ -220,7 +220,8 @@ def _moved(moved: Sequence[Movement]) -> Moved:
 
 
 def _telling(moved: Sequence[Movement], candidate: Side, baseline: Side) -> list[Movement]:
-    return with_displacers(most_telling(moved), len(candidate.scores.query_ids), candidate.lists, baseline.lists)
+    scores = candidate.scores
+    return with_displacers(most_telling(moved), len(scores.query_ids), candidate.lists, baseline.lists, scores.matched)
 
 
 def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:

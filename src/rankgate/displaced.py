@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from rankgate.model import Ranking
+from rankgate.model import MatchedQuery, Ranking
 from rankgate.report import Movement
 
 MOST_NAMED = 3  # documents a question
@@ -16,7 +16,9 @@ MOST_QUERIES = 20_000  # of the gold set: a longer run is not read again for thi
 Lists = Callable[[], Iterable[Ranking]]
 
 
-def with_displacers(moves: Sequence[Movement], queries: int, now: Lists, before: Lists) -> list[Movement]:
+def with_displacers(
+    moves: Sequence[Movement], queries: int, now: Lists, before: Lists, matched: Mapping[str, MatchedQuery]
+) -> list[Movement]:
     """The movements, each that lost documents with those that stand in the first k now and did not before.
 
     Args:
@@ -24,22 +26,24 @@ def with_displacers(moves: Sequence[Movement], queries: int, now: Lists, before:
         queries: how many the gold set has; beyond `MOST_QUERIES` nothing is read and nothing named.
         now: the run's lists.
         before: the baseline's.
+        matched: the run's matched queries: an item that stands for a right document took no place from one.
     """
     wanted = {move.query_id: move.k for move in moves if move.lost}
     if not wanted or queries > MOST_QUERIES:
         return list(moves)
     new, old = _first(now(), wanted), _first(before(), wanted)
     return [
-        replace(move, instead=_came(move, new[move.query_id], old[move.query_id]))
+        replace(move, instead=_came(move, new[move.query_id], old[move.query_id], matched.get(move.query_id)))
         if move.query_id in new and move.query_id in old
         else move
         for move in moves
     ]
 
 
-def _came(move: Movement, new: Sequence[str], old: Sequence[str]) -> list[str]:
+def _came(move: Movement, new: Sequence[str], old: Sequence[str], query: MatchedQuery | None) -> list[str]:
     known = {*old, *(document.id for document in move.documents)}
-    return [item for item in new if item not in known][:MOST_NAMED]
+    right = {rank for rank, _ in (*query.hits, *query.repeats)} if query else set()
+    return [item for rank, item in enumerate(new, start=1) if item not in known and rank not in right][:MOST_NAMED]
 
 
 def _first(rankings: Iterable[Ranking], wanted: Mapping[str, int]) -> dict[str, list[str]]:

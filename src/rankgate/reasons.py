@@ -75,7 +75,7 @@ def _doubt(found: Finding, spread: str, confidence: float, unproven: str) -> str
 
 _CHANGE = re.compile(
     r"(?P<verb>dropped|rose) (?P<values>from .+?) \([−+](?P<size>[\d.]+)(?P<unit>(?: pp| ms)?); "
-    r"(?:at most [−+±](?P<most>[\d.]+)(?: pp| ms)? allowed|no (?:drop|rise) allowed)\)"
+    r"(?:at most (?P<sign>[−+±])(?P<most>[\d.]+)(?: pp| ms)? allowed|no (?P<none>drop|rise) allowed)\)"
 )
 _NOISE = re.compile(r", within noise \([^()]*\)")
 _UNPROVEN = re.compile(
@@ -94,7 +94,11 @@ def plain_reason(reason: str) -> str:
     """
 
     def said(found: re.Match[str]) -> str:
-        most = f"at most {found['most']} are allowed" if found["most"] else "none is allowed"
+        harm = found["none"] or {"−": "drop", "+": "rise"}.get(found["sign"])
+        if harm == {"dropped": "rise", "rose": "drop"}[found["verb"]]:  # the change is for the better, and unproven
+            most = f"a {harm} of at most {found['most']} is allowed" if found["most"] else f"no {harm} is allowed"
+        else:
+            most = f"at most {found['most']} are allowed" if found["most"] else "none is allowed"
         return f"{found['verb']} by {found['size']}{_UNITS[found['unit']]}, {found['values']}; {most}"
 
     def unproven(found: re.Match[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
 from tests.exhibiting.runs import gold_of, scores_of
 
 from rankgate.exhibiting.columns import columns_of
@@ -37,3 +38,12 @@ def test_a_metric_of_what_the_run_nowhere_states_is_left_out() -> None:
     assert of_baseline.before is not None
     assert of_baseline.before["latency"] == [None, None, None]
     assert of_baseline.before["recall@1"] == [0.0, 1.0, None]
+
+
+def test_what_the_check_scored_is_taken_from_there() -> None:
+    """A metric that compares with the baseline cannot be scored anew without the baseline's lists."""
+    (overlap,) = parse_metrics("overlap@3")
+    now = replace(scores_of(GOLD, LISTS), values={"overlap@3": [0.5, 0.0, 1.0]})
+    found = columns_of([overlap], GOLD, now, replace(scores_of(GOLD, LISTS), values={"overlap@3": [1.0, 1.0, 1.0]}))
+    assert found.now["overlap@3"] == [0.5, 0.0, 1.0]
+    assert found.before == {"overlap@3": [None, None, None]}

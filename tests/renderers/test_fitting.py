@@ -15,10 +15,10 @@ from rankgate.errors import Problem
 from rankgate.model import Verdict
 from rankgate.renderers.fitting import COMMENT_LIMIT, LEAST, SUMMARY_BYTES
 from rankgate.renderers.markdown import render_markdown, render_summary
-from rankgate.report import Diagnosis, GateResult, Moved, Report
+from rankgate.report import Diagnosis, GateResult, Moved, Report, TrendPoint
 
 LEFT_OUT = re.compile(r"Left out to fit: (?P<what>.*); they are in `report\.json`\.\n\Z")
-PART = re.compile(r"([\d,]+) of ([\d,]+) (problem|gate|other reason|note|moved question|tag|line)")
+PART = re.compile(r"([\d,]+) of ([\d,]+) (problem|gate|other reason|note|moved question|tag|trend|line)")
 
 
 def left_out(text: str) -> dict[str, tuple[int, int]]:
@@ -111,6 +111,9 @@ def test_any_report_fits_any_limit_whole_closed_and_honest(report: Report, limit
     assert ("what to look at first" in LEFT_OUT.findall(text)[0]) is (
         "the finding" in whole and "the finding" not in text
     )
+    assert ("what differs from the baseline" in LEFT_OUT.findall(text)[0]) is (
+        "What differs from the baseline" in whole and "What differs from the baseline" not in text
+    )
 
 
 def test_without_a_limit_and_within_it_nothing_is_left_out() -> None:
@@ -138,13 +141,14 @@ def big(count: int) -> Report:
         misses=[replace(MOVE, query_id=f"moved-{index}", worse=index < 12) for index in range(20)],
         moved=Moved(worse=12, better=8),
         segments=[replace(ENGLISH, value=f"tag-{index}") for index in range(80)],
+        trend=[TrendPoint(date="2026-01-01", scores={"recall@5": 0.9})],
     )
 
 
 def test_sections_go_in_the_stated_order() -> None:
     """The smaller the limit, the more goes, and never a later section before an earlier one is gone."""
     report = big(20)
-    order = ["tag", "moved question", "line", "note", "differs", "finding", "gate", "other reason"]
+    order = ["trend", "tag", "moved question", "line", "note", "differs", "finding", "gate", "other reason"]
     before = 0
     for limit in range(len(render_markdown(report)) - 1, LEAST, -40):
         text = render_markdown(report, limit=limit)

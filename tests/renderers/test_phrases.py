@@ -6,7 +6,7 @@ from tests.renderers.reports import RECALL
 
 from rankgate import wording
 from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Interval, Verdict
+from rankgate.model import EvidenceState, Interval, Verdict
 from rankgate.renderers import phrases
 from rankgate.report import DocumentMove, GateResult, Provenance, Queries, Report, SegmentValue
 
@@ -182,3 +182,40 @@ def test_how_many_questions(total: int, scored: int, text: str) -> None:
     report = Report(verdict=Verdict.PASS, summary="", queries=queries, provenance=provenance)
     assert phrases.queries_line(report) == text
     assert phrases.queries_line(replace(report, queries=None)) == ""
+
+
+PART = replace(RECALL, segment="lang:en", verdict=Verdict.PASS, evidence_state=EvidenceState.CLEAR)
+NOISE = replace(PART, evidence_state=EvidenceState.INCONCLUSIVE)
+SMALL = replace(PART, too_small=True)
+
+
+@pytest.mark.parametrize(
+    ("gates", "line"),
+    [
+        pytest.param([RECALL], "", id="no segments"),
+        pytest.param([PART, PART], "Segments: 2 hold.", id="all hold"),
+        pytest.param([PART, NOISE, SMALL], "Segments: 1 hold, 1 within noise, 1 too small to judge.", id="one of each"),
+        pytest.param(
+            [PART, replace(NOISE, too_small=True)],
+            "Segments: 1 hold, 1 too small to judge.",
+            id="one that is too small is counted once, whatever its interval says",
+        ),
+        pytest.param(
+            [replace(PART, verdict=Verdict.FAIL), replace(PART, verdict=Verdict.WARN)],
+            "Segments: 1 fail, 1 warn.",
+            id="fail and warn",
+        ),
+        pytest.param([replace(PART, judged_by="base")], "", id="what the base judges is counted with the head's"),
+    ],
+)
+def test_how_many_segments_hold(gates: list[GateResult], line: str) -> None:
+    report = Report(verdict=Verdict.PASS, summary="s", gates=gates, provenance=Provenance(rankgate="0", date="d"))
+    assert phrases.segments_line(report) == line
+
+
+def test_the_values_of_a_green_comment_stand_in_the_order_of_the_gates_each_metric_once() -> None:
+    gates = [replace(RECALL, metric=name) for name in ("recall@5", "mrr", "recall@5", "a", "b", "c")]
+    report = Report(verdict=Verdict.PASS, summary="s", gates=gates, provenance=Provenance(rankgate="0", date="d"))
+    assert phrases.values_line(report) == (
+        "recall@5 80.0% (−10.0 pp), mrr 80.0% (−10.0 pp), a 80.0% (−10.0 pp), b 80.0% (−10.0 pp) and 1 more."
+    )

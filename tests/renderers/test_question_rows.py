@@ -63,14 +63,15 @@ def test_the_commonest_fate_comes_first_and_the_better_ones_last() -> None:
 )
 def test_what_the_losers_have_in_common(worse: int, tagged: int, rules: list[str], said: str) -> None:
     moves = [replace(MOVE, tags=[TAG] if place < tagged else ["lang:en"]) for place in range(worse)]
-    found = [Diagnosis(rule=rule, finding="a finding", evidence={"tag": TAG}) for rule in rules]
+    evidence = {"tag": TAG, "worse": tagged, "worse_in_all": worse}
+    found = [Diagnosis(rule=rule, finding="a finding", evidence=evidence) for rule in rules]
     assert moved_line(replace(REPORT, misses=moves, moved=Moved(worse=worse, better=0), diagnosis=found)) == said
 
 
-def test_nothing_is_counted_of_losers_that_the_report_does_not_list() -> None:
-    found = [Diagnosis(rule="one_tag", finding="a finding", evidence={"tag": TAG})]
+def test_losers_that_the_report_does_not_list_are_counted_too() -> None:
+    found = [Diagnosis(rule="one_tag", finding="f", evidence={"tag": TAG, "worse": 70, "worse_in_all": 90})]
     report = replace(REPORT, misses=[MOVE] * 50, moved=Moved(worse=90, better=0), diagnosis=found)
-    assert moved_line(report) == "Here are the worst 10 of 90."
+    assert moved_line(report) == f"70 of 90 questions that lost have the tag `{TAG}`. Here are the worst 10 of 90."
 
 
 def test_what_took_the_place_of_a_lost_document_is_named() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from rankgate.comparison import baseline_column
 from rankgate.matching import match
 from rankgate.metrics.base import Metric
 from rankgate.metrics.together import Together
@@ -25,8 +26,9 @@ class Columns(msgspec.Struct, frozen=True):
 def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baseline: Scores | None) -> Columns:
     """The metrics' values; those for which the run states nothing are left out.
 
-    A query that the run lacks has the metric's worst value, as in a check. The baseline has no value for a query that
-    it lacks, nor for a metric that reads what it nowhere states, or the baseline itself.
+    What the check scored is taken from there. A query that the run lacks has the metric's worst value, as in a check.
+    The baseline has no value for a query that it lacks, nor for a metric that reads what it nowhere states, or the
+    baseline itself.
     """
     shown = [metric for metric in metrics if not metric.needs & candidate.silent.keys()]
     now = _columns(shown, gold, candidate, absent=True)
@@ -38,9 +40,15 @@ def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baselin
     return Columns(shown, now, {**before, **_columns(known, gold, baseline, absent=False)})
 
 
-def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, list[float | None]]:
-    """The values from what was matched; a query that was not takes the worst value, or none."""
-    values = Together(metrics).values
+def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, Column]:
+    """The values as they were scored, or from what was matched; a query that was not takes the worst, or none."""
+    scored = {
+        metric.name: scores.values[metric.name] if absent else baseline_column(metric, scores)
+        for metric in metrics
+        if metric.name in scores.values
+    }
+    others = [metric for metric in metrics if metric.name not in scored]
+    values = Together(others).values
     rows: list[list[float | None]] = []
     for query_id, sample in gold.samples.items():
         query = scores.matched.get(query_id)
@@ -48,7 +56,7 @@ def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: b
             rows.append(values(query))
         elif absent:
             nothing = match(sample, Ranking(query_id, []))
-            rows.append([metric.absent(nothing) for metric in metrics])
+            rows.append([metric.absent(nothing) for metric in others])
         else:
-            rows.append([None] * len(metrics))
-    return {metric.name: [row[place] for row in rows] for place, metric in enumerate(metrics)}
+            rows.append([None] * len(others))
+    return {**scored, **{metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}}

@@ -21,7 +21,10 @@ LEAST = 2_000  # characters or bytes: room for the verdict, the counts and what 
 
 
 class Room(msgspec.Struct, frozen=True, kw_only=True):
-    """How many rows each section of the comment shows; `left_out` says what had to go, or is empty."""
+    """How many rows each section of the comment shows; `left_out` says what had to go, or is empty.
+
+    `notes` counts the report's notes and its fine print, in this order.
+    """
 
     problems: int
     gates: int
@@ -98,7 +101,7 @@ def fitted(report: Report, render: Callable[[Room], str], limit: int, measure: C
 
 def _steps(report: Report, room: Room) -> list[tuple[str, int]]:
     """Sections with how many rows can be dropped of them, in the order in which that happens."""
-    idle = sum(gate.verdict is not report.verdict for gate in phrases.shown_gates(report))
+    idle = len(phrases.others(report))
     return [
         ("trend", room.trend),
         ("tags", room.tags),

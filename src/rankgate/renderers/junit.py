@@ -169,5 +169,6 @@ def _beside_gates(report: Report) -> _Case:
     elif any(gate.verdict is Verdict.FAIL for gate in report.gates):
         outcome = "passed"  # those gates say why
     lines = [line for text in told for line in text.splitlines()]
-    body = "" if outcome == "passed" else plain_text(lines)
+    warned = [line for warning in report.warnings for line in f"WARN  {warning}.".splitlines()]
+    body = plain_text(warned if outcome == "passed" else [*lines, *warned])
     return _Case(classname=f"{SUITE}.check", name=BESIDE, outcome=outcome, message=told[0], body=body)

@@ -113,8 +113,11 @@ def others_line(report: Report) -> str:
 
 def values_line(report: Report, most: int = 4) -> str:
     """`recall@5 91.9% (±0.0 pp), mrr 0.841 (+0.012)`: the gates over all questions, each metric once."""
-    gates = {gate.metric: gate for gate in reversed(report.gates) if not (gate.segment or gate.since or gate.judged_by)}
-    named = list(reversed(gates.values()))
+    gates: dict[str, GateResult] = {}
+    for gate in report.gates:
+        if not (gate.segment or gate.since or gate.judged_by):
+            gates.setdefault(gate.metric, gate)
+    named = list(gates.values())
     shown = [
         f"{gate.metric} {gate_now(gate)}" + (f" ({gate_change(gate)})" if gate.delta is not None else "")
         for gate in named[:most]
@@ -129,7 +132,10 @@ def segments_line(report: Report) -> str:
     if not parts:
         return ""
     small = sum(gate.too_small for gate in parts)
-    noise = sum(gate.verdict is Verdict.PASS and gate.evidence_state is EvidenceState.INCONCLUSIVE for gate in parts)
+    noise = sum(
+        gate.verdict is Verdict.PASS and gate.evidence_state is EvidenceState.INCONCLUSIVE and not gate.too_small
+        for gate in parts
+    )
     counts = {
         "fail": sum(gate.verdict is Verdict.FAIL for gate in parts),
         "warn": sum(gate.verdict is Verdict.WARN for gate in parts),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from rankgate.exhibit import Cause
 from rankgate.renderers import phrases
 from rankgate.renderers.causes import CAUSE_WORDS
@@ -74,13 +72,13 @@ def moved_line(report: Report, most: int | None = None) -> str:
 
 def _in_common(report: Report) -> str:
     """`14 of 17 that lost have the tag lang:pt-BR`, where the diagnosis found that no chance."""
-    found = next((each for each in report.diagnosis if each.rule == "one_tag" and "tag" in each.evidence), None)
-    listed = [move for move in report.misses if move.worse]
-    if found is None or not listed or report.moved is None or len(listed) < report.moved.worse:
+    said = {"tag", "worse", "worse_in_all"}
+    found = next((each for each in report.diagnosis if each.rule == "one_tag" and said <= each.evidence.keys()), None)
+    if found is None:
         return ""
-    tag = str(found.evidence["tag"])
-    having = Counter(each for move in listed for each in set(move.tags))[tag]
-    return f"{having:,} of {count_text(len(listed), 'question')} that lost have the tag {code(tag, 80)}."
+    having, losers = found.evidence["worse"], found.evidence["worse_in_all"]
+    of_all = count_text(int(losers), "question")
+    return f"{having:,} of {of_all} that lost have the tag {code(found.evidence['tag'], 80)}."
 
 
 def move_item(move: Movement, report: Report) -> str:
