@@ -36,10 +36,7 @@ def gate_row(gate: GateResult, report: Report) -> str:
 
     The gate's own name stands there where several gates look at that metric.
     """
-    shared = sum(
-        other.metric == gate.metric and not (other.segment or other.since or other.judged_by) for other in report.gates
-    )
-    return _gate_row(gate, report, shared=shared > 1)
+    return gate_rows(report, [gate])[0]
 
 
 def _gate_row(gate: GateResult, report: Report, *, shared: bool) -> str:
