@@ -106,6 +106,12 @@ def test_a_document_is_found_by_any_of_its_chunks() -> None:
     assert (found.rank, found.shown, found.suggests) == (1, True, "run_misses")
 
 
+def test_what_is_found_says_of_which_document_it_is() -> None:
+    chunks = [Document("p1", "rye", "page"), Document("x", "rye bread")]
+    found = LexicalIndex(chunks, "corpus.jsonl").look(question("rye", page=None), 5, 10).first
+    assert [(hit.id, hit.doc_id) for hit in found] == [("p1", "page"), ("x", None)]
+
+
 def test_a_rank_below_what_is_shown_is_told() -> None:
     (found,) = index(**CORPUS).look(question("bread", far=None), 5, 2).expected
     assert (found.rank, found.shown) == (3, False)

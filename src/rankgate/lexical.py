@@ -24,10 +24,14 @@ TELLING: tuple[Suggestion, ...] = ("not_in_corpus", "run_misses", "run_lower", "
 
 
 class LexicalHit(msgspec.Struct, frozen=True):
-    """A document that BM25 found, with its score; a higher one is better, and never 0."""
+    """A document that BM25 found, with its score; a higher one is better, and never 0.
+
+    `doc_id` is the document that a chunk is of, where the corpus says it.
+    """
 
     id: str
     score: float
+    doc_id: str | None = None
 
 
 class LexicalExpected(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +76,7 @@ class LexicalIndex:
         self._known = {word for text in texts for word in text}
         if not self._known:
             raise bad_input("no document has a word to find it by", file=name)
-        self._ids = [document.id for document in documents]
+        self._ids = [(document.id, document.doc_id) for document in documents]
         self._places: dict[str, list[int]] = {}
         for place, document in enumerate(documents):
             for key in {document.id, document.doc_id} - {None}:
@@ -93,10 +97,14 @@ class LexicalIndex:
         ranks = {place: rank for rank, place in enumerate(order, start=1)}
         expected = tuple(self._placed(document, ranks, k, depth) for document in question.expected)
         return Lexical(
-            first=tuple(LexicalHit(self._ids[place], scores[place]) for place in order[:depth]),
+            first=tuple(self._hit(place, scores[place]) for place in order[:depth]),
             expected=expected,
             suggests=_most_telling(question, expected),
         )
+
+    def _hit(self, place: int, score: float) -> LexicalHit:
+        own, whole = self._ids[place]
+        return LexicalHit(own, score, whole)
 
     def _scores(self, question: str) -> dict[int, float]:
         """The documents that share a word with the question, by their place."""

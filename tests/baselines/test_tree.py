@@ -255,6 +255,24 @@ def test_a_run_is_found_by_what_people_call_it(everything: TreeMemory) -> None:
         assert lookup(everything, word) == record, word
 
 
+@pytest.mark.parametrize(
+    ("accepted", "recorded", "newest"),
+    [
+        pytest.param(1, 2, "recorded", id="recorded after it was accepted"),
+        pytest.param(2, 1, "accepted", id="accepted after it was recorded"),
+        pytest.param(1, 1, "accepted", id="on one day"),
+    ],
+)
+def test_of_several_runs_of_one_commit_the_newest_is_meant(
+    everything: TreeMemory, accepted: int, recorded: int, newest: str
+) -> None:
+    runs = {
+        "accepted": add(everything, "accepted", "one", commit="1a2b3c4d", day=accepted),
+        "recorded": add(everything, "history", "two", commit="1a2b3c4d", day=recorded),
+    }
+    assert lookup(everything, "1a2b") == runs[newest]
+
+
 def test_first_digits_of_several_are_refused_with_their_names(everything: TreeMemory) -> None:
     """Whoever compares with a run or anchors one has to know which."""
     first = add(everything, "history", "one", commit="1a2b3c4d5e6f708192a3")

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +67,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     return make
 
 
-def explained(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
-    assert main(["explain", *words, *DATE]) == code
+def explained(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0, date: Sequence[str] = tuple(DATE)) -> str:
+    assert main(["explain", *words, *date]) == code
     printed = capsys.readouterr()
     assert printed.err == "" or code
     return printed.out
@@ -169,12 +169,29 @@ def test_a_report_explains_its_gates_without_the_inputs(
     live = explained(capsys, "recall@5")
     for name in ("gold.yaml", "run.jsonl", "accepted.jsonl", "ship-criteria.yaml"):
         (root / name).unlink()
-    told = explained(capsys, "recall@5", "--report", "report.json")
+    told = explained(capsys, "recall@5", "--report", "report.json", date=[])
     lost = (
         "\nSingle questions\n"
         "  Lost: 1 question for which the baseline found something right and the run finds nothing: q7.\n"
     )
     assert told == live.replace(" (q8)", "").replace(lost, "")
+
+
+def test_hostile_words_of_a_report_are_shown_and_not_run(
+    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A report may come from anybody's pull request."""
+    root = project("fail")
+    main(["check", *DATE, "-o", "report.json"])
+    capsys.readouterr()
+    report = json.loads((root / "report.json").read_text())
+    report["summary"] += HOSTILE
+    report["gates"][0]["reasons"] = [HOSTILE]
+    report["gates"][0]["metric"] = HOSTILE
+    (root / "report.json").write_text(json.dumps(report))
+    text = explained(capsys, "retrieval_recall_at_5", "--report", "report.json", date=[])
+    assert text.count("\\u001b[31m") >= 3
+    assert_harmless(text)
 
 
 @pytest.mark.parametrize(
@@ -207,6 +224,27 @@ def test_a_report_explains_its_gates_without_the_inputs(
         pytest.param(["q1", "--tag", "lang:es"], "--tag goes with --misses", id="a tag of a question"),
         pytest.param(["q1", "--limit", "3"], "--limit goes with --misses", id="a limit of a question"),
         pytest.param(["q1", "--depth", "0"], "--depth 0: at least 1", id="no depth"),
+        pytest.param(
+            ["--gate", "mrr", "--depth", "3"], "--depth goes with a question or --misses", id="a depth of a gate"
+        ),
+        pytest.param(
+            ["mrr", "--depth", "3"],
+            "--depth goes with a question or --misses; --query names one that a gate is called like",
+            id="a depth of what turns out to be a gate",
+        ),
+        pytest.param(
+            ["mrr", "--report", "report.json", "--depth", "3"],
+            "a report holds no rankings; leave out --report and name the inputs of the check",
+            id="a depth of a report",
+        ),
+        pytest.param(
+            ["mrr", "--report", "report.json"],
+            "--report stands in place of the inputs; leave out --date",
+            id="a report and a date",
+        ),
+        pytest.param(
+            ["q1", "--gold", "-", "--bm25", "-"], "only one input can be read from standard input (-)", id="two stdins"
+        ),
         pytest.param(["--misses", "--limit", "-1"], "--limit -1: at least 1", id="no limit"),
         pytest.param(["--gate", "mrr", *BM25], "--bm25 goes with a question or --misses", id="BM25 of a gate"),
         pytest.param(
@@ -264,6 +302,53 @@ def test_without_the_extra_it_says_what_to_install(
     project("fail")
     monkeypatch.setitem(sys.modules, "bm25s", None)
     assert refused(capsys, "q7", *BM25) == "--bm25 needs the bm25 extra; run: pip install 'rankgate[bm25]'"
+
+
+@pytest.mark.parametrize(
+    ("corpus", "extra", "said"),
+    [
+        pytest.param("absent.jsonl", True, "absent.jsonl: no such file", id="a wrong file"),
+        pytest.param("corpus.jsonl", False, "--bm25 needs the bm25 extra; run: ", id="without the extra"),
+    ],
+)
+def test_bm25_is_ready_before_anything_is_scored(
+    corpus: str,
+    said: str,
+    project: Callable[[str], Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    extra: bool,
+) -> None:
+    """Here the run is wrong as well, which only the check would find."""
+    project("bad_data")
+    if not extra:
+        monkeypatch.setitem(sys.modules, "bm25s", None)
+    assert refused(capsys, "--misses", "--bm25", corpus).startswith(said)
+
+
+def test_a_chunk_is_marked_where_the_gold_set_names_its_document(
+    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("bm25s")
+    root = project("fail")
+    chunks = [
+        {"chunk_id": "chunk-1", "doc_id": "allergens", "text": "which breads have nuts in them"},
+        {"chunk_id": "chunk-2", "doc_id": "another", "text": "nuts and much else"},
+    ]
+    (root / "corpus.jsonl").write_text("".join(json.dumps(chunk) + "\n" for chunk in chunks))
+    text = explained(capsys, "q4", *BM25)
+    assert re.search(r"1 \* chunk-1$", text, re.MULTILINE)
+    assert re.search(r"2   chunk-2$", text, re.MULTILINE)
+
+
+def test_workers_have_nothing_to_do_for_a_report(
+    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    project("fail")
+    assert main(["explain", "mrr", "--report", "report.json", "--workers", "2"]) == 2
+    said = "error: --report stands in place of the inputs; leave out --workers\n"
+    assert capsys.readouterr().err == said
 
 
 def values(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
@@ -355,11 +440,15 @@ def test_hostile_text_is_shown_and_not_run(tmp_path: Path, capsys: pytest.Captur
     flags = [word for flag, name in files.items() for word in (f"--{flag}", str(tmp_path / name))]
     for words in (["--query", HOSTILE], ["--misses"], ["recall@5"]):
         text = explained(capsys, *words, *flags)
-        assert "\\u001b" not in text or "\x1b" not in text
-        assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", text)
-        assert not any(line.lstrip().startswith("::") for line in text.splitlines())
-        assert "##[" not in text
+        assert "\\u001b[31m" in text
+        assert_harmless(text)
         assert len(text) < 12_000
+
+
+def assert_harmless(text: str) -> None:
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", text)
+    assert not any(line.lstrip().startswith("::") for line in text.splitlines())
+    assert "##[" not in text
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])

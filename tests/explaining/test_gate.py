@@ -6,10 +6,11 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import LATENCY, RECALL
 
-from rankgate.exhibit import Cause, Exhibit, Question
+from rankgate.exhibit import Cause, Exhibit, Listed, Question
 from rankgate.explaining.gate import checks_of, explain_gate
 from rankgate.explaining.named import gates_named, whole_gates
 from rankgate.metrics.base import Direction
+from rankgate.metrics.names import parse_metric
 from rankgate.model import Evidence, EvidenceState, Verdict
 from rankgate.renderers.explaining.gate import render_gates
 from rankgate.report import GateResult, Provenance, Queries, Report
@@ -40,6 +41,31 @@ def section(told: str, heading: str) -> list[str]:
         return []
     below = lines[lines.index(heading) + 1 :]
     return [line.strip() for line in below[: below.index("") if "" in below else None]]
+
+
+def asked_about(
+    name: str,
+    values: tuple[float | None, float | None],
+    *,
+    metric: str = "recall@5",
+    cause: Cause = Cause.FINE,
+    before: tuple[Listed, ...] | None = (),
+    now: tuple[Listed, ...] | None = (),
+) -> Question:
+    return Question(
+        query_id=name,
+        question=None,
+        tags=(),
+        cause=cause,
+        values={metric: values},
+        expected=(),
+        before=before,
+        now=now,
+    )
+
+
+def exhibit_of(*questions: Question) -> Exhibit:
+    return Exhibit(leading=None, k=5, depth=5, measures=(), panel=(), sweeps=(), questions=questions)
 
 
 ES = replace(RECALL, segment="lang:es", verdict=Verdict.PASS)
@@ -107,6 +133,16 @@ def test_the_base_judges_by_its_own_limits() -> None:
         "→ VIOLATED, by estimate",
         "→ FAIL",
     ]
+
+
+def test_the_drift_that_the_base_judges_is_since_the_anchor() -> None:
+    """Its limit is the base's; what it is compared with is no baseline."""
+    theirs = replace(SINCE, judged_by="base", verdict=Verdict.FAIL)
+    told = text(report(RECALL, theirs), RECALL)
+    assert section(told, "By the base since launch (drift_max)")[0] == (
+        "80.0% now − 90.0% in the anchor = −10.0 pp, over the 40 questions that both have."
+    )
+    assert section(told, "By the base") == []
 
 
 def test_the_drift_since_the_anchor() -> None:
@@ -275,10 +311,25 @@ def test_a_report_counts_what_it_does_not_name() -> None:
 
 def test_questions_that_the_run_lacks_are_told_to_count() -> None:
     queries = replace(QUERIES, missing=3)
-    assert "The run lacks 3 questions, which it counts at the metric's worst value." in section(
+    assert "At most 3 questions that the run lacks, counted at the metric's worst value." in section(
         text(report(RECALL, queries=queries), RECALL), "The value"
     )
     assert "lacks" not in text(report(LATENCY, queries=queries), LATENCY)
+    few = replace(RECALL, n=2, n_pairs=2)
+    assert explain_gate(report(few, queries=queries), few).absent == 2
+
+
+def test_questions_that_the_run_lacks_count_only_where_the_metric_is_defined() -> None:
+    """Those of which the gold names nothing right are left out, and must not be told to count as well."""
+    asked = (
+        asked_about("counted", (1.0, 0.0), cause=Cause.NO_RESULT, now=None),
+        asked_about("undefined", (None, None), cause=Cause.NOTHING_RELEVANT, now=None),
+        asked_about("there", (1.0, 0.0), now=()),
+    )
+    made = report(RECALL, queries=replace(QUERIES, missing=2), exhibit=exhibit_of(*asked))
+    told = section(text(made, RECALL), "The value")
+    assert "The run lacks 1 question, which it counts at the metric's worst value." in told
+    assert "Left out: 1 question, since the gold set names no right document for it (undefined)." in told
 
 
 def test_a_hundred_segments_are_cut_and_counted() -> None:
@@ -308,40 +359,44 @@ def test_what_only_rounding_puts_beyond_a_limit_holds_it() -> None:
 def test_a_question_is_lost_where_nothing_right_is_found_any_more(
     before: float | None, now: float | None, *, lost: bool
 ) -> None:
-    question = Question(
-        query_id="q",
-        question=None,
-        tags=(),
-        cause=Cause.FINE,
-        values={"recall@5": (before, now)},
-        expected=(),
-        before=(),
-        now=(),
-    )
-    exhibit = Exhibit(leading=None, k=5, depth=5, measures=(), panel=(), sweeps=(), questions=(question,))
-    found = explain_gate(report(RECALL, exhibit=exhibit), RECALL)
+    found = explain_gate(report(RECALL, exhibit=exhibit_of(asked_about("q", (before, now)))), RECALL)
     assert found.lost == (("q",) if lost else ())
     assert [each.queries for each in found.left_out] == ([("q",)] if now is None else [])
     assert [each.queries for each in found.unpaired] == []
 
 
+@pytest.mark.parametrize(
+    ("metric", "values", "words"),
+    [
+        pytest.param(
+            "recall@5",
+            (1.0, 0.0),
+            "for which the baseline found something right and the run finds nothing",
+            id="of right documents",
+        ),
+        pytest.param(
+            "redundancy@5", (0.0, 1.0), "at the metric's worst now, and not in the baseline", id="of other things"
+        ),
+    ],
+)
+def test_what_is_lost_is_told_in_words_that_are_true_of_the_metric(
+    metric: str, values: tuple[float, float], words: str
+) -> None:
+    gate = replace(RECALL, metric=metric, direction=parse_metric(metric).direction)
+    made = report(gate, exhibit=exhibit_of(asked_about("q", values, metric=metric)))
+    assert section(text(made, gate), "Single questions") == [f"Lost: 1 question {words}: q."]
+
+
+def test_many_parts_that_fail_are_counted_whatever_they_are() -> None:
+    days = [f"day {number}" for number in range(22)]
+    parts = [replace(SINCE, name=f"{RECALL.name} since {day}", since=day, verdict=Verdict.FAIL) for day in days]
+    told = section(text(report(RECALL, *parts), RECALL), "Verdict")
+    assert told[-2] == "and 2 more parts that fail or warn."
+
+
 def test_questions_that_are_not_compared_are_named() -> None:
-    lists = {"new": None, "one-sided": ()}
-    questions = tuple(
-        Question(
-            query_id=name,
-            question=None,
-            tags=(),
-            cause=Cause.FINE,
-            values={"recall@5": (None, 1.0)},
-            expected=(),
-            before=before,
-            now=(),
-        )
-        for name, before in lists.items()
-    )
     gate = replace(RECALL, n=42, n_pairs=40)
-    exhibit = Exhibit(leading=None, k=5, depth=5, measures=(), panel=(), sweeps=(), questions=questions)
+    exhibit = exhibit_of(asked_about("new", (None, 1.0), before=None), asked_about("one-sided", (None, 1.0)))
     told = section(text(report(gate, exhibit=exhibit), gate), "The change (regression_max)")
     assert "Not compared: 1 question, since the baseline lacks it (new)." in told
     assert "Not compared: 1 question, since the metric has no value for it in the baseline (one-sided)." in told

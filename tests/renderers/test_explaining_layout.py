@@ -1,7 +1,9 @@
 """How explanations lie on a terminal: paragraphs that wrap, lists side by side as long as they fit."""
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.renderers.explaining.layout import beside, columns_of, finished, padded, paragraph, safe
@@ -70,10 +72,15 @@ def test_a_paragraph_keeps_its_words_and_its_width(text: str, width: int, indent
 
 
 @given(st.lists(st.text()))
-def test_a_finished_text_has_no_command_for_a_runner(lines: list[str]) -> None:
-    for line in finished(map(safe, lines)).splitlines():
+@example(["\x1b[31m", "a\u202eb", "::error::x", "##[group]"])
+def test_a_finished_text_has_no_command_for_a_runner_or_a_terminal(lines: list[str]) -> None:
+    """Also of what nobody made safe before, as the words of a report that somebody else wrote."""
+    found = finished(lines)
+    assert len(found.splitlines()) == max(len(lines), 1)
+    for line in found.splitlines():
         assert not line.lstrip().startswith("::")
         assert "##[" not in line
+        assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", line)
 
 
 @given(st.text(), st.integers(1, 50))

@@ -33,7 +33,8 @@ def lookup(memory: Memory, word: str) -> Record:
         return named
     if len(word) >= SHORTEST:
         # Both are named by their digits; of a commit the newest record counts, as it does where a check chooses one.
-        known = [*memory.read("history"), *anchors, *accepted]
+        # Dates are compared as they are written; of one day what stands later in the logs.
+        known = sorted([*memory.read("history"), *anchors, *accepted], key=lambda record: record.date)
         found = {name: record for record in known for name in (record.commit, record.id) if name}
         meant = [word] if word in found else [name for name in found if name.startswith(word)]
         if len(meant) > 1:

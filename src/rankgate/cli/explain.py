@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rankgate.cli.explain_options import DEPTH, LIMIT, explain_parser, refuse_misfits
+from rankgate.cli.explain_options import DEPTH, INPUTS, LIMIT, explain_parser, refuse_misfits
 from rankgate.cli.options import date_of
 from rankgate.cli.workers import workers_of
 
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from rankgate.lexical import Lexical
     from rankgate.report import GateResult, Report
 
+    _Look = Callable[[Question, int], Lexical]  # what BM25 finds for a question, whose first k count
+
 _MISSES_DEPTH = 20  # items of each ranking that are looked through for what took a lost document's place
 _FOR_A_PIPE = 100  # columns where there is no terminal
+_NOT_OF_GATES = "goes with a question or --misses; --query names one that a gate is called like"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,15 +31,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Explain; 0 where the check could be judged, else 2 with its problems."""
     import sys
 
+    from rankgate.cli.inputs import file_of, refuse_two_stdins
     from rankgate.cli.output import say_lines
     from rankgate.errors import RankgateError
     from rankgate.model import Verdict
 
     refuse_misfits(arguments)
+    refuse_two_stdins(*(file_of(arguments, flag) for flag in (*INPUTS, "bm25")))
+    look = _lexical(arguments)  # before the check, so that nobody waits for one to hear of a misspelt corpus
     report = _report(arguments)
     if report.verdict is Verdict.NOT_JUDGED and not report.gates:
         raise RankgateError(report.problems)
-    say_lines(_explained(arguments, report))
+    say_lines(_explained(arguments, report, look))
     for problem in report.problems:
         print(f"error: {problem}", file=sys.stderr)
     return 2 if report.verdict is Verdict.NOT_JUDGED else 0
@@ -45,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _report(arguments: argparse.Namespace) -> Report:
     """The report that is explained: read, or made from the inputs with all that it shows of single questions."""
     from rankgate.check import check
-    from rankgate.cli.inputs import file_of, refuse_two_stdins
+    from rankgate.cli.inputs import file_of
     from rankgate.cli.progress import bar
     from rankgate.inputs import Inputs
     from rankgate.readers.source import open_source
@@ -54,8 +60,7 @@ def _report(arguments: argparse.Namespace) -> Report:
     if arguments.report is not None:
         with open_source(arguments.report) as source:
             return decode_report(source.stream.read(), source.name)
-    criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
-    refuse_two_stdins(criteria, gold, run, baseline, file_of(arguments, "bm25"))
+    criteria, gold, run, baseline = (file_of(arguments, flag) for flag in INPUTS)
     depth = _depth(arguments)
     inputs = Inputs(
         criteria=criteria.path if criteria else None,
@@ -68,23 +73,25 @@ def _report(arguments: argparse.Namespace) -> Report:
     return check(inputs, workers=workers_of(arguments), watch=bar)
 
 
-def _explained(arguments: argparse.Namespace, report: Report) -> str:
+def _explained(arguments: argparse.Namespace, report: Report, look: _Look | None) -> str:
     """What was asked for. A gate comes before a question of the same name: a gold set may hold any id."""
     from rankgate.errors import bad_input
     from rankgate.explaining.named import gates_named, question_named, unknown, unknown_gate, unknown_question
 
     exhibit = _exhibit(report)
     if arguments.misses and exhibit:
-        return _misses(arguments, report, exhibit)
+        return _misses(arguments, report, exhibit, look)
     word = next(each for each in (arguments.what, arguments.gate, arguments.query) if each is not None)
     gates = [] if arguments.query is not None else gates_named(report, word)
     question = question_named(exhibit, word) if exhibit and arguments.gate is None else None
     if gates:
         if arguments.bm25 is not None:
-            raise bad_input("--bm25 goes with a question or --misses; --query names one that a gate is called like")
+            raise bad_input(f"--bm25 {_NOT_OF_GATES}")
+        if arguments.depth is not None:
+            raise bad_input(f"--depth {_NOT_OF_GATES}")
         return _gates(arguments, report, gates, also=question is not None)
     if question and exhibit:
-        return _query(arguments, report, exhibit, question)
+        return _query(arguments, report, exhibit, question, look)
     if arguments.query is not None and exhibit:
         raise unknown_question(exhibit, word)
     raise unknown(report, exhibit, word) if exhibit and arguments.gate is None else unknown_gate(report, word)
@@ -101,16 +108,17 @@ def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult
     return f"{text}\nA question has this id too: rankgate explain --query\n" if also else text
 
 
-def _query(arguments: argparse.Namespace, report: Report, exhibit: Exhibit, question: Question) -> str:
+def _query(
+    arguments: argparse.Namespace, report: Report, exhibit: Exhibit, question: Question, look: _Look | None
+) -> str:
     from rankgate.explaining.query import explain_query
     from rankgate.renderers.explaining.query import render_query
 
-    look = _lexical(arguments)
     found = explain_query(report, exhibit, question, look(question, exhibit.k) if look else None)
     return _json("query", query=found) if arguments.format == "json" else render_query(found, _width())
 
 
-def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit) -> str:
+def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit, look: _Look | None) -> str:
     import re
 
     from rankgate.errors import bad_input, did_you_mean, shown
@@ -127,7 +135,6 @@ def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit) -> 
     tags = {tag for question in exhibit.questions for tag in question.tags}
     if arguments.tag is not None and arguments.tag not in tags:
         raise bad_input(f"--tag {shown(arguments.tag)}: no question has it{did_you_mean(arguments.tag, tags)}")
-    look = _lexical(arguments)
     found = explain_misses(
         report,
         exhibit,
@@ -142,7 +149,7 @@ def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit) -> 
     return render_misses(found, unit, _width())
 
 
-def _lexical(arguments: argparse.Namespace) -> Callable[[Question, int], Lexical] | None:
+def _lexical(arguments: argparse.Namespace) -> _Look | None:
     """What looks a question up in the corpus; None where none is named."""
     from rankgate.cli.inputs import file_of
     from rankgate.lexical import LexicalIndex

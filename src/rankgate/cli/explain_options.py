@@ -9,6 +9,7 @@ from rankgate.cli.workers import add_workers
 from rankgate.errors import bad_input
 
 DEPTH, LIMIT = 10, 20
+INPUTS = ("criteria", "gold", "run", "baseline")
 
 
 def explain_parser() -> argparse.ArgumentParser:
@@ -71,15 +72,20 @@ def refuse_misfits(arguments: argparse.Namespace) -> None:
     for flag in ("tag", "cause", "limit"):
         if getattr(arguments, flag) is not None and not arguments.misses:
             raise bad_input(f"--{flag} goes with --misses")
-    if arguments.bm25 is not None and arguments.gate is not None:
-        raise bad_input("--bm25 goes with a question or --misses")
+    for flag in ("bm25", "depth"):
+        if getattr(arguments, flag) is not None and arguments.gate is not None:
+            raise bad_input(f"--{flag} goes with a question or --misses")
     if arguments.report is not None:
-        if arguments.misses or arguments.query is not None or arguments.bm25 is not None:
-            raise bad_input("a report holds no rankings; leave out --report and name the inputs of the check")
-        given = [flag for flag in ("criteria", "gold", "run", "baseline") if getattr(arguments, flag) is not None]
-        if given:
-            raise bad_input(f"--report stands in place of the inputs; leave out --{given[0]}")
+        _refuse_beside_a_report(arguments)
     for flag in ("depth", "limit"):
         count = getattr(arguments, flag)
         if count is not None and count < 1:
             raise bad_input(f"--{flag} {count}: at least 1")
+
+
+def _refuse_beside_a_report(arguments: argparse.Namespace) -> None:
+    if arguments.misses or arguments.query is not None or arguments.bm25 is not None or arguments.depth is not None:
+        raise bad_input("a report holds no rankings; leave out --report and name the inputs of the check")
+    given = [flag for flag in (*INPUTS, "date", "workers") if getattr(arguments, flag) is not None]
+    if given:
+        raise bad_input(f"--report stands in place of the inputs; leave out --{given[0]}")

@@ -60,13 +60,14 @@ class GateExplained(_Part, frozen=True, kw_only=True):
         gate: the row over all questions.
         total: questions of the gold set; None where the report does not say.
         quantile: which one the metric is; None for a mean, or where this rankgate does not know the metric.
-        absent: questions that the run lacks and the value counts at the metric's worst.
+        absent: questions that the run lacks and the value counts at the metric's worst; where the questions are not
+            known (`lost` is None) the most that these can be, for the metric may be undefined for some of them.
         left_out: questions that the value is not over.
         unpaired: questions of the value that the comparison is not over.
         segments: the rows of its segments.
         since: its drift since the anchor.
         by_base: its rows as the base of a pull request has it, where that is stricter.
-        lost: questions for which nothing right is found now and something was; None where the questions are not known.
+        lost: questions at the metric's worst now and not in the baseline; None where the questions are not known.
         waivers: that name it, or a segment of it.
         verdict: the worst of all its rows.
     """
@@ -99,7 +100,7 @@ def explain_gate(report: Report, gate: GateResult) -> GateExplained:
         gate=_row(gate),
         total=report.queries.total if report.queries else None,
         quantile=metric.at_quantile if metric else None,
-        absent=report.queries.missing if report.queries and metric and metric.worst is not None else 0,
+        absent=_absent(report, gate, metric, questions),
         left_out=tuple(_left_out(report, gate, metric, questions)),
         unpaired=tuple(_unpaired(report, gate, questions)),
         segments=tuple(_row(each) for each in rows if each.segment is not None and each.judged_by is None),
@@ -163,6 +164,15 @@ def _metric(name: str) -> Metric | None:
         return parse_metric(name)
     except UnknownMetricError:
         return None
+
+
+def _absent(report: Report, gate: GateResult, metric: Metric | None, questions: Sequence[Question] | None) -> int:
+    """Questions that the run lacks and the metric is defined for, or at most so many."""
+    if report.queries is None or metric is None or metric.worst is None:
+        return 0
+    if questions is None:
+        return min(report.queries.missing, gate.n)
+    return sum(each.now is None and each.values.get(gate.metric, (None, None))[1] is not None for each in questions)
 
 
 def _left_out(

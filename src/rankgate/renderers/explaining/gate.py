@@ -18,7 +18,7 @@ from rankgate.renderers.explaining.limits import (
 from rankgate.renderers.explaining.parts import question_lines, segment_lines, sight_lines, waiver_lines
 from rankgate.renderers.phrases import gate_status
 from rankgate.report import GateResult, Report
-from rankgate.wording import VERDICT_WORDS, confidence_text
+from rankgate.wording import VERDICT_WORDS, confidence_text, count_text
 
 MOST_PARTS = 20
 _MEANS = {
@@ -55,13 +55,16 @@ def _gate_lines(found: GateExplained, report: Report, width: int) -> list[str]:
         ("What the gold set can see", [sight_lines(gate)]),
         ("Segments", segment_lines(found)),
         *(
-            (f"Since {safe(row.result.since or '')} (drift_max)", [_part(row.result, comparison_lines(row, "anchor"))])
+            (
+                f"Since {safe(row.result.since or '')} (drift_max)",
+                [_part(row.result, comparison_lines(row, _other(row.result)))],
+            )
             for row in found.since
         ),
         *(
             (
-                f"By the base{_in(row.result)}",
-                [_part(row.result, [*comparison_lines(row, "baseline"), *threshold_lines(row)])],
+                f"By the base{_in(row.result)}{_since(row.result)}{' (drift_max)' if row.result.since else ''}",
+                [_part(row.result, [*comparison_lines(row, _other(row.result)), *threshold_lines(row)])],
             )
             for row in found.by_base
         ),
@@ -110,6 +113,15 @@ def _in(gate: GateResult) -> str:
     return f" in {safe(gate.segment)}" if gate.segment is not None else ""
 
 
+def _since(gate: GateResult) -> str:
+    return f" since {safe(gate.since)}" if gate.since is not None else ""
+
+
+def _other(gate: GateResult) -> str:
+    """What a row is compared with."""
+    return "baseline" if gate.since is None else "anchor"
+
+
 def _verdict(found: GateExplained) -> list[str]:
     """The verdict of each row with its reasons, and where there are several what they make together."""
     gate = found.gate.result
@@ -117,8 +129,9 @@ def _verdict(found: GateExplained) -> list[str]:
     bad = [part for part in parts if part.verdict is not Verdict.PASS]
     lines = [_said(gate, " over all questions" if bad else "")]
     lines += [_said(part, _of_part(part)) for part in bad[:MOST_PARTS]]
-    if len(bad) > MOST_PARTS:
-        lines.append(f"and {len(bad) - MOST_PARTS} more segments that fail or warn.")
+    more = len(bad) - MOST_PARTS
+    if more > 0:
+        lines.append(f"and {count_text(more, 'more part that fails or warns', 'more parts that fail or warn')}.")
     if gate.waived:
         lines.append(f"The violation is let pass by {safe(gate.waived.by)}.")
     return [*lines, f"→ {VERDICT_WORDS[found.verdict]}: {_MEANS[found.verdict]}"]
@@ -129,5 +142,4 @@ def _said(gate: GateResult, where: str) -> str:
 
 
 def _of_part(gate: GateResult) -> str:
-    since = f" since {safe(gate.since)}" if gate.since is not None else ""
-    return f"{_in(gate)}{since}{' by the base' if gate.judged_by else ''}"
+    return f"{_in(gate)}{_since(gate)}{' by the base' if gate.judged_by else ''}"

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
+from rankgate.renderers.blocks import harmless
 from rankgate.renderers.escape import inert, shorten, visible
 
 NARROWEST = 20  # columns; a terminal that says less is not believed
@@ -75,5 +76,5 @@ def beside(lists: Sequence[Sequence[str]], width: int, indent: int = 2) -> list[
 
 
 def finished(lines: Iterable[str]) -> str:
-    """The lines as one text in which no runner of CI finds a command."""
-    return "\n".join(inert(line).rstrip() for line in lines) + "\n"
+    """The lines as one text that neither a terminal nor a runner of CI obeys, also where a report brought it along."""
+    return "\n".join(harmless(line).rstrip() for line in lines) + "\n"

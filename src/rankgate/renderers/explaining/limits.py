@@ -48,8 +48,11 @@ def value_lines(found: GateExplained) -> list[str]:
         how = f"the {100 * found.quantile:g}% quantile {over}: as many are at or below it"
     lines = [f"Now {value_text(gate.value, gate.unit, decimals)}: {how}."]
     if found.absent:
+        lacking = count_text(found.absent, "question")
         lines.append(
-            f"The run lacks {count_text(found.absent, 'question')}, which it counts at the metric's worst value."
+            f"At most {lacking} that the run lacks, counted at the metric's worst value."
+            if found.lost is None
+            else f"The run lacks {lacking}, which it counts at the metric's worst value."
         )
     lines += [f"Left out: {_left_out(each)}." for each in found.left_out]
     spread = interval_text(gate.ci, gate.unit)

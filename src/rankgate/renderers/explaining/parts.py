@@ -17,6 +17,7 @@ from rankgate.wording import confidence_text, count_text, delta_text, value_text
 
 MOST_SEGMENTS = 40
 MOST_QUERIES = 30
+_FINDING = frozenset({"hit", "mrr", "recall"})  # metrics whose worst is that nothing right was found
 
 _STATES: dict[WaiverState, str] = {
     "in_force": "in force: it lets the violation pass, as a warning",
@@ -81,10 +82,12 @@ def question_lines(found: GateExplained) -> list[str]:
     if gate.queries:
         lines.append(f"Must pass and does not: {_listed(gate.queries)}.")
     if found.lost:
-        lines.append(
-            f"Lost: {count_text(len(found.lost), 'question')} for which the baseline found something right and the run "
-            f"finds nothing: {_listed(found.lost)}."
+        what = (
+            "for which the baseline found something right and the run finds nothing"
+            if gate.metric.partition("@")[0] in _FINDING
+            else "at the metric's worst now, and not in the baseline"
         )
+        lines.append(f"Lost: {count_text(len(found.lost), 'question')} {what}: {_listed(found.lost)}.")
     return lines
 
 

@@ -105,11 +105,14 @@ def _rankings(found: QueryExplained) -> list[list[str]]:
 
 
 def _hits(lexical: Lexical, found: QueryExplained) -> list[Listed]:
-    """BM25's documents with the gains that the question's expected ones and its rankings state."""
+    """BM25's documents with the gains that the question's expected ones and its rankings state.
+
+    A gain for the very chunk comes before that of its document.
+    """
     question = found.question
     gains = {item.id: item.gain for item in (*(question.before or ()), *(question.now or ()))}
     gains |= {document.id: document.gain for document in question.expected}
-    return [Listed(id=hit.id, gain=gains.get(hit.id)) for hit in lexical.first]
+    return [Listed(id=hit.id, gain=gains.get(hit.id, gains.get(hit.doc_id or hit.id))) for hit in lexical.first]
 
 
 def _list(heading: str, items: Sequence[Listed] | None, absent: str, *, graded: bool) -> list[str]:
