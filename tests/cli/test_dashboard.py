@@ -74,6 +74,11 @@ def test_it_says_where_the_pages_are(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == "wrote site/index.html: 1 gate set, 4 runs\n"
 
 
+def test_one_run_is_no_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    written("--limit", "1")
+    assert capsys.readouterr().out == "wrote site/index.html: 1 gate set, 1 run\n"
+
+
 def test_the_first_sentence_says_how_it_stands_and_how_it_was_a_month_ago() -> None:
     pages = written()
     sentence = "The last run, of 2026-01-30, passed. Compared with 30 days ago it is worse in recall@1 (−10.0 pp)."

@@ -157,6 +157,23 @@ def test_acceptances_carry_who_and_why_and_the_one_before_the_first_run_counts_t
     assert [value for _, value in found.curves[0].steps] == [0.5, 0.8]
 
 
+def test_the_accepted_line_steps_where_a_run_was_accepted_and_not_where_it_was_recorded() -> None:
+    a, b = record("2026-01-01", 6), record("2026-01-10", 8)
+    accepted = (a, replace(b, date="2026-01-20"), replace(a, date="2026-01-30"))
+    found = shown(a, b, accepted=accepted)
+    noons = [place_of(day) + 0.5 for day in ("2026-01-01", "2026-01-20", "2026-01-30")]
+    assert [each.at for each in found.acceptances] == noons
+    assert [each.run for each in found.acceptances] == [a.id, b.id, a.id]
+    assert found.curves[0].steps == tuple(zip(noons, (0.6, 0.8, 0.6), strict=True))
+    assert [run.at for run in found.runs] == [noons[0], place_of("2026-01-10") + 0.5]
+
+
+def test_who_goes_back_to_a_run_of_the_same_day_does_so_after_it() -> None:
+    a, b = record("2026-01-01", 6, commit=sha("a")), record("2026-01-01", 8, commit=sha("b"))
+    day = place_of("2026-01-01")
+    assert [each.at for each in shown(a, b, accepted=(a, b, a)).acceptances] == [day + 0.25, day + 0.75, day + 0.75]
+
+
 def test_what_is_accepted_now_has_no_value_where_nobody_recorded_one() -> None:
     first, second = record("2026-01-01"), record("2026-01-02", scores={})
     assert shown(first, second, accepted=(first, second)).curves[0].accepted is None

@@ -178,6 +178,8 @@ def test_a_set_without_runs_is_two_readable_pages() -> None:
         (["config/Search/ship-criteria.yml"], ["config-search-ship-criteria.html"]),
         (["a/b.yaml", "a-b.yaml", "a_b.yaml"], ["a-b.html", "a-b-2.html", "a-b-3.html"]),
         (["a.yaml", "a-2.yaml", "A.yaml"], ["a.html", "a-2.html", "a-3.html"]),
+        (["a-2.yaml", "a.yaml", "A.yaml"], ["a-2.html", "a.html", "a-3.html"]),
+        (["a.yaml", "A.yaml", "a-2.yaml"], ["a.html", "a-2.html", "a-2-2.html"]),
         (["index.yaml", "été.yaml", "..."], ["gates.html", "t.html", "gates-2.html"]),
     ],
 )

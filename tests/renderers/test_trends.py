@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -12,11 +13,13 @@ from rankgate.baselines.records import Record
 from rankgate.dashboards.build import Remembered, Shown, Tag, gate_set
 from rankgate.dashboards.days import place_of
 from rankgate.dashboards.spans import Version, spans_of
-from rankgate.dashboards.values import GateSet
+from rankgate.dashboards.values import Dashboard, GateSet
 from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.names import parse_metrics
 from rankgate.model import Verdict
-from rankgate.renderers.pages.trend_chart import DAY, SIZES, described, domain, spec_of
+from rankgate.renderers.pages.charts import chart
+from rankgate.renderers.pages.dashboard import site_of
+from rankgate.renderers.pages.trend_chart import DAY, SIZES, Size, described, domain, spec_of
 from rankgate.renderers.pages.trend_words import Change, change, events_of, outlook
 from rankgate.waivers import Waiver
 
@@ -71,7 +74,8 @@ OLD = run("2026-01-01", 0.8)
         pytest.param([], "No run has been recorded yet.", id="none"),
         pytest.param(
             [run("2026-02-20", 0.8)],
-            "The last run, of 2026-02-20, passed. None is 30 days old, so that there is nothing to compare.",
+            "The last run, of 2026-02-20, passed. No gated metric has a value from 30 days ago, so that there is "
+            "nothing to compare.",
             id="a young history",
         ),
         pytest.param(
@@ -197,3 +201,18 @@ def test_who_cannot_see_the_chart_hears_its_numbers() -> None:
         "3 values, from 80.0% on 2026-02-01 to 70.0% on 2026-02-03; the lowest is 50.0%, the highest 80.0%. The table "
         "below lists all of them."
     )
+
+
+def test_a_small_ceiling_of_a_waiver_is_no_ceiling_of_nothing() -> None:
+    waiver = Waiver(gate="r", segment=None, up_to=0.0004, expires=TODAY, issue="i", reason="why", by="ana")
+    spans = spans_of([Version(day="2026-02-01", waivers=(waiver,))], {"r": Unit.SHARE})
+    pages = site_of(Dashboard(date=TODAY, repository=None, sets=(replace(shown(run("2026-02-20", 0.8)), spans=spans),)))
+    assert "0.04 pp" in pages["c.html"]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: size.name)
+def test_no_two_ticks_of_a_curve_read_alike_where_its_range_is_narrow(size: Size) -> None:
+    found = shown(run("2026-02-19", 0.941), run("2026-02-20", 0.944))
+    drawn = chart(spec_of(replace(found.curves[0], limits=()), found, size), name="a", title="t", description="d")
+    ticks = re.findall(r">([0-9.]+%)</text>", drawn)
+    assert len(set(ticks)) == len(ticks) > 2

@@ -217,9 +217,7 @@ class TreeMemory:
                 return None, self._log("accepted")
             found = self._log("accepted")
             try:
-                kept = counting(
-                    found, accepted, left_over=self._left_over, manifest=manifest, log=log_name("accepted")
-                )
+                kept = counting(found, accepted, left_over=self._left_over, manifest=manifest, log=log_name("accepted"))
             except RankgateError:
                 if self.accepted() == accepted:
                     raise

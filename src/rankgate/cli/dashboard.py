@@ -52,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.criteria import find_criteria
     from rankgate.dashboards.collect import Asked, collect
     from rankgate.dashboards.site import write_site
+    from rankgate.dashboards.values import INDEX
     from rankgate.errors import bad_input
     from rankgate.metrics.names import UnknownMetricError, parse_metrics
     from rankgate.renderers.pages.dashboard import site_of
@@ -79,8 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
     )
     write_site(arguments.directory, site_of(dashboard))
-    runs = sum(len(each.runs) for each in dashboard.sets)
-    say(f"wrote {arguments.directory.rstrip('/')}/index.html: {count_text(len(paths), 'gate set')}, {runs:,} runs\n")
+    runs = count_text(sum(len(each.runs) for each in dashboard.sets), "run")
+    place = f"{arguments.directory.rstrip('/')}/{INDEX}"
+    say(f"wrote {place}: {count_text(len(paths), 'gate set')}, {runs}\n")
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 import msgspec
 
@@ -166,10 +167,13 @@ def _acceptances(
     """Those since the first run that is shown, and the one that was accepted when it came."""
     first = min((run.date for run in runs.values()), default="")
     before = [record for record in accepted if record.date < first][-1:]
+    told = [*before, *(record for record in accepted if record.date >= first)]
+    # What the log has later lies no earlier: who goes back to a run of the same day does so after it.
+    places = accumulate((_accepted_at(record, runs.get(record.id)) for record in told), max)
     return tuple(
         Acceptance(
             date=record.date,
-            at=runs[record.id].at if record.id in runs else place_of(record.date) + NOON,
+            at=at,
             run=record.id if record.id in runs else None,
             commit=record.commit,
             verdict=record.verdict,
@@ -177,8 +181,13 @@ def _acceptances(
             by=record.by,
             values=_values(record, shown, anew),
         )
-        for record in [*before, *(record for record in accepted if record.date >= first)]
+        for record, at in zip(told, places, strict=True)
     )
+
+
+def _accepted_at(record: Record, run: ShownRun | None) -> float:
+    """The place of the run if it was accepted on its own day, else the noon of the day of the acceptance."""
+    return run.at if run is not None and run.date == record.date else place_of(record.date) + NOON
 
 
 def _release(tag: Tag, by_commit: Mapping[str, str], places: Mapping[str, float]) -> Release:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain, count
 
 import msgspec
 
@@ -54,8 +55,8 @@ def page_names(paths: Sequence[str]) -> list[str]:
     for path in paths:
         stem = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\.ya?ml$", "", path.lower())).strip("-") or "gates"
         stem = "gates" if stem == "index" else stem[:80]
-        taken = sum(re.fullmatch(rf"{stem}(-\d+)?\.html", name) is not None for name in names)
-        names.append(f"{stem}-{taken + 1}.html" if taken else f"{stem}.html")
+        wanted = chain([f"{stem}.html"], (f"{stem}-{number}.html" for number in count(2)))
+        names.append(next(name for name in wanted if name not in names))
     return names
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
+from rankgate.dashboards.values import INDEX
 from rankgate.errors import bad_input
 from rankgate.files import write_atomic
 
 MARKER = ".rankgate-dashboard"
-INDEX = "index.html"
 NO_JEKYLL = ".nojekyll"  # GitHub Pages serves the files as they are
 _KIND = "rankgate dashboard"
 

@@ -9,6 +9,8 @@ import msgspec
 from rankgate.metrics.base import Direction, Unit
 from rankgate.model import Verdict
 
+INDEX = "index.html"  # the page that links to all others
+
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
     """A piece of a dashboard. Days are ISO texts; `at` is a day counted from 1970, with the place within it."""

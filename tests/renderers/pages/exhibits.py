@@ -23,6 +23,7 @@ def question_of(
     *,
     tags: tuple[str, ...] = (),
     ranks: tuple[int | None, int | None] = (1, 1),
+    metric: str = "recall@5",
 ) -> Question:
     """A question with one right document."""
     return Question(
@@ -30,7 +31,7 @@ def question_of(
         question=f"what is {query_id}?",
         tags=tags,
         cause=cause,
-        values={"recall@5": (before, now)},
+        values={metric: (before, now)},
         expected=(Expected(id="right", gain=1.0, before=ranks[0], after=ranks[1]),),
         before=None if before is None else (Listed(id="right", gain=1.0), Listed(id="other", gain=None)),
         now=(Listed(id="other", gain=None), Listed(id="judged", gain=0.0), Listed(id="right", gain=2.0)),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from rankgate.renderers.pages.charts import by, chart
+from rankgate.exhibit import Sweep
+from rankgate.metrics.base import Unit
+from rankgate.renderers.pages.charts import AXES, by, chart
+from rankgate.renderers.pages.panes import pane
 
 
 def labelled(*texts: str) -> dict[str, Any]:
@@ -75,3 +78,35 @@ def test_words_have_their_looks_in_order_and_no_legend() -> None:
         "scale": {"domain": ["now", "baseline"], "range": ["blue", "brown"]},
         "legend": None,
     }
+
+
+@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (0.95, 1.0), (0.991, 0.993), (0.99991, 0.99993), (12.5, 13.25)])
+def test_no_two_ticks_of_an_axis_read_alike(unit: Unit, ends: tuple[float, float]) -> None:
+    y = {
+        "field": "v",
+        "type": "quantitative",
+        "scale": {"zero": False},
+        "axis": {"format": AXES[unit], "tickCount": 5, "title": None},
+    }
+    spec = {"data": {"values": [{"v": end} for end in ends]}, "mark": "point", "encoding": {"y": y}}
+    ticks = re.findall(r">([^<>]+)</text>", chart(spec, name="a", title="t", description="d"))
+    assert len(set(ticks)) == len(ticks) > 3
+    assert all(tick.endswith("%") is (unit is Unit.SHARE) for tick in ticks)
+
+
+@pytest.mark.parametrize("measure", ["recall", "ndcg"])
+def test_no_two_ticks_of_a_pane_read_alike_where_its_range_is_narrow(measure: Literal["recall", "ndcg"]) -> None:
+    sweep = Sweep(
+        tag=None,
+        measure=measure,
+        queries=9,
+        cutoffs=(1, 2),
+        candidate=(0.93, 0.99),
+        baseline=None,
+        knee=1,
+        baseline_knee=None,
+    )
+    drawn = chart(pane(sweep, 280, 190, 0.9, small=False), name="a", title="t", description="d")
+    ticks = re.findall(r">([0-9]+(?:%|[.][0-9]+))</text>", drawn)
+    assert len(set(ticks)) == len(ticks) > 2

@@ -8,7 +8,7 @@ from tests.renderers.reports import HOLDS, LATENCY, RECALL
 
 from rankgate.metrics.base import Direction
 from rankgate.model import Verdict
-from rankgate.renderers.pages.gates import BAR_WIDTH, Bar, bar_of, drift_lines, gate_lines
+from rankgate.renderers.pages.gates import BAR_WIDTH, MOST_GATES, Bar, bar_of, drift_lines, gate_lines, more_gates
 from rankgate.report import GateResult, Provenance, Report
 from rankgate.waiver_use import Waived
 
@@ -96,3 +96,9 @@ def test_questions_of_a_hard_check_and_who_waived_it_are_named_within_bounds() -
     assert (line.queries[:2], len(line.queries), line.more_queries) == (("q0", "q1"), 10, 2)
     assert line.waived == ("ana", "new index", "https://example.org/1")
     assert line.status == "waived"
+
+
+@pytest.mark.parametrize(("gates", "more"), [(1, 0), (MOST_GATES, 0), (MOST_GATES + 3, 3)])
+def test_gates_without_a_row_are_counted(gates: int, more: int) -> None:
+    found = report(*[RECALL] * gates)
+    assert (len(gate_lines(found)), more_gates(found)) == (gates - more, more)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.renderers.pages.exhibits import exhibit_of, question_of
+from tests.renderers.pages.exhibits import LATENCY, RECALL, exhibit_of, question_of
 
-from rankgate.exhibit import Cause
+from rankgate.exhibit import Cause, Measure
 from rankgate.metrics.base import Direction
 from rankgate.renderers.pages.pairs import pairs_of, share_text, split, steps_of
 from rankgate.renderers.pages.spread import bin_of, spread_of
-from rankgate.renderers.pages.waterfall import MOST_BARS, Step, room_of
+from rankgate.renderers.pages.waterfall import MOST_BARS, Step, room_of, waterfall
 
 CHANGES = st.lists(st.sampled_from([-1.0, -0.5, -1e-12, 0.0, 1e-12, 0.25, 1.0]), max_size=40)
 
@@ -30,6 +30,23 @@ def test_every_question_is_worse_the_same_or_better(changes: list[float], direct
 
 def test_a_latency_that_rose_is_worse() -> None:
     assert split([5.0, -3.0, 0.0], Direction.LOWER) == ([5.0], 1, [-3.0])
+
+
+@pytest.mark.parametrize(
+    ("measure", "worse", "better", "domain"),
+    [
+        pytest.param(RECALL, -0.5, 0.25, [-50, 50], id="a recall that fell"),
+        pytest.param(LATENCY, 5.0, -3.0, [5, -5], id="a latency that rose: the axis goes down"),
+    ],
+)
+def test_what_became_worse_hangs_below_the_line(
+    measure: Measure, worse: float, better: float, domain: list[float]
+) -> None:
+    drawn = waterfall(([Step(0, 1, worse)], [Step(1, 2, better)]), (1, 0, 1), measure, 620)
+    bars = drawn["layer"][0]
+    assert bars["encoding"]["y"]["scale"]["domain"] == domain
+    for bar in bars["data"]["values"]:
+        assert (bar["change"] / domain[1] < 0) is (bar["way"] == "worse")
 
 
 def test_neighbours_share_a_bar_of_their_mean() -> None:
@@ -114,3 +131,10 @@ def test_the_distribution_says_what_the_mean_hides() -> None:
             "some for 4."
         ),
     )
+
+
+def test_the_distribution_never_says_all_or_none_where_it_is_neither() -> None:
+    questions = [question_of(f"q{n}", Cause.FINE, None, float(n > 0)) for n in range(1000)]
+    found = spread_of(exhibit_of(*questions))
+    assert found is not None
+    assert "found for 999 questions (>99%), none for 1 (<1%)" in found.said[0]

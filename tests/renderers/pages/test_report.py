@@ -11,15 +11,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.renderers.pages.exhibits import exhibit_of, question_of
 from tests.renderers.pages.scenarios import SCENARIOS, make_page
 from tests.renderers.reports import MOVE, REPORT
 
 from rankgate.base_side import BaseSide, GateChange, KeyChange
 from rankgate.cli import main
 from rankgate.errors import Problem
+from rankgate.exhibit import Cause, Exhibit
+from rankgate.metrics.base import Unit
 from rankgate.model import Verdict
 from rankgate.renderers.escape import visible
 from rankgate.renderers.pages import origins
+from rankgate.renderers.pages.gates import MOST_GATES
 from rankgate.renderers.pages.report import render_report
 from rankgate.renderers.pages.trend import Past, trend_of
 from rankgate.report import Diagnosis, Movement, Provenance, Report, Source, TrendPoint
@@ -60,6 +64,12 @@ class Read(HTMLParser):
     def words(self) -> str:
         """The text on one line."""
         return " ".join(self.text.split())
+
+
+def base_of(count: int) -> BaseSide:
+    """A base of which the pull request removed so many gates."""
+    gates = [GateChange(name=f"g{number}", change="removed", keys=[]) for number in range(count)]
+    return BaseSide(ref="main", sha="a" * 40, head_verdict=Verdict.PASS, gates=gates)
 
 
 def test_sections_stand_in_the_order_in_which_they_are_needed(tmp_path: Path) -> None:
@@ -139,6 +149,15 @@ def test_trend_has_a_line_a_gated_metric_and_marks_what_was_accepted() -> None:
     assert "accepted as baseline" in Read(render_report(replace(REPORT, trend=points))).words
 
 
+def test_no_two_ticks_of_a_trend_read_alike_where_its_range_is_narrow() -> None:
+    metric = replace(REPORT.metrics["recall@5"], value=0.944)
+    point = TrendPoint(date="2026-01-30", commit=None, verdict=None, scores={"recall@5": 0.941}, accepted=False)
+    found = trend_of(replace(REPORT, metrics={"recall@5": metric}, gates=[], trend=[point]))
+    assert found is not None
+    ticks = re.findall(r">([0-9.]+%)</text>", found.lines[0].picture)
+    assert len(set(ticks)) == len(ticks) > 2
+
+
 def test_without_a_history_there_is_no_trend() -> None:
     assert trend_of(REPORT) is None
     assert trend_of(replace(REPORT, trend=[TrendPoint(date="2026-01-01", scores={"unknown": 1.0})])) is None
@@ -164,6 +183,19 @@ def test_a_waiver_says_what_it_does(state: str) -> None:
     assert "a" not in {tag for tag, attributes in read.tags if "example.org" in str(attributes)}
 
 
+@pytest.mark.parametrize(
+    ("up_to", "unit", "said"),
+    [
+        (0.05, Unit.SHARE, "5.0 pp"),
+        (0.0004, Unit.SHARE, "0.04 pp"),
+        (0.0002, Unit.SCORE, "0.0002"),
+        (0.0, Unit.SHARE, "0.0 pp"),
+    ],
+)
+def test_a_ceiling_reads_as_it_was_given_on_report_and_dashboard(up_to: float, unit: Unit, said: str) -> None:
+    assert origins.ceiling_text(up_to, unit) == said
+
+
 def test_what_the_pull_request_weakened_is_said_in_words() -> None:
     change = GateChange(
         name="recall", change="weakened", keys=[KeyChange(key="threshold", before=0.9, after=0.8, weakens=True)]
@@ -173,6 +205,46 @@ def test_what_the_pull_request_weakened_is_said_in_words() -> None:
     assert "! weaker The pull request lowers the threshold of gate 'recall' from 0.9 to 0.8." in read.words
     unchanged = Read(render_report(replace(REPORT, base=replace(base, gates=[]))))
     assert "The pull request changes nothing of criteria and gold set." in unchanged.words
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        pytest.param({"gates": REPORT.gates[:1] * (MOST_GATES + 2)}, "2 more gates are left out", id="gates"),
+        pytest.param({"gates": REPORT.gates[:1] * (MOST_GATES + 1)}, "1 more gate is left out", id="one gate"),
+        pytest.param({"gates": REPORT.gates[:1] * MOST_GATES}, None, id="all gates have a row"),
+        pytest.param({"base": base_of(origins.MOST_CHANGES + 3)}, "and 3 more changes", id="changes"),
+        pytest.param({"base": base_of(origins.MOST_CHANGES)}, None, id="all changes are listed"),
+    ],
+)
+def test_what_a_page_has_no_room_for_is_counted(change: dict[str, object], said: str | None) -> None:
+    words = Read(render_report(replace(REPORT, **change))).words
+    assert (said in words) if said else not re.search(r"more (?:gate|change)", words)
+
+
+@pytest.mark.parametrize(
+    ("exhibit", "said"),
+    [
+        pytest.param(
+            exhibit_of(question_of("a", Cause.FINE)),
+            "are in the first 5 results, as they were in the baseline, and recall@5 changed for none.",
+            id="nothing changed",
+        ),
+        pytest.param(
+            replace(exhibit_of(question_of("a", Cause.FINE)), leading=None),
+            "are in the first 5 results, as they were in the baseline.",
+            id="no metric of ranked documents",
+        ),
+        pytest.param(
+            exhibit_of(question_of("a", Cause.FINE, None)), "are in the first 5 results.", id="nothing to compare with"
+        ),
+        pytest.param(exhibit_of(), "There is no question to look at.", id="no question"),
+    ],
+)
+def test_where_no_question_needs_a_look_the_page_says_what_is_known(exhibit: Exhibit, said: str) -> None:
+    words = Read(render_report(replace(REPORT, exhibit=exhibit))).words
+    assert said in words
+    assert ("All right documents of every question" in words) is bool(exhibit.questions)
 
 
 LIVE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</title></style>", "{{ 7 }}", "&amp;"]

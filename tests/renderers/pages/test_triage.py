@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.renderers.pages.exhibits import exhibit_of, question_of
+from tests.renderers.pages.exhibits import LATENCY, exhibit_of, question_of
 
 from rankgate.exhibit import Cause, Expected, Listed
 from rankgate.renderers.causes import CAUSE_WORDS
@@ -37,6 +37,13 @@ def test_the_largest_loss_comes_first_then_the_graver_cause_and_gains_last() -> 
     )
     assert [row.query_id for row in found.rows] == ["gone", "half", "shuffled", "never", "partly", "new", "better"]
     assert (found.quiet, found.left_out) == (2, 0)
+
+
+def test_without_a_baseline_the_slowest_come_first_and_what_has_no_value_before_them() -> None:
+    values = {"quick": 5.0, "slow": 90.0, "unknown": None, "usual": 20.0}
+    questions = [question_of(name, Cause.NEVER_FOUND, None, now, metric="latency") for name, now in values.items()]
+    found = triage_of(exhibit_of(*questions, measure=LATENCY))
+    assert [row.query_id for row in found.rows] == ["unknown", "slow", "usual", "quick"]
 
 
 def test_of_many_the_worst_have_a_row_and_the_rest_are_counted() -> None:

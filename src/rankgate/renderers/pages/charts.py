@@ -13,11 +13,14 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from rankgate.errors import bad_input
+from rankgate.metrics.base import Unit
 
 NOW, BEFORE = "var(--now)", "var(--before)"  # the run and the baseline
 BETTER, WORSE, SAME = "var(--better)", "var(--worse)", "var(--same)"
 INK, FAINT = "var(--ink)", "var(--faint)"
 _GRID = "var(--grid)"
+# How an axis writes its ticks. Without decimals named there are as many as tell one tick from the next.
+AXES = {Unit.SHARE: "%", Unit.SCORE: "f", Unit.NUMBER: ",f", Unit.MILLISECONDS: ",f"}
 
 _AXIS = {
     "labelColor": FAINT,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from rankgate.dashboards.values import Curve, Dashboard, GateSet, ShownRun, Span
+from rankgate.base_side import SHORT_SHA
+from rankgate.dashboards.values import INDEX, Curve, Dashboard, GateSet, ShownRun, Span
 from rankgate.metrics.base import Unit
 from rankgate.model import Verdict
 from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.pages.origins import ceiling_text
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import trend_charts
 from rankgate.renderers.pages.trend_words import Change, change, events_of, outlook
-from rankgate.wording import VERDICT_WORDS, count_text, delta_text, value_text
+from rankgate.wording import VERDICT_WORDS, count_text, value_text
 
-INDEX = "index.html"
 STYLES = ("dashboard.css",)
-SHORT = 7  # digits of a commit
 MOST_TEXT = 300  # characters of a reason
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
@@ -82,7 +82,7 @@ class _Words:
 
     def commit(self, commit: str | None) -> str:
         """The first digits of a commit, or of what stands in its place."""
-        return self.text((commit or "")[:SHORT])
+        return self.text((commit or "")[:SHORT_SHA])
 
     def link(self, commit: str | None) -> str | None:
         """The commit's web address; None where none is known, or it is no sha."""
@@ -99,7 +99,7 @@ class _Words:
 
     def amount(self, span: Span) -> str:
         """How far beyond its limit the gate may be."""
-        return delta_text(span.up_to, span.unit).removeprefix("+").removeprefix("±")
+        return ceiling_text(span.up_to, span.unit)
 
     def run_of(self, gate_set: GateSet, run: str | None) -> ShownRun | None:
         """The run of this id."""

@@ -52,6 +52,11 @@ def gate_lines(report: Report) -> list[GateLine]:
     return [_line(gate, report) for gate in phrases.foremost(report, MOST_GATES)]
 
 
+def more_gates(report: Report) -> int:
+    """How many gates have no row because there are so many."""
+    return max(0, len(phrases.shown_gates(report)) - MOST_GATES)
+
+
 def drift_lines(report: Report) -> list[GateLine]:
     """What was measured against anchors."""
     return [_line(gate, report) for gate in report.gates if gate.since is not None]

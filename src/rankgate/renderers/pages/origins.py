@@ -82,9 +82,10 @@ def command_of(report: Report) -> str:
     return visible(shlex.join(report.provenance.command)) if report.provenance.command else ""
 
 
-def base_changes(report: Report) -> list[Change]:
-    """What the pull request changed of the gate, what weakens it first."""
-    return changes(report, quoted)[:MOST_CHANGES]
+def base_changes(report: Report) -> tuple[list[Change], int]:
+    """What the pull request changed of the gate, what weakens it first, and how many changes more there are."""
+    found = changes(report, quoted)
+    return found[:MOST_CHANGES], max(0, len(found) - MOST_CHANGES)
 
 
 def waiver_lines(report: Report) -> list[WaiverLine]:
@@ -93,12 +94,17 @@ def waiver_lines(report: Report) -> list[WaiverLine]:
     return [_waiver(waiver, units.get(waiver.gate, Unit.NUMBER)) for waiver in report.waivers]
 
 
+def ceiling_text(up_to: float, unit: Unit) -> str:
+    """`2.0 pp`: how far beyond its limit a waived gate may be, with all decimals that it was given."""
+    return delta_text(up_to, unit, exact_decimals(up_to, unit)).lstrip("+±")
+
+
 def _waiver(waiver: WaiverUse, unit: Unit) -> WaiverLine:
     return WaiverLine(
         gate=shorten(visible(waiver.gate), 80),
         segment="" if waiver.segment is None else shorten(visible(waiver.segment), 80),
         state=STATES[waiver.state],
-        up_to=delta_text(waiver.up_to, unit, exact_decimals(waiver.up_to, unit)).lstrip("+±"),
+        up_to=ceiling_text(waiver.up_to, unit),
         expires=visible(waiver.expires),
         by=shorten(visible(waiver.by), 80),
         reason=shorten(visible(waiver.reason), 400),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from rankgate.exhibit import Sweep
-from rankgate.renderers.pages.charts import BEFORE, INK, NOW, by
+from rankgate.metrics.base import Unit
+from rankgate.renderers.pages.charts import AXES, BEFORE, INK, NOW, by
 
 NAMES = {"recall": "recall", "ndcg": "nDCG"}
-_FORMATS = {"recall": ".0%", "ndcg": ".1f"}
+_UNITS = {"recall": Unit.SHARE, "ndcg": Unit.SCORE}
 
 
 def pane(sweep: Sweep, width: int, height: int, floor: float, *, small: bool) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def pane(sweep: Sweep, width: int, height: int, floor: float, *, small: bool) ->
         "scale": {"domain": [floor, 1.0], "nice": False, "clamp": True},
         "axis": {
             "tickCount": 3 if small else 5,
-            "format": ".0%" if sweep.measure == "recall" else ".1f",
+            "format": AXES[_UNITS[sweep.measure]],
             "title": None,
         },
     }

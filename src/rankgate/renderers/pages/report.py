@@ -10,7 +10,7 @@ from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages import origins
 from rankgate.renderers.pages.curves import curves_of
 from rankgate.renderers.pages.forest import changes_chart
-from rankgate.renderers.pages.gates import BAR_WIDTH, drift_lines, gate_lines
+from rankgate.renderers.pages.gates import BAR_WIDTH, drift_lines, gate_lines, more_gates
 from rankgate.renderers.pages.moves import moves_of
 from rankgate.renderers.pages.pairs import pairs_of
 from rankgate.renderers.pages.panels import panel_rows
@@ -35,6 +35,7 @@ def render_report(report: Report) -> str:
         RankgateError: there are pictures to draw, and the extra that draws them is not installed.
     """
     exhibit = None if report.exhibit is msgspec.UNSET else report.exhibit
+    base_changes, more_base_changes = origins.base_changes(report)
     return page(
         "report.html.j2",
         title=f"rankgate: {VERDICT_WORDS[report.verdict]}",
@@ -48,6 +49,7 @@ def render_report(report: Report) -> str:
         problems=[shorten(visible(str(problem)), 1000) for problem in report.problems[:MOST_PROBLEMS]],
         more_problems=max(0, len(report.problems) - MOST_PROBLEMS),
         gates=gate_lines(report),
+        more_gates=more_gates(report),
         drift=drift_lines(report),
         bar_width=BAR_WIDTH,
         notes=[
@@ -69,7 +71,8 @@ def render_report(report: Report) -> str:
         moves=[] if exhibit else moves_of(report),
         trend=trend_of(report),
         waivers=origins.waiver_lines(report),
-        base_changes=origins.base_changes(report),
+        base_changes=base_changes,
+        more_base_changes=more_base_changes,
         origins=origins.origins(report),
         facts=origins.facts(report),
         command=origins.command_of(report),

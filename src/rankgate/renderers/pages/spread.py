@@ -10,7 +10,9 @@ import msgspec
 from markupsafe import Markup
 
 from rankgate.exhibit import Exhibit
-from rankgate.renderers.pages.charts import BEFORE, NOW, by, chart
+from rankgate.metrics.base import Unit
+from rankgate.renderers.pages.charts import AXES, BEFORE, NOW, by, chart
+from rankgate.renderers.pages.pairs import share_text
 from rankgate.wording import count_text
 
 USUAL = "recall@5"
@@ -58,7 +60,7 @@ def _sentence(who: str, values: Sequence[float]) -> str:
     mean = math.fsum(values) / len(values)
     return (
         f"{who} the mean is {100 * mean:.1f}%: all right documents are found for {count_text(full, 'question')} "
-        f"({100 * full / len(values):.0f}%), none for {none:,} ({100 * none / len(values):.0f}%), "
+        f"({share_text(full, len(values))}), none for {none:,} ({share_text(none, len(values))}), "
         f"some for {len(values) - none - full:,}."
     )
 
@@ -101,7 +103,7 @@ def _spec(now: Sequence[float], before: Sequence[float]) -> dict[str, Any]:
                     "y": {
                         "field": "share",
                         "type": "quantitative",
-                        "axis": {"format": ".0%", "title": "questions", "tickCount": 5},
+                        "axis": {"format": AXES[Unit.SHARE], "title": "questions", "tickCount": 5},
                     },
                     "y2": {"field": "zero"},
                     "color": colour,

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from rankgate.base_side import SHORT_SHA
 from rankgate.metrics.base import Unit
 from rankgate.renderers.escape import shorten, visible
-from rankgate.renderers.pages.charts import BEFORE, FAINT, NOW, WORSE, by, chart
+from rankgate.renderers.pages.charts import AXES, BEFORE, FAINT, NOW, WORSE, by, chart
 from rankgate.renderers.phrases import NOTHING
 from rankgate.report import MetricValue, Report
 from rankgate.wording import VERDICT_WORDS, count_text, value_text
@@ -97,8 +97,8 @@ def _line(report: Report, name: str, place: int) -> Line:
 
 def _spec(points: list[dict[str, Any]], floors: list[float], metric: MetricValue) -> dict[str, Any]:
     x = {"field": "place", "type": "quantitative", "axis": None, "scale": {"nice": False, "padding": 10}}
-    share = {"format": ".0%"} if metric.unit is Unit.SHARE else {}
-    y = {"type": "quantitative", "scale": {"zero": False}, "axis": {"title": None, "tickCount": 4, **share}}
+    axis = {"title": None, "tickCount": 4, "format": AXES[metric.unit]}
+    y = {"type": "quantitative", "scale": {"zero": False}, "axis": axis}
     return {
         "width": 280,
         "height": 130,

@@ -13,10 +13,9 @@ from markupsafe import Markup
 
 from rankgate.dashboards.days import NOON
 from rankgate.dashboards.values import Curve, GateSet, Span
-from rankgate.metrics.base import Unit
 from rankgate.model import Verdict
 from rankgate.renderers.escape import shorten, visible
-from rankgate.renderers.pages.charts import BEFORE, NOW, chart
+from rankgate.renderers.pages.charts import AXES, BEFORE, NOW, chart
 from rankgate.wording import VERDICT_WORDS, value_text
 
 DAY = 86_400_000  # milliseconds
@@ -29,7 +28,6 @@ MARKS = {
     VERDICT_WORDS[Verdict.NOT_JUDGED]: ("var(--not-judged)", "diamond"),
     UNCHECKED: ("var(--same)", "cross"),
 }
-_AXES = {Unit.SHARE: ".0%", Unit.SCORE: ".3~f", Unit.NUMBER: "~g", Unit.MILLISECONDS: "~g"}
 _LETTER, _LONGEST_TAG = 7, 16  # pixels that a letter of a release's name takes at most; letters
 _MANY = 100  # points; more are drawn smaller
 
@@ -93,7 +91,7 @@ def spec_of(curve: Curve, shown: GateSet, size: Size) -> dict[str, Any]:
         "type": "quantitative",
         "title": None,
         "scale": {"zero": False, "padding": 8},
-        "axis": {"format": _AXES[curve.unit], "tickCount": 5},
+        "axis": {"format": AXES[curve.unit], "tickCount": 5},
     }
     layers = [*_bands(shown.spans, x, start, end), *_releases(shown, x, size), *_limits(curve, y)]
     return {

@@ -56,7 +56,8 @@ def outlook(shown: GateSet) -> str:
     ]
     if not said:
         return (
-            f"The last run, of {last.date}, {verdict}. None is {MONTH} days old, so that there is nothing to compare."
+            f"The last run, of {last.date}, {verdict}. No gated metric has a value from {MONTH} days ago, so that "
+            "there is nothing to compare."
         )
     return f"The last run, of {last.date}, {verdict}. Compared with {MONTH} days ago it is {'; '.join(said)}."
 

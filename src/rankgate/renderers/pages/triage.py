@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -77,8 +78,12 @@ def triage_of(exhibit: Exhibit) -> Triage:
         before, now = question.values.get(metric, (None, None))
         return 0.0 if before is None or now is None or abs(now - before) <= TOLERANCE else sign * (now - before)
 
+    def now_of(question: Question) -> float:
+        now = question.values.get(metric, (None, None))[1]
+        return -math.inf if now is None else sign * now  # a value that is not there is the worst
+
     told = [question for question in exhibit.questions if question.cause not in _QUIET or change(question)]
-    told.sort(key=lambda question: (change(question), order[question.cause], _now(question, metric)))
+    told.sort(key=lambda question: (change(question), order[question.cause], now_of(question)))
     kept = told[:MOST_ROWS]
     tags = Counter(tag for question in kept for tag in dict.fromkeys(question.tags))
     chosen = sorted(tag for tag, _ in tags.most_common(MOST_CHOICES))
@@ -98,10 +103,6 @@ def triage_of(exhibit: Exhibit) -> Triage:
         quiet=len(exhibit.questions) - len(told),
         compared=compared,
     )
-
-
-def _now(question: Question, metric: str) -> float:
-    return question.values.get(metric, (None, None))[1] or 0.0
 
 
 def _row(question: Question, metric: str, unit: Unit, numbers: dict[str, int], *, compared: bool) -> Triaged:

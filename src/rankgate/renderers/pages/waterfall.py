@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from rankgate.exhibit import Measure
-from rankgate.metrics.base import Unit
+from rankgate.metrics.base import Direction, Unit
 from rankgate.renderers.pages.charts import BETTER, SAME, WORSE, by
 
 MOST_BARS = 160  # beyond, neighbours share a bar: more would be thinner than a line
@@ -58,7 +58,8 @@ def waterfall(
     }
     unit = {Unit.SHARE: " (points)", Unit.MILLISECONDS: " (ms)"}.get(measure.unit, "")
     most = max((abs(step.change) for part in steps for step in part), default=1.0) * scale
-    domain = {"domain": [-most, most], "nice": False}  # losses and gains at one scale
+    up = most if measure.direction is Direction.HIGHER else -most  # a latency that rose hangs below the line
+    domain = {"domain": [-up, up], "nice": False}  # losses and gains at one scale
     y = {"type": "quantitative", "scale": domain, "axis": {"title": f"change{unit}", "tickCount": 5}}
     middle, wide = width * (worse + room / 2) / every, width * room / every > _LABEL
     return {
