@@ -63,7 +63,7 @@ def test_the_commonest_fate_comes_first_and_the_better_ones_last() -> None:
 )
 def test_what_the_losers_have_in_common(worse: int, tagged: int, rules: list[str], said: str) -> None:
     moves = [replace(MOVE, tags=[TAG] if place < tagged else ["lang:en"]) for place in range(worse)]
-    evidence = {"tag": TAG, "worse": tagged, "worse_in_all": worse}
+    evidence: dict[str, str | int | float] = {"tag": TAG, "worse": tagged, "worse_in_all": worse}
     found = [Diagnosis(rule=rule, finding="a finding", evidence=evidence) for rule in rules]
     assert moved_line(replace(REPORT, misses=moves, moved=Moved(worse=worse, better=0), diagnosis=found)) == said
 
