@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 TERMINAL = ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS")
@@ -17,29 +18,52 @@ JOB = ("GITHUB_", "GH_", "RUNNER_", "RANKGATE_")
 TOKEN = re.compile(r"gh[a-z]_[A-Za-z0-9]{10,}")  # as the emulator issues them, and GitHub itself
 
 
-# What takes long and is the same whichever versions of our dependencies are installed: processes that are killed or
-# race, git, environments that are set up anew, other people's programs. CI runs it once, and all the rest with the
-# oldest versions too.
-ONCE = (
-    "tests/scripts/",
-    "tests/forges/test_rehearsal.py",
-    "tests/forges/test_composite.py",
-    "tests/baselines/test_git_branch.py",
-    "tests/baselines/test_killed_writes.py",
-    "tests/renderers/test_in_a_browser.py",
-    "tests/renderers/test_dashboard_pages.py",
-    "tests/renderers/pages/test_report_in_a_browser.py",
+# The fast lane needs Python and git, and nothing else: a test that uses one of these runs in the full lane.
+BEYOND_PYTHON = {"browser", "node_modules", "s3_address"}
+
+# Where our dependencies do the work, so that their lowest versions may show: marked `versions`, in either lane.
+VERSIONS = (
+    "tests/baselines/test_objects.py",
+    "tests/cli/",
+    "tests/explaining/",
+    "tests/forges/test_client",
+    "tests/readers/",
+    "tests/renderers/",
+    "tests/test_criteria.py",
+    "tests/test_report",
+    "tests/test_scenarios.py",
+    "tests/test_yaml_text.py",
 )
 
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.relative_to(ROOT).as_posix().startswith(ONCE):
-            item.add_marker(pytest.mark.once)
+# Nothing depends on how busy the machine is: no example has a deadline, and none is too slow to be made.
+settings.register_profile(
+    "rankgate",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.data_too_large, HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+settings.load_profile("rankgate")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="the full lane: the tests marked `full` too")
     parser.addoption("--refresh", action="store_true", help="write the scenarios' expected files anew")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if not BEYOND_PYTHON.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.full)
+        if item.path.relative_to(ROOT).as_posix().startswith(VERSIONS):
+            item.add_marker(pytest.mark.versions)
+    if config.getoption("--all"):
+        return
+    named = {str(Path(word.partition("::")[0]).resolve()) for word in config.args}
+    left_out = [item for item in items if item.get_closest_marker("full") and str(item.path) not in named]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        kept = set(items).difference(left_out)
+        items[:] = [item for item in items if item in kept]
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.comparison import Comparison, baseline_column, compare
@@ -129,7 +129,6 @@ shares = st.none() | st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 2 / 3, 1.0])
 columns = st.lists(st.tuples(shares, shares), max_size=25)
 
 
-@settings(deadline=None)
 @given(columns)
 def test_comparing_the_other_way_round_is_the_mirror_image(rows: list[tuple[float | None, float | None]]) -> None:
     metric = parse_metric("recall@5")
@@ -145,7 +144,6 @@ def test_comparing_the_other_way_round_is_the_mirror_image(rows: list[tuple[floa
         assert there.ci == pytest.approx((-(back.ci[1] or 0.0), -(back.ci[0] or 0.0)), abs=1e-6)
 
 
-@settings(deadline=None)
 @given(columns)
 def test_pairs_agree_with_an_obvious_oracle(rows: list[tuple[float | None, float | None]]) -> None:
     found = compare(parse_metric("recall@5"), [new for new, _ in rows], [old for _, old in rows])

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.criteria import Gate
@@ -606,7 +606,6 @@ def pair_of(rows: list[tuple[float | None, float | None, bool]], metric: str = "
     return scores([row[0] for row in rows], metric), scores([row[1] for row in rows], metric, missing=new)
 
 
-@settings(deadline=None)
 @given(columns, limits, severities, st.data())
 def test_a_better_value_never_worsens_the_verdict(
     rows: list[tuple[float | None, float | None, bool]],
@@ -627,7 +626,6 @@ def test_a_better_value_never_worsens_the_verdict(
             assert RANK(decide(judge, candidate, baseline).verdict) <= RANK(before)
 
 
-@settings(deadline=None)
 @given(columns, limits, severities)
 def test_the_decision_is_pure(
     rows: list[tuple[float | None, float | None, bool]], limit: tuple[float | None, float | None], severity: str
@@ -639,7 +637,6 @@ def test_the_decision_is_pure(
     assert decide(judge, candidate, baseline) == first
 
 
-@settings(deadline=None)
 @given(columns, limits)
 def test_value_minus_baseline_is_the_change_on_the_pairs(
     rows: list[tuple[float | None, float | None, bool]], limit: tuple[float | None, float | None]
@@ -658,7 +655,6 @@ def test_value_minus_baseline_is_the_change_on_the_pairs(
         assert (result.paired_value, result.baseline, result.delta) == (None, None, None)
 
 
-@settings(deadline=None)
 @given(columns, limits, severities)
 def test_the_verdict_is_that_of_exact_arithmetic(
     rows: list[tuple[float | None, float | None, bool]], limit: tuple[float | None, float | None], severity: str

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
@@ -57,7 +57,6 @@ WORDS = st.lists(st.sampled_from(["bread", "Pan", "azúcar", "nuts", "leaf", "de
 SETTINGS = st.lists(WORDS, min_size=1, max_size=6)
 
 
-@settings(deadline=None)
 @given(texts=SETTINGS, asked=WORDS)
 def test_scores_and_order_are_those_of_the_formula(texts: list[str], asked: str) -> None:
     corpus = {f"d{place}": text for place, text in enumerate(texts)}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.matching import BY_CHUNK, By, Matching, document_of, match
@@ -265,7 +265,7 @@ LIST = st.lists(
     unique_by=lambda item: item[0],
 ).map(dict)
 HOW = st.sampled_from([BY_CHUNK, DOC, Matching(by=By.DOC, separator="x"), TEXT, Matching(by=By.TEXT, similarity=0.5)])
-examples = settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+examples = settings(max_examples=300)
 IN_RANGE = parse_metrics(
     "hit@3,recall@1,3,5,all,recall_all@3,capped_recall@3,weighted_recall@3,recall_auc,precision@1,3,5,all,"
     "precision(of=retrieved)@3,f1@3,mrr,map,ap@3,ndcg,ndcg@3,ndcg(gain=exponential)@3,"

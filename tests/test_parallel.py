@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate import parallel
@@ -159,10 +159,6 @@ def files(draw: st.DrawFn, good: st.SearchStrategy[bytes], bad: st.SearchStrateg
     return b"\xef\xbb\xbf" * draw(st.booleans()) + content
 
 
-once = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@once
 @given(files(good_lines, bad_lines))
 def test_jsonl_in_parts(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "run.jsonl"
@@ -200,7 +196,6 @@ bad_rows = st.sampled_from(
 )
 
 
-@once
 @given(files(trec_rows(), bad_rows), st.booleans(), st.sampled_from([1, 40, 1 << 16]))
 def test_trec_in_parts(tmp_path: Path, content: bytes, together: bool, block: int) -> None:  # noqa: FBT001
     if together:
@@ -214,7 +209,6 @@ def test_trec_in_parts(tmp_path: Path, content: bytes, together: bool, block: in
         assert_same(path, PLAN, "trec")
 
 
-@once
 @given(st.lists(scores_of_rows, min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_scores_of_a_trec_run_are_those_that_python_reads(tmp_path: Path, written: list[str], chance: Any) -> None:
     docs = [f"d{number}" for number in range(len(written))]
@@ -297,7 +291,6 @@ def test_scattered_rows_of_a_query_are_held_until_the_end(tmp_path: Path) -> Non
     st.booleans(),
     st.integers(0, 3),
 )
-@once
 def test_ranges_are_whole_lines_and_whole_queries(
     tmp_path: Path,
     lines: list[bytes],

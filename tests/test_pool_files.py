@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
@@ -204,7 +204,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("form", POOL_FORMS)
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100)
 @given(rows=st.lists(st.tuples(IDS, TEXTS, IDS, TEXTS, GAINS), min_size=1, max_size=8))
 @example(rows=[("\r", "\r\n", "\n", "\x00", 1.0), ("=", ",", '"', '";', None), ("\ufeff", None, "\u2028", "", 0.0)])
 def test_what_is_written_reads_back(directory: Path, form: str, rows: list[tuple[str, str, str, str, float]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.baselines.git_transport import without_secrets
@@ -85,7 +85,6 @@ def test_git_says_no_password(password: str) -> None:
         "artifact:https://ana:{}@host/x",
     ],
 )
-@settings(deadline=None)  # the first call of each loads what it needs
 @given(password=passwords)
 def test_no_message_of_a_store_shows_a_password(spec: str, use: Callable[[str], object], password: str) -> None:
     assert "hunter" not in said_by(lambda: use(spec.format(password)))

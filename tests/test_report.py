@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.baselines.accepting import accept_into
 
@@ -324,7 +324,6 @@ reports = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(reports)
 def test_any_report_survives_the_round_trip(report: Report) -> None:
     assert decode_report(encode_report(report).encode(), "report.json") == report

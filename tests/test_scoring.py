@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import Problem, RankgateError
@@ -200,7 +200,6 @@ documents = st.sampled_from("abcdefg")
 rankings = st.dictionaries(st.sampled_from(["q1", "q2", "q3", "other"]), st.lists(documents, max_size=7))
 
 
-@settings(deadline=None)
 @given(rankings, st.none() | st.integers(1, 8))
 def test_scores_agree_with_an_obvious_oracle(lists: dict[str, list[str]], depth: int | None) -> None:
     found = score(
@@ -216,7 +215,6 @@ def test_scores_agree_with_an_obvious_oracle(lists: dict[str, list[str]], depth:
     assert found.values == {"recall@3": expected}
 
 
-@settings(deadline=None)
 @given(rankings, st.randoms(use_true_random=False))
 def test_the_order_of_a_run_does_not_matter(lists: dict[str, list[str]], shuffler: random.Random) -> None:
     there = run({query: " ".join(ids) for query, ids in lists.items()})

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.errors import Problem, RankgateError
@@ -135,7 +135,7 @@ BOUNDED = parse_metrics(
 )
 GAINS = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([-1.0, 0.0, 1.0, 2.0, 3.0]), max_size=4)
 CHUNKS = st.lists(st.sampled_from([f"{doc}{part}" for doc in "abcdefx" for part in ("", "#1", "#2")]), unique=True)
-examples = settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+examples = settings(max_examples=300)
 
 
 @pytest.mark.parametrize("by", [By.CHUNK, By.DOC])
@@ -201,7 +201,6 @@ def test_distribution(
     assert found.quartiles == quartiles
 
 
-@settings(deadline=None)
 @given(column=st.lists(st.sampled_from([0.0, 1.0]) | st.floats(0, 1), min_size=1, max_size=60))
 def test_shares_sum_to_one_and_quartiles_are_in_order(column: list[float]) -> None:
     found = distribution(column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.criteria import Gate, Limits, SegmentRule
@@ -180,7 +180,6 @@ def test_within_noise_a_segment_neither_warns_nor_blocks() -> None:
 values = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=24, max_size=24)
 
 
-@settings(deadline=None)
 @given(values, values)
 def test_holm_blocks_no_segment_that_would_pass_alone(before: list[float], now: list[float]) -> None:
     rule = SegmentRule(by=("part",), limits=limits(None, 0.03), min_queries=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.comparison import baseline_column, compare
@@ -152,7 +152,6 @@ rows = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(rows)
 def test_a_segment_is_what_its_queries_alone_would_score(
     table: list[tuple[list[str], float | None, float | None]],
@@ -172,7 +171,6 @@ def test_a_segment_is_what_its_queries_alone_would_score(
         assert value.delta == (pytest.approx(fell / len(pairs), abs=1e-12) if pairs else None)
 
 
-@settings(deadline=None)
 @given(rows)
 def test_a_tag_that_all_queries_share_says_what_the_whole_says(
     table: list[tuple[list[str], float | None, float | None]],

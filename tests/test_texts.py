@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.texts import folded, lies_in, share_of_words, words
@@ -135,11 +135,9 @@ def test_lies_in_nearly(text: str, passage: str, similarity: float, expected: bo
     assert lies_in(text, passage, similarity) is expected
 
 
-examples = settings(deadline=None)
 LINES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), min_size=1, max_size=4)
 
 
-@examples
 @given(before=LINES, item=LINES, after=LINES)
 def test_a_part_lies_in_its_whole_as_it_is_and_escaped(before: list[str], item: list[str], after: list[str]) -> None:
     part, whole = "\n".join(item), "\n".join(["-", *before, "", *item, "", *after])
@@ -149,14 +147,12 @@ def test_a_part_lies_in_its_whole_as_it_is_and_escaped(before: list[str], item: 
         assert lies_in(json.dumps(part, ensure_ascii=False)[1:-1], whole)
 
 
-@examples
 @given(text=st.text(max_size=30), passage=st.text(max_size=30), similarity=st.floats(0.01, 1))
 def test_a_lower_threshold_takes_no_match_away(text: str, passage: str, similarity: float) -> None:
     if lies_in(text, passage):
         assert lies_in(text, passage, similarity)
 
 
-@examples
 @given(text=st.text(max_size=30))
 def test_any_text_can_be_compared(text: str) -> None:
     assert 0 <= share_of_words(text, text[::-1]) <= 1

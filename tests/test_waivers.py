@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.criteria import load_criteria
@@ -161,7 +161,6 @@ YAML_LIKE = st.text(st.sampled_from('waivers:gatup_to-[]{}"#&*!| \n\t0.5e<>')).m
 @given(st.binary() | YAML_LIKE)
 @example(b"waivers: [{gate: x, up_to: 1e999, expires: 2026-01-01, issue: 'http://x', reason: y, by: z}]")
 @example(b"waivers: [{gate: [], segment: {}, up_to: {}, expires: 1, issue: null, reason: true, by: z}]")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_bytes_give_anything_but_waivers_or_one_error(data: bytes) -> None:
     Path("ship-waivers.yaml").write_bytes(data)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.metrics.base import Unit
@@ -111,7 +111,6 @@ def test_a_limit_is_written_as_it_was_given(limit: float, unit: Unit, decimals: 
     assert (found, value_text(limit, unit, found)) == (decimals, text)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 6), st.sampled_from(list(Unit)))
 def test_a_limit_of_a_few_decimals_is_written_in_full(digits: int, places: int, unit: Unit) -> None:
     """Read back, the text is the number: a floor of 0.8765 must not read as 87.7%."""
@@ -124,7 +123,6 @@ units = st.sampled_from(list(Unit))
 numbers = st.floats(0, 1000, allow_nan=False)
 
 
-@settings(deadline=None)
 @given(numbers, numbers, units)
 @example(0.85, 0.84996, Unit.SHARE)
 @example(0.5, 0.5 + 2e-9, Unit.SCORE)
@@ -135,7 +133,6 @@ def test_numbers_that_differ_look_different_as_far_as_decimals_are_shown(a: floa
         assert value_text(a, unit, decimals) != value_text(b, unit, decimals)
 
 
-@settings(deadline=None)
 @given(numbers, numbers, units)
 def test_no_decimal_is_shown_without_need(a: float, b: float, unit: Unit) -> None:
     decimals = telling_decimals(a, b, unit)
@@ -143,7 +140,6 @@ def test_no_decimal_is_shown_without_need(a: float, b: float, unit: Unit) -> Non
         assert value_text(a, unit, fewer) == value_text(b, unit, fewer)
 
 
-@settings(deadline=None)
 @given(numbers, units)
 def test_equal_numbers_look_equal_in_the_usual_decimals(a: float, unit: Unit) -> None:
     decimals = telling_decimals(a, a, unit)
@@ -151,14 +147,12 @@ def test_equal_numbers_look_equal_in_the_usual_decimals(a: float, unit: Unit) ->
     assert value_text(a, unit, decimals) == value_text(a, unit)
 
 
-@settings(deadline=None)
 @given(st.floats(0.01, 1, allow_nan=False), st.integers(-40, 40), units)
 def test_numbers_that_differ_by_rounding_alone_look_equal(a: float, steps: int, unit: Unit) -> None:
     b = a + steps * math.ulp(a)
     assert telling_decimals(a, b, unit) == FEWEST[unit]
 
 
-@settings(deadline=None)
 @given(st.floats(-1, 1, allow_nan=False), units)
 def test_a_change_and_its_opposite_differ_in_the_sign_alone(delta: float, unit: Unit) -> None:
     there, back = delta_text(delta, unit), delta_text(-delta, unit)

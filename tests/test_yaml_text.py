@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate import yaml_text
@@ -329,14 +329,13 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(VALUES)
 def test_json_is_read_as_json(written: object) -> None:
     found = value(json.dumps(written, ensure_ascii=False))
     assert repr(found) == repr(written)
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(st.text() | st.text("-?:,[]{}#&*!|>'\"%@ \n\tab01.~<=", max_size=40))
 def test_any_text_is_a_document_or_a_clear_error(text: str) -> None:
     with suppress(RankgateError):

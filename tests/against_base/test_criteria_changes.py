@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.renderers.page import Page
 
@@ -540,7 +540,6 @@ KEYS = (
 KEY_CHANGES = st.builds(KeyChange, key=KEYS, before=VALUES, after=VALUES, weakens=st.booleans())
 
 
-@settings(deadline=None)
 @given(LIVE_TEXT, LIVE_TEXT, st.lists(KEY_CHANGES, max_size=3), st.lists(KEY_CHANGES, max_size=2))
 def test_nothing_of_the_criteria_is_live(
     name: str, new_name: str, of_gate: list[KeyChange], others: list[KeyChange]

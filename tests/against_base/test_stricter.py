@@ -61,7 +61,7 @@ SIDES = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(SIDES, SIDES, st.sampled_from(PLACES), st.sampled_from([0.0, 0.1, 0.2, 0.3]))
 def test_what_is_let_pass_is_what_either_side_would_let_pass_alone(
     head: Report, by_base: Report, place: tuple[str, str | None], up_to: float

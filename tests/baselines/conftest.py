@@ -70,7 +70,7 @@ def bucket(s3: str) -> str:
     return name
 
 
-@pytest.fixture(params=["file", "s3"])
+@pytest.fixture(params=["file", pytest.param("s3", marks=pytest.mark.full)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty place, of each kind that is promised to work."""
     if request.param == "file":

@@ -331,6 +331,7 @@ def start_writer(folder: Path, who: str, rounds: int) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.full
 def test_eight_jobs_that_push_at_once_all_get_everything_in(clone: Path, remote: Path, tmp_path: Path) -> None:
     """Whole and shallow clones, and two that share one; what was accepted last is accepted."""
     folders: list[Path] = []
@@ -360,6 +361,7 @@ def test_eight_jobs_that_push_at_once_all_get_everything_in(clone: Path, remote:
     git("fsck", "--strict", at=remote)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("setsid") is None, reason="needs setsid, to keep the server apart from who is killed")
 def test_a_writer_killed_at_any_moment_leaves_the_branch_old_or_new(clone: Path, remote: Path, tmp_path: Path) -> None:
     """The writer and its git; the server's half of a push, which here is a process too, is another machine's."""

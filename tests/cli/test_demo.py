@@ -143,6 +143,7 @@ def printed_commands(out: str) -> list[tuple[list[str], int]]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("directory", ["rankgate-demo", "a directory of mine"])
 def test_every_command_that_it_prints_works_by_hand(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], directory: str
@@ -158,6 +159,7 @@ def test_every_command_that_it_prints_works_by_hand(
     assert codes == [(words, code) for words, code in commands if words[0] == "rankgate"]
 
 
+@pytest.mark.full
 def test_by_hand_in_a_fresh_directory_it_is_the_same_story(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankgate
@@ -343,9 +343,7 @@ JUDGED = st.lists(IDS, unique=True, max_size=3) | st.dictionaries(IDS, st.sample
 RUNS = st.dictionaries(QUERIES, st.lists(IDS, unique=True, max_size=6), min_size=1)
 
 
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(
     judged=st.dictionaries(QUERIES, JUDGED, max_size=2),
     answers=st.booleans(),

@@ -21,6 +21,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
+from tests.scenario_calls import CHECKS, report_of
 
 from rankgate.cli.screen import lay_out
 from rankgate.renderers.blocks import Block, Pairs, Table, plain_text
@@ -29,7 +30,6 @@ from rankgate.report_text import decode_report
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "tests" / "scenarios"
-REPORTS = sorted(SCENARIOS.glob("*/expected/report.json"))
 NAMING = {"metric", "interval", "gate"}  # headings of what names a paragraph, which stands there without one
 WIDTHS = (40, 60, 80, 120)
 GATES = Table(
@@ -157,9 +157,9 @@ def test_pairs_are_wrapped_beside_their_names() -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.parts[-3])
-def test_every_scenario_fits_word_by_word(path: Path, width: int) -> None:
-    blocks = terminal_blocks(decode_report(path.read_bytes(), path.name))
+@pytest.mark.parametrize("name", CHECKS)
+def test_every_scenario_fits_word_by_word(name: str, width: int) -> None:
+    blocks = terminal_blocks(decode_report(report_of(name), name))
     found, plain = shown(blocks, width), plain_text(blocks)
     assert max(map(cell_len, found.split("\n"))) <= width
     assert lost(plain, found, width) == set()
@@ -168,9 +168,9 @@ def test_every_scenario_fits_word_by_word(path: Path, width: int) -> None:
     assert "".join(found.split()).startswith("".join(sentence.split()))
 
 
-@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.parts[-3])
-def test_without_its_colours_the_text_is_the_same(path: Path) -> None:
-    blocks = terminal_blocks(decode_report(path.read_bytes(), path.name))
+@pytest.mark.parametrize("name", CHECKS)
+def test_without_its_colours_the_text_is_the_same(name: str) -> None:
+    blocks = terminal_blocks(decode_report(report_of(name), name))
     stream = io.StringIO()
     lay_out(blocks, Console(file=stream, width=80, height=50, color_system="standard", force_terminal=True))
     assert re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue()) == shown(blocks, 80)

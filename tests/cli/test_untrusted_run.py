@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.cli import main
@@ -309,7 +309,6 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(PIECES | st.binary(max_size=5), max_size=8).map(b"".join), st.booleans())
 def test_no_bytes_end_in_anything_but_rankings_or_problems(tmp_path: Path, data: bytes, packed: bool) -> None:  # noqa: FBT001
     file = tmp_path / "run.jsonl"

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.exhibiting.runs import gold_of, scores_of
-from tests.renderers.pages.scenarios import inputs_of
+from tests.scenario_calls import inputs_of
 
 from rankgate.check import check
 from rankgate.cli import main

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import permutations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.criteria import Gate
@@ -98,7 +98,6 @@ def stated_numbers(text: str) -> Iterator[tuple[str, float, int]]:
         yield text[max(0, match.start() - 40) : match.end() + 20], float(number), decimals
 
 
-@settings(deadline=None)
 @given(results())
 def test_every_number_is_one_of_the_report_or_the_difference_of_two(made: tuple[GateResult, Report]) -> None:
     result, report = made
@@ -114,7 +113,6 @@ def test_every_number_is_one_of_the_report_or_the_difference_of_two(made: tuple[
         assert near or small, f"{number} in {place!r}"
 
 
-@settings(deadline=None)
 @given(results())
 def test_no_rounding_hides_a_violation(made: tuple[GateResult, Report]) -> None:
     """What breaks a limit also looks broken: the two numbers that are compared are not shown alike."""
@@ -133,7 +131,6 @@ def test_no_rounding_hides_a_violation(made: tuple[GateResult, Report]) -> None:
             assert not re.search(r"That is 0\.?0*( pp| ms)? more than allowed", text)
 
 
-@settings(deadline=None)
 @given(results())
 def test_limits_rule_as_the_gate_did(made: tuple[GateResult, Report]) -> None:
     result, _ = made

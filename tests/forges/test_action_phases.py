@@ -15,6 +15,7 @@ from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
 from tests.forges.instant import InstantClock
 from tests.forges.proxy import Proxy
+from tests.scenario_calls import report_of
 
 import rankgate.forges.client
 from rankgate.cli.action import main
@@ -23,12 +24,9 @@ from rankgate.errors import RankgateError
 from rankgate.report import Report
 from rankgate.report_text import decode_report, encode_report
 
-SCENARIOS = Path(__file__).parent.parent / "scenarios"
-
 
 def report(verdict: str) -> Report:
-    path = SCENARIOS / verdict / "expected" / "report.json"
-    return decode_report(path.read_bytes(), path.name)
+    return decode_report(report_of(verdict), verdict)
 
 
 @pytest.fixture

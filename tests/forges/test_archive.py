@@ -422,7 +422,7 @@ CHANGES: st.SearchStrategy[Callable[[bytes], bytes]] = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(st.lists(CHANGES, min_size=1, max_size=3))
 def test_a_damaged_archive_gives_the_file_or_one_error(changes: list[Callable[[bytes], bytes]]) -> None:
     data = GOOD
@@ -436,7 +436,6 @@ def test_a_damaged_archive_gives_the_file_or_one_error(changes: list[Callable[[b
         assert found == RUN
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300))
 @example(GOOD[-22:])
 @example(b"#!/bin/sh" + GOOD[-22:])

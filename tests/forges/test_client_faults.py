@@ -205,7 +205,7 @@ FINAL: dict[str, Play] = {"201": reply(201, {}), "404": reply(404), "403": refus
 PLAYS = MAY_HAVE_ARRIVED | LIMITS | FINAL
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     method=st.sampled_from(["POST", "PATCH", "DELETE", "GET"]),
     names=st.lists(st.sampled_from(sorted(PLAYS)), min_size=30, max_size=30),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
 from tests.forges.instant import InstantClock
 from tests.forges.proxy import Proxy
+from tests.scenario_calls import report_of
 
 import rankgate.cli.comment
 import rankgate.forges.client
@@ -48,7 +48,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: Proxy, pull: Pul
 
 
 def report(verdict: str) -> str:
-    shutil.copyfile(SCENARIOS / verdict / "expected" / "report.json", f"{verdict}.json")
+    Path(f"{verdict}.json").write_bytes(report_of(verdict))
     return f"{verdict}.json"
 
 
@@ -301,7 +301,7 @@ def test_a_job_that_is_cancelled_while_it_waits_completes_the_check(
     proxy.meanwhile("GET", COMMENTS, waiting.set)
     limited = {"message": "You have exceeded a secondary rate limit."}
     proxy.status("GET", COMMENTS, 403, json=limited, headers={"Retry-After": "120"}, times=100)
-    shutil.copyfile(SCENARIOS / "fail" / "expected" / "report.json", tmp_path / "report.json")
+    (tmp_path / "report.json").write_bytes(report_of("fail"))
     start = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
     process = subprocess.Popen(
         [sys.executable, "-c", f"{start}from rankgate.cli import main; sys.exit(main())", "comment", "report.json"],

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
-import subprocess
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import eq
@@ -12,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.forges.composite import Result, run
 from tests.forges.expressions import ExpressionError, Value, condition, evaluate, filled_in
 from tests.forges.file_commands import FileCommandError, SummaryTooLongError, checked_summary, values_of, variables_of
+
+pytestmark = pytest.mark.full
 
 NAMES: dict[str, Value] = {
     "inputs.comment": "auto",
@@ -56,41 +53,6 @@ NAMES: dict[str, Value] = {
 )
 def test_an_expression_has_githubs_value(text: str, value: Value) -> None:
     assert evaluate(text, NAMES.__getitem__) == value
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        pytest.param("inputs.comment ==", "a value is missing", id="nothing to compare with"),
-        pytest.param("(true", r"\) is missing", id="an open parenthesis"),
-        pytest.param("true true", "not understood: 'true'", id="two values"),
-        pytest.param("inputs['comment']", "not understood", id="an index"),
-        pytest.param("1 < 2", "not understood: '< 2'", id="an order"),
-        pytest.param("contains('ab', 'a')", "not understood: \", 'a'", id="a function with arguments"),
-        pytest.param("hashFiles()", "no function of ours: hashFiles", id="another function"),
-        pytest.param("", "a value is missing", id="nothing"),
-    ],
-)
-def test_what_we_do_not_use_is_an_error(text: str, problem: str) -> None:
-    with pytest.raises(ExpressionError, match=problem):
-        evaluate(text, NAMES.__getitem__)
-
-
-@given(st.text())
-def test_every_text_can_be_written_as_a_literal(text: str) -> None:
-    assert evaluate("'" + text.replace("'", "''") + "'", NAMES.__getitem__) == text
-
-
-@given(st.text(alphabet="'&|=!()$ .-ainputs12"))
-def test_no_text_does_anything_but_evaluate_or_raise(text: str) -> None:
-    def of_name(name: str) -> Value:
-        return name
-
-    try:
-        value = evaluate(text, of_name)
-    except ExpressionError:
-        return
-    assert not isinstance(value, float) or not math.isnan(value)
 
 
 def test_values_are_written_into_texts() -> None:
@@ -333,30 +295,6 @@ def test_a_summary_that_is_too_long_is_not_shown_but_fails_nothing(action: Actio
     assert "upload aborted" in result.steps[0].problems[0]
 
 
-def test_a_step_that_hangs_is_ended_with_all_that_it_started(action: Action) -> None:
-    with pytest.raises(subprocess.TimeoutExpired):
-        action.run("- {id: hangs, shell: bash, run: 'sleep 60 & echo $! > pid; wait'}", timeout=0.5)
-
-    pid = (action.workspace / "pid").read_text(encoding="utf-8").strip()
-    status = Path("/proc", pid, "status")
-    assert not status.exists() or "Z (zombie)" in status.read_text(encoding="utf-8")
-
-
-def test_an_events_payload_can_be_asked_for(action: Action, tmp_path: Path) -> None:
-    event = tmp_path / "event.json"
-    event.write_text(json.dumps({"pull_request": {"base": {"sha": "abc"}, "number": 7}}), encoding="utf-8")
-    action.environment["GITHUB_EVENT_PATH"] = str(event)
-
-    result = action.run("""
-- shell: bash
-  run: >-
-    echo ${{ github.event.pull_request.base.sha }} ${{ github.event.pull_request.number }}
-    x${{ github.event.merge_group.base_sha }}x
-""")
-
-    assert result.steps[0].stdout == "abc 7 xx\n"
-
-
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
@@ -373,8 +311,3 @@ def test_an_events_payload_can_be_asked_for(action: Action, tmp_path: Path) -> N
 def test_what_github_would_not_run_is_an_error(action: Action, step: str, problem: str) -> None:
     with pytest.raises(ExpressionError, match=problem):
         action.run(step)
-
-
-def test_an_input_that_the_action_does_not_have_is_an_error(action: Action) -> None:
-    with pytest.raises(ExpressionError, match="no input of the action: gretting"):
-        action.run("- {shell: bash, run: 'true'}", {"gretting": "x"})

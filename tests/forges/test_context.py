@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
@@ -498,7 +498,6 @@ BYTES = st.binary(max_size=200) | st.builds(
 )
 
 
-@settings(deadline=None)
 @given(BYTES, st.sampled_from(["pull_request", "pull_request_target", "merge_group", "workflow_run", "push"]))
 def test_no_payload_ends_in_anything_but_a_context_or_one_error(data: bytes, event: str) -> None:
     with tempfile.TemporaryDirectory() as directory:

@@ -16,6 +16,7 @@ from tests.forges.events import environment
 from tests.forges.instant import patient
 from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
+from tests.scenario_calls import report_of
 
 from rankgate.compose import not_judged
 from rankgate.errors import Problem, bad_input
@@ -30,7 +31,6 @@ from rankgate.renderers.isolation import Template
 from rankgate.report import Report
 from rankgate.report_text import decode_report
 
-SCENARIOS = Path(__file__).parent.parent / "scenarios"
 RUN = b'{"query_id": "q1", "retrieved": ["a"]}\n'
 
 
@@ -47,8 +47,7 @@ class Verdicts:
         verdict = self.by_base.get(pull.base_sha, "pass")
         if verdict == "problem":
             raise bad_input("this base is not in the clone", key="base")
-        path = SCENARIOS / verdict / "expected" / "report.json"
-        report = replace(decode_report(path.read_bytes(), path.name), untrusted_run=True)
+        report = replace(decode_report(report_of(verdict), verdict), untrusted_run=True)
         return replace(report, fork_runs="trusted") if pull.base_sha in self.trusting else report
 
     def template(self, pull: Pull) -> Template | None:

@@ -19,6 +19,7 @@ from tests.forges.events import environment
 from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
 from tests.forges.test_fork import plays_attempt, plays_permission, zipped
+from tests.scenario_calls import report_of
 
 from rankgate.forges.checks import CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
@@ -181,7 +182,7 @@ def test_the_merge_queue_gets_the_same_check_on_its_own_commit(team: Team) -> No
 def test_the_queues_job_without_a_checkout_publishes_the_report_of_the_other(team: Team, tmp_path: Path) -> None:
     pull = team.github.new_pull()
     report = tmp_path / "report.json"
-    shutil.copyfile(SCENARIOS / "fail" / "expected" / "report.json", report)
+    report.write_bytes(report_of("fail"))
     assert team.job("merge_group", pull, {"report": str(report)}).code == 1
     assert team.conclusions(pull.head_sha) == ["failure"]
     gone = team.job("merge_group", pull, {"report": str(tmp_path / "never-written.json")})

@@ -8,13 +8,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
 from rankgate.forges.runner import MOST_SUMMARY_BYTES, add_summary, set_output, stopped
-
-unhurried = settings(deadline=None)
 
 
 def outputs_in(data: bytes) -> list[tuple[str, str]]:
@@ -45,7 +43,6 @@ TEXT = st.lists(
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,10}", fullmatch=True)
 
 
-@unhurried
 @given(st.lists(st.tuples(NAMES, TEXT), min_size=1, max_size=4))
 @example([("verdict", "")])
 @example([("verdict", "\n")])
@@ -207,7 +204,6 @@ COMMANDS = st.lists(
 ).map("".join)
 
 
-@unhurried
 @given(COMMANDS)
 @example("::error::x")
 @example(" \t::set-env name=A::b\n")
@@ -221,7 +217,6 @@ def test_the_runner_obeys_nothing_in_what_was_stopped(text: str) -> None:
     assert obeyed(inside) == ([], True)
 
 
-@unhurried
 @given(st.text(st.characters(exclude_characters="\r\n:#"), min_size=1))
 def test_what_was_stopped_reads_the_same(text: str) -> None:
     word = stopped(text).splitlines()[0].removeprefix("::stop-commands::")

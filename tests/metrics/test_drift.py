@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import log
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.matching import match
@@ -104,7 +104,6 @@ def test_the_weight_of_the_first_ten_ranks() -> None:
 LISTS = st.lists(st.sampled_from("abcdefghij"), unique=True)
 
 
-@settings(deadline=None)
 @given(one=LISTS, other=LISTS, p=st.floats(0.01, 0.99))
 def test_rbo_is_symmetric_and_in_its_range(one: Sequence[str], other: Sequence[str], p: float) -> None:
     agreement = extrapolated(one, other, p)

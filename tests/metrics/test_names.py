@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.metrics import latency, registry, views
@@ -306,21 +306,18 @@ def test_every_family_is_among_the_metrics() -> None:
     assert PARAMETERS.keys() == set(FAMILIES)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(METRICS)
 def test_every_metric_reads_back_from_its_name(metric: Metric) -> None:
     assert parse_metric(metric.name) == metric
     assert [each.name for each in parse_metrics(f"mrr@3,{metric.name}")] == list(dict.fromkeys(["mrr@3", metric.name]))
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(METRICS)
 def test_every_metric_says_what_it_means(metric: Metric) -> None:
     assert metric.meaning.strip()
     assert not set("{}") & set(metric.meaning)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(METRICS, METRICS)
 def test_two_metrics_have_two_names(one: Metric, other: Metric) -> None:
     assert (one.name == other.name) == (one == other)
@@ -665,7 +662,7 @@ def test_wrong_list(written: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(st.text(max_size=30) | st.from_regex(r"[a-z_]{1,6}(\([a-z=0-9.,]{0,12}\))?(@\w{1,3})?", fullmatch=True))
 def test_any_text_is_a_metric_or_a_clear_error(text: str) -> None:
     for parse in (parse_metric, parse_metrics):

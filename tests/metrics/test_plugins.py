@@ -10,6 +10,8 @@ import pytest
 
 import rankgate
 
+pytestmark = pytest.mark.full
+
 PACKAGE = Path(rankgate.__file__).resolve().parents[1]
 
 PYPROJECT = """\

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
@@ -86,7 +86,6 @@ def test_json_over_many_lines_is_told_what_a_corpus_is(tmp_path: Path) -> None:
     assert first.endswith("; a corpus is JSONL, one document a line")
 
 
-@settings(deadline=None)
 @given(st.text() | st.binary().map(lambda data: data.decode("latin-1")))
 def test_no_text_ends_in_anything_but_documents_or_an_error(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -96,7 +95,6 @@ def test_no_text_ends_in_anything_but_documents_or_an_error(text: str) -> None:
             assert all(isinstance(each, Document) for each in read_corpus(str(path)))
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(min_size=1).filter(str.strip), st.text(), min_size=1))
 def test_what_was_written_is_what_is_read(texts: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -3,7 +3,7 @@
 from datetime import date, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.readers.dates import iso_day
@@ -49,7 +49,6 @@ def test_day(written: object, expected: str | None) -> None:
 OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 
 
-@settings(deadline=None)
 @given(one=st.dates(), other=st.dates())
 def test_days_sort_as_text(one: date, other: date) -> None:
     first, second = iso_day(one.isoformat()), iso_day(other.isoformat())
@@ -58,13 +57,11 @@ def test_days_sort_as_text(one: date, other: date) -> None:
     assert (first < second, first == second) == (one < other, one == other)
 
 
-@settings(deadline=None)
 @given(moment=st.datetimes(timezones=st.none() | OFFSETS))
 def test_a_time_is_of_the_day_that_is_written(moment: datetime) -> None:
     assert iso_day(moment.isoformat()) == moment.isoformat()[:10]
 
 
-@settings(deadline=None)
 @given(text=st.text(max_size=20) | st.from_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.{0,9}", fullmatch=True))
 def test_any_text_is_a_day_or_none(text: str) -> None:
     day = iso_day(text)

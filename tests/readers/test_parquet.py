@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankgate
@@ -222,7 +222,7 @@ ROWS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(rows=ROWS, ranked=st.booleans())
 def test_sql_orders_as_the_reader_of_csv_does(rows: list[tuple[str, str, int, int]], *, ranked: bool) -> None:
     """Which orders in Python, row by row."""
@@ -326,7 +326,7 @@ def test_damaged() -> None:
     assert os.fspath(Path.cwd()) not in message
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(changes=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4))
 def test_any_damage_is_read_or_refused(changes: list[tuple[float, int]]) -> None:
     fields = FieldMap(query_id="query.id", items="results", chunk_id="doc.id", latency_ms="times")
@@ -370,16 +370,31 @@ def test_duckdb_is_imported_by_parquet_alone() -> None:
 # Written by others.
 
 
-def test_as_pandas_writes_it() -> None:
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    frame = pandas.DataFrame({"q_id": ["q", "q", "p"], "doc_id": ["a", "b", "c"], "score": [1.5, 2.5, 3.5]})
+WRITTEN = Path(__file__).parent / "written"
+
+
+def test_as_pandas_wrote_it() -> None:
+    found = rankings(str(WRITTEN / "pandas-3.1.1-pyarrow-26.0.1.parquet"))
+    assert found == [Ranking("p", ["c"]), Ranking("q", ["b", "a"])]
+
+
+def test_as_ranx_wrote_it() -> None:
+    found = rankings(str(WRITTEN / "ranx-0.3.21.parquet"))
+    assert found == [Ranking("p", ["c"]), Ranking("q", ["b", "a"])]
+
+
+@pytest.mark.full
+def test_as_the_pandas_that_is_installed_writes_it() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"q_id": ["q", "q", "p"], "doc_id": ["a", "b", "c"], "score": [1.5, 2.5, 3.5]})
     frame.astype({"q_id": "category"}).to_parquet("run.parquet", engine="pyarrow")
     assert rankings("run.parquet") == [Ranking("p", ["c"]), Ranking("q", ["b", "a"])]
 
 
-def test_as_ranx_writes_it() -> None:
-    ranx = pytest.importorskip("ranx", exc_type=ImportError)
-    pytest.importorskip("pyarrow")
+@pytest.mark.full
+def test_as_the_ranx_that_is_installed_writes_it() -> None:
+    import ranx
+
     ranx.Run.from_dict({"q": {"a": 0.5, "b": 0.7}, "p": {"c": 0.1}}).save("run.parquet")
     assert rankings("run.parquet") == [Ranking("p", ["c"]), Ranking("q", ["b", "a"])]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rankgate.criteria import load_criteria
@@ -22,8 +22,8 @@ from rankgate.readers.mapping import FieldMap
 from rankgate.scoring import score
 from rankgate.yaml_text import load_yaml
 
-many = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
-some = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=150)
+some = settings(max_examples=60)
 
 TIMES = frozenset({Need.LATENCY})
 METRICS = parse_metrics("hit@3,recall@3,precision@all,mrr,map,ndcg,ndcg(gain=exponential)@3,recall(rel=2)@k,latency")

@@ -170,7 +170,6 @@ ITEMS = st.tuples(st.dictionaries(st.sampled_from(["doc_id", "text", "metadata"]
 )
 
 
-@settings(deadline=None)
 @given(
     st.one_of(
         st.lists(IDS).map(lambda ids: (ids, ids)),
@@ -209,7 +208,9 @@ ODD = st.recursive(
 
 
 @given(ODD)
-@settings(max_examples=60, deadline=None)  # each writes its files through to the disk
+@settings(
+    max_examples=60,
+)  # each writes its files through to the disk
 def test_any_other_result_is_read_back_or_fails_with_a_message(result: Any) -> None:
     sample = Sample(query_id="q", gains={"a": 1.0}, question="What?")
     gold = Gold(samples={"q": sample}, name="gold.jsonl", format="jsonl", fingerprint="f")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.renderers.page import Page
 
@@ -144,7 +144,6 @@ class Shown(Page):
             self.where = frozenset(self._open)
 
 
-@settings(deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=10), st.integers(150, 600))
 @example([in_details("```sh\ncode\n```")] * 20, 150)
 def test_wherever_a_text_is_cut_its_last_line_stands_free(blocks: list[str], limit: int) -> None:

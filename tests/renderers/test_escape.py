@@ -5,7 +5,7 @@ import html
 import pytest
 from cmarkgfm import github_flavored_markdown_to_html
 from cmarkgfm.cmark import Options
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.renderers.escape import block, cell, code, shorten, visible
@@ -43,8 +43,6 @@ PIECES = (
 ODD_CHARACTERS = st.characters(categories=["Cc", "Cf", "Cs", "Co", "Zs", "Zl", "Zp", "Mn", "Sk", "Po"])
 TEXT = st.lists(st.sampled_from(PIECES) | ODD_CHARACTERS | st.text(max_size=3), max_size=12).map("".join)
 
-unhurried = settings(deadline=None)
-
 
 def html_of(markdown: str) -> str:
     """What GitHub's parser makes of it; raw HTML is let through, so that any that slips in is seen."""
@@ -62,7 +60,6 @@ def escaped(text: str) -> str:
     return html.escape(text, quote=False).replace('"', "&quot;")
 
 
-@unhurried
 @given(TEXT)
 @example("``` js")
 @example("`")
@@ -75,7 +72,6 @@ def test_code_in_a_paragraph_shows_the_text_and_nothing_else(text: str) -> None:
     assert html_of(f"before {code(text)} after") == f"<p>before {shown(text)} after</p>\n"
 
 
-@unhurried
 @given(TEXT)
 @example("```")
 @example("a\n\nb")
@@ -83,7 +79,6 @@ def test_code_at_the_start_of_a_line_begins_nothing_else(text: str) -> None:
     assert html_of(f"{code(text)}\n\nafter") == f"<p>{shown(text)}</p>\n<p>after</p>\n"
 
 
-@unhurried
 @given(TEXT)
 @example("- a\n- b")
 @example("```")
@@ -93,7 +88,6 @@ def test_code_in_a_list_item_keeps_the_list(text: str) -> None:
     assert rendered == f"<ul>\n<li>{shown(text)}: after\n{inner}</li>\n<li>last</li>\n</ul>\n"
 
 
-@unhurried
 @given(TEXT)
 @example("a|b")
 @example("a\\|b")
@@ -109,7 +103,6 @@ def test_cell_keeps_the_columns_of_its_table(text: str) -> None:
     )
 
 
-@unhurried
 @given(st.lists(TEXT, min_size=1, max_size=5))
 @example(["```", "after"])
 @example(["`````", "~~~"])
@@ -149,7 +142,6 @@ def test_visible(text: str, expected: str) -> None:
     assert visible(text) == expected
 
 
-@unhurried
 @given(TEXT)
 def test_visible_hides_nothing_and_stays_on_one_line(text: str) -> None:
     seen = visible(text)
@@ -157,7 +149,6 @@ def test_visible_hides_nothing_and_stays_on_one_line(text: str) -> None:
     assert seen.splitlines() in ([seen], [])
 
 
-@unhurried
 @given(TEXT)
 def test_visible_twice_is_visible_once(text: str) -> None:
     assert visible(visible(text)) == visible(text)

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.renderers.page import Page
@@ -87,7 +87,7 @@ def reports(draw: st.DrawFn) -> Report:
     )
 
 
-@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=20)
 @given(reports(), st.integers(LEAST, 70_000))
 def test_any_report_fits_any_limit_whole_closed_and_honest(report: Report, limit: int) -> None:
     text, whole = render_markdown(report, limit=limit), render_markdown(report)
@@ -150,7 +150,7 @@ def test_sections_go_in_the_stated_order() -> None:
     report = big(20)
     order = ["trend", "tag", "moved question", "line", "note", "differs", "finding", "gate", "other reason"]
     before = 0
-    for limit in range(len(render_markdown(report)) - 1, LEAST, -40):
+    for limit in range(len(render_markdown(report)) - 1, LEAST, -160):
         text = render_markdown(report, limit=limit)
         sentences = {"differs": "what differs from the baseline", "finding": "what to look at first"}
         cut = left_out(text).keys() | {name for name, words in sentences.items() if words in text}
@@ -189,15 +189,15 @@ def test_of_the_questions_the_better_ones_go_first_and_headings_count_what_is_sh
 
 @pytest.mark.parametrize("limit", [LEAST, 10_000, COMMENT_LIMIT])
 @pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.NOT_JUDGED])
-def test_ten_thousand_gates_and_twenty_thousand_problems_fit(verdict: Verdict, limit: int) -> None:
+def test_two_thousand_gates_and_four_thousand_problems_fit(verdict: Verdict, limit: int) -> None:
     huge = "x`|" * 33_334
-    gates = [replace(RECALL, name=huge, metric=f"ndcg(gain=exponential)@{index}") for index in range(10_000)]
+    gates = [replace(RECALL, name=huge, metric=f"ndcg(gain=exponential)@{index}") for index in range(2_000)]
     report = replace(
         big(0),
         verdict=verdict,
         gates=gates,
         metrics={**{gate.metric: REPORT.metrics["recall@5"] for gate in gates}, **REPORT.metrics},
-        problems=[Problem("problem", "f", index) for index in range(20_000)] if verdict is Verdict.NOT_JUDGED else [],
+        problems=[Problem("problem", "f", index) for index in range(4_000)] if verdict is Verdict.NOT_JUDGED else [],
         misses=[replace(MOVE, query_id=huge, question=huge)] * 50,
         moved=Moved(worse=50, better=0),
     )
@@ -205,7 +205,7 @@ def test_ten_thousand_gates_and_twenty_thousand_problems_fit(verdict: Verdict, l
     assert limit / 2 < len(text) <= limit
     assert text.startswith(f"**{'❌ FAIL' if verdict is Verdict.FAIL else '❔ NOT JUDGED'}. Do not merge")
     left, total = left_out(text)["gate"]
-    assert (total - left, total) == (Page(text).count("tr") - min(Page(text).count("table"), 1), 10_000)
+    assert (total - left, total) == (Page(text).count("tr") - min(Page(text).count("table"), 1), 2_000)
 
 
 def test_the_summary_of_a_check_is_limited_in_bytes() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.scenario_calls import CHECKS, inputs_of, report_of
 
 from rankgate.errors import Problem
 from rankgate.metrics.base import Direction, Unit
@@ -48,7 +49,6 @@ REPORT = Report(
     provenance=Provenance(rankgate="0.1.0", date="2026-01-31", criteria="ship-criteria.yaml"),
 )
 
-SCENARIOS = sorted(path.parents[1] for path in (Path(__file__).parents[1] / "scenarios").glob("*/expected/report.json"))
 COMMAND = re.compile(r"::(?P<level>error|warning|notice)(?: (?P<properties>[^:]*))?::(?P<data>.*)")
 
 
@@ -95,22 +95,18 @@ def test_each_reason_of_a_gate_has_its_own_annotation() -> None:
     assert [read_as_the_runner_does(line)[2] for line in lines_of(report)[:-1]] == ["one.", "two."]
 
 
-@pytest.mark.parametrize("folder", SCENARIOS, ids=lambda folder: folder.name)
-def test_each_violated_gate_of_a_scenario_is_annotated_where_it_stands(folder: Path) -> None:
-    report = decode_report((folder / "expected" / "report.json").read_bytes(), folder.name)
-    criteria = next(
-        path / "ship-criteria.yaml"
-        for path in (folder, folder.parent / "_inputs")
-        if (path / "ship-criteria.yaml").exists()
-    )
+@pytest.mark.parametrize("name", CHECKS)
+def test_each_violated_gate_of_a_scenario_is_annotated_where_it_stands(name: str, tmp_path: Path) -> None:
+    report = decode_report(report_of(name), name)
+    criteria = inputs_of(name, tmp_path) / "ship-criteria.yaml"
     lines = criteria.read_text(encoding="utf-8").splitlines()
     told = [read_as_the_runner_does(line) for line in lines_of(report)]
     level = {Verdict.FAIL: "error", Verdict.WARN: "warning"}
     for gate in report.gates:
         if gate.verdict in level:
             assert gate.line is not None
-            [name] = re.findall(r"name: ([^,}]+)", lines[gate.line - 1])
-            assert gate.name == (f"{name} since {gate.since}" if gate.since else name)
+            [stated] = re.findall(r"name: ([^,}]+)", lines[gate.line - 1])
+            assert gate.name == (f"{stated} since {gate.since}" if gate.since else stated)
             place = {"file": "ship-criteria.yaml", "line": str(gate.line), "title": "rankgate"}
             among = f"in {gate.segment}, " if gate.segment else ""
             for reason in gate.reasons:

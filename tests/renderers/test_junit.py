@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -16,6 +15,7 @@ from junitparser import TestCase as ParsedCase
 from junitparser import TestSuite as ParsedSuite
 from msgspec.structs import replace
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
+from tests.scenario_calls import CHECKS, report_of
 
 from rankgate.base_side import BaseSide
 from rankgate.errors import Problem
@@ -31,8 +31,6 @@ SEGMENT = replace(RECALL, segment="lang:en", reasons=["recall@5 dropped from 90.
 SMALL = replace(HOLDS, segment="lang:pt-BR", too_small=True, reasons=["12 queries, fewer than 30"])
 REFUSED = replace(RECALL, verdict=Verdict.NOT_JUDGED, value=None, reasons=["nothing was scored"])
 OTHER_WAYS = replace(REPORT, gates=[HOLDS], failures=["the baseline is 90 days old"], verdict=Verdict.FAIL)
-
-SCENARIOS = sorted((Path(__file__).parents[1] / "scenarios").glob("*/expected/report.json"))
 
 
 def elements(text: str) -> ET.Element:
@@ -254,9 +252,9 @@ def test_an_attachment_in_a_text_is_none() -> None:
     assert any("[ [ATTACHMENT|/etc/passwd]]" in text for text in outputs)
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.parts[-3])
-def test_what_scenarios_give_is_read_by_all_of_them(path: Path) -> None:
-    report = decode_report(path.read_bytes(), path.name)
+@pytest.mark.parametrize("name", CHECKS)
+def test_what_scenarios_give_is_read_by_all_of_them(name: str) -> None:
+    report = decode_report(report_of(name), name)
     found = render_junit(report)
     assert_keeps_the_schema(found)
     assert len(as_gitlab_reads(found)) == len(list(parsed(found))) == 1 + len(report.gates)

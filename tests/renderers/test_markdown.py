@@ -7,7 +7,7 @@ from typing import Any
 
 import jinja2
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.renderers.page import Page
@@ -323,7 +323,6 @@ def harmless_page() -> Page:
     return page(filled_with("word"))
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(HOSTILE) | st.text(max_size=4), min_size=1, max_size=8).map(
         lambda parts: "x".join(parts) or "x"

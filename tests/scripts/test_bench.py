@@ -13,6 +13,8 @@ import pytest
 
 from rankgate.cli import main
 
+pytestmark = pytest.mark.full
+
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 sys.path.append(str(SCRIPTS))
 

@@ -11,7 +11,7 @@ from scipy import stats
 from rankgate.statistics.sign_flips import sign_flip_p
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.integers(-8, 8).filter(bool), min_size=2, max_size=9))
 def test_it_is_the_permutation_test_of_paired_samples(differences: list[int]) -> None:
     found = stats.permutation_test(

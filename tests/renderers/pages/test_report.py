@@ -8,12 +8,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.renderers.pages.exhibits import exhibit_of, question_of
-from tests.renderers.pages.scenarios import SCENARIOS, make_page
 from tests.renderers.reports import MOVE, REPORT
+from tests.scenario_calls import make_page, report_of
 
 from rankgate.base_side import BaseSide, GateChange, KeyChange
 from rankgate.cli import main
@@ -83,7 +83,8 @@ def test_sections_stand_in_the_order_in_which_they_are_needed(tmp_path: Path) ->
 
 def test_a_page_from_report_json_alone_says_who_shows_the_rest(tmp_path: Path) -> None:
     """Without rankings there is nothing to draw, so not even the extra is needed."""
-    source = SCENARIOS / "fail" / "expected" / "report.json"
+    source = tmp_path / "report.json"
+    source.write_bytes(report_of("fail"))
     written = tmp_path / "report.html"
     assert main(["render", str(source), "-o", str(written)]) == 0
     read = Read(written.read_text(encoding="utf-8"))
@@ -259,7 +260,7 @@ OURS = set(
 
 
 @given(TEXT, TEXT)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 def test_text_of_the_inputs_is_text_wherever_it_stands(one: str, other: str) -> None:
     move: Movement = replace(MOVE, query_id=one, question=other)
     report = replace(

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.renderers.pages.scenarios import CHECKS, make_page
+from tests.scenario_calls import CHECKS, make_page
 
 from rankgate.cli import main
 

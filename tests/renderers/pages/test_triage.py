@@ -98,7 +98,7 @@ def test_where_a_document_was_and_is(before: int | None, after: int | None, comp
 
 
 @given(st.text(), st.text(), st.text())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_no_text_of_the_inputs_hides_anything_or_is_endless(query: str, tag: str, document: str) -> None:
     question = replace(
         question_of(query * 50, Cause.GONE, 1.0, 0.0, tags=(tag * 50,)),

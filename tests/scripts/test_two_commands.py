@@ -1,0 +1,40 @@
+"""The README's two commands on a clean clone: what they set up and do, and that a second time sets up nothing."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.full
+
+
+def in_the_clone(clone: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """As a developer would, without what the tests' own environment sets."""
+    ours = ("PIP_", "PYTEST_", "PYTHON", "VIRTUAL_ENV")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_on_a_clean_clone_both_work_and_a_second_time_have_nothing_to_set_up(tmp_path: Path) -> None:
+    clone = tmp_path / "a clean clone"
+    subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
+
+    first = in_the_clone(clone, "scripts/demo")
+    second = in_the_clone(clone, "scripts/demo")
+    tests = in_the_clone(clone, "scripts/test", "-q", "tests/test_tags.py")
+
+    assert first.returncode == second.returncode == tests.returncode == 0, first.stderr + second.stderr + tests.stderr
+    assert "Making .venv with " in first.stderr
+    assert second.stderr.splitlines()[0] == ".venv is up to date."
+    assert first.stdout == second.stdout
+    assert "rankgate check --run runs/harmful.jsonl" in first.stdout
+    assert " passed in " in tests.stdout
+    assert "Installing the project (dev) into .venv." in tests.stderr
+
+
+def test_the_npm_packages_are_pinned() -> None:
+    text = (ROOT / "tests" / "npm" / "package.json").read_text(encoding="utf-8")
+    assert not {"^", "~", "*", ">"} & set(text)
