@@ -57,7 +57,7 @@ def s3(s3_address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         monkeypatch.setenv(name, value)
     yield s3_address
     for loop, creator in opened.values():
-        sync(loop, creator.__aexit__, None, None, None, timeout=30)
+        sync(loop, creator.__aexit__, None, None, None, timeout=300)
 
 
 @pytest.fixture

@@ -204,7 +204,7 @@ def test_a_progress_bar_only_where_someone_looks(ci: str, bar: bool) -> None:  #
     command = [sys.executable, "-W", "error", "-m", "rankgate", *COMMAND, "my_app.search:retrieve"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, env=environment) as process:
         os.close(end)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=300)
     try:
         shown = os.read(terminal, 1 << 16)
     except OSError:  # nothing was written and the other end is closed

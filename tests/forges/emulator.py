@@ -76,7 +76,7 @@ class Emulator:
     def ask(self, method: str, path: str, body: Any = None, *, by: str = "alice") -> requests.Response:
         """One request to the API as a user, or with a token, whatever comes of it. The path begins with a slash."""
         headers = {"Authorization": f"Bearer {USERS.get(by, by)}", "Accept": "application/vnd.github+json"}
-        return self.session.request(method, self.url + path, json=body, headers=headers, timeout=20)
+        return self.session.request(method, self.url + path, json=body, headers=headers, timeout=300)
 
     def do(self, method: str, path: str, body: Any = None, *, by: str = "alice") -> Any:
         """The decoded answer of a request that has to succeed, below /repos/OWNER/NAME.

@@ -83,7 +83,7 @@ class Objects(NamedTuple):
 
 def git(clone: Path, *arguments: str) -> bytes:
     """What git prints."""
-    return subprocess.run(["git", "-C", clone, *arguments], check=True, capture_output=True, timeout=60).stdout
+    return subprocess.run(["git", "-C", clone, *arguments], check=True, capture_output=True, timeout=300).stdout
 
 
 def listed(clone: Path, sha: str) -> Iterator[Entry]:

@@ -138,7 +138,7 @@ class Proxy:
 
     def _upstream(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
         passed = {name: headers[name] for name in ("Authorization", "Accept", "Content-Type") if name in headers}
-        there = http.client.HTTPConnection("127.0.0.1", urlsplit(self.emulator.url).port or 80, timeout=20)
+        there = http.client.HTTPConnection("127.0.0.1", urlsplit(self.emulator.url).port or 80, timeout=300)
         try:
             there.request(method, path, body or None, passed)
             response = there.getresponse()

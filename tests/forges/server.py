@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 PRELOADED = Path(__file__).parent / "preload" / "loopback.cjs"
 ORGANIZATION = "acme"
 USERS = {"admin": "tok_admin", "alice": "tok_alice", "mallory": "tok_mallory"}
-TO_START = 20.0  # seconds; it takes half of one, on a busy machine more
+TO_START = 300.0  # seconds; it takes half of one, on a busy machine more
 
 # What the workflows of rankgate ask for at most. A job's own token is one of the App github-actions.
 PERMISSIONS = {
@@ -65,7 +65,7 @@ class Server:
             f"{self.url}/app/installations/{app.installation}/access_tokens",
             headers={"Authorization": f"Bearer {jwt.encode(claims, self.key, 'RS256')}"},
             json={"permissions": dict(permissions)},
-            timeout=10,
+            timeout=300,
         )
         answer.raise_for_status()
         token = str(answer.json()["token"])
@@ -120,7 +120,7 @@ def free_port() -> int:
 def is_ready(url: str) -> bool:
     """Whether it answers."""
     try:
-        return requests.get(f"{url}/zen", timeout=5).ok
+        return requests.get(f"{url}/zen", timeout=300).ok
     except requests.ConnectionError:
         return False
 

@@ -145,7 +145,7 @@ def test_a_reporting_job_that_is_cancelled_while_it_waits_completes_the_check(
                 break
         open_yet = [check["status"] for check in github.check_runs(pull.head_sha)]
         process.send_signal(number)
-        process.communicate(timeout=20)
+        process.communicate(timeout=300)
     finally:
         process.kill()
         process.wait()

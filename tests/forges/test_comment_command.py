@@ -316,7 +316,7 @@ def test_a_job_that_is_cancelled_while_it_waits_completes_the_check(
             if "wait" in line:
                 break
         process.send_signal(number)
-        process.communicate(timeout=20)
+        process.communicate(timeout=300)
     finally:
         process.kill()
         process.wait()

@@ -26,7 +26,7 @@ class Caller:
         github = self.proxy.emulator
         address = f"{self.proxy.url}/repos/{github.repository}{path}" if path != "/user" else f"{self.proxy.url}/user"
         headers = {"Authorization": f"Bearer {github.token if token is None else token}"}
-        return self.session.request(method, address, json=body, headers=headers, timeout=20, allow_redirects=False)
+        return self.session.request(method, address, json=body, headers=headers, timeout=300, allow_redirects=False)
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_what_github_would_not_accept_is_refused_and_on_record(
 def test_a_violation_that_nobody_expects_fails_the_test(github: Emulator, described: Description) -> None:
     def misbehave() -> None:
         with Proxy(github, described).running() as proxy:
-            requests.get(f"{proxy.url}/zen", timeout=20)
+            requests.get(f"{proxy.url}/zen", timeout=300)
 
     with pytest.raises(AssertionError, match="not among the operations that rankgate may call: GET /zen"):
         misbehave()

@@ -343,7 +343,7 @@ def reader(what: str, **options: object) -> subprocess.Popen[str]:
 
 def answer(process: subprocess.Popen[str]) -> object:
     with process:
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=300)
     assert errors == ""
     return json.loads(output)
 
@@ -395,6 +395,6 @@ def test_standard_input_that_is_closed(what: str) -> None:
     closing = [sys.executable, "-c", "import os, sys; os.close(0); os.execv(sys.argv[1], sys.argv[1:])"]
     command = [*closing, sys.executable, "-W", "error", "-c", READ, what]
     environment = os.environ | {"PYTHONPATH": str(PACKAGE)}
-    done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False)
     assert done.stderr == ""
     assert json.loads(done.stdout) == "standard input: is closed; there is nothing to read"

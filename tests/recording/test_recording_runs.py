@@ -115,7 +115,7 @@ def test_one_worker_calls_in_this_thread(tmp_path: Path) -> None:
 
 
 def test_several_workers_are_under_way_at_once(tmp_path: Path) -> None:
-    barrier = threading.Barrier(3, timeout=10)
+    barrier = threading.Barrier(3, timeout=300)
 
     def retrieve(question: str) -> list[str]:
         barrier.wait()

@@ -99,7 +99,7 @@ def stop(process: subprocess.Popen[str], number: signal.Signals, workers: int) -
     try:
         until_it_hangs(process, workers)
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=300)
     finally:
         process.kill()
         process.wait()
@@ -109,7 +109,7 @@ def stop(process: subprocess.Popen[str], number: signal.Signals, workers: int) -
 def resume(retriever: str, workers: int) -> tuple[int, str, str]:
     Path("go").touch()
     process = start(retriever, workers)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=300)
     return process.returncode, out, err
 
 
