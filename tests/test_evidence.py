@@ -46,6 +46,21 @@ def test_a_floor_of_85_percent(
 
 
 @pytest.mark.parametrize(
+    ("value", "ci", "safe", "harm"),
+    [
+        pytest.param(40.0, (30.0, 48.0), (HOLDS, CLEAR), (HOLDS, CLEAR), id="all of it below"),
+        pytest.param(40.0, (30.0, 60.0), (VIOLATED, NOISE), (HOLDS, CLEAR), id="it reaches above"),
+        pytest.param(60.0, (52.0, 70.0), (VIOLATED, CLEAR), (VIOLATED, CLEAR), id="all of it above"),
+    ],
+)
+def test_a_ceiling_of_50_ms(
+    value: float, ci: Interval, safe: tuple[Ruling, EvidenceState], harm: tuple[Ruling, EvidenceState]
+) -> None:
+    for evidence, expected in ((SAFE, safe), (HARM, harm)):
+        assert rule_on_floor(evidence, value, ci, 50.0, LOWER) == Finding(*expected, evidence)
+
+
+@pytest.mark.parametrize(
     ("delta", "ci", "by_estimate", "safe", "harm"),
     [
         pytest.param(0.01, (-0.02, 0.04), (HOLDS, CLEAR), (HOLDS, CLEAR), (HOLDS, CLEAR), id="better, surely safe"),

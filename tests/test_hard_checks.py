@@ -106,6 +106,20 @@ def test_max_lost_queries(
     assert result.hard_check_failed is bool(lost)
 
 
+def test_without_a_limit_any_number_may_be_lost() -> None:
+    assert judged([0.0] * 4, [1.0] * 4, must=()).verdict is PASS
+
+
+def test_a_gate_that_fails_already_keeps_its_reasons() -> None:
+    result = judged([0.0, 0.0, 1.0, 1.0], must=("q0",), floor=0.9)
+    assert (result.verdict, len(result.reasons), result.queries) == (FAIL, 2, ["q0"])
+
+
+def test_what_could_not_be_judged_stays_so() -> None:
+    result = judged([None] * 4, must=("q0",))
+    assert result.verdict is Verdict.NOT_JUDGED
+
+
 def test_a_hard_check_stands_before_other_reasons_and_keeps_the_severity() -> None:
     result = judged([0.0, 0.0, 1.0, 1.0], [1.0] * 4, must=("q0",), most=1, floor=0.9, blocks=False)
     assert result.verdict is WARN
