@@ -112,7 +112,7 @@ def python_of(environment: Path) -> str:
 
 
 def main(variables: Mapping[str, str]) -> None:
-    """Install what is not there yet, and name its Python to the next steps; a second gate of a job finds the first's."""
+    """Install what is not there yet, and name its Python to the next steps; a job's second gate finds the first's."""
     action = Path(variables["GITHUB_ACTION_PATH"])
     known = {file.stem for file in action.glob("locks/*.lock")} - {"base"}
     extras = sorted(set(variables.get("RANKGATE_EXTRAS", "").replace(",", " ").split()))

@@ -1,6 +1,6 @@
 """Writes the locks: what the action installs, as names, versions and hashes, for every system and supported Python.
 
-    python scripts/lock.py            # keeps the versions that still fit; delete locks/ first for the newest ones
+    python scripts/lock.py            # keeps the versions if all still fit; delete locks/ for the newest
     python scripts/lock.py --check    # writes nothing, and returns 2 where a lock is out of date
 
 `locks/base.lock` has the dependencies and the build back end, each other file what one extra adds. Every file of a
@@ -24,44 +24,59 @@ class NotLockedError(Exception):
     """There is no resolution, or it is none that can be locked; says why."""
 
 
-def resolved(project: Path, output: Path, extras: Sequence[str], *words: str | Path) -> dict[str, str]:
+def resolved(project: Path, scratch: Path, extras: Sequence[str], constraints: str, *words: str) -> dict[str, str]:
     """Requirement lines by the package's name, for the project, its build back end and these extras.
 
-    Markers stand for systems and Pythons. What `output` has is preferred, and it is overwritten. Nothing is built, so
-    that no code of a package runs.
+    Markers stand for systems and Pythons. Nothing is built, so that no code of a package runs.
     """
     known = tomllib.loads(project.read_text(encoding="utf-8"))
-    back_end = output.with_name("back-end.txt")
+    back_end, limits = scratch / "back-end.txt", scratch / "constraints.txt"
     back_end.write_text("\n".join(known["build-system"]["requires"]), encoding="utf-8")
-    command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-config", "--no-build", "--universal"]
+    limits.write_text(constraints, encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "uv",
+        "pip",
+        "compile",
+        "--no-config",
+        "--no-progress",
+        "--no-build",
+        "--universal",
+    ]
     command += ["--no-header", "--no-annotate", "--python-version", known["project"]["requires-python"].strip(">= ")]
     command += [word for extra in extras for word in ("--extra", extra)]
-    done = subprocess.run(
-        [*command, "--output-file", output, *words, project, back_end], capture_output=True, text=True, check=False
-    )
+    command += ["--constraints", str(limits), *words, str(project), str(back_end)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NotLockedError(done.stderr.strip())
     found: dict[str, str] = {}
-    for block in re.split(r"^(?=\S)", output.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+    for block in re.split(r"^(?=\S)", done.stdout, flags=re.MULTILINE)[1:]:
         name = re.split(r"[^\w.-]", block, maxsplit=1)[0]  # of several blocks where systems need several versions
         found[name] = found.get(name, "") + block
     return found
 
 
 def locks(project: Path, known: str) -> dict[str, str]:
-    """The text of every lock by its file's name; versions of `known`, which is such text, are kept where they fit.
+    """The text of every lock by its file's name; versions of `known`, which is such text, are kept if all still fit.
 
     Raises:
         NotLockedError: see there; also where a requirement is an address.
     """
+    # As a range: a version that was withdrawn satisfies `==`, and no range.
+    kept = re.findall(r"^([\w.-]+)==(\S+)((?: ; [^\\\n]+)?)", known, re.MULTILINE)
+    ranges = "\n".join(f"{name}>={version},<={version}{marker}" for name, version, marker in kept)
     with tempfile.TemporaryDirectory() as directory:
-        pins, part = Path(directory, "pins.txt"), Path(directory, "part.txt")
-        pins.write_text(known, encoding="utf-8")
-        whole = resolved(project, pins, EXTRAS, "--generate-hashes")
+        scratch = Path(directory)
+        try:
+            whole = resolved(project, scratch, EXTRAS, ranges, "--generate-hashes")
+        except NotLockedError:
+            whole = resolved(project, scratch, EXTRAS, "", "--generate-hashes")
         if addresses := [name for name, block in whole.items() if "://" in block or " @ " in block]:
             raise NotLockedError(f"an address cannot be locked; name a release of: {', '.join(addresses)}")
-        base = resolved(project, part, (), "--constraints", pins).keys()
-        named = {extra: resolved(project, part, (extra,), "--constraints", pins).keys() - base for extra in EXTRAS}
+        pins = "".join(whole.values())
+        base = resolved(project, scratch, (), pins).keys()
+        named = {extra: resolved(project, scratch, (extra,), pins).keys() - base for extra in EXTRAS}
     named["base"] = set(base)
     return {f"{name}.lock": HEAD + "".join(whole[each] for each in sorted(names)) for name, names in named.items()}
 
