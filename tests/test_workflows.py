@@ -431,7 +431,7 @@ on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
 def test_the_command_that_pins_does(tmp_path: Path, tag: list[str], files: list[str]) -> None:
     home = tmp_path / "rankgate" / "rankgate"
     home.mkdir(parents=True)
-    git = ["git", "-C", home, "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "tag.gpgSign=false"]
+    git = ["git", "-C", str(home), "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "tag.gpgSign=false"]
     for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x", "--no-gpg-sign"], tag):
         subprocess.run([*git, *words], check=True, capture_output=True)
     head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
