@@ -1,48 +1,21 @@
 #!/usr/bin/env bash
-# Installs this very checkout of the action into an environment of its own, so that a hash-pinned action is its own
-# version and a Python that its system manages stays as it is. Called by action.yml; not for people.
+# Finds a Python for install_action.py beside it. Called by action.yml; not for people. Nothing that lies in the checkout is
+# run: a Python there does not count, and neither does what another one would import from there at its start (-I, -S).
 set -euo pipefail
 
-tell() { # the reason, as an error of the job
-  printf '::error title=rankgate::%s\n' "$1"
-  exit 2
-}
+unset CDPATH
+shopt -s nocasematch # as the file systems of macOS and Windows
+workspace=$(cd -P -- "${GITHUB_WORKSPACE:?is set by the runner}" && pwd)
+cd -- "${RUNNER_TEMP:?is set by the runner}" # what the search path says relative to the checkout leads nowhere
 
-home=${RUNNER_TEMP:?is set by the runner}/rankgate
-environment=$home/venv
-unset PYTHONHOME PYTHONPATH # and -I below, so that no module of the checkout is taken for one of Python's own
-
-find_python() {
-  local name
-  for name in python3 python python3.13 python3.12 python3.11; do
-    if command -v "$name" >/dev/null && "$name" -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-      command -v "$name"
-      return
+for name in python3 python python3.13 python3.12 python3.11; do
+  while IFS= read -r found; do
+    where=$(cd -P -- "${found%/*}/" && pwd)/
+    if [[ $where != "$workspace"/* ]] &&
+      "$found" -I -S -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      exec "$found" -I -S "$GITHUB_ACTION_PATH/scripts/install_action.py"
     fi
-  done
-  return 1
-}
-
-inside() { # the environment's Python; Windows keeps it elsewhere
-  if [[ -e $environment/Scripts/python.exe ]]; then
-    echo "$environment/Scripts/python.exe"
-  else
-    echo "$environment/bin/python"
-  fi
-}
-
-# A second gate in the same job finds the first one's.
-if [[ ! -e $environment/installed ]] || [[ $(<"$environment/installed") != "$GITHUB_ACTION_PATH" ]]; then
-  python=$(find_python) || tell "Python 3.11 or newer is needed; add actions/setup-python before this step"
-  rm -rf "$environment"
-  mkdir -p "$home"
-  if ! log=$("$python" -I -m venv "$environment" 2>&1); then
-    printf '%s\n' "$log" >&2
-    tell "$python cannot make a virtual environment; on Debian: apt-get install python3-venv"
-  fi
-  if ! PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 "$(inside)" -I -m pip install --quiet "$GITHUB_ACTION_PATH"; then
-    tell "rankgate could not be installed; pip says why above"
-  fi
-  printf '%s\n' "$GITHUB_ACTION_PATH" >"$environment/installed"
-fi
-printf 'python=%s\n' "$(inside)" >>"$GITHUB_OUTPUT"
+  done < <(type -aP "$name")
+done
+echo "::error title=rankgate::Python 3.11 or newer is needed outside of the checkout; add actions/setup-python before this step"
+exit 2

@@ -1,6 +1,8 @@
 """This repository's own .github: it does what `rankgate init --github` writes, and releases with few rights."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,7 @@ def test_an_action_has_the_same_pin_wherever_it_is_used() -> None:
 def test_only_the_publishing_job_of_a_release_can_prove_who_it_is() -> None:
     jobs = own("release.yml")["jobs"]
     assert {name: job["permissions"] for name, job in jobs.items()} == {
+        "lock": {"contents": "read"},
         "build": {"contents": "read"},
         "try": {},
         "publish": {"id-token": "write", "attestations": "write"},
@@ -91,15 +94,30 @@ def test_a_release_publishes_what_was_built_once_and_tried_and_a_rehearsal_publi
     jobs = made["jobs"]
     assert made[True] == {"push": {"tags": ["v*"]}, "workflow_dispatch": None}
     assert {name: job.get("needs") for name, job in jobs.items()} == {
-        "build": None,
+        "lock": None,
+        "build": "lock",
         "try": "build",
         "publish": "try",
         "github": "publish",
     }
     assert jobs["publish"]["if"] == "github.event_name == 'push'"
-    builders = [name for name, job in jobs.items() if any("-m build" in step.get("run", "") for step in job["steps"])]
+    builders = [
+        name for name, job in jobs.items() if any("hatchling build" in step.get("run", "") for step in job["steps"])
+    ]
     assert builders == ["build"]
     assert not any("checkout" in step.get("uses", "") for name in ("publish", "github") for step in jobs[name]["steps"])
+
+
+def test_a_release_needs_locks_that_are_up_to_date_and_is_built_with_what_is_in_them(tmp_path: Path) -> None:
+    jobs = own("release.yml")["jobs"]
+    *_, compared = jobs["lock"]["steps"]
+    assert compared["run"].splitlines()[-1] == "python scripts/lock.py --check"
+    [built] = [step["run"] for step in jobs["build"]["steps"] if step.get("name") == "Build"]
+    install, build = built.splitlines()
+    assert install == "python -m pip install --require-hashes --only-binary :all: -r locks/base.lock"
+    command = [sys.executable, *build.split()[1:], "--directory", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    assert sorted(file.suffix for file in tmp_path.iterdir()) == [".gz", ".whl"]
 
 
 def test_the_update_bot_waits_with_new_releases_of_everything_that_is_pinned() -> None:

@@ -1,7 +1,9 @@
 """The workflows that `rankgate init` writes, as values: triggers, rights, conditions, and what reaches a shell."""
 
 import inspect
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any, cast
 
@@ -401,9 +403,11 @@ def test_what_is_left_to_do_on_github() -> None:
         to_do_on_github(JOB, forks=True)
         == """\
 on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
-  1. Pin the action by the hash that this prints (the last line's, if there are two), in both files or with
-     --action rankgate/rankgate@HASH --force, since a tag can be moved:
-       git ls-remote https://github.com/rankgate/rankgate refs/tags/v1.2.3 'refs/tags/v1.2.3^{}'
+  1. Pin the action by the hash of its commit, since a tag can be moved; with bash, in the repository's root:
+       hash=$(git ls-remote https://github.com/rankgate/rankgate refs/tags/v1.2.3 'refs/tags/v1.2.3^{}' |
+         tail -n 1 | cut -f 1) && sed -i.tag \\
+         "s|rankgate/rankgate@v1.2.3$|rankgate/rankgate@${hash:?no such tag} # v1.2.3|" \\
+         .github/workflows/rankgate*.yml && rm .github/workflows/rankgate*.yml.tag
   2. In a ruleset of the default branch, require the check `rankgate/verdict`. Within one repository the job
      `retrieval gate` blocks too, by its exit code; of a fork's pull request that job proves nothing.
   3. Anybody who can push a workflow can post a check of that name with GITHUB_TOKEN: it is forgeable. Let a GitHub
@@ -414,6 +418,48 @@ on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
        gh label create 'rankgate: accept rankings' --description 'the rankings of this commit are believed'
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("tag", "files"),
+    [
+        pytest.param(["tag", "v1.2.3"], ["rankgate.yml", "rankgate-report.yml"], id="a tag"),
+        pytest.param(["tag", "-am", "The release", "v1.2.3"], ["rankgate.yml"], id="an annotated tag, one workflow"),
+        pytest.param(["tag", "v1.2.30"], ["rankgate.yml"], id="no such tag"),
+    ],
+)
+def test_the_command_that_pins_does(tmp_path: Path, tag: list[str], files: list[str]) -> None:
+    home = tmp_path / "rankgate" / "rankgate"
+    home.mkdir(parents=True)
+    git = ["git", "-C", str(home), "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "tag.gpgSign=false"]
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x", "--no-gpg-sign"], tag):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    workflows = tmp_path / ".github" / "workflows"
+    workflows.mkdir(parents=True)
+    (workflows / "other.yml").write_text(f"      uses: {JOB.action}\n")
+    for file in files:
+        (workflows / file).write_text((gate_text if file == "rankgate.yml" else report_text)(JOB), encoding="utf-8")
+    before = {file.name: file.read_text(encoding="utf-8") for file in workflows.iterdir()}
+
+    command = to_do_on_github(JOB, forks=True).partition("  1. ")[2].partition("  2. ")[0].partition("\n")[2]
+    local = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{tmp_path.as_uri()}/.insteadOf"}
+    around = {**os.environ, **local, "GIT_CONFIG_VALUE_0": "https://github.com/"}
+    ended = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, env=around, capture_output=True, text=True, check=False
+    )
+    after = {file.name: file.read_text(encoding="utf-8") for file in workflows.iterdir()}
+    if tag[-1] == "v1.2.30":
+        assert (ended.returncode != 0, after) == (True, before)
+        assert "no such tag" in ended.stderr
+        return
+    assert ended.returncode == 0, ended.stderr
+    pinned_text = f"uses: {action_of(f'rankgate/rankgate@{head}', '1.2.3')}\n"
+    assert after == {
+        name: text if name == "other.yml" else text.replace(f"uses: {JOB.action}\n", pinned_text)
+        for name, text in before.items()
+    }
+    assert all(pinned_text in after[file] for file in files)
 
 
 def test_what_is_done_already_is_not_asked_for_again() -> None:

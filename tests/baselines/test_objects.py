@@ -467,10 +467,11 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "s3fs", None)
     monkeypatch.setitem(sys.modules, "fsspec.implementations.s3", None)
     said = refused(lambda: memory_at("s3a://bucket/x"))
-    assert said == "s3a://bucket/x: s3a:// needs a package that is not installed: pip install 'rankgate[cloud]'"
+    how = "pip install 'rankgate[cloud]' (in the action: extras: cloud)"
+    assert said == f"s3a://bucket/x: s3a:// needs a package that is not installed: {how}"
     monkeypatch.setitem(sys.modules, "fsspec", None)
     said = refused(lambda: memory_at("s3://bucket/x"))
-    assert said == "s3://bucket/x: needs fsspec, which is not installed: pip install 'rankgate[cloud]'"
+    assert said == f"s3://bucket/x: needs fsspec, which is not installed: {how}"
 
 
 # -- refusals of a store --

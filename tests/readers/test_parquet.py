@@ -352,7 +352,8 @@ def test_not_parquet() -> None:
 def test_without_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
     name = table("('q', 'a', 1)")
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    assert refusal(name) == ["run.parquet: reading Parquet needs DuckDB: pip install 'rankgate[parquet]'"]
+    how = "pip install 'rankgate[parquet]' (in the action: extras: parquet)"
+    assert refusal(name) == [f"run.parquet: reading Parquet needs DuckDB: {how}"]
 
 
 def test_no_gold() -> None:

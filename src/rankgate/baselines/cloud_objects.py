@@ -9,7 +9,7 @@ from typing import Any
 from rankgate.errors import RankgateError, bad_input, did_you_mean, on_one_line
 from rankgate.redaction import redacted
 
-INSTALL = "pip install 'rankgate[cloud]'"
+INSTALL = "pip install 'rankgate[cloud]' (in the action: extras: cloud)"
 MOST_TRIES = 3  # to make an object; below that the store's own client repeats what is lost
 _S3 = ("s3", "s3a")
 _ATTEMPTS = {"retries": {"max_attempts": 2, "mode": "standard"}, "connect_timeout": 10, "read_timeout": 30}

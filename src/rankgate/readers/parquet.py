@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 MAGIC = b"PAR1"
-INSTALL = "pip install 'rankgate[parquet]'"
+INSTALL = "pip install 'rankgate[parquet]' (in the action: extras: parquet)"
 _BATCH = 1_000
 _SLICE = 1_000_000  # rows
 _MOST_SLICES = 8

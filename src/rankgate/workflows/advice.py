@@ -21,11 +21,17 @@ def to_do_on_github(job: Job, *, forks: bool) -> str:
 def _pin(job: Job) -> str:
     repository, _, reference = job.action.partition("@")
     tag = f"refs/tags/{reference}"
-    command = f"git ls-remote https://github.com/{repository} {tag} {shlex.quote(tag + '^{}')}"
+    found = (
+        f"git ls-remote https://github.com/{repository} {tag} {shlex.quote(tag + '^{}')}"  # an annotated one's is last
+    )
+    pins = f"s|{repository}@{reference}$|{repository}@${{hash:?no such tag}} # {reference}|"
+    files = ".github/workflows/rankgate*.yml"
     return f"""\
-Pin the action by the hash that this prints (the last line's, if there are two), in both files or with
-     --action {repository}@HASH --force, since a tag can be moved:
-       {command}
+Pin the action by the hash of its commit, since a tag can be moved; with bash, in the repository's root:
+       hash=$({found} |
+         tail -n 1 | cut -f 1) && sed -i.tag \\
+         "{pins}" \\
+         {files} && rm {files}.tag
 """
 
 

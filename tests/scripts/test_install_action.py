@@ -1,0 +1,419 @@
+"""scripts/install_action.sh as action.yml calls it, for a tiny action with locks and an index of its own."""
+
+from __future__ import annotations
+
+import ensurepip
+import os
+import py_compile
+import shutil
+import ssl
+import subprocess
+import sys
+import threading
+import venv
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import cache_from_source
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import trustme
+from tests.scripts.packages import Index, sdist, sha256, wheel
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "scripts"))
+
+from install_action import access, harmless, outside  # noqa: E402 -- scripts are no package
+
+BACK_END = """\
+import shutil
+import rgt_core  # of the lock, as a build back end is
+
+
+def build_wheel(to, config_settings=None, metadata_directory=None):
+    return shutil.copy("rgt_action-1.0-py3-none-any.whl", to).rpartition("/")[2]
+"""
+
+
+class Runner:
+    """A runner with a checkout that somebody else wrote, the action, and the index that it is set up for."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.checkout = directory / "work" / "repo" / "repo"
+        self.temp = directory / "work" / "_temp"
+        self.home = directory / "home"
+        self.action = directory / "work" / "_actions" / "rankgate"
+        self.ran = directory / "ran"  # the names of what should not have
+        for place in (self.checkout, self.temp, self.home, self.action / "locks", self.action / "scripts"):
+            place.mkdir(parents=True)
+        for script in ("install_action.sh", "install_action.py"):
+            shutil.copy(ROOT / "scripts" / script, self.action / "scripts")
+        name, data = wheel("rgt_action")
+        (self.action / name).write_bytes(data)
+        (self.action / "backend.py").write_text(BACK_END)
+        (self.action / "pyproject.toml").write_text(
+            '[build-system]\nrequires = ["rgt-core"]\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        )
+        self.index = Index(directory / "simple")
+        self.lock("base", "rgt-core", self.index.put(wheel("rgt_core")))
+        self.lock("html", "rgt-html", self.index.put(wheel("rgt_html")))
+
+    def lock(self, part: str, name: str, *hashes: str) -> None:
+        """Let a part be one package."""
+        text = " ".join(f"--hash={each}" for each in hashes)
+        (self.action / "locks" / f"{part}.lock").write_text(f"{name}==1.0 {text}\n")
+
+    def install(self, variables: Mapping[str, str] | None = None, extras: str = "") -> subprocess.CompletedProcess[str]:
+        """Run the step; without variables pip knows the index."""
+        around = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "GITHUB_WORKSPACE": str(self.checkout),
+            "GITHUB_ACTION_PATH": str(self.action),
+            "GITHUB_OUTPUT": str(self.directory / "output"),
+            "RUNNER_TEMP": str(self.temp),
+            "RANKGATE_EXTRAS": extras,
+            **({"PIP_INDEX_URL": self.index.url} if variables is None else variables),
+        }
+        script = self.action / "scripts" / "install_action.sh"
+        return subprocess.run(
+            ["bash", script], cwd=self.checkout, env=around, capture_output=True, text=True, check=False
+        )
+
+    def python(self) -> str:
+        """What the step said last."""
+        return (self.directory / "output").read_text().splitlines()[-1].removeprefix("python=")
+
+    def has(self, module: str) -> bool:
+        """Whether the environment has it; Python's start runs what is installed to be run at it."""
+        command = [self.python(), "-I", "-c", f"import {module}"]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+    def evil(self, name: str) -> str:
+        """A line of Python that leaves its name."""
+        return f"import os; open({str(self.ran)!r}, 'a').write({name!r} + '\\n')\n"
+
+    def executable(self, path: Path) -> None:
+        """A program that leaves its name, and does nothing else."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\necho {path.name} >> '{self.ran}'\n")
+        path.chmod(0o755)
+
+    def evil_requirement(self) -> Path:
+        """A file in the checkout that names a wheel of the checkout, with its hash."""
+        name, data = wheel("rgt_evil", files={"rgt_evil.pth": self.evil("a wheel of the checkout")})
+        (self.checkout / name).write_bytes(data)
+        file = self.checkout / "more.txt"
+        file.write_text(f"{(self.checkout / name).as_uri()} --hash={sha256(data)}\n")
+        return file
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    return Runner(tmp_path)
+
+
+def test_the_action_is_installed_from_its_lock_and_built_with_what_is_in_it(runner: Runner) -> None:
+    runner.index.put(wheel("rgt_core", "2.0", files={"rgt_core.pth": runner.evil("a newer version")}))
+    done = runner.install()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert runner.has("rgt_action, rgt_core; assert rgt_core.version == '1.0'")
+    assert not runner.has("rgt_html")
+    assert not runner.ran.exists()
+
+
+def test_an_extra_is_an_environment_of_its_own_and_a_second_gate_finds_the_firsts(runner: Runner) -> None:
+    assert runner.install(extras=" html,html ").returncode == 0
+    first = Path(runner.python())
+    assert runner.has("rgt_action, rgt_core, rgt_html")
+    note = first.parent / "note"
+    note.touch()
+    assert runner.install().returncode == 0
+    assert runner.python() != str(first)
+    assert not runner.has("rgt_html")
+    assert runner.install(extras="html").returncode == 0
+    assert runner.python() == str(first)
+    assert note.exists()
+
+
+@pytest.mark.parametrize(
+    ("extras", "wrong"),
+    [
+        ("pdf", "pdf"),
+        ("html pdf", "pdf"),
+        ("base", "base"),
+        ("../locks/html", "../locks/html"),
+        ("html.lock", "html.lock"),
+    ],
+)
+def test_an_extra_that_there_is_not_is_named(runner: Runner, extras: str, wrong: str) -> None:
+    done = runner.install(extras=extras)
+    assert (done.returncode, done.stdout) == (2, f"::error title=rankgate::extras: {wrong!r} is none of html\n")
+
+
+# Code that the checkout, or whoever serves packages, would like to have run. An install takes seconds, so that doors
+# which do not stand in each other's way are tried at once; what ran says which one was open.
+
+
+def evil_modules(runner: Runner) -> None:
+    for name in ("pip", "venv", "logging", "sitecustomize", "rgt_core", "rgt_action"):
+        (runner.checkout / f"{name}.py").write_text(runner.evil(name))
+    packages = runner.checkout / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "usercustomize.py").write_text(runner.evil("usercustomize"))
+
+
+def evil_compiled_file(runner: Runner) -> None:
+    """What Python takes without looking at the source."""
+    source = runner.checkout / "compiled.py"
+    of_the_library = str(ensurepip.__file__)
+    source.write_text(runner.evil("a compiled file") + Path(of_the_library).read_text(encoding="utf-8"))
+    before, sys.pycache_prefix = sys.pycache_prefix, str(runner.checkout / "cache")
+    try:
+        to = cache_from_source(of_the_library)
+    finally:
+        sys.pycache_prefix = before
+    py_compile.compile(str(source), to, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH, doraise=True)
+
+
+def evil_config(runner: Runner, place: str) -> Path:
+    """A file for pip that names a Python and a further requirement of the checkout."""
+    file = runner.checkout / place
+    file.parent.mkdir(parents=True, exist_ok=True)
+    python = runner.checkout / f"python of {place}".replace("/", " ")
+    runner.executable(python)
+    file.write_text(f"[global]\npython = {python}\n[install]\nrequirement = {runner.evil_requirement()}\n")
+    return file
+
+
+def evil_programs(runner: Runner) -> Path:
+    for name in ("python3", "python", "rm", "mkdir", "dirname", "git", "keyring"):
+        runner.executable(runner.checkout / "bin" / name)
+    return runner.checkout / "bin"
+
+
+def variables(runner: Runner) -> dict[str, str]:
+    evil_modules(runner)
+    evil_compiled_file(runner)
+    evil_config(runner, "pip/pip.conf")
+    runner.executable(runner.checkout / "python")
+    return {
+        "PATH": f"{evil_programs(runner)}:{os.environ['PATH']}",
+        "PYTHONPATH": f"{runner.checkout}:.",
+        "PYTHONUSERBASE": str(runner.checkout),
+        "PYTHONPYCACHEPREFIX": str(runner.checkout / "cache"),
+        "PIP_CONFIG_FILE": str(evil_config(runner, "pip.conf")),
+        "PIP_REQUIREMENT": str(runner.evil_requirement()),
+        "PIP_No-Binary": ":all:",  # pip takes any letters after PIP_, and the hyphen
+        "PIP_PYTHON": str(runner.checkout / "python"),
+        "XDG_CONFIG_HOME": str(runner.checkout),
+        "XDG_CONFIG_DIRS": f"/etc/xdg:{runner.checkout}",
+        "CDPATH": str(runner.checkout),
+    }
+
+
+def links(runner: Runner) -> dict[str, str]:
+    """Places outside of the checkout that lead into it, and a home in it."""
+    evil_config(runner, ".pip/pip.conf")
+    (runner.directory / "linked.conf").symlink_to(evil_config(runner, "pip.conf"))
+    (runner.directory / "bin").symlink_to(evil_programs(runner))
+    return {
+        "HOME": str(runner.checkout),
+        "PATH": f"{runner.directory / 'bin'}:{os.environ['PATH']}",
+        "PIP_CONFIG_FILE": str(runner.directory / "linked.conf"),
+    }
+
+
+def relative(runner: Runner) -> dict[str, str]:
+    """What means something else in another directory, in the Python into which the job installed the checkout."""
+    evil_modules(runner)
+    evil_programs(runner)
+    place = runner.directory / "python of the job"
+    venv.create(place, symlinks=True)
+    [packages] = place.glob("lib/*/site-packages")
+    (packages / "__editable__.pth").write_text(f"{runner.checkout}\n{runner.evil('a .pth file')}")
+    return {
+        "PATH": f":./bin:bin:{place / 'bin'}:{os.environ['PATH']}",
+        "PIP_CONFIG_FILE": evil_config(runner, "a").name,
+    }
+
+
+@pytest.mark.parametrize("doors", [variables, links, relative])
+def test_nothing_of_the_checkout_runs_and_the_action_is_installed_all_the_same(
+    runner: Runner, doors: Callable[[Runner], dict[str, str]]
+) -> None:
+    done = runner.install({"PIP_INDEX_URL": runner.index.url, **doors(runner)})
+    ran = runner.ran.read_text() if runner.ran.exists() else ""
+    assert (done.returncode, ran) == (0, ""), done.stdout + done.stderr
+    assert runner.has("rgt_action, rgt_core")
+    assert not runner.ran.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        pytest.param({"OPENSSL_CONF": "{checkout}/openssl.cnf"}, {}, id="a file of the checkout"),
+        pytest.param({"X": "{checkout}"}, {}, id="the checkout itself"),
+        pytest.param({"X": "{checkout}-2/lib"}, {"X": "{checkout}-2/lib"}, id="a neighbour"),
+        pytest.param({"X": "/lib:{checkout}/lib:/usr/lib"}, {"X": "/lib:/usr/lib"}, id="one of several paths"),
+        pytest.param({"X": "{checkout}/../../elsewhere"}, {"X": "{checkout}/../../elsewhere"}, id="out of it again"),
+        pytest.param({"X": "/usr/../{checkout}/lib"}, {}, id="a way around"),
+        pytest.param({"X": "file://{checkout}/lib"}, {"X": "file"}, id="an address"),
+        pytest.param({"X": "https://example.org/a"}, {"X": "https://example.org/a"}, id="an address elsewhere"),
+        pytest.param({"X": ""}, {"X": ""}, id="empty"),
+        pytest.param({"PYTHONWARNINGS": "error", "PIP_LOG": "/log", "pip_x": "1", "PythonX": "1"}, {}, id="by name"),
+    ],
+)
+def test_what_is_left_of_the_environment(tmp_path: Path, given: dict[str, str], left: dict[str, str]) -> None:
+    here = {name: value.format(checkout=tmp_path) for name, value in given.items()}
+    assert harmless(here, str(tmp_path)) == {name: value.format(checkout=tmp_path) for name, value in left.items()}
+
+
+def test_letters_do_not_hide_a_path(tmp_path: Path) -> None:
+    """The file systems of macOS and Windows take one for the other."""
+    assert outside(f"{str(tmp_path).upper()}/LIB", str(tmp_path)) == ""
+
+
+def test_a_python_that_lies_in_the_checkout_alone_is_none(runner: Runner) -> None:
+    tools = runner.directory / "tools"
+    tools.mkdir()
+    for name in ("bash", "env"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    (runner.checkout / "bin").mkdir()
+    (runner.checkout / "bin" / "python3").symlink_to(sys.executable)
+    done = runner.install({"PATH": f"{runner.checkout / 'bin'}:{tools}"})
+    assert done.returncode == 2
+    assert done.stdout.startswith("::error title=rankgate::Python 3.11 or newer is needed outside of the checkout;")
+
+
+def test_what_would_have_to_be_built_is_refused_for_its_own_requirements_have_no_hash(runner: Runner) -> None:
+    sources = Index(runner.directory / "sources")
+    sources.put(wheel("rgt_builder", files={"rgt_builder.pth": runner.evil("a requirement of the build")}))
+    build = '[build-system]\nrequires = ["rgt-builder"]\n'
+    runner.lock("base", "rgt-core", sources.put(sdist("rgt_core", files={"pyproject.toml": build, "rgt_core.py": ""})))
+    done = runner.install({"PIP_INDEX_URL": sources.url})
+    assert done.returncode == 2
+    assert "::error title=rankgate::rankgate could not be installed; pip says why above\n" in done.stdout
+    assert not runner.ran.exists()
+
+
+def test_other_bytes_under_the_name_are_refused_and_half_an_environment_is_none(runner: Runner) -> None:
+    right = wheel("rgt_core")
+    runner.index.put(wheel("rgt_core", files={"rgt_core.pth": runner.evil("other bytes")}))
+    done = runner.install()
+    assert done.returncode == 2
+    assert "hash" in done.stderr.lower()
+    assert not runner.ran.exists()
+    runner.index.put(right)
+    assert runner.install().returncode == 0
+    assert runner.has("rgt_action")
+
+
+def test_a_dependency_that_is_not_in_the_lock_is_refused(runner: Runner) -> None:
+    runner.index.put(wheel("rgt_more", files={"rgt_more.pth": runner.evil("a dependency")}))
+    runner.lock("base", "rgt-core", runner.index.put(wheel("rgt_core", requires=["rgt-more"])))
+    assert runner.install().returncode == 2
+    assert not runner.ran.exists()
+
+
+# What of the runner's settings counts.
+
+
+SETTINGS = [
+    pytest.param("[global]\nindex-url = a\n", {}, {"INDEX_URL": "a"}, id="a file"),
+    pytest.param("[global]\nindex_url = a b\n", {}, {"INDEX_URL": "a b"}, id="an underline"),
+    pytest.param("[install]\nproxy = a\n[global]\nproxy = b\n", {}, {"PROXY": "a"}, id="install before global"),
+    pytest.param("[download]\nproxy = a\n", {}, {}, id="another command"),
+    pytest.param("[install]\ncert = a\n", {"PIP_CERT": "b"}, {"CERT": "b"}, id="a variable before both"),
+    pytest.param(
+        "[global]\nno-index = true\nfind-links =\n  a\n  b\n",
+        {},
+        {"NO_INDEX": "true", "FIND_LINKS": "\na\nb"},
+        id="lines",
+    ),
+    pytest.param(
+        "", {"PIP_TRUSTED-Host": "a", "PIP_RETRIES": "1"}, {"TRUSTED_HOST": "a", "RETRIES": "1"}, id="spelling"
+    ),
+    pytest.param(
+        "[install]\nuser = true\ntarget = a\n", {"PIP_PREFIX": "b", "PIP_DRY_RUN": "1"}, {}, id="where to install"
+    ),
+    pytest.param("[global]\ncache-dir = a\n", {"PIP_BUILD_CONSTRAINT": "b", "PIP_SRC": "c"}, {}, id="other code"),
+    pytest.param("[global]\ncert = {checkout}/ca\n", {"PIP_FIND_LINKS": "{checkout}/a"}, {}, id="in the checkout"),
+]
+
+
+@pytest.mark.parametrize(("text", "given", "counts"), SETTINGS)
+def test_how_packages_are_reached_is_the_runners_and_nothing_else_is(
+    tmp_path: Path, text: str, given: dict[str, str], counts: dict[str, str]
+) -> None:
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    config = tmp_path / "pip.conf"
+    config.write_text(text.format(checkout=checkout))
+    names = {name: value.format(checkout=checkout) for name, value in given.items()}
+    around = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    of_the_machine = access(sys.executable, around, str(checkout))
+    found = access(sys.executable, {**around, "PIP_CONFIG_FILE": str(config), **names}, str(checkout))
+    assert dict(found.items() - of_the_machine.items()) == {f"PIP_{name}": value for name, value in counts.items()}
+
+
+def test_the_index_of_the_users_own_file_is_used(runner: Runner) -> None:
+    file = runner.home / ".config" / "pip" / "pip.conf"
+    file.parent.mkdir(parents=True)
+    nowhere = (runner.directory / "nowhere").as_uri()
+    file.write_text(
+        f"[global]\nindex-url = {nowhere}\nextra-index-url =\n  {nowhere}\n  {runner.index.url}\n"
+        "[install]\nuser = true\ntarget = nowhere\n"
+    )
+    done = runner.install({})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert runner.has("rgt_action, rgt_core")
+
+
+@contextmanager
+def serving(index: Index, context: ssl.SSLContext | None = None) -> Iterator[tuple[ThreadingHTTPServer, list[str]]]:
+    """The index by HTTP, for whichever host it is asked as a proxy; and the lines of the requests."""
+    lines: list[str] = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def translate_path(self, path: str) -> str:
+            return super().translate_path(urlsplit(path).path)
+
+        def log_message(self, format: str, *words: object) -> None:  # noqa: A002 -- its name there
+            lines.append(self.requestline)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(index.directory))) as server:
+        if context:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server, lines
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("name", ["PIP_PROXY", "http_proxy"])
+def test_the_runners_proxy_is_used(runner: Runner, name: str) -> None:
+    with serving(runner.index) as (server, lines):
+        given = {"PIP_INDEX_URL": "http://packages.invalid", "PIP_TRUSTED_HOST": "packages.invalid"}
+        done = runner.install({**given, name: f"http://127.0.0.1:{server.server_port}"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "GET http://packages.invalid/rgt-core/ HTTP/1.1" in lines
+
+
+def test_the_runners_certificates_are_trusted(runner: Runner) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    bundle = runner.home / "ca.pem"
+    authority.cert_pem.write_to_path(str(bundle))
+    with serving(runner.index, context) as (server, _):
+        url = f"https://localhost:{server.server_port}"
+        done = runner.install({"PIP_INDEX_URL": url, "PIP_RETRIES": "0", "PIP_CERT": str(bundle)})
+    assert done.returncode == 0, done.stdout + done.stderr
