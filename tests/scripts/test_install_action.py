@@ -23,6 +23,8 @@ import pytest
 import trustme
 from tests.scripts.packages import Index, sdist, sha256, wheel
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "scripts"))
 

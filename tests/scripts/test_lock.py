@@ -91,6 +91,7 @@ def pins(lock: str) -> dict[str, str]:
     return dict(re.findall(r"^([\w.-]+)==(\S+(?: ; [^\\\n]+)?) \\$", lock, re.MULTILINE))
 
 
+@pytest.mark.full
 def test_every_part_has_its_packages_once_with_markers_for_systems_and_pythons(written: Repository) -> None:
     marker = "1.0 ; python_full_version < '3.12' or sys_platform == 'win32'"
     assert {part: pins(lock) for part, lock in written.locked().items()} == {
@@ -101,6 +102,7 @@ def test_every_part_has_its_packages_once_with_markers_for_systems_and_pythons(w
     }
 
 
+@pytest.mark.full
 def test_a_lock_has_the_hash_of_every_file_and_no_address(repository: Repository) -> None:
     tags = ["cp311-cp311-macosx_11_0_arm64", "cp314-cp314-win_amd64", "cp312-cp312-manylinux_2_17_x86_64"]
     hashes = [repository.put(wheel("rgt_html", tag=tag)) for tag in tags]
@@ -166,6 +168,7 @@ def has_a_part_too_many(repository: Repository) -> None:
         pytest.param(has_a_part_too_many, ["old"], id="a lock of no extra"),
     ],
 )
+@pytest.mark.full
 def test_what_is_out_of_date_is_named_and_written_again(
     written: Repository, change: Callable[[Repository], None], stale: list[str]
 ) -> None:
@@ -181,6 +184,7 @@ def test_what_is_out_of_date_is_named_and_written_again(
     assert written.lock("--check").returncode == 0
 
 
+@pytest.mark.full
 def test_a_newer_version_alone_does_not_make_a_lock_out_of_date(written: Repository) -> None:
     written.put(wheel("rgt_html", "2.0"))
     assert written.lock("--check").returncode == 0
@@ -201,6 +205,7 @@ def test_a_newer_version_alone_does_not_make_a_lock_out_of_date(written: Reposit
     ],
 )
 @pytest.mark.parametrize("words", [(), ("--check",)], ids=["write", "check"])
+@pytest.mark.full
 def test_what_cannot_be_locked_is_refused_and_nothing_is_written(
     written: Repository, requirement: str, reason: str, words: tuple[str, ...]
 ) -> None:
