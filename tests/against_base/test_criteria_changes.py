@@ -296,9 +296,7 @@ ANCHORED = "baseline: {anchor: launch}\n"
         pytest.param(
             "", "gold_changes: warn\n", [(WEAKER, "adds gold_changes warn to the criteria")], id="gold changes warn"
         ),
-        pytest.param(
-            "gold_changes: warn\n", "", [(STRONGER, "removes gold_changes warn")], id="gold changes judged"
-        ),
+        pytest.param("gold_changes: warn\n", "", [(STRONGER, "removes gold_changes warn")], id="gold changes judged"),
         pytest.param(
             "",
             "fork_runs: trusted\n",
