@@ -20,7 +20,7 @@ SOON = 14  # days
 
 _REFUSED = {
     "stranger": "it was set by somebody who may not write to this repository",
-    "head moved": "the pull request has newer commits than it was set on",
+    "head moved": "the pull request has newer commits, or another base, than it was set on",
     "taken off": "it has been taken off again",
     "unknown": "GitHub did not say whether whoever set it may write to this repository",
     "not the head's": "the gold set that was judged by is not the one of this commit",

@@ -142,7 +142,7 @@ def _baseline(
     """Where to read the base's baseline, and what the pull request did to it."""
     mine = own.baseline if own.baseline and _is_baseline(own.baseline) else None
     named = own.inputs.baseline or (criteria and criteria.baseline) or own.criteria.baseline
-    found = files.find(named.path) if named else None
+    found = named and (named.path if is_remote(named.path) else files.find(named.path))
     theirs = replace(named, path=found) if named and found is not None else None
     if theirs is None or not _is_baseline(theirs):
         return (None, "added") if mine else (own.baseline, None)
