@@ -87,10 +87,8 @@ class Waivers(msgspec.Struct, frozen=True, kw_only=True):
 class SetLabel(msgspec.Struct, frozen=True, kw_only=True):
     """A label that stands on the pull request, and what it is worth.
 
-    It counts if whoever set it may write to the repository, and for the commit that it was set on alone; one that was
-    taken off counts no longer, wherever an event still speaks of it. Where nobody can tell that, the standing is
-    `unknown`. `not the head's` is said of a gold set alone: the label accepts that of the commit, and the job judged by
-    another.
+    It counts if whoever set it may write to the repository, and for the commit that it was set on alone. Of `not the
+    head's` it is about a gold set that the job made, and not the commit's.
     """
 
     name: str

@@ -5,8 +5,10 @@ The story is that of `test_sides`: the pull request's run loses two of five ques
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -645,3 +647,24 @@ def test_a_merge_that_takes_nothing_over_undoes_nothing_of_the_base(repository: 
     found = judge()
     assert found.verdict is FAIL
     assert any("below the floor of 90.0%" in reason for gate in found.gates for reason in gate.reasons)
+
+
+# The page.
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "base.md").read_text(encoding="utf-8")
+DOORS = PAGE.partition("| what happens | tests |\n|:--|:--|:--|\n")[2].partition("\n\n")[0].splitlines()
+
+
+@pytest.mark.parametrize("row", DOORS, ids=lambda row: row.split(" | ")[0].strip("| ")[:60])
+def test_every_side_door_of_the_page_names_tests_that_are_there(row: str) -> None:
+    found = re.findall(r"`(tests/[a-z_/]+\.py)`: ((?:`test_\w+`(?:, )?)+)", row.split(" | ")[2])
+    assert found
+    for file, names in found:
+        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        assert set(re.findall(r"`(\w+)`", names)) <= defined, file
+
+
+def test_the_page_names_both_labels() -> None:
+    assert all(f"`{label}`" in PAGE for label in (ACCEPT_GOLD, ACCEPT_RUN))

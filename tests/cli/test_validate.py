@@ -44,10 +44,9 @@ def test_a_default_that_has_changed_is_said(capsys: pytest.CaptureFixture[str]) 
     write(**{"ship-criteria.yaml": CRITERIA.replace("gold_changes: warn\n", "")})
     code, lines = validated(capsys)
     assert (code, lines[0]) == (0, "0 problems, 0 things to look at in criteria, gold, run")
-    assert " ".join(" ".join(lines[1:]).split()) == (
-        "note: without `gold_changes` a pull request fails where its run fails by the base's gold set; earlier "
-        "versions warned, as `gold_changes: warn` still does"
-    )
+    assert lines[1:] == [
+        "note: without `gold_changes` a run fails that fails by the base's gold set; earlier versions warned"
+    ]
 
 
 def test_a_baseline_is_read_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -170,7 +170,8 @@ WRITER = labeled("alice")
 @pytest.mark.parametrize(
     ("events", "push", "label", "standing"),
     [
-        pytest.param([WRITER], None, LABEL, "counts", id="its own event names the head"),
+        pytest.param([WRITER], None, LABEL, "counts", id="its own event names the head, where GitHub lists no pushes"),
+        pytest.param([WRITER], AFTER, LABEL, "head moved", id="its own event, run again after other pushes"),
         pytest.param([WRITER], BEFORE, "bug", "counts", id="another label's event, and no push since"),
         pytest.param([WRITER], BEFORE, None, "counts", id="any event, and no push since"),
         pytest.param([WRITER], AFTER, None, "head moved", id="pushed since"),

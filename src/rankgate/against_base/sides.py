@@ -72,7 +72,7 @@ def check_both(inputs: Inputs, ref: str, judge: Judge) -> Report:
 class _Case(msgspec.Struct, frozen=True):
     """What is judged by what: `gold` is what the base's criteria judge by, None where that is nothing else.
 
-    `moved` says that the run is the pull request's own, where the base's is absent; `label` accepts the gold set.
+    `moved` says that the run is the pull request's own, where the base's is absent; `label` is to accept the gold set.
     """
 
     own: Own
@@ -83,12 +83,8 @@ class _Case(msgspec.Struct, frozen=True):
     run: InputFile | None
     moved: bool
     label: SetLabel | None
+    accepted: bool
     baseline: InputFile | None
-
-    @property
-    def accepted(self) -> bool:
-        """Whether a label accepts the gold set."""
-        return _counts(self.label)
 
 
 class _Judged(msgspec.Struct, frozen=True):
@@ -101,8 +97,9 @@ class _Judged(msgspec.Struct, frozen=True):
 
 def _case(own: Own, base: BaseInputs, files: FilesAtBase, judge: Judge) -> _Case:
     label = _gold_label(own, files)
+    accepted = _counts(label)
     theirs = common(base.gold, own.gold) if base.lenient else base.gold
-    gold = own.gold if theirs is None or _counts(label) else theirs
+    gold = own.gold if theirs is None or accepted else theirs
     same = base.criteria is None or (base.criteria is own.criteria and gold is own.gold)
     run, moved = judged_run(own, base.criteria, files)
     refuse_nothing(replace(own.inputs, run=run), own.criteria)
@@ -110,7 +107,7 @@ def _case(own: Own, base: BaseInputs, files: FilesAtBase, judge: Judge) -> _Case
     if not same and not own.inputs.untrusted_run:  # what comes through a pipe is read twice; a stranger's never does
         run, baseline = (file and replace(file, path=files.kept(file.path)) for file in (run, baseline))
     judged_by = None if same else gold
-    return _Case(own, base, files, judge, judged_by, run, moved, label, baseline)
+    return _Case(own, base, files, judge, judged_by, run, moved, label, accepted, baseline)
 
 
 def _gold_label(own: Own, files: FilesAtBase) -> SetLabel | None:

@@ -22,7 +22,7 @@ from rankgate.forges.artifacts import MEMBER
 from rankgate.forges.client import Client
 from rankgate.forges.fork import concerns_forks, report_fork
 from rankgate.forges.publish import Settings, Told, announce, conclude_open, publish
-from rankgate.forges.pull_labels import concerns_labels, labels_now
+from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.runner import stopped
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
@@ -182,7 +182,7 @@ def _labels(job: Job) -> tuple[SetLabel, ...]:
         found.extend(labels_now(client, job.context))
         return Told([], [])
 
-    if concerns_labels(job.context):
+    if job.publishes and job.context.pull:
         _publish(job, work)
     return tuple(found)
 

@@ -47,10 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     problems, things = count_text(len(found.problems), "problem"), count_text(len(found.facts), "thing")
     lines.append(f"{problems}, {things} to look at{where}")
     if found.without_gold_changes:
-        lines += [
-            "note: without `gold_changes` a pull request fails where its run fails by the base's gold set; earlier"
-        ]
-        lines += ["      versions warned, as `gold_changes: warn` still does"]
+        lines.append(
+            "note: without `gold_changes` a run fails that fails by the base's gold set; earlier versions warned"
+        )
     if found.entries:
         lines += ["", "to let these violations pass for a while, merge into ship-waivers.yaml first:"]
     say(lines)

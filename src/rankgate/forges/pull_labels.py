@@ -12,23 +12,15 @@ from rankgate.forges.pulls import may_write
 from rankgate.waivers import SetLabel, Standing
 
 
-def concerns_labels(context: Context) -> bool:
-    """Whether the job judges a pull request of the repository itself.
-
-    A fork's is judged by the reporting job, where only a waiver that is merged counts.
-    """
-    return context.event == "pull_request" and context.pull is not None and not context.read_only
-
-
 def labels_now(client: Client, context: Context) -> list[SetLabel]:
     """The labels of the pull request as they are now, whatever set the job off; and the event's own, if it is gone.
 
     A label counts for the head that it was set on: the branch has not been pushed to since, nor has the pull request
     been pointed at another base. The last who set it answers for it. Whether it means anything is for the criteria to
-    say. What GitHub does not tell counts for nothing.
+    say. What GitHub does not tell counts for nothing. A fork's are none: the reporting job judges that.
     """
     pull, own = context.pull, context.label
-    if not concerns_labels(context) or pull is None:
+    if pull is None or context.event != "pull_request" or context.read_only:
         return []
     names: list[str] = []
     try:
@@ -56,23 +48,21 @@ def _judged(client: Client, context: Context, pull: Pull, names: Sequence[str]) 
         try:
             if not by or not writes(by):
                 return "stranger" if by else "unknown"
-            moved = head["sha"] != pull.head_sha or any(each["event"] == "base_ref_changed" for each in since)
-            if moved or (context.label, context.sender) == (name, by):  # the label's own event names the head
-                return "head moved" if moved else "counts"
-            pushed = last_push()
         except ForgeError:
             return "unknown"
+        if head["sha"] != pull.head_sha or any(each["event"] == "base_ref_changed" for each in since):
+            return "head moved"
+        try:
+            pushed = last_push()
+        except ForgeError:  # the label's own event names the head too
+            return "counts" if (context.label, context.sender) == (name, by) else "unknown"
         older = pushed.get("after") == head["sha"] and pushed["timestamp"] < since[0]["created_at"]
         return "counts" if older else "head moved"
 
     def judged(name: str) -> SetLabel:
-        of_it = [place for place, each in enumerate(events) if _sets(each, name)]
+        of_it = [at for at, each in enumerate(events) if each["event"] == "labeled" and each["label"]["name"] == name]
         since = events[of_it[-1] :] if of_it else []
         by = (since[0].get("actor") or {}).get("login", "") if since else ""
         return SetLabel(name=name, by=by, standing=standing(by, name, since))
 
     return list(map(judged, names))
-
-
-def _sets(event: Mapping[str, Any], name: str) -> bool:
-    return bool(event["event"] == "labeled" and event["label"]["name"] == name)
