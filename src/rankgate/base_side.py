@@ -18,7 +18,7 @@ CommitSha = Annotated[str, msgspec.Meta(pattern=SHA)]
 
 # The gold set that the base names is not there; by it nothing can be judged; a question that must pass is gone. Each
 # fails until a label has accepted the pull request's own. Or the job supplied the only one there is.
-GoldState = Literal["absent", "ids", "must_pass", "accepted", "made"]
+GoldState = Literal["absent", "ids", "must_pass", "accepted", "supplied"]
 
 Value = int | float | str | list[str] | None
 

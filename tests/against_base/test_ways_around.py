@@ -394,6 +394,20 @@ def test_a_gold_set_that_the_job_made_is_not_replaced_by_one_of_the_pull_request
     assert judge(GOLD_LABEL).verdict is WARN
 
 
+def test_other_ids_than_those_of_a_gold_set_that_the_job_still_makes(repository: Path) -> None:
+    """Nothing can be judged by the job's, which is the one that the base names."""
+    Path(".git/info/exclude").write_text("made.yaml\n")
+    floors = CRITERIA.replace(", regression_max: 0.03", "")
+    on_main(lambda: Path("ship-criteria.yaml").write_text(floors.replace("gold.yaml", "made.yaml")))
+    remint()
+    Path("gold.yaml").rename("easy.yaml")
+    Path("made.yaml").write_text(gold(*QUERIES))
+    Path("ship-criteria.yaml").write_text(floors.replace("gold.yaml", "easy.yaml"))
+    commit()
+    found = judge()
+    assert (found.verdict, found.base and found.base.gold) == (FAIL, "ids")
+
+
 # What the job wrote.
 
 

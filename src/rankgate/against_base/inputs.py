@@ -53,7 +53,7 @@ class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
 
     criteria: Criteria | None
     gold: Gold
-    gold_unknown: Literal["made", "absent"] | None
+    gold_unknown: Literal["supplied", "absent"] | None
     lenient: bool
     baseline: InputFile | None
     baseline_changed: BaselineChange | None
@@ -127,13 +127,13 @@ def _gold_named(own: Own, criteria: Criteria | None) -> InputFile | None:
     return own.inputs.gold or (criteria and criteria.gold) or own.criteria.gold
 
 
-def _gold_unknown(own: Own, criteria: Criteria, files: FilesAtBase) -> Literal["made", "absent"] | None:
+def _gold_unknown(own: Own, criteria: Criteria, files: FilesAtBase) -> Literal["supplied", "absent"] | None:
     named = _gold_named(own, criteria)
     found = files.find(named.path) if named else None
     if named is None or (found is not None and found != named.path):
         return None
     there = found is not None and (named.path == STDIN or Path(named.path).exists())
-    return "made" if there else "absent"
+    return "supplied" if there else "absent"
 
 
 def _baseline(

@@ -28,10 +28,10 @@ def judged_run(own: Own, criteria: Criteria | None, files: FilesAtBase) -> tuple
     mine, theirs = own.criteria.run, (criteria or own.criteria).run
     moved = own.inputs.run is None and mine is not None and mine != theirs
     moved = moved and (theirs is None or not os.path.lexists(theirs.path))
-    found = own.inputs.run or (mine if moved else theirs)
-    if found is not None:
-        files.refuse_link(found.path)
-    return found, moved
+    run = own.inputs.run or (mine if moved else theirs)
+    if run is not None:
+        files.refuse_link(run.path)
+    return run, moved
 
 
 def same_rankings(stored: Opener | None, run: InputFile | None, *, untrusted: bool = False) -> bool | None:

@@ -245,16 +245,16 @@ def _said(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | No
 
 def _gold_state(case: _Case, theirs: _Judged | None, queries: QueryChanges | None) -> GoldState | None:
     """Whether a maintainer has to accept the gold set, or has; and else whether the job made it."""
-    own, base = case.own, case.base
-    if base.gold_unknown == "made" or base.criteria is None:
-        return base.gold_unknown
+    base = case.base
     states: dict[GoldState, bool] = {
         "absent": base.gold_unknown == "absent",
         "ids": theirs is not None and theirs.gold_lost,
-        "must_pass": queries is not None and musts_gone(base.criteria, base.gold, own.gold),
+        "must_pass": bool(queries and base.criteria and musts_gone(base.criteria, base.gold, case.own.gold)),
     }
     refused = None if base.lenient else next((state for state, holds in states.items() if holds), None)
-    return "accepted" if case.accepted and (queries or refused) else refused
+    if case.accepted and (queries or refused):
+        return "accepted"
+    return refused or ("supplied" if base.gold_unknown == "supplied" else None)
 
 
 def _copied(case: _Case, head: Report) -> Literal["job", "commit"] | None:

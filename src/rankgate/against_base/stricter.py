@@ -188,7 +188,7 @@ def _notes(base: BaseSide, by_base: Report | None) -> list[str]:
         "The pull request's copy of the baseline is not the run that was judged: accept that run again.": (
             base.baseline_is_this_run is False
         ),
-        "The gold set is no file of the base: the job supplied it.": base.gold == "made",
+        "The gold set is no file of the base: the job supplied it.": base.gold == "supplied",
         f"Of the base's gold set {missing} absent from the run, which counts as the worst result.": lacking,
         "A maintainer's label has accepted the gold set of this commit.": base.gold == "accepted",
         "A maintainer's label has accepted that the run of this commit lies elsewhere.": base.run_moved == "accepted",
