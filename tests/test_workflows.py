@@ -225,7 +225,9 @@ def test_without_a_retriever_the_committed_run_is_judged_and_nothing_is_installe
         "name": "Judge",
         "if": "${{ !cancelled() }}",
         "uses": "rankgate/rankgate@v1.2.3",
+        "with": {"run": "run.jsonl"},
     }
+    assert "with" not in step(gate(run_shaped=True), "gate", "Judge"), "the criteria say how it is read"
 
 
 def test_a_retriever_records_with_this_version_and_the_projects_own_requirements() -> None:
@@ -246,8 +248,9 @@ def test_a_gold_set_in_a_format_of_its_own_is_read_in_it() -> None:
 
 
 def test_criteria_in_a_place_of_their_own_are_named_to_the_action_in_both_workflows() -> None:
-    for made, job in ((gate(criteria="gates/search.yaml"), "gate"), (report(criteria="gates/search.yaml"), "report")):
-        assert step(made, job, "Judge")["with"] == {"criteria": "gates/search.yaml"}
+    named = {"criteria": "gates/search.yaml"}
+    assert step(gate(criteria="gates/search.yaml"), "gate", "Judge")["with"] == {**named, "run": "run.jsonl"}
+    assert step(report(criteria="gates/search.yaml"), "report", "Judge")["with"] == named
     assert "with" not in step(report(), "report", "Judge")
 
 

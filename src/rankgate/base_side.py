@@ -16,6 +16,10 @@ SHORT_SHA = 7  # hexadecimal digits that people read
 SHA = r"\A[0-9a-f]{4,64}\Z"
 CommitSha = Annotated[str, msgspec.Meta(pattern=SHA)]
 
+# The gold set that the base names is not there; by it nothing can be judged; a question that must pass is gone. Each
+# fails until a label has accepted the pull request's own. Or the job supplied the only one there is.
+GoldState = Literal["absent", "ids", "must_pass", "accepted", "supplied"]
+
 Value = int | float | str | list[str] | None
 
 
@@ -97,6 +101,11 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     concern all gates. `baseline_is_this_run` says whether the pull request's own copy of the baseline holds the
     rankings that were judged, None where it brings none or nobody can tell. `problems` say why something of the base
     could not be used.
+
+    `gold` says what a maintainer has to accept, or has, or that the job supplied the gold set (see `GoldState`).
+    `run_moved` says that the run that the base names is absent, and what became of the pull request's own;
+    `run_copied` that the run's rankings are those of the baseline: of the job, or of a file that the pull request
+    changed.
     """
 
     ref: str
@@ -111,6 +120,9 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     baseline_changed: Literal["added", "deleted", "replaced"] | None = None
     baseline_is_this_run: bool | None = None
     waivers_changed: Literal["added", "deleted", "edited"] | None = None
+    gold: GoldState | None = None
+    run_moved: Literal["refused", "accepted"] | None = None
+    run_copied: Literal["job", "commit"] | None = None
     problems: list[Problem] = []
 
     @property

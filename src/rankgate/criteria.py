@@ -109,7 +109,7 @@ class Criteria(msgspec.Struct, frozen=True, kw_only=True):
     run: InputFile | None
     baseline: InputFile | None
     match: Matching = BY_CHUNK
-    gold_changes: Literal["warn", "fail"] = "warn"
+    gold_changes: Literal["warn", "fail"] | None = None
     fork_runs: Literal["untrusted", "trusted"] = "untrusted"
     policy: BaselinePolicy = BaselinePolicy()
     waivers: str = WAIVERS

@@ -62,11 +62,14 @@ class Repository(msgspec.Struct, frozen=True):
         Raises:
             GitError: there is none; says what to fetch where the clone is shallow.
         """
-        if not ref.strip() or ref.startswith("-") or not ref.isprintable():
+        if not ref.strip() or ref.startswith(("-", "^")) or not ref.isprintable():
             raise GitError(f"--base {shown(ref)} is no commit; name a branch, a tag or a sha")
         found = self._commit(ref)
         if found is None:
             raise GitError(f"--base {shown(ref)}: {self._why_unknown(ref)}")
+        meant = {self._commit(f"refs/{kind}/{ref}") for kind in ("tags", "heads", "remotes")} - {None}
+        if len(meant) > 1:  # git would take the tag, which may be anybody's
+            raise GitError(f"--base {shown(ref)} is both a tag and a branch; write the whole ref, as refs/heads/main")
         return found
 
     def has(self, ref: str) -> bool:

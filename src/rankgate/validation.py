@@ -28,13 +28,15 @@ MOST_PROBLEMS = 1000
 class Findings(msgspec.Struct, frozen=True):
     """Problems, which keep `check` from judging; facts, which are worth a look; and the inputs that could be read.
 
-    `entries` are waivers to copy, one for each violation that none covers.
+    `entries` are waivers to copy, one for each violation that none covers. `without_gold_changes` says that the
+    criteria leave out a key whose default has changed.
     """
 
     problems: list[Problem]
     facts: list[str]
     read: list[str]
     entries: list[str] = []
+    without_gold_changes: bool = False
 
 
 def validate(inputs: Inputs) -> Findings:
@@ -84,7 +86,8 @@ def validate(inputs: Inputs) -> Findings:
         "waivers": waivers if waivers and waivers.entries else None,
     }
     entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
-    return Findings(problems, found, [name for name, value in read.items() if value is not None], entries)
+    silent = criteria is not None and criteria.gold_changes is None
+    return Findings(problems, found, [name for name, value in read.items() if value is not None], entries, silent)
 
 
 def _covered(result: GateResult, waivers: Waivers | None, date: str) -> bool:

@@ -19,6 +19,9 @@ from rankgate.shapes import shaped
 from rankgate.yaml_text import KeyPath, YamlDocument, load_yaml
 
 MOST_BYTES = 1_000_000
+ACCEPT_GOLD, ACCEPT_RUN = "rankgate: accept gold", "rankgate: accept run path"  # labels of pull requests
+
+Standing = Literal["counts", "stranger", "head moved", "taken off", "unknown", "not the head's"]
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LINK = re.compile(r"https?://[^\s/]+(/\S*)?")
@@ -82,14 +85,15 @@ class Waivers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SetLabel(msgspec.Struct, frozen=True, kw_only=True):
-    """A label that somebody has just put on the pull request, and what it is worth.
+    """A label that stands on the pull request, and what it is worth.
 
-    It counts if whoever set it may write to the repository, and for the commit that it was set on alone.
+    It counts if whoever set it may write to the repository, and for the commit that it was set on alone. Of `not the
+    head's` it is about a gold set that the job made, and not the commit's.
     """
 
     name: str
     by: str
-    standing: Literal["counts", "stranger", "head moved", "taken off", "unknown"]
+    standing: Standing
 
 
 def waivers_of(criteria: Criteria) -> Waivers:

@@ -20,9 +20,10 @@ SOON = 14  # days
 
 _REFUSED = {
     "stranger": "it was set by somebody who may not write to this repository",
-    "head moved": "the pull request has newer commits than it was set on",
+    "head moved": "the pull request has newer commits, or another base, than it was set on",
     "taken off": "it has been taken off again",
     "unknown": "GitHub did not say whether whoever set it may write to this repository",
+    "not the head's": "the gold set that was judged by is not the one of this commit",
 }
 
 
@@ -52,13 +53,12 @@ def waive_by_label(report: Report, label: SetLabel, allowed: str | None) -> Repo
 
     Args:
         report: judged as the criteria ask.
-        label: has just been set.
+        label: stands on the pull request.
         allowed: the label by which the criteria let violations be waived; None for none.
     """
     if label.name != allowed:
         return report
-    if label.standing != "counts":
-        note = f"The label that waives violations changes nothing: {_REFUSED[label.standing]}."
+    if note := refusal(label, "waives violations"):
         return replace(report, notes=[*report.notes, note])
     gates = [
         _passed(gate, Waived(by=label.by), "waived by a maintainer's label for this commit")
@@ -67,6 +67,13 @@ def waive_by_label(report: Report, label: SetLabel, allowed: str | None) -> Repo
         for gate in report.gates
     ]
     return report if gates == report.gates else _concluded(replace(report, gates=gates))
+
+
+def refusal(label: SetLabel | None, does: str) -> str | None:
+    """Why a label of ours does not do what it is there for; None where it does, or there is none."""
+    if label is None or label.standing == "counts":
+        return None
+    return f"The label that {does} changes nothing: {_REFUSED[label.standing]}."
 
 
 def waivable(gate: GateResult) -> bool:

@@ -215,12 +215,13 @@ class WrittenCriteria(_Written, frozen=True, kw_only=True):
         Meta(description="What makes a retrieved item a document of the gold: chunk (default), doc or text."),
     ] = "chunk"
     gold_changes: Annotated[
-        Literal["warn", "fail"],
+        Literal["warn", "fail"] | None,
         Meta(
             description="With --base: what it means that a pull request removes or relabels queries of the gold set. "
-            "warn: a warning that names them. fail: it is not merged."
+            "Absent: it fails where the run fails by the base's gold set, and else warns. warn: a warning that names "
+            "them. fail: it is not merged."
         ),
-    ] = "warn"
+    ] = None
     fork_runs: Annotated[
         Literal["untrusted", "trusted"],
         Meta(

@@ -288,11 +288,15 @@ ANCHORED = "baseline: {anchor: launch}\n"
         ),
         pytest.param("", "default_k: 50\n", [(WEAKER, "raises default_k from 5 to 50")], id="the cut-off"),
         pytest.param(
-            "gold_changes: fail\n", "", [(WEAKER, "loosens gold_changes from fail to warn")], id="gold changes warn"
+            "gold_changes: fail\n", "", [(WEAKER, "removes gold_changes fail")], id="gold changes judged again"
         ),
         pytest.param(
-            "", "gold_changes: fail\n", [(STRONGER, "tightens gold_changes from warn to fail")], id="gold changes fail"
+            "", "gold_changes: fail\n", [(STRONGER, "adds gold_changes fail to the criteria")], id="gold changes fail"
         ),
+        pytest.param(
+            "", "gold_changes: warn\n", [(WEAKER, "adds gold_changes warn to the criteria")], id="gold changes warn"
+        ),
+        pytest.param("gold_changes: warn\n", "", [(STRONGER, "removes gold_changes warn")], id="gold changes judged"),
         pytest.param(
             "",
             "fork_runs: trusted\n",

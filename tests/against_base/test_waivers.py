@@ -34,7 +34,7 @@ LABELLED = CRITERIA + 'waiver_label: "rankgate: waive"\n'
 
 
 def judge(label: SetLabel | None = None, base: str | None = "main") -> Report:
-    return check(Inputs(date="2026-01-31", base=base, label=label))
+    return check(Inputs(date="2026-01-31", base=base, labels=(label,) if label else ()))
 
 
 def on_main(files: dict[str, str]) -> None:
@@ -419,7 +419,8 @@ def test_removing_a_lost_question_is_not_waived(
     commit()
     report = judge()
     assert (report.verdict, exit_code(report, "warn")) == (verdict, 1)
-    assert [use.state for use in report.waivers] == ["in_force"]
+    judged_whole = "hard_check" if limits else "too_small"
+    assert [use.state for use in report.waivers] == ["in_force" if verdict is WARN else judged_whole]
     [said] = [text for text in told(report) if "removes 1 query ('q4') from the gold set" in text]
     assert f"; judged with them, {reason}" in said
 

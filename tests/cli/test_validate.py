@@ -9,6 +9,7 @@ from rankgate.cli import main
 GOLD = '{"id": "q1", "expected_output": ["a"]}\n{"id": "q2", "expected_output": ["b"]}\n'
 RUN = '{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n'
 CRITERIA = """\
+gold_changes: warn
 gates:
   - {name: recall@1, threshold: 0.5}
 inputs: {gold: gold.jsonl, run: run.jsonl}
@@ -36,6 +37,16 @@ def validated(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, lis
 
 def test_sound_inputs_have_nothing_to_mend(capsys: pytest.CaptureFixture[str]) -> None:
     assert validated(capsys) == (0, ["0 problems, 0 things to look at in criteria, gold, run"])
+
+
+def test_a_default_that_has_changed_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only where the criteria leave it to the default."""
+    write(**{"ship-criteria.yaml": CRITERIA.replace("gold_changes: warn\n", "")})
+    code, lines = validated(capsys)
+    assert (code, lines[0]) == (0, "0 problems, 0 things to look at in criteria, gold, run")
+    assert lines[1:] == [
+        "note: without `gold_changes` a run fails that fails by the base's gold set; earlier versions warned"
+    ]
 
 
 def test_a_baseline_is_read_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,7 @@ PATHS = (
     *(
         REPOSITORY + path
         for path in (
+            "/activity",
             "/actions/artifacts/{artifact_id}",
             "/actions/artifacts/{artifact_id}/{archive_format}",
             "/actions/runs/{run_id}",

@@ -1,11 +1,16 @@
-"""A label by which a maintainer waives the violations of one commit, through action.yml's own steps."""
+"""Labels by which a maintainer waives one commit's violations, or accepts its gold set, through the action's steps."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.forges.emulator import PullRequest
+import yaml
+from tests.forges.emulator import Emulator, PullRequest
+from tests.forges.events import environment
+from tests.forges.instant import patient
 from tests.forges.proxy import Proxy
 from tests.forges.test_fork import plays_permission
 from tests.forges.test_rehearsal import Team
@@ -13,8 +18,27 @@ from tests.forges.test_rehearsal import runner_temp as runner_temp  # noqa: PLC0
 from tests.forges.test_rehearsal import team as team  # noqa: PLC0414 -- a fixture
 
 from rankgate.forges.checks import CHECK
+from rankgate.forges.context import context_of
+from rankgate.forges.pull_labels import labels_now
+from rankgate.waivers import ACCEPT_GOLD, SetLabel
 
 LABEL = "rankgate: waive"
+NOON = "2026-01-31T12:00:00Z"
+
+
+def labeled(by: str, name: str = LABEL, at: str = NOON, event: str = "labeled") -> dict[str, Any]:
+    """As GitHub lists what became of a pull request."""
+    return {"event": event, "actor": {"login": by}, "label": {"name": name}, "created_at": at}
+
+
+def plays_events(proxy: Proxy, pull: PullRequest, *events: dict[str, Any]) -> None:
+    """The emulator lists no events of pull requests."""
+    proxy.play("GET", f"/issues/{pull.number}/events", json=list(events))
+
+
+def plays_pushes(proxy: Proxy, head: str, at: str) -> None:
+    """The branch's last push."""
+    proxy.play("GET", "/activity", json=[{"before": "0" * 40, "after": head, "timestamp": at, "activity_type": "push"}])
 
 
 @pytest.fixture
@@ -38,6 +62,7 @@ def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull:
     assert team.conclusions(pull.head_sha)[-1] == "failure"
 
     github.label(pull.number, LABEL)
+    plays_events(proxy, pull, labeled("mallory"))
     plays_permission(proxy, "mallory", "read")
     refused = team.job("pull_request", pull, label=LABEL, sender="mallory")
     assert refused.code == 1
@@ -46,6 +71,7 @@ def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull:
     assert "The label that waives violations changes nothing: it was set by somebody who may not write" in comment.body
     assert github.merge(pull.number) == 422
 
+    plays_events(proxy, pull, labeled("mallory"), labeled("mallory", event="unlabeled"), labeled("alice"))
     plays_permission(proxy, "alice", "write")
     waived = team.job("pull_request", pull, label=LABEL, sender="alice")
     assert (waived.code, waived.outputs["verdict"]) == (0, "warn"), waived.log
@@ -56,8 +82,13 @@ def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull:
     assert "(`alice`)" in same.body
     assert "⚠️&nbsp;waived" in same.body
 
+    plays_pushes(proxy, pull.head_sha, "2026-01-31T11:00:00Z")
+    again = team.job("pull_request", pull)
+    assert again.code == 0, "the label still stands, and nobody has pushed since"
+
     team.push("change", "And another")
     moved = github.pull(pull.number)
+    plays_pushes(proxy, moved.head_sha, "2026-01-31T13:00:00Z")
     pushed = team.job("pull_request", moved)
     assert (pushed.code, pushed.outputs["verdict"]) == (1, "fail")
     assert team.conclusions(moved.head_sha)[-1] == "failure"
@@ -66,7 +97,7 @@ def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull:
     plays_permission(proxy, "alice", "write")
     late = team.job("pull_request", pull, label=LABEL, sender="alice")
     assert late.code == 1, "the label was set on another commit"
-    assert "newer commits than it was set on" in late.log
+    assert "newer commits, or another base, than it was set on" in late.log
 
 
 def test_a_label_that_was_taken_off_before_the_job_ran_again_counts_no_longer(
@@ -94,3 +125,131 @@ def test_another_label_is_not_spoken_of(team: Team, pull: PullRequest, proxy: Pr
     other = team.job("pull_request", pull, label="bug", sender="alice")
     assert other.code == 1
     assert "label" not in other.summary
+
+
+def test_a_label_accepts_the_gold_set_of_one_commit(team: Team, proxy: Proxy) -> None:
+    """Today's first results become the right ones: red; a maintainer accepts that; the next commit is red again."""
+    github = team.github
+    team.git("checkout", "-qb", "change")
+    team.retrieve("fail")
+    found = [json.loads(line) for line in (team.clone / "run.jsonl").read_text().splitlines()]
+    gold = yaml.safe_load((team.clone / "gold.yaml").read_text())
+    first = {each["query_id"]: each["topk"][0]["chunk_id"] for each in found if each["topk"]}
+    for sample in gold["samples"]:
+        if sample["expected_output"] and sample["id"] in first:
+            sample["expected_output"] = [first[sample["id"]]]
+    (team.clone / "gold.yaml").write_text(yaml.safe_dump(gold))
+    team.push("change", "Labels that fit the new search")
+    pull = github.open_pull("change")
+    red = team.job("pull_request", pull)
+    assert (red.code, red.outputs["verdict"]) == (1, "fail"), red.log
+
+    github.label(pull.number, ACCEPT_GOLD)
+    plays_events(proxy, pull, labeled("alice", ACCEPT_GOLD))
+    plays_permission(proxy, "alice", "write")
+    accepted = team.job("pull_request", pull, label=ACCEPT_GOLD, sender="alice")
+    assert (accepted.code, accepted.outputs["verdict"]) == (0, "warn"), accepted.log
+    assert "A maintainer's label has accepted the gold set of this commit." in accepted.summary
+    assert team.conclusions(pull.head_sha)[-1] == "success"
+
+    team.push("change", "And another")
+    moved = github.pull(pull.number)
+    plays_pushes(proxy, moved.head_sha, "2026-01-31T13:00:00Z")
+    pushed = team.job("pull_request", moved)
+    assert (pushed.code, team.conclusions(moved.head_sha)[-1]) == (1, "failure")
+    assert "The label that accepts the gold set changes nothing: the pull request has newer commits" in pushed.summary
+
+
+# What a label that stands is worth, from what GitHub says now.
+
+BEFORE, AFTER = "2026-01-31T11:59:59Z", "2026-01-31T12:00:01Z"
+MOVED = {"event": "base_ref_changed", "actor": {"login": "mallory"}, "created_at": AFTER}
+WRITER = labeled("alice")
+
+
+@pytest.mark.parametrize(
+    ("events", "push", "label", "standing"),
+    [
+        pytest.param([WRITER], None, LABEL, "counts", id="its own event names the head, where GitHub lists no pushes"),
+        pytest.param([WRITER], AFTER, LABEL, "head moved", id="its own event, run again after other pushes"),
+        pytest.param([WRITER], BEFORE, "bug", "counts", id="another label's event, and no push since"),
+        pytest.param([WRITER], BEFORE, None, "counts", id="any event, and no push since"),
+        pytest.param([WRITER], AFTER, None, "head moved", id="pushed since"),
+        pytest.param([WRITER], NOON, None, "head moved", id="pushed within the same second"),
+        pytest.param([WRITER], "elsewhere", None, "head moved", id="the last push is of another commit"),
+        pytest.param([WRITER], "none", None, "head moved", id="no push is known"),
+        pytest.param([WRITER], "refused", None, "unknown", id="GitHub does not say when"),
+        pytest.param([WRITER, MOVED], BEFORE, LABEL, "head moved", id="pointed at another base since"),
+        pytest.param([MOVED, WRITER], BEFORE, None, "counts", id="pointed at another base before"),
+        pytest.param([WRITER, labeled("mallory")], BEFORE, LABEL, "stranger", id="set again by a stranger"),
+        pytest.param([labeled("mallory"), WRITER], BEFORE, None, "counts", id="set again by a writer"),
+        pytest.param([labeled("alice", "bug")], BEFORE, None, "unknown", id="nobody knows who"),
+        pytest.param(["refused"], BEFORE, LABEL, "unknown", id="GitHub does not say who"),
+    ],
+)
+def test_what_a_label_is_worth(
+    github: Emulator,
+    proxy: Proxy,
+    tmp_path: Path,
+    events: list[Any],
+    push: str | None,
+    label: str | None,
+    standing: str,
+) -> None:
+    pull = github.new_pull()
+    github.label(pull.number, LABEL)
+    plays_permission(proxy, "alice", "write")
+    plays_permission(proxy, "mallory", "triage")
+    if events == ["refused"]:
+        proxy.play("GET", f"/issues/{pull.number}/events", 403, json={"message": "Resource not accessible"})
+    else:
+        plays_events(proxy, pull, *events)
+    if push == "refused":
+        proxy.play("GET", "/activity", 404, json={"message": "Not Found"})
+    elif push == "none":
+        proxy.play("GET", "/activity", json=[])
+    elif push:
+        plays_pushes(proxy, "e" * 40 if push == "elsewhere" else pull.head_sha, BEFORE if push == "elsewhere" else push)
+    found = {each.name: each.standing for each in labels_of(proxy, tmp_path, pull, label=label)}
+    assert found[LABEL] == standing
+
+
+def labels_of(
+    proxy: Proxy, place: Path, pull: PullRequest, event: str = "pull_request", **about: Any
+) -> list[SetLabel]:
+    context = context_of(environment(place, proxy, event, pull=pull, **about))
+    return labels_now(patient(proxy.url, proxy.emulator.token), context)
+
+
+def test_a_label_of_an_earlier_head_does_not_count_when_its_job_is_run_again(
+    github: Emulator, proxy: Proxy, tmp_path: Path
+) -> None:
+    pull = github.new_pull()
+    github.label(pull.number, LABEL)
+    plays_events(proxy, pull, WRITER)
+    plays_permission(proxy, "alice", "write")
+    github.push("change", "more.txt", "more")
+    [found] = labels_of(proxy, tmp_path, pull, label=LABEL)
+    assert found.standing == "head moved"
+
+
+def test_without_labels_nothing_else_is_asked(github: Emulator, proxy: Proxy, tmp_path: Path) -> None:
+    pull = github.new_pull()
+    assert labels_of(proxy, tmp_path, pull) == []
+    assert [each.path.partition("?")[0].rpartition("/")[2] for each in proxy.log] == ["labels"]
+
+
+def test_labels_that_cannot_be_listed_count_for_nothing(github: Emulator, proxy: Proxy, tmp_path: Path) -> None:
+    pull = github.new_pull()
+    proxy.play("GET", f"/issues/{pull.number}/labels", 403, json={"message": "Resource not accessible"})
+    assert labels_of(proxy, tmp_path, pull) == []
+    assert [each.standing for each in labels_of(proxy, tmp_path, pull, label=LABEL, run=8)] == ["unknown"]
+
+
+@pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "merge_group"])
+def test_a_forks_labels_and_other_events_are_not_looked_at(
+    github: Emulator, proxy: Proxy, tmp_path: Path, event: str
+) -> None:
+    pull = github.fork_pull()
+    assert labels_of(proxy, tmp_path, pull, event) == []
+    assert proxy.log == []

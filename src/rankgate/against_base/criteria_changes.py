@@ -15,6 +15,7 @@ from rankgate.model import Evidence
 from rankgate.readers.mapping import FieldMap
 
 # From the mildest on: what holds by a later one holds by an earlier one.
+_GOLD_CHANGES = ("warn", None, "fail")
 _STRICTNESS = (Evidence.PROVEN_HARM, Evidence.ESTIMATE, Evidence.PROVEN_SAFE)
 
 
@@ -64,7 +65,7 @@ def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
             key="gold_changes",
             before=before.gold_changes,
             after=after.gold_changes,
-            weakens=after.gold_changes == "warn",
+            weakens=_GOLD_CHANGES.index(after.gold_changes) < _GOLD_CHANGES.index(before.gold_changes),
         ),
         KeyChange(
             key="fork_runs", before=before.fork_runs, after=after.fork_runs, weakens=after.fork_runs == "trusted"

@@ -34,6 +34,7 @@ class FilesAtBase:
 
     def __init__(self, repository: Repository, commit: Commit, room: str) -> None:
         self.commit = commit
+        self._head = Commit(ref="HEAD", sha=repository.commit("HEAD")) if repository.has("HEAD") else None
         self._repository = repository
         self._room = room
         self._copies: dict[str, _Copy] = {}
@@ -51,23 +52,35 @@ class FilesAtBase:
         inside = self._inside(path)
         if inside is None:
             return path
-        copy = f"{self._room}/tree/{inside}".rstrip("/")
-        if copy in self._copies:
-            return copy
-        entry = self._followed(inside)
-        if entry is None:
-            return None if self._in_head(inside) else path
-        if entry.kind == FOLDER:
-            Path(copy).mkdir(parents=True, exist_ok=True)
-            self._copies[copy] = _Copy(shown_path(path), self.name(path))
-            for each in self._repository.entries(self.commit.sha, entry.path):
-                name = posixpath.basename(each.path)
-                blob = self._followed(each.path)
-                if blob is not None and blob.kind != FOLDER:
-                    self._write(blob, f"{copy}/{name}", f"{shown_path(path)}/{name}")
-        else:
-            self._write(entry, copy, shown_path(path))
-        return copy
+        copy = self._copied(path, inside, self.commit)
+        return copy or (None if self._in_head(inside) else path)
+
+    def find_in_head(self, path: str) -> str | None:
+        """A copy of what HEAD has at a path; None where it has nothing there, as where the job made the file."""
+        inside = self._inside(path)
+        return None if inside is None or self._head is None else self._copied(path, inside, self._head)
+
+    def refuse_link(self, path: str) -> None:
+        """A run is a file of its own: behind a link may lie the baseline, or what somebody else recorded.
+
+        Raises:
+            RankgateError: the path, or a folder on the way to it within the repository, is a symbolic link.
+        """
+        whole, root = Path(os.path.normpath(Path.cwd() / path)), Path(self._repository.root)
+        within = [parent for parent in whole.parents if parent != root and parent.is_relative_to(root)]
+        if path != STDIN and not whole.is_fifo() and any(map(Path.is_symlink, [whole, *within])):
+            raise bad_input("is a symbolic link, or lies behind one; name the file itself", file=shown_path(path))
+
+    def brought(self, path: str) -> bool:
+        """Whether a file is one that HEAD has, and the base has not or has otherwise."""
+        inside = self._inside(path)
+        if inside is None or self._head is None:
+            return False
+        try:
+            entry = self._followed(inside, self._head.sha)
+        except RankgateError:  # a submodule's
+            return True
+        return entry is not None and entry != self._repository.entry(self.commit.sha, entry.path)
 
     def kept(self, path: str) -> str:
         """The path, or a copy of what comes through a pipe and can be read only once.
@@ -116,12 +129,33 @@ class FilesAtBase:
                 return "" if inside == "." else inside
         return None
 
-    def _followed(self, path: str, links: int = MOST_LINKS) -> Entry | None:
-        """What the base has at a path, links followed as long as they stay within the tree."""
+    def _copied(self, path: str, inside: str, commit: Commit) -> str | None:
+        """A copy of what a commit has at a path within the repository; None where it has nothing."""
+        tree = "tree" if commit is self.commit else "head"
+        copy = f"{self._room}/{tree}/{inside}".rstrip("/")
+        if copy in self._copies:
+            return copy
+        entry = self._followed(inside, commit.sha)
+        if entry is None:
+            return None
+        if entry.kind != FOLDER:
+            self._write(entry, copy, shown_path(path), commit)
+            return copy
+        Path(copy).mkdir(parents=True, exist_ok=True)
+        self._copies[copy] = _Copy(shown_path(path), f"{shown_path(path)} at {commit.shown}")
+        for each in self._repository.entries(commit.sha, entry.path):
+            name = posixpath.basename(each.path)
+            blob = self._followed(each.path, commit.sha)
+            if blob is not None and blob.kind != FOLDER:
+                self._write(blob, f"{copy}/{name}", f"{shown_path(path)}/{name}", commit)
+        return copy
+
+    def _followed(self, path: str, commit: str, links: int = MOST_LINKS) -> Entry | None:
+        """What a commit has at a path, links followed as long as they stay within the tree."""
         parts = path.split("/") if path else []
         entry: Entry | None = Entry("", FOLDER, "", "")
         for upto in range(1, len(parts) + 1):
-            entry = self._repository.entry(self.commit.sha, "/".join(parts[:upto]))
+            entry = self._repository.entry(commit, "/".join(parts[:upto]))
             if entry is None:
                 return None
             if entry.mode == SUBMODULE:
@@ -131,22 +165,22 @@ class FilesAtBase:
                 aim = posixpath.normpath(aim)
                 if aim.startswith(("/", "../")) or aim in ("..", ".") or not links:
                     raise bad_input("is a symbolic link that leads out of the repository", file=self.name(path))
-                return self._followed(aim, links - 1)
+                return self._followed(aim, commit, links - 1)
         return entry
 
     def _in_head(self, path: str) -> bool:
         """Whether HEAD has a path, or something on the way to it that is no folder."""
-        if not self._repository.has("HEAD"):
+        if self._head is None:
             return False
         parts = path.split("/")
         for upto in range(1, len(parts) + 1):
-            entry = self._repository.entry("HEAD", "/".join(parts[:upto]))
+            entry = self._repository.entry(self._head.sha, "/".join(parts[:upto]))
             if entry is None or entry.kind != FOLDER:
                 return entry is not None
         return True
 
-    def _write(self, blob: Entry, copy: str, path: str) -> None:
-        self._copies[copy] = _Copy(path, f"{path} at {self.commit.shown}")
+    def _write(self, blob: Entry, copy: str, path: str, commit: Commit) -> None:
+        self._copies[copy] = _Copy(path, f"{path} at {commit.shown}")
         Path(copy).parent.mkdir(parents=True, exist_ok=True)
         with Path(copy).open("wb") as file:
             self._repository.write(blob.sha, file)

@@ -13,6 +13,7 @@ from rankgate.against_base.files import FilesAtBase
 from rankgate.against_base.waivers import WaiversAtBase, waivers_at_base
 from rankgate.baselines.packing import RUN
 from rankgate.baselines.records import LOGS
+from rankgate.baselines.stores import is_remote
 from rankgate.baselines.tree import MANIFEST, log_name
 from rankgate.criteria import DEFAULT_PATHS, Criteria, InputFile, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
@@ -46,11 +47,14 @@ class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
 
     `criteria` are None where the base has none. What is byte by byte the pull request's is its very object.
     `baseline` says where to read the base's, None where it has none or none that can be read; `problems` say what could
-    not be.
+    not be. Of a gold set that is no file of the base, `gold_unknown` says whether the job made it or the base's is not
+    there at all, so that the pull request's own stands in; `lenient` that the base's criteria let gold sets change.
     """
 
     criteria: Criteria | None
     gold: Gold
+    gold_unknown: Literal["supplied", "absent"] | None
+    lenient: bool
     baseline: InputFile | None
     baseline_changed: BaselineChange | None
     waivers: WaiversAtBase
@@ -85,6 +89,8 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
     return BaseInputs(
         criteria=criteria,
         gold=gold,
+        gold_unknown=_gold_unknown(own, criteria, files) if criteria else None,
+        lenient=read is not None and read.gold_changes == "warn",
         baseline=baseline,
         baseline_changed=changed,
         waivers=waivers,
@@ -96,16 +102,16 @@ def _criteria(own: Own, files: FilesAtBase) -> Criteria | None:
     """The criteria that a check of the base itself would find."""
     for path in [own.inputs.criteria] if own.inputs.criteria else DEFAULT_PATHS:
         found = files.find(path)
-        if path == own.path and (found == path or _same_file(found, path)):
+        if found is None or found == path or not Path(found).is_file():
+            continue  # what the job made is none of the base's
+        if path == own.path and _same_file(found, path):
             return own.criteria
-        if found is not None and Path(found).is_file():
-            return replace(load_criteria(found, at=path), name=files.name(path) if found != path else path)
+        return replace(load_criteria(found, at=path), name=files.name(path))
     return None
 
 
 def _gold(own: Own, criteria: Criteria | None, files: FilesAtBase) -> Gold:
-    mine = own.inputs.gold or own.criteria.gold
-    named = own.inputs.gold or (criteria and criteria.gold) or mine
+    mine, named = own.inputs.gold or own.criteria.gold, _gold_named(own, criteria)
     if named is None:  # a check without a gold set does not come this far
         return own.gold
     found = files.find(named.path)
@@ -117,13 +123,26 @@ def _gold(own: Own, criteria: Criteria | None, files: FilesAtBase) -> Gold:
     return gold if found == named.path else replace(gold, name=files.name(named.path))
 
 
+def _gold_named(own: Own, criteria: Criteria | None) -> InputFile | None:
+    return own.inputs.gold or (criteria and criteria.gold) or own.criteria.gold
+
+
+def _gold_unknown(own: Own, criteria: Criteria, files: FilesAtBase) -> Literal["supplied", "absent"] | None:
+    named = _gold_named(own, criteria)
+    found = files.find(named.path) if named else None
+    if named is None or (found is not None and found != named.path):
+        return None
+    there = found is not None and (named.path == STDIN or Path(named.path).exists())
+    return "supplied" if there else "absent"
+
+
 def _baseline(
     own: Own, criteria: Criteria | None, files: FilesAtBase
 ) -> tuple[InputFile | None, BaselineChange | None]:
     """Where to read the base's baseline, and what the pull request did to it."""
     mine = own.baseline if own.baseline and _is_baseline(own.baseline) else None
     named = own.inputs.baseline or (criteria and criteria.baseline) or own.criteria.baseline
-    found = files.find(named.path) if named else None
+    found = named and (named.path if is_remote(named.path) else files.find(named.path))
     theirs = replace(named, path=found) if named and found is not None else None
     if theirs is None or not _is_baseline(theirs):
         return (None, "added") if mine else (own.baseline, None)
@@ -137,7 +156,7 @@ def _baseline(
 def _is_baseline(file: InputFile) -> bool:
     """Whether anything was accepted there; a directory without a manifest is still empty."""
     path = Path(file.path)
-    return (path / MANIFEST).exists() if path.is_dir() else file.path == STDIN or path.exists()
+    return (path / MANIFEST).exists() if path.is_dir() else is_remote(file.path) or file.path == STDIN or path.exists()
 
 
 def _same_baseline(mine: str, theirs: str) -> bool:

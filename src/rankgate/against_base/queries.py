@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from rankgate.base_side import QueryChanges
 from rankgate.criteria import Criteria, Gate, SegmentRule
 from rankgate.gold_changes import MOST_IDS
+from rankgate.hard_checks import must_pass_rows
 from rankgate.model import Gold, Sample
 from rankgate.tags import segments_of
 
@@ -46,6 +47,16 @@ def common(before: Gold, after: Gold) -> Gold | None:
     if not any(sample.relevant() for sample in kept.values()):
         return None
     return before if len(kept) == len(before.samples) else replace(before, samples=kept, fingerprint=None)
+
+
+def musts_gone(criteria: Criteria, before: Gold, after: Gold) -> bool:
+    """Whether a question that must pass by the old gold set no longer has to by the new one."""
+    return any(_musts(gate, before) - _musts(gate, after) for gate in criteria.gates if gate.must_pass)
+
+
+def _musts(gate: Gate, gold: Gold) -> set[str]:
+    queries = list(gold.samples)
+    return {queries[row] for row in must_pass_rows(gate, gold)}
 
 
 def fitting(criteria: Criteria, gold: Gold) -> Criteria:

@@ -6,7 +6,9 @@ Otherwise a pull request could lower the limit that it misses, or remove the que
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -14,19 +16,20 @@ from msgspec.structs import replace
 from rankgate.against_base.criteria_changes import gate_changes, key_changes, renamed_gates
 from rankgate.against_base.files import FilesAtBase, files_at
 from rankgate.against_base.inputs import BaseInputs, Own, base_inputs
-from rankgate.against_base.own_baseline import is_this_run
-from rankgate.against_base.queries import common, fitting, query_changes
+from rankgate.against_base.queries import common, fitting, musts_gone, query_changes
+from rankgate.against_base.runs import judged_run, same_rankings
 from rankgate.against_base.stricter import reason_if_worse, stricter
-from rankgate.base_side import BaseSide, QueryChanges
+from rankgate.base_side import BaseSide, GoldState, QueryChanges
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
-from rankgate.errors import Problem, RankgateError
-from rankgate.inputs import Inputs, gold_of, refuse_nothing
+from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.inputs import Inputs, accepted_run, baseline_of, gold_of, refuse_nothing
 from rankgate.model import Gold
+from rankgate.readers.formats import read_gold
+from rankgate.readers.source import STDIN, shown_path
 from rankgate.redaction import redacted
 from rankgate.report import Report
-from rankgate.staleness import GOLD_STALE
-from rankgate.waivers import waivers_of
-from rankgate.waiving import waive, waive_by_label
+from rankgate.waivers import ACCEPT_GOLD, ACCEPT_RUN, SetLabel, waivers_of
+from rankgate.waiving import refusal, waive, waive_by_label
 
 # Judges one side.
 Judge = Callable[[Inputs, Criteria, Gold], Report]
@@ -35,8 +38,9 @@ Judge = Callable[[Inputs, Criteria, Gold], Report]
 def check_both(inputs: Inputs, ref: str, judge: Judge) -> Report:
     """Judge a run by both sides.
 
-    The head is the pull request's criteria and gold set. The base's are those of the base, on the queries that both
-    gold sets have. What the run is compared with on both sides is the base's baseline.
+    The head is the pull request's criteria and gold set, the base's are those of the base. Where that lets gold sets
+    change, its own decides on the queries that both have; where a label accepts the new one, it does not decide. What
+    the run is compared with on both sides is the base's baseline.
 
     Args:
         inputs: what the caller names.
@@ -44,26 +48,32 @@ def check_both(inputs: Inputs, ref: str, judge: Judge) -> Report:
         judge: judges one side.
 
     Raises:
-        RankgateError: the run cannot be judged as the head or as the base asks, or git cannot read the base.
+        RankgateError: the run cannot be judged as the head or as the base asks, or git cannot read the base; the
+            criteria are no file of the commit, or the run is a link.
     """
     path = inputs.criteria or find_criteria()
-    criteria = load_criteria(path)
-    refuse_nothing(inputs, criteria)
-    waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
-    own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold_of(inputs.gold, criteria))
     with files_at(ref) as files:
+        if files.find_in_head(path) is None:
+            raise bad_input("is no file of the commit; with --base only those count as criteria", file=shown_path(path))
+        criteria = load_criteria(path)
+        waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
+        own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold_of(inputs.gold, criteria))
         case = _case(own, base_inputs(own, files), files, judge)
         head = _head(case)
         theirs = _theirs(case)
-        whole = _with_removed(case) if theirs else None
+        whole = _with_removed(case) if theirs and case.base.lenient else None
         by_base = theirs.report if theirs else None
         said = _said(case, head, theirs, whole)
         judged = stricter(head.report, by_base, said, whole=whole, renamed=_renamed(case))
+        judged = replace(judged, notes=[*judged.notes, *_refusals(case, said)])
         return _told(_waived(judged, inputs, case.base), own, files)
 
 
-class _Case(msgspec.Struct, frozen=True, kw_only=True):
-    """What is judged by what: `gold` is what the base's criteria judge by, None where that is nothing else."""
+class _Case(msgspec.Struct, frozen=True):
+    """What is judged by what: `gold` is what the base's criteria judge by, None where that is nothing else.
+
+    `moved` says that the run is the pull request's own, where the base's is absent; `label` is to accept the gold set.
+    """
 
     own: Own
     base: BaseInputs
@@ -71,23 +81,52 @@ class _Case(msgspec.Struct, frozen=True, kw_only=True):
     judge: Judge
     gold: Gold | None
     run: InputFile | None
+    moved: bool
+    label: SetLabel | None
+    accepted: bool
     baseline: InputFile | None
 
 
 class _Judged(msgspec.Struct, frozen=True):
-    """What one side says, and what could not be used for it."""
+    """What one side says, what could not be used for it, and whether that was the gold set of the base."""
 
     report: Report
     problems: tuple[Problem, ...] = ()
+    gold_lost: bool = False
 
 
 def _case(own: Own, base: BaseInputs, files: FilesAtBase, judge: Judge) -> _Case:
-    gold = common(base.gold, own.gold) or own.gold
+    label = _gold_label(own, files)
+    accepted = _counts(label)
+    theirs = common(base.gold, own.gold) if base.lenient else base.gold
+    gold = own.gold if theirs is None or accepted else theirs
     same = base.criteria is None or (base.criteria is own.criteria and gold is own.gold)
-    run, baseline = own.inputs.run or own.criteria.run, base.baseline
+    run, moved = judged_run(own, base.criteria, files)
+    refuse_nothing(replace(own.inputs, run=run), own.criteria)
+    baseline = base.baseline
     if not same and not own.inputs.untrusted_run:  # what comes through a pipe is read twice; a stranger's never does
         run, baseline = (file and replace(file, path=files.kept(file.path)) for file in (run, baseline))
-    return _Case(own=own, base=base, files=files, judge=judge, gold=None if same else gold, run=run, baseline=baseline)
+    judged_by = None if same else gold
+    return _Case(own, base, files, judge, judged_by, run, moved, label, accepted, baseline)
+
+
+def _gold_label(own: Own, files: FilesAtBase) -> SetLabel | None:
+    """The label that accepts the gold set, which is that of the commit and no other that the job has made."""
+    label = _label(own.inputs, ACCEPT_GOLD)
+    named = own.inputs.gold or own.criteria.gold
+    if label is None or named is None or not _counts(label):
+        return label
+    copy = files.find_in_head(named.path)
+    same = copy is not None and read_gold(copy, named.format).samples == own.gold.samples
+    return label if same else replace(label, standing="not the head's")
+
+
+def _label(inputs: Inputs, name: str | None) -> SetLabel | None:
+    return next((label for label in inputs.labels if label.name == name), None)
+
+
+def _counts(label: SetLabel | None) -> bool:
+    return label is not None and label.standing == "counts"
 
 
 def _renamed(case: _Case) -> dict[str, str]:
@@ -102,7 +141,8 @@ def _renamed(case: _Case) -> dict[str, str]:
 def _head(case: _Case) -> _Judged:
     """By the pull request's criteria and gold set."""
     own = case.own
-    inputs = replace(own.inputs, run=case.run) if case.gold else own.inputs
+    named = own.inputs.run or own.criteria.run
+    inputs = own.inputs if case.run == named else replace(own.inputs, run=case.run)
     if case.baseline == own.baseline:  # as it is without a base, errors and all
         return _Judged(case.judge(inputs, own.criteria, own.gold))
     return _judged(case, inputs, own.criteria, own.gold)
@@ -115,12 +155,15 @@ def _theirs(case: _Case) -> _Judged | None:
     try:
         return _as_the_base_asks(case, case.gold)
     except RankgateError as error:
-        stale = any(problem.message.startswith(GOLD_STALE) for problem in error.problems)
-        if not stale or case.gold is case.own.gold:
-            raise RankgateError([_asked_by_base(problem, case.files) for problem in error.problems]) from error
-        # Ids and labels changed together: the old labels say nothing of this run, the old limits still do.
-        found = _as_the_base_asks(case, case.own.gold)
-        return _Judged(found.report, (*case.files.problems(error), *found.problems))
+        asked = f" (asked for by the criteria at {case.files.commit.shown})"
+        asking = RankgateError([replace(each, message=each.message + asked) for each in error.problems])
+        if case.gold is case.own.gold:
+            raise asking from error
+        try:  # ids and labels changed together: the old labels say nothing of this run, the old limits still do
+            found = _as_the_base_asks(case, case.own.gold)
+        except RankgateError:
+            raise asking from error
+        return _Judged(found.report, (*case.files.problems(error), *found.problems), gold_lost=True)
 
 
 def _with_removed(case: _Case) -> Report | None:
@@ -154,14 +197,18 @@ def _within(file: str | None, folder: str) -> bool:
     return file is not None and Path(file).is_relative_to(folder)
 
 
-def _asked_by_base(problem: Problem, files: FilesAtBase) -> Problem:
-    return replace(problem, message=f"{problem.message} (asked for by the criteria at {files.commit.shown})")
-
-
 def _waived(report: Report, inputs: Inputs, base: BaseInputs) -> Report:
     """With the violations that the base waives, or that a label which the base allows waives for this commit."""
     found = waive(report, base.waivers.waivers, inputs.date)
-    return waive_by_label(found, inputs.label, base.waivers.label) if inputs.label else found
+    label = _label(inputs, base.waivers.label)
+    return waive_by_label(found, label, base.waivers.label) if label else found
+
+
+def _refusals(case: _Case, said: BaseSide) -> list[str]:
+    """Why labels that would have accepted something do not."""
+    gold = refusal(case.label, "accepts the gold set") if said.queries or said.gold else None
+    run = refusal(_label(case.own.inputs, ACCEPT_RUN), "accepts another run") if case.moved else None
+    return list(filter(None, (gold, run)))
 
 
 def _said(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | None) -> BaseSide:
@@ -171,6 +218,11 @@ def _said(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | No
     by_base = theirs.report if theirs else None
     problems = [*base.problems, *head.problems, *(theirs.problems if theirs else ())]
     queries = None if base.gold is own.gold else query_changes(base.gold, own.gold)
+    strict = "fail" in (criteria.gold_changes, own.criteria.gold_changes) and not case.accepted
+    if theirs and not theirs.gold_lost and case.gold is base.gold:
+        whole = by_base
+    copy = own.baseline if base.baseline_changed in ("added", "replaced") else None
+    stored = partial(baseline_of, copy, None) if copy and Path(copy.path).is_dir() else None
     return BaseSide(
         ref=case.files.commit.ref,
         sha=case.files.commit.sha,
@@ -180,14 +232,41 @@ def _said(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | No
         gates=gate_changes(criteria, own.criteria),
         keys=key_changes(criteria, own.criteria),
         queries=queries and _with_reason(queries, head.report, by_base, whole),
-        gold_changes="fail" if "fail" in (criteria.gold_changes, own.criteria.gold_changes) else "warn",
+        gold_changes="fail" if strict else "warn",
         baseline_changed=base.baseline_changed,
-        baseline_is_this_run=is_this_run(replace(own.inputs, run=case.run), own.criteria, own.baseline)
-        if base.baseline_changed in ("added", "replaced")
-        else None,
+        baseline_is_this_run=same_rankings(stored, case.run, untrusted=own.inputs.untrusted_run),
         waivers_changed=base.waivers.changed,
+        gold=_gold_state(case, theirs, queries),
+        run_moved=(case.moved and ("accepted" if _counts(_label(own.inputs, ACCEPT_RUN)) else "refused")) or None,
+        run_copied=_copied(case, head.report),
         problems=list(dict.fromkeys(problems)),
     )
+
+
+def _gold_state(case: _Case, theirs: _Judged | None, queries: QueryChanges | None) -> GoldState | None:
+    """Whether a maintainer has to accept the gold set, or has; and else whether the job made it."""
+    base = case.base
+    states: dict[GoldState, bool] = {
+        "absent": base.gold_unknown == "absent",
+        "ids": theirs is not None and theirs.gold_lost,
+        "must_pass": bool(queries and base.criteria and musts_gone(base.criteria, base.gold, case.own.gold)),
+    }
+    refused = None if base.lenient else next((state for state, holds in states.items() if holds), None)
+    if case.accepted and (queries or refused):
+        return "accepted"
+    return refused or ("supplied" if base.gold_unknown == "supplied" else None)
+
+
+def _copied(case: _Case, head: Report) -> Literal["job", "commit"] | None:
+    """Who supplied rankings that are the baseline's; where documents moved the two are not read once more."""
+    inputs, criteria, run = case.own.inputs, replace(case.own.criteria, baseline=case.baseline), case.run
+    moved = head.moved is not None and head.moved.worse + head.moved.better > 0
+    if run is None or case.baseline is None or case.baseline.path == STDIN or moved:
+        return None
+    stored = partial(accepted_run, replace(inputs, baseline=None), criteria, frozenset(), 0)
+    if not same_rankings(stored, run, untrusted=inputs.untrusted_run):
+        return None
+    return "commit" if case.files.brought(run.path) else "job"
 
 
 def _with_reason(queries: QueryChanges, head: Report, by_base: Report | None, whole: Report | None) -> QueryChanges:
@@ -201,7 +280,7 @@ def _with_reason(queries: QueryChanges, head: Report, by_base: Report | None, wh
         queries,
         removed_unanswered=unanswered,
         verdict_with_removed=whole.verdict,
-        judged_with_removed=reason_if_worse(whole, head, by_base),
+        judged_with_removed=reason_if_worse(whole, head, *([] if whole is by_base else [by_base])),
     )
 
 

@@ -12,8 +12,23 @@ from rankgate.compose import problems_of
 from rankgate.headline import summary_of
 from rankgate.model import SEVERITY_ORDER, TOLERANCE, Verdict, worst
 from rankgate.report import GateResult, Report
+from rankgate.waivers import ACCEPT_GOLD, ACCEPT_RUN
 from rankgate.waiving import waivable
 from rankgate.wording import count_text
+
+_BASELINE_CHANGED = {
+    "added": "The base has no baseline yet: the pull request's own copy counts once it is merged.",
+    "deleted": "The pull request deletes the baseline: the base's decides until that is merged.",
+    "replaced": "The pull request replaces the baseline: the base's decides, its own counts once it is merged.",
+}
+_BY_LABEL = "somebody who may write to the repository can accept that with the label"
+_GOLD_REFUSED = {
+    "ids": "nothing can be judged by the gold set of the base",
+    "must_pass": "a question that must pass by the base's gold set is gone, or need not pass any more",
+    "absent": "the gold set that the base names is not there, and the pull request's own stands in",
+}
+_MOVED = "the run that the base names is absent, and the pull request names another; write both paths first"
+_COPIED = "the pull request changes the file of the run, whose rankings are now those of the baseline"
 
 
 def stricter(
@@ -38,11 +53,13 @@ def stricter(
     place = {id(gate): order.get(renamed.get(gate.name, gate.name), len(head.gates)) for gate in (*head.gates, *added)}
     gates = sorted([*head.gates, *added], key=lambda gate: place[id(gate)])
     gold_failures = [*_gold_sentences(base)] if base.gold_changes == "fail" else []
-    failures = list(dict.fromkeys([*head.failures, *(by_base.failures if by_base else ()), *gold_failures]))
+    own = [*gold_failures, *_to_accept(base)]
+    failures = list(dict.fromkeys([*head.failures, *(by_base.failures if by_base else ()), *own]))
     warnings = [
         *_criteria_sentences(base),
         *([] if gold_failures else _gold_sentences(base)),
         *_problem_sentences(base),
+        *([_COPIED] if base.run_copied == "commit" else []),
         *dict.fromkeys([*head.warnings, *(by_base.warnings if by_base else ())]),
     ]
     verdict = worst(
@@ -62,7 +79,7 @@ def stricter(
         problems=problems,
         failures=failures,
         warnings=warnings,
-        notes=[*_notes(base), *head.notes],
+        notes=[*_notes(base, by_base), *head.notes],
         diagnosis=head.diagnosis or (by_base.diagnosis if by_base and added else []),
         gates=gates,
         base=base,
@@ -147,33 +164,38 @@ def _gold_sentences(base: BaseSide) -> list[str]:
     return [f"the pull request {_listed(done)} of the gold set"]
 
 
+def _to_accept(base: BaseSide) -> list[str]:
+    """What fails until a maintainer accepts it."""
+    refused = _GOLD_REFUSED.get(base.gold or "")
+    found = [f"{refused}; {_BY_LABEL} `{ACCEPT_GOLD}`"] if refused else []
+    return found + ([f"{_MOVED}; {_BY_LABEL} `{ACCEPT_RUN}`"] if base.run_moved == "refused" else [])
+
+
 def _problem_sentences(base: BaseSide) -> list[str]:
     count = len(base.problems)
     return [f"{count_text(count, 'problem')} with what the base has, so that less of it was judged"] if count else []
 
 
-def _notes(base: BaseSide) -> list[str]:
-    notes: list[str] = []
-    if base.introduced:
-        notes.append("The base has no ship criteria yet: the pull request's own decide alone.")
-    match base.baseline_changed:
-        case "added":
-            notes.append("The base has no baseline yet: the pull request's own copy counts once it is merged.")
-        case "deleted":
-            notes.append("The pull request deletes the baseline: the base's decides until that is merged.")
-        case "replaced":
-            notes.append(
-                "The pull request replaces the baseline: the base's decides, its own counts once it is merged."
-            )
-        case None:
-            pass
-    if base.baseline_is_this_run is False:
-        notes.append("The pull request's copy of the baseline is not the run that was judged: accept that run again.")
-    if base.waivers_changed:
-        what = {"added": "adds", "deleted": "deletes", "edited": "edits"}[base.waivers_changed]
-        counts = "they count once" if base.waivers_changed == "added" else "the base's count until"
-        notes.append(f"The pull request {what} waivers: {counts} it is merged.")
-    return notes
+def _notes(base: BaseSide, by_base: Report | None) -> list[str]:
+    whole = base.queries and base.queries.verdict_with_removed and not base.queries.removed_unanswered
+    lacking = by_base.queries.missing if whole and by_base and by_base.queries else 0
+    missing = count_text(lacking, "question is", "questions are")
+    what = {"added": "adds", "deleted": "deletes", "edited": "edits"}.get(base.waivers_changed or "", "")
+    counts = "they count once" if base.waivers_changed == "added" else "the base's count until"
+    notes = {
+        "The base has no ship criteria yet: the pull request's own decide alone.": base.introduced,
+        _BASELINE_CHANGED.get(base.baseline_changed or "", ""): base.baseline_changed,
+        "The pull request's copy of the baseline is not the run that was judged: accept that run again.": (
+            base.baseline_is_this_run is False
+        ),
+        "The gold set is no file of the base: the job supplied it.": base.gold == "supplied",
+        f"Of the base's gold set {missing} absent from the run, which counts as the worst result.": lacking,
+        "A maintainer's label has accepted the gold set of this commit.": base.gold == "accepted",
+        "A maintainer's label has accepted that the run of this commit lies elsewhere.": base.run_moved == "accepted",
+        "The run's rankings are those of the baseline.": base.run_copied == "job",
+        f"The pull request {what} waivers: {counts} it is merged.": base.waivers_changed,
+    }
+    return [note for note, holds in notes.items() if holds]
 
 
 def _listed(parts: list[str]) -> str:

@@ -46,7 +46,8 @@ def store_for(spec: str, format: str | None = None, map: FieldMap | None = None)
 
 def is_remote(spec: str) -> bool:
     """Whether a value names a store by a scheme and is no path: `git+branch:NAME`, `s3://…`."""
-    return bool(_SCHEME.match(spec)) and not Path(spec).exists()
+    ours = "://" in spec or spec.startswith(("git+branch:", "artifact:"))  # whatever file may have that name
+    return bool(_SCHEME.match(spec)) and (ours or not Path(spec).exists())
 
 
 def remote_memory(spec: str) -> Memory:

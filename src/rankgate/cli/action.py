@@ -22,8 +22,8 @@ from rankgate.forges.artifacts import MEMBER
 from rankgate.forges.client import Client
 from rankgate.forges.fork import concerns_forks, report_fork
 from rankgate.forges.publish import Settings, Told, announce, conclude_open, publish
+from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.runner import stopped
-from rankgate.forges.waiver_label import concerns_label, set_label
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
 from rankgate.report import Report
@@ -164,7 +164,7 @@ def _judged(job: Job) -> Report:
             baseline=baseline,
             base=base,
             branch=base_branch(os.environ),
-            label=_label(job),
+            labels=_labels(job),
         )
     )
     source = report.provenance.run
@@ -174,17 +174,17 @@ def _judged(job: Job) -> Report:
     return report
 
 
-def _label(job: Job) -> SetLabel | None:
-    """The label that set this job off, if one did."""
-    found: list[SetLabel | None] = []
+def _labels(job: Job) -> tuple[SetLabel, ...]:
+    """The labels that stand on the pull request of the repository itself."""
+    found: list[SetLabel] = []
 
     def work(client: Client) -> Told:
-        found.append(set_label(client, job.context))
+        found.extend(labels_now(client, job.context))
         return Told([], [])
 
-    if concerns_label(job.context):
+    if job.publishes and job.context.pull:
         _publish(job, work)
-    return found[0] if found else None
+    return tuple(found)
 
 
 def _taken(job: Job) -> Report:

@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
         "--base",
         metavar="REF",
         help="the commit that a pull request is to be merged into: its criteria and gold set judge as well and the "
-        "stricter verdict counts; its baseline decides",
+        "stricter verdict counts; its baseline and the run that it names decide",
     )
     made.add_argument(
         "--untrusted-run",

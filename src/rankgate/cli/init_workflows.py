@@ -52,11 +52,12 @@ def job_of(arguments: argparse.Namespace, default: str) -> Job:
     """
     if arguments.gold is None:
         criteria = arguments.to or find_criteria()
-        gold, run = _inputs_of(criteria)
+        gold, found = _inputs_of(criteria)
+        run, shaped = found.path, not arguments.retriever and bool(found.format or found.map)
     else:
         criteria = arguments.to or default
         gold = InputFile(arguments.gold, arguments.gold_format)
-        run = arguments.run or "run.jsonl"
+        run, shaped = arguments.run or "run.jsonl", False
     if not (arguments.retriever or arguments.run or Path(run).is_file()):
         raise bad_input(
             f"the workflow has no run to judge: --retriever MODULE:FUNCTION records one in it, or commit {run!r}"
@@ -74,6 +75,7 @@ def job_of(arguments: argparse.Namespace, default: str) -> Job:
         version=__version__,
         action=action_of(arguments.action, __version__),
         app=arguments.app,
+        run_shaped=shaped,
     )
 
 
@@ -84,15 +86,15 @@ def write_workflows(job: Job, paths: Sequence[str]) -> None:
         print(f"wrote {path}")
 
 
-def _inputs_of(criteria: str) -> tuple[InputFile, str]:
-    """The gold set and the run's path, as criteria name them."""
+def _inputs_of(criteria: str) -> tuple[InputFile, InputFile]:
+    """The gold set and the run, as criteria name them."""
     loaded = load_criteria(criteria)
     missing = [key for key in ("gold", "run") if getattr(loaded, key) is None]
     if loaded.gold is None or loaded.run is None:
         raise bad_input(
             f"names no {' and no '.join(missing)}, which the workflow needs; add it", file=loaded.name, key="inputs"
         )
-    return loaded.gold, loaded.run.path
+    return loaded.gold, loaded.run
 
 
 def _named(criteria: str) -> str | None:

@@ -46,6 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
     where = f" in {', '.join(found.read)}" if found.read and not found.problems else ""
     problems, things = count_text(len(found.problems), "problem"), count_text(len(found.facts), "thing")
     lines.append(f"{problems}, {things} to look at{where}")
+    if found.without_gold_changes:
+        lines.append(
+            "note: without `gold_changes` a run fails that fails by the base's gold set; earlier versions warned"
+        )
     if found.entries:
         lines += ["", "to let these violations pass for a while, merge into ship-waivers.yaml first:"]
     say(lines)

@@ -85,6 +85,8 @@ _HAS_SECRETS = (
 
 def gate_text(job: Job) -> str:
     """The workflow's text. It records a run where there is a retriever, and else takes the run as it is committed."""
+    criteria = {} if job.criteria is None else {"criteria": job.criteria}
+    run = {} if job.run_shaped else {"run": job.run}
     return (
         _HEAD.format(branches=", ".join(map(value, job.branches)))
         + _GATE
@@ -92,7 +94,7 @@ def gate_text(job: Job) -> str:
         + setup_python()
         + _recording(job)
         + app_token(job, {"checks": "write", "pull-requests": "write"}, condition=_HAS_SECRETS)
-        + publish(job, "Judge", {} if job.criteria is None else {"criteria": job.criteria}, condition="!cancelled()")
+        + publish(job, "Judge", {**criteria, **run}, condition="!cancelled()")
         + _QUEUE
         + setup_python()
         + _download()
