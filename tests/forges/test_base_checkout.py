@@ -39,7 +39,7 @@ def test_the_process_gets_what_its_interpreter_needs_to_start_and_neither_token_
     secret = {"GITHUB_TOKEN": "t", "RANKGATE_TOKEN": "t", "GITHUB_EVENT_PATH": "e", "PYTHONPATH": "p"}
     for name, value in (kept | secret).items():
         monkeypatch.setenv(name, value)
-    pull = Pull(number=1, head_sha="a" * 40, base_sha=base, head_repository=2, from_fork=True)
+    pull = Pull(number=1, head_sha="a" * 40, base_ref="main", base_sha=base, head_repository=2, from_fork=True)
     with pytest.raises(RankgateError, match="left no report"):
         BaseCheckout(repository=clone, date="2026-01-31").judge(pull, b"")
     environment = dict(line.split("=", 1) for line in seen.read_text().splitlines())

@@ -51,6 +51,9 @@ class Verdicts:
         report = replace(decode_report(path.read_bytes(), path.name), untrusted_run=True)
         return replace(report, fork_runs="trusted") if pull.base_sha in self.trusting else report
 
+    def at_tip(self, pull: Pull) -> Pull:
+        return pull
+
     def template(self, pull: Pull) -> Template | None:
         return None
 

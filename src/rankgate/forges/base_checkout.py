@@ -13,6 +13,7 @@ import msgspec
 
 from rankgate.compose import not_judged
 from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.forges.base_branch import at_tip
 from rankgate.forges.context import Pull
 from rankgate.git import LINK, Repository, repository_around, run_git, said
 from rankgate.inputs import Inputs
@@ -38,6 +39,14 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     date: str
     arguments: Sequence[str] = ()
     template_path: str | None = None
+
+    def at_tip(self, pull: Pull) -> Pull:
+        """The pull request with the tip of its base branch, fetched, as its base.
+
+        Raises:
+            RankgateError: git cannot fetch it, or there is no such branch any more.
+        """
+        return at_tip(pull, self.repository)
 
     def judge(self, pull: Pull, run: bytes) -> Report:
         """The report of `rankgate check --untrusted-run` as the repository was at the pull request's base.

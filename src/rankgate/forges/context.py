@@ -24,12 +24,14 @@ DEPENDABOT = "dependabot[bot]"
 class Pull(msgspec.Struct, frozen=True):
     """The pull request of the event.
 
+    `base_sha` is what GitHub called the base when it was asked, which the branch `base_ref` may have left behind since.
     `head_repository` is the id of the repository that the branch lies in, None where that was deleted. `from_fork`
     says that it is not the repository of the pull request itself.
     """
 
     number: int
     head_sha: str
+    base_ref: str
     base_sha: str
     head_repository: int | None
     from_fork: bool
@@ -115,6 +117,7 @@ def _of_pull_request(common: Context, payload: PullRequestEvent) -> Context:
     pull = Pull(
         number=request.number,
         head_sha=request.head.sha,
+        base_ref=request.base.ref,
         base_sha=request.base.sha,
         head_repository=_id(request.head.repo),
         from_fork=_id(request.head.repo) != request.base.repo.id,

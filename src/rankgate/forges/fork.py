@@ -29,6 +29,9 @@ _ACCEPTED = "A maintainer has accepted these rankings for this commit."
 class AtBase(Protocol):
     """What is done at the base of a pull request, where nothing is the pull request's own."""
 
+    def at_tip(self, pull: Pull) -> Pull:
+        """The pull request with the tip of its base branch, as it is now, as its base."""
+
     def judge(self, pull: Pull, run: bytes) -> Report:
         """The report on a run, which is only data."""
 
@@ -178,7 +181,8 @@ def _judged(
         problems = [Problem(str(error))]
     for pull in pulls:
         try:
-            yield pull, at_base.not_judged(problems) if problems else at_base.judge(pull, data)
+            based = at_base.at_tip(pull)
+            yield based, at_base.not_judged(problems) if problems else at_base.judge(based, data)
         except RankgateError as error:
             yield pull, at_base.not_judged(error.problems)
 
