@@ -100,6 +100,27 @@ def test_every_job_has_the_rights_that_it_needs_and_no_more(app: int | None) -> 
     }
 
 
+@pytest.mark.parametrize(
+    ("baseline", "right", "of_the_app"),
+    [
+        pytest.param("baseline", None, {}, id="files of the repository"),
+        pytest.param("s3://bucket/search", None, {}, id="a bucket: what it takes are the keys"),
+        pytest.param("artifact:rankgate@eval.yml", "read", {"permission-actions": "read"}, id="an artifact"),
+        pytest.param(
+            "git+branch:baselines", None, {"permission-contents": "read"}, id="a branch, which may be private"
+        ),
+    ],
+)
+def test_the_gate_may_read_the_baseline_where_it_lies(
+    baseline: str, right: str | None, of_the_app: dict[str, str]
+) -> None:
+    made = gate(baseline=baseline, app=7)
+    assert made["jobs"]["gate"]["permissions"].get("actions") == right
+    posting = {"permission-checks": "write", "permission-pull-requests": "write"}
+    given = step(made, "gate", "App")["with"]
+    assert {name: level for name, level in given.items() if name.startswith("permission-")} == posting | of_the_app
+
+
 def test_runs_of_one_pull_request_wait_for_each_other_and_none_is_cancelled() -> None:
     assert gate()["concurrency"]["cancel-in-progress"] is False
     reporting = report()

@@ -295,6 +295,21 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     assert github.merge(pull.number) == 200
 
 
+def test_a_fork_leaves_its_run_also_where_its_own_job_has_no_access_to_the_baseline(team: Team) -> None:
+    """It has no key to a bucket and a token that may not read artifacts; the reporting job fetches the baseline."""
+    criteria = team.clone / "ship-criteria.yaml"
+    criteria.write_text(criteria.read_text().replace("baseline: accepted.jsonl", 'baseline: "artifact:rankgate"'))
+    assert "artifact:rankgate" in criteria.read_text()
+    team.github.unprotect()
+    team.push("main", "A baseline elsewhere")
+    pull = team.github.fork_pull()
+    team.retrieve("pass")
+    own = team.job("pull_request", pull, token=team.github.token_with({"contents": "read", "metadata": "read"}))
+    assert own.outputs["verdict"] == "not_judged"
+    kept = Path(own.skipped_uses[0].given["path"]) / "run.jsonl"
+    assert kept.read_bytes() == (SCENARIOS / "pass" / "run.jsonl").read_bytes()
+
+
 def test_a_reporting_job_that_was_killed_completes_the_check_that_it_began_and_makes_none(team: Team) -> None:
     """The process that judged had no time to; the next step has. A job with nothing to report leaves nothing."""
     pull = team.github.fork_pull()

@@ -52,11 +52,11 @@ def job_of(arguments: argparse.Namespace, default: str) -> Job:
     """
     if arguments.gold is None:
         criteria = arguments.to or find_criteria()
-        gold, run = _inputs_of(criteria)
+        gold, run, baseline = _inputs_of(criteria)
     else:
         criteria = arguments.to or default
         gold = InputFile(arguments.gold, arguments.gold_format)
-        run = arguments.run or "run.jsonl"
+        run, baseline = arguments.run or "run.jsonl", "baseline"
     if not (arguments.retriever or arguments.run or Path(run).is_file()):
         raise bad_input(
             f"the workflow has no run to judge: --retriever MODULE:FUNCTION records one in it, or commit {run!r}"
@@ -66,6 +66,7 @@ def job_of(arguments: argparse.Namespace, default: str) -> Job:
         gold=_inside(gold.path),
         gold_format=gold.format,
         run=_inside(run),
+        baseline=baseline,
         criteria=_named(_inside(criteria)),
         requirements=requirements_commands(
             {name: Path(name).is_file() for name in ("requirements.txt", "pyproject.toml")}
@@ -84,15 +85,15 @@ def write_workflows(job: Job, paths: Sequence[str]) -> None:
         print(f"wrote {path}")
 
 
-def _inputs_of(criteria: str) -> tuple[InputFile, str]:
-    """The gold set and the run's path, as criteria name them."""
+def _inputs_of(criteria: str) -> tuple[InputFile, str, str]:
+    """The gold set, the run's path and the baseline, as criteria name them."""
     loaded = load_criteria(criteria)
     missing = [key for key in ("gold", "run") if getattr(loaded, key) is None]
     if loaded.gold is None or loaded.run is None:
         raise bad_input(
             f"names no {' and no '.join(missing)}, which the workflow needs; add it", file=loaded.name, key="inputs"
         )
-    return loaded.gold, loaded.run.path
+    return loaded.gold, loaded.run.path, loaded.baseline.path if loaded.baseline else ""
 
 
 def _named(criteria: str) -> str | None:
