@@ -28,6 +28,7 @@ PATHS = (
         for path in (
             "/actions/artifacts/{artifact_id}",
             "/actions/artifacts/{artifact_id}/{archive_format}",
+            "/actions/runs",
             "/actions/runs/{run_id}",
             "/actions/runs/{run_id}/artifacts",
             "/actions/workflows/{workflow_id}/runs",
@@ -40,6 +41,7 @@ PATHS = (
             "/git/ref/{ref}",
             "/issues/comments/{comment_id}",
             "/issues/{issue_number}/comments",
+            "/issues/{issue_number}/events",
             "/issues/{issue_number}/events",
             "/issues/{issue_number}/labels",
             "/issues/{issue_number}/labels/{name}",

@@ -20,7 +20,7 @@ from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
-from tests.forges.test_fork import plays_attempt, plays_permission, zipped
+from tests.forges.test_fork import accepts, plays_runs, zipped
 
 from rankgate.forges.checks import CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
@@ -270,13 +270,12 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     run = (upload / "run.jsonl").read_bytes()
     assert run == (SCENARIOS / "pass" / "run.jsonl").read_bytes()
 
-    plays_permission(proxy, "alice", "write")
     (team.clone / "run.jsonl").unlink()
     data = zipped(run)
     listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
     proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
     proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
-    plays_attempt(proxy, 1)
+    plays_runs(proxy, pull, {})
     reporting = team.job("workflow_run", pull)
     assert reporting.code == 0, reporting.log
     assert reporting.outputs["verdict"] == "pass"
@@ -288,7 +287,8 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     assert team.conclusions(pull.head_sha) == ["action_required"]
     assert github.merge(pull.number) == 422
 
-    accepted = team.job("pull_request_target", pull, label=ACCEPT_LABEL, sender="alice")
+    accepts(github, proxy, pull)
+    accepted = team.job("pull_request_target", pull, label=ACCEPT_LABEL)
     assert accepted.code == 0, accepted.log
     assert team.conclusions(pull.head_sha) == ["success"]
     assert [each.id for each in github.comments(pull.number)] == [comment.id]
@@ -361,6 +361,7 @@ def test_a_fork_cannot_bring_its_own_criteria_gold_or_baseline(team: Team, proxy
     listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
     proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
     proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
+    plays_runs(proxy, pull, {})
     assert team.job("workflow_run", pull).outputs["verdict"] == "fail"
     assert team.conclusions(pull.head_sha) == ["failure"]
 

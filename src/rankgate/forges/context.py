@@ -60,7 +60,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     commit that Actions makes of a pull request. `base` is the commit to judge against, None outside pull requests and
     the merge queue. `run_id` and `attempt` are of the run that judged: the one that a `workflow_run` event speaks of,
     else this one; 0 outside of Actions. With `read_only` the token cannot write. `label` and `sender` are of a
-    `labeled` event: what was put on the pull request, and by whom.
+    `labeled` event: what was put on the pull request, and by whom. `action` is what became of a pull request.
     """
 
     event: str
@@ -75,6 +75,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     actor: str | None = None
     read_only: bool = False
+    action: str | None = None
     label: str | None = None
     sender: str | None = None
 
@@ -129,6 +130,7 @@ def _of_pull_request(common: Context, payload: PullRequestEvent) -> Context:
         base=pull.base_sha,
         pull=pull,
         read_only=_cannot_write(common, pull, request),
+        action=payload.action,
         label=payload.label.name if labeled and payload.label else None,
         sender=payload.sender.login if labeled and payload.sender else None,
     )
