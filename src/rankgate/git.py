@@ -70,15 +70,8 @@ class Repository(msgspec.Struct, frozen=True):
         return found
 
     def parents(self, commit: str) -> list[str]:
-        """The shas of a commit's parents as it names them, also those that a shallow clone lacks.
-
-        Raises:
-            GitError: there is no such commit, or git cannot read it.
-        """
-        sha = self.commit(commit)
-        found = run_git(self.root, "cat-file", "commit", sha)
-        if found.returncode:
-            raise GitError(f"git cannot read the commit {sha}: {said(found)}")
+        """The shas of a commit's parents as it names them, also those that a shallow clone lacks; none of no commit."""
+        found = run_git(self.root, "cat-file", "commit", commit)
         header = found.stdout.partition(b"\n\n")[0].decode("utf-8", "replace")
         return [line.removeprefix("parent ") for line in header.split("\n") if line.startswith("parent ")]
 

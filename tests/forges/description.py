@@ -42,7 +42,6 @@ PATHS = (
             "/issues/comments/{comment_id}",
             "/issues/{issue_number}/comments",
             "/issues/{issue_number}/events",
-            "/issues/{issue_number}/events",
             "/issues/{issue_number}/labels",
             "/issues/{issue_number}/labels/{name}",
             "/pulls",

@@ -103,6 +103,7 @@ def test_a_pull_request_is_checked_at_its_head_and_judged_against_its_base(tmp_p
         run_id=1234,
         attempt=3,
         actor="octocat",
+        action="synchronize",
     )
 
 

@@ -259,7 +259,7 @@ def test_what_records_nothing_for_this_commit_stands_in_no_labels_way(
 
 
 SET = happened(5, "labeled")
-OTHER_BASE = "the pull request was pushed to, reopened or pointed at another base since it was set"
+OTHER_BASE = "it was not set since the pull request was last pushed to, reopened or pointed at another base"
 
 
 @pytest.mark.parametrize(

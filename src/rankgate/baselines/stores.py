@@ -23,20 +23,13 @@ from rankgate.redaction import redacted
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
-def store_for(
-    spec: str,
-    format: str | None = None,  # noqa: A002
-    map: FieldMap | None = None,  # noqa: A002
-    *,
-    copy: str | None = None,
-) -> BaselineStore:
+def store_for(spec: str, format: str | None = None, map: FieldMap | None = None) -> BaselineStore:  # noqa: A002
     """A directory, or a path that does not exist and has no suffix, is a directory store; all else is a run file.
 
     Args:
         spec: the path.
         format: forces the format of a run file.
         map: says what holds what in a run file, and that it is one.
-        copy: the directory that `copied` has written, which is read in place of a store that has a scheme.
 
     Raises:
         RankgateError: a map for a directory.
@@ -45,7 +38,7 @@ def store_for(
     if is_remote(spec):
         if map is not None:
             raise bad_input("is a baseline store, whose run needs no map; leave out `map:`", file=redacted(spec))
-        return MemoryStore(remote_memory(spec) if copy is None else _copy(copy, redacted(spec)))
+        return MemoryStore(remote_memory(spec))
     if map is not None:
         if path.is_dir():
             raise bad_input("is a baseline directory, whose run needs no map; leave out `map:`", file=path.as_posix())
@@ -74,6 +67,11 @@ def copied(memory: Memory, to: str, where: Where, anchor: str | None) -> None:
             _copy(to, memory.spec).add(log, record, memory.fetch(record))
 
 
+def store_in(copy: str, spec: str, format: str | None = None, map: FieldMap | None = None) -> BaselineStore:  # noqa: A002
+    """As `store_for`, but what has a scheme is read in the directory that `copied` has written."""
+    return MemoryStore(_copy(copy, redacted(spec))) if is_remote(spec) else store_for(spec, format, map)
+
+
 def _copy(path: str, spec: str) -> TreeMemory:
     return TreeMemory(DirectoryTree(path, spec), every_run=False)
 
@@ -81,9 +79,7 @@ def _copy(path: str, spec: str) -> TreeMemory:
 def remote_memory(spec: str, environment: Mapping[str, str] = os.environ) -> Memory:
     """The memory that a value with a scheme names. Each kind is imported only where it is named.
 
-    Args:
-        spec: the value.
-        environment: says which repository's artifacts are meant, those of which base branch, and has the token.
+    The environment says which repository's and base branch's artifacts are meant, and has the token.
 
     Raises:
         RankgateError: there is no such kind.

@@ -130,7 +130,9 @@ def verdict() -> int:
 
 def settings_of(job: Job, report: Report | None = None) -> Settings:
     """How to publish; the template is the one at the base that the report names, and there is none without a base."""
-    inputs, base = job.inputs, report.base.sha if report and report.base else job.context.base
+    inputs, base = job.inputs, job.context.base
+    if report and report.base and not inputs.report:  # that of another job is not asked
+        base = report.base.sha
     template = None
     if inputs.template and base:
         try:

@@ -119,7 +119,7 @@ def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = N
 def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
     from functools import cache, partial
 
-    from rankgate.baselines.stores import store_for
+    from rankgate.baselines.stores import store_for, store_in
     from rankgate.cli.inputs import file_of, refuse_two_stdins
     from rankgate.forges.base_branch import base_branch
     from rankgate.inputs import Inputs
@@ -135,6 +135,6 @@ def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
         base=arguments.base,
         branch=base_branch(os.environ) if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
-        open_store=cache(partial(store_for, copy=arguments.baseline_copy)),
+        open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else store_for),
         exhibit=exhibit,
     )

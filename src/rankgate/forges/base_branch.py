@@ -42,12 +42,8 @@ def at_tip(pull: Pull, clone: Path) -> Pull:
 def at_merge(pull: Pull, now: Pull, clone: Path) -> Pull:
     """The pull request as it is now, with what the merge commit that is checked out was merged onto as its base.
 
-    What the base branch has got since then is not in the working tree, and would look as if it had been undone.
-
-    Args:
-        pull: the pull request of the event, whose head is judged.
-        now: the same as GitHub names it now; it may have another base branch.
-        clone: has the merge commit checked out.
+    `pull` is the event's, whose head is judged; `now` may have another base branch. What that has got since then is not
+    in the working tree, and would look as if it had been undone.
 
     Raises:
         RankgateError: what is checked out is no merge of that head, or no longer one onto that branch; or as for

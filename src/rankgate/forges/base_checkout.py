@@ -44,11 +44,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     template_path: str | None = None
 
     def at_tip(self, pull: Pull) -> Pull:
-        """The pull request with the tip of its base branch, fetched, as its base.
-
-        Raises:
-            RankgateError: git cannot fetch it, or there is no such branch any more.
-        """
+        """The pull request with the tip of its base branch, fetched, as its base; raises what `at_tip` does."""
         return at_tip(pull, self.repository)
 
     def judge(self, pull: Pull, run: bytes) -> Report:

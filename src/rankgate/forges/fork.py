@@ -182,7 +182,7 @@ def _refused(client: Client, context: Context, pull: Pull, first: str | None, un
         elif event["event"] in _VOIDING:
             label = None
     if label is None:
-        return "the pull request was pushed to, reopened or pointed at another base since it was set"
+        return "it was not set since the pull request was last pushed to, reopened or pointed at another base"
     if not label["actor"] or not may_write(client, context.repository, label["actor"]["login"]):
         return "it was set by somebody who may not write to this repository"
     if first is None or first >= label["created_at"] or any(began < label["created_at"] for began in unreported):
