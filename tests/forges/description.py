@@ -44,6 +44,7 @@ PATHS = (
             "/issues/{issue_number}/events",
             "/issues/{issue_number}/labels",
             "/issues/{issue_number}/labels/{name}",
+            "/issues/{issue_number}/timeline",
             "/pulls",
             "/pulls/{pull_number}",
             "/statuses/{sha}",

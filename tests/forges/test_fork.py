@@ -135,13 +135,19 @@ def happened(
     return {"id": number, "event": event, "actor": {"login": by}, "created_at": at, **named}
 
 
+# What else GitHub lists there: a commit has neither a number nor a time.
+OF_NO_TIME = ({"event": "committed", "sha": "c" * 40}, {"event": "reviewed", "id": 9, "submitted_at": LATE})
+
+
 def accepts(
     github: Emulator, proxy: Proxy, pull: PullRequest, *events: dict[str, Any], by: str = "alice", may: str = "write"
 ) -> None:
     """The label is put on a pull request, after all reports unless the events say otherwise."""
     github.label(pull.number, ACCEPT_LABEL)
     plays_permission(proxy, by, may)
-    proxy.play("GET", f"/issues/{pull.number}/events", json=list(events) or [happened(1, "labeled", by=by)])
+    proxy.play(
+        "GET", f"/issues/{pull.number}/timeline", json=[*OF_NO_TIME, *(events or [happened(1, "labeled", by=by)])]
+    )
 
 
 def plays_permission(proxy: Proxy, login: str, permission: str) -> None:
@@ -460,7 +466,7 @@ def test_where_nobody_can_tell_who_set_the_label_it_accepts_nothing_and_stays(
     pull = github.fork_pull()
     artifact()
     accepts(github, proxy, pull)
-    proxy.play("GET", f"/issues/{pull.number}/events", 403, json={"message": "Resource not accessible"})
+    proxy.play("GET", f"/issues/{pull.number}/timeline", 403, json={"message": "Resource not accessible"})
     _, told, _ = report_on(pull)
     assert "GitHub refused" in told.troubles[0]
     assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]

@@ -173,13 +173,15 @@ def _refused(client: Client, context: Context, pull: Pull, first: str | None, un
     """
     if not has_label(client, context.repository, pull.number, ACCEPT_LABEL):
         return ""
-    events = list(client.pages(f"/repos/{context.repository}/issues/{pull.number}/events"))
+    # Of the two lists of events, the one that `pull-requests: read` is enough for.
+    listed = client.pages(f"/repos/{context.repository}/issues/{pull.number}/timeline")
+    events = [event for event in listed if event["event"] in ("labeled", *_VOIDING)]
     events.sort(key=lambda event: (event["created_at"], event["id"]))
     label = None
     for event in events:
         if event["event"] == "labeled" and event["label"]["name"] == ACCEPT_LABEL:
             label = event
-        elif event["event"] in _VOIDING:
+        elif event["event"] != "labeled":
             label = None
     if label is None:
         return "it was not set since the pull request was last pushed to, reopened or pointed at another base"
