@@ -79,8 +79,6 @@ def _copy(path: str, spec: str) -> TreeMemory:
 def remote_memory(spec: str, environment: Mapping[str, str] = os.environ) -> Memory:
     """The memory that a value with a scheme names. Each kind is imported only where it is named.
 
-    The environment says which repository's and base branch's artifacts are meant, and has the token.
-
     Raises:
         RankgateError: there is no such kind.
     """

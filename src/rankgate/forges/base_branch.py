@@ -24,9 +24,7 @@ def base_branch(environment: Mapping[str, str]) -> str | None:
 
 
 def at_tip(pull: Pull, clone: Path) -> Pull:
-    """A pull request with the tip of its base branch, fetched into the clone, as its base.
-
-    The fetch is one process of git's, which has the job's token in its environment.
+    """A pull request with the tip of its base branch, fetched into the clone with the job's token, as its base.
 
     Raises:
         RankgateError: git cannot fetch it, or there is no such branch any more.
