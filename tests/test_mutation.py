@@ -26,8 +26,8 @@ CORE = [
 
 @pytest.mark.parametrize(("module", "tests", "unnoticed"), CORE, ids=[module for module, _, _ in CORE])
 def test_mistakes_are_noticed(module: str, tests: list[str], unnoticed: int) -> None:
-    paths = [SOURCE / module, "--", *(ROOT / "tests" / name for name in tests)]
-    command = [sys.executable, ROOT / "scripts" / "mutate.py", *map(str, paths)]
+    paths: list[Path | str] = [SOURCE / module, "--", *(ROOT / "tests" / name for name in tests)]
+    command = [sys.executable, str(ROOT / "scripts" / "mutate.py"), *(str(path) for path in paths)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     row = re.search(rf"^\| rankgate/{re.escape(module)} \| \d+ \| \d+ \| (\d+) \|$", done.stdout, re.MULTILINE)

@@ -102,6 +102,27 @@ def test_every_job_has_the_rights_that_it_needs_and_no_more(app: int | None) -> 
     }
 
 
+@pytest.mark.parametrize(
+    ("baseline", "right", "of_the_app"),
+    [
+        pytest.param("baseline", None, {}, id="files of the repository"),
+        pytest.param("s3://bucket/search", None, {}, id="a bucket: what it takes are the keys"),
+        pytest.param("artifact:rankgate@eval.yml", "read", {"permission-actions": "read"}, id="an artifact"),
+        pytest.param(
+            "git+branch:baselines", None, {"permission-contents": "read"}, id="a branch, which may be private"
+        ),
+    ],
+)
+def test_the_gate_may_read_the_baseline_where_it_lies(
+    baseline: str, right: str | None, of_the_app: dict[str, str]
+) -> None:
+    made = gate(baseline=baseline, app=7)
+    assert made["jobs"]["gate"]["permissions"].get("actions") == right
+    posting = {"permission-checks": "write", "permission-pull-requests": "write"}
+    given = step(made, "gate", "App")["with"]
+    assert {name: level for name, level in given.items() if name.startswith("permission-")} == posting | of_the_app
+
+
 def test_runs_of_one_pull_request_wait_for_each_other_and_none_is_cancelled() -> None:
     assert gate()["concurrency"]["cancel-in-progress"] is False
     reporting = report()
@@ -117,15 +138,18 @@ def test_runs_of_one_pull_request_wait_for_each_other_and_none_is_cancelled() ->
 OURS_ID, FORKS_ID = 1, 2
 
 
-def of_pull(action: str, head: int = OURS_ID, changed: str | None = None) -> dict[str, Any]:
+def of_pull(
+    action: str, head: int = OURS_ID, changed: str | None = None, label: str | None = None, user: str = "mallory"
+) -> dict[str, Any]:
     """The `github` context of an event of a pull request from this repository, and what an edit changed."""
-    pull = {"number": 12, "head": {"repo": {"id": head}}}
+    pull = {"number": 12, "head": {"repo": {"id": head}}, "user": {"login": user}}
     changes = {"base": {"base": {"ref": {"from": "release"}}}, "title": {"title": {"from": "Anohter"}}}
     event = {
         "action": action,
         "pull_request": pull,
         "repository": {"id": OURS_ID},
         "changes": changes.get(changed or ""),
+        "label": {"name": label},
     }
     return {"event": event, "ref": "refs/pull/12/merge", "run_id": 77}
 
@@ -193,14 +217,45 @@ def test_the_reporting_job_fetches_the_default_branch_and_never_the_pull_request
 
 def test_the_reporting_job_works_for_forks_dependabot_and_one_label_alone() -> None:
     made = report()
-    assert triggers(made)["pull_request_target"] == {"types": ["labeled"]}
+    assert triggers(made)["pull_request_target"] == {"types": ["labeled", "unlabeled", "edited", "closed", "reopened"]}
     assert in_one_line(made["jobs"]["report"]["if"]) == (
         "(github.event_name == 'workflow_run' && github.event.workflow_run.event == 'pull_request' && "
         "github.event.workflow_run.conclusion != 'skipped' && "
         "(github.event.workflow_run.head_repository.id != github.event.repository.id || "
         "github.event.workflow_run.actor.login == 'dependabot[bot]')) || "
-        "(github.event_name == 'pull_request_target' && github.event.label.name == 'rankgate: accept rankings')"
+        "(github.event_name == 'pull_request_target' && "
+        "(github.event.pull_request.head.repo.id != github.event.repository.id || "
+        "github.event.pull_request.user.login == 'dependabot[bot]') && "
+        "(github.event.label.name == 'rankgate: accept rankings' || github.event.changes.base.ref.from || "
+        "github.event.action == 'closed' || github.event.action == 'reopened'))"
     )
+
+
+@pytest.mark.parametrize(
+    ("context", "starts"),
+    [
+        pytest.param(of_pull("labeled", FORKS_ID, label="rankgate: accept rankings"), True, id="the label"),
+        pytest.param(of_pull("unlabeled", FORKS_ID, label="rankgate: accept rankings"), True, id="the label taken off"),
+        pytest.param(of_pull("labeled", FORKS_ID, label="bug"), False, id="another label"),
+        pytest.param(of_pull("edited", FORKS_ID, "base"), True, id="another base"),
+        pytest.param(of_pull("edited", FORKS_ID, "title"), False, id="another title"),
+        pytest.param(of_pull("closed", FORKS_ID), True, id="closed"),
+        pytest.param(of_pull("reopened", FORKS_ID), True, id="reopened"),
+        pytest.param(of_pull("closed"), False, id="closed, of this repository"),
+        pytest.param(of_pull("reopened", user="dependabot[bot]"), True, id="reopened, of Dependabot"),
+    ],
+)
+def test_the_reporting_job_starts_where_a_forks_acceptance_may_have_changed(
+    context: dict[str, Any],
+    starts: bool,  # noqa: FBT001 -- a table's column
+) -> None:
+    def look_up(name: str) -> Value:
+        found: Any = {"github": {**context, "event_name": "pull_request_target"}}
+        for key in name.split("."):
+            found = found.get(key) if isinstance(found, dict) else None
+        return cast("Value", found)
+
+    assert condition(report()["jobs"]["report"]["if"], look_up, {"success": lambda: True}) is starts
 
 
 def test_the_merge_queue_gets_its_check_without_a_checkout_and_whatever_became_of_the_gate() -> None:

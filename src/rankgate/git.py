@@ -72,6 +72,12 @@ class Repository(msgspec.Struct, frozen=True):
             raise GitError(f"--base {shown(ref)} is both a tag and a branch; write the whole ref, as refs/heads/main")
         return found
 
+    def parents(self, commit: str) -> list[str]:
+        """The shas of a commit's parents as it names them, also those that a shallow clone lacks; none of no commit."""
+        found = run_git(self.root, "cat-file", "commit", commit)
+        header = found.stdout.partition(b"\n\n")[0].decode("utf-8", "replace")
+        return [line.removeprefix("parent ") for line in header.split("\n") if line.startswith("parent ")]
+
     def has(self, ref: str) -> bool:
         """Whether a ref of our own, such as HEAD, names a commit."""
         return self._commit(ref) is not None
@@ -141,10 +147,10 @@ class Repository(msgspec.Struct, frozen=True):
         return found.stdout.decode("utf-8", "replace").strip() or None
 
 
-def is_ancestor(one: str, other: str) -> bool:
-    """Whether a commit of the repository around the current directory lies before another; False where nobody knows."""
+def is_ancestor(one: str, other: str, *, folder: str = ".") -> bool:
+    """Whether a commit of the repository around a folder is another or lies before it; False where nobody knows."""
     try:
-        return not run_git(".", "merge-base", "--is-ancestor", one, other).returncode
+        return not run_git(folder, "merge-base", "--is-ancestor", one, other).returncode
     except GitError:
         return False
 

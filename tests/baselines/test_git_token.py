@@ -39,6 +39,7 @@ class GitServer(ThreadingHTTPServer):
         self.root = root
         self.heard: list[list[str]] = []
         self.instead: str | None = None
+        self.private = False
 
     @property
     def url(self) -> str:
@@ -75,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             return
         path, _, query = self.path.partition("?")
-        if "receive-pack" in self.path and said != [header(TOKEN)]:
+        if ("receive-pack" in self.path or self.server.private) and said != [header(TOKEN)]:
             self.send_response(403 if said else 401)
             self.send_header("WWW-Authenticate", 'Basic realm="git"')
             self.send_header("Content-Length", "0")

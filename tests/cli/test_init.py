@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -326,6 +327,15 @@ def test_github_writes_both_workflows_for_criteria_that_are_there(capsys: pytest
     assert capsys.readouterr().out.startswith(f"wrote {WORKFLOW}\nwrote {REPORTING}\non GitHub (")
     assert Path("ship-criteria.yaml").read_text(encoding="utf-8") == before
     assert f"uses: rankgate/rankgate@{HASH} # v{rankgate.__version__}\n" in REPORTING.read_text(encoding="utf-8")
+
+
+def test_a_baseline_that_is_an_artifact_may_be_read() -> None:
+    assert init(*FROM_RUN) == 0
+    criteria = Path("ship-criteria.yaml")
+    text = re.sub("  baseline: .*", "  baseline: artifact:rankgate", criteria.read_text(encoding="utf-8"))
+    criteria.write_text(text, encoding="utf-8")
+    assert main(["init", GITHUB, "--force", *PINNED]) == 0
+    assert "      actions: read # to fetch the baseline\n" in WORKFLOW.read_text(encoding="utf-8")
 
 
 def test_the_paths_of_criteria_elsewhere_are_taken_from_the_root() -> None:

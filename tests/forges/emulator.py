@@ -189,6 +189,10 @@ class Emulator:
         rest = {"enforce_admins": True, "required_pull_request_reviews": None, "restrictions": None}
         self.do("PUT", f"/branches/{branch}/protection", {"required_status_checks": required, **rest})
 
+    def unprotect(self, *, branch: str = "main") -> None:
+        """Require nothing any more."""
+        self.do("DELETE", f"/branches/{branch}/protection")
+
     def merge(self, number: int) -> int:
         """Try to merge, as alice: 200, or 422 where a required check has not succeeded (GitHub itself says 405)."""
         return self.ask("PUT", f"/repos/{self.repository}/pulls/{number}/merge", {}).status_code

@@ -26,7 +26,16 @@ def example(event: str, action: str | None = None) -> Any:
     return copy.deepcopy(next(found))
 
 
-def payload_of(event: str, pull: PullRequest, repository_id: int, *, label: str | None, sender: str) -> Any:
+def payload_of(
+    event: str,
+    pull: PullRequest,
+    repository_id: int,
+    *,
+    label: str | None = None,
+    sender: str = "alice",
+    action: str | None = None,
+    of_run: int = 7,
+) -> Any:
     """The payload of an event about a pull request."""
     if event in ("pull_request", "pull_request_target"):
         payload = example("pull_request", "labeled" if label else "synchronize")
@@ -35,6 +44,7 @@ def payload_of(event: str, pull: PullRequest, repository_id: int, *, label: str 
         request["head"]["sha"], request["base"]["sha"] = pull.head_sha, pull.base_sha
         request["head"]["repo"]["id"], request["base"]["repo"]["id"] = pull.head_repository, repository_id
         payload["sender"]["login"] = sender
+        payload["action"] = action or payload["action"]
         if label:
             payload["label"]["name"] = label
         return payload
@@ -45,7 +55,7 @@ def payload_of(event: str, pull: PullRequest, repository_id: int, *, label: str 
     if event == "workflow_run":
         payload = example(event, "completed")
         run = payload["workflow_run"]
-        run.update(id=7, run_attempt=1, head_sha=pull.head_sha, event="pull_request", pull_requests=[])
+        run.update(id=of_run, run_attempt=1, head_sha=pull.head_sha, event="pull_request", pull_requests=[])
         run["head_repository"]["id"] = pull.head_repository
         payload["repository"]["id"] = repository_id
         return payload
@@ -60,15 +70,14 @@ def environment(
     pull: PullRequest,
     run: int = 7,
     attempt: int = 1,
-    label: str | None = None,
-    sender: str = "alice",
     actor: str = "alice",
     token: str | None = None,
+    **about: Any,
 ) -> dict[str, str]:
     """What the runner sets; the payload lies in the directory."""
     repository_id = int(proxy.emulator.do("GET", "")["id"])
     path = directory / f"event-{event}-{run}-{attempt}.json"
-    path.write_text(json.dumps(payload_of(event, pull, repository_id, label=label, sender=sender)), encoding="utf-8")
+    path.write_text(json.dumps(payload_of(event, pull, repository_id, **about)), encoding="utf-8")
     return {
         "GITHUB_ACTIONS": "true",
         "GITHUB_API_URL": proxy.url,

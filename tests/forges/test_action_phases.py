@@ -15,6 +15,7 @@ from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
 from tests.forges.instant import InstantClock
 from tests.forges.proxy import Proxy
+from tests.forges.test_fork import plays_runs
 from tests.scenario_calls import report_of
 
 import rankgate.forges.client
@@ -130,6 +131,7 @@ def test_a_reporting_job_that_is_cancelled_while_it_waits_completes_the_check(
     job = begun()
     limited = {"message": "You have exceeded a secondary rate limit."}
     proxy.status("GET", "/actions/runs/7/artifacts", 403, json=limited, headers={"Retry-After": "120"}, times=100)
+    plays_runs(proxy, pull, {})
     told = environment(job.directory, proxy, "workflow_run", pull=pull)
     start = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
     process = subprocess.Popen(

@@ -99,10 +99,11 @@ def test_a_pull_request_is_checked_at_its_head_and_judged_against_its_base(tmp_p
         repository="acme/rag",
         sha=HEAD,
         base=BASE,
-        pull=Pull(7, head_sha=HEAD, base_sha=BASE, head_repository=1, from_fork=False),
+        pull=Pull(7, head_sha=HEAD, base_ref="main", base_sha=BASE, head_repository=1, from_fork=False),
         run_id=1234,
         attempt=3,
         actor="octocat",
+        action="synchronize",
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from msgspec.structs import replace
@@ -50,6 +51,9 @@ class Verdicts:
         report = replace(decode_report(report_of(verdict), verdict), untrusted_run=True)
         return replace(report, fork_runs="trusted") if pull.base_sha in self.trusting else report
 
+    def at_tip(self, pull: Pull) -> Pull:
+        return pull
+
     def template(self, pull: Pull) -> Template | None:
         return None
 
@@ -73,7 +77,6 @@ def artifact(proxy: Proxy, storage: Storage) -> Callable[..., None]:
         listed = {"id": 31, "name": named, "size_in_bytes": len(data), "expired": False}
         proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
         proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
-        plays_attempt(proxy, 1)
 
     return leave
 
@@ -81,8 +84,13 @@ def artifact(proxy: Proxy, storage: Storage) -> Callable[..., None]:
 @pytest.fixture
 def report_on(github: Emulator, proxy: Proxy, tmp_path: Path) -> Callable[..., tuple[Report | None, Told, Verdicts]]:
     def report(
-        pull: PullRequest, event: str = "workflow_run", verdicts: Verdicts | None = None, **about: Any
+        pull: PullRequest,
+        event: str = "workflow_run",
+        verdicts: Verdicts | None = None,
+        runs: Sequence[dict[str, Any]] = ({},),
+        **about: Any,
     ) -> tuple[Report | None, Told, Verdicts]:
+        plays_runs(proxy, pull, *runs)
         context = context_of(environment(tmp_path, proxy, event, pull=pull, **about))
         used = verdicts or Verdicts()
         client = patient(proxy.url, github.token)
@@ -92,9 +100,53 @@ def report_on(github: Emulator, proxy: Proxy, tmp_path: Path) -> Callable[..., t
     return report
 
 
-def plays_attempt(proxy: Proxy, attempt: int) -> None:
-    """Run 7 was started this often."""
-    proxy.play("GET", "/actions/runs/7", json={"id": 7, "run_attempt": attempt})
+EARLY, LATE = "2000-01-01T00:00:00Z", "2099-01-01T00:00:00Z"  # before and after all that happens in a test
+
+
+def plays_runs(proxy: Proxy, pull: PullRequest, *runs: dict[str, Any]) -> None:
+    """What GitHub lists of a commit's workflows: for each entry run 7, started once and ended, except as it says."""
+    listed = [as_listed(pull, **about) for about in runs]
+    proxy.play("GET", "/actions/runs", json={"total_count": len(listed), "workflow_runs": listed})
+
+
+def as_listed(pull: PullRequest, **about: Any) -> dict[str, Any]:
+    """A run of the gate's workflow for a pull request."""
+    usual = {
+        "id": 7,
+        "run_attempt": 1,
+        "name": "rankgate",
+        "event": "pull_request",
+        "status": "completed",
+        "conclusion": "success",
+        "head_sha": pull.head_sha,
+        "head_repository": {"id": pull.head_repository},
+        "actor": {"login": "mallory"},
+        "run_started_at": EARLY,
+    }
+    return {**usual, **about}
+
+
+def happened(
+    number: int, event: str, at: str = LATE, *, by: str = "alice", label: str = ACCEPT_LABEL
+) -> dict[str, Any]:
+    """An event of a pull request, as GitHub lists it."""
+    named = {"label": {"name": label, "color": "ededed"}} if "label" in event else {}
+    return {"id": number, "event": event, "actor": {"login": by}, "created_at": at, **named}
+
+
+# What else GitHub lists there: a commit has neither a number nor a time.
+OF_NO_TIME = ({"event": "committed", "sha": "c" * 40}, {"event": "reviewed", "id": 9, "submitted_at": LATE})
+
+
+def accepts(
+    github: Emulator, proxy: Proxy, pull: PullRequest, *events: dict[str, Any], by: str = "alice", may: str = "write"
+) -> None:
+    """The label is put on a pull request, after all reports unless the events say otherwise."""
+    github.label(pull.number, ACCEPT_LABEL)
+    plays_permission(proxy, by, may)
+    proxy.play(
+        "GET", f"/issues/{pull.number}/timeline", json=[*OF_NO_TIME, *(events or [happened(1, "labeled", by=by)])]
+    )
 
 
 def plays_permission(proxy: Proxy, login: str, permission: str) -> None:
@@ -139,28 +191,179 @@ def test_a_required_check_that_asks_for_a_maintainer_blocks_the_merge_until_a_la
     artifact()
     report_on(pull)
     assert github.merge(pull.number) != 200
-    plays_permission(proxy, "alice", "write")
-    report, _, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, sender="alice", run=8)
+    accepts(github, proxy, pull)
+    report, _, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
     assert report.notes[-1] == "A maintainer has accepted these rankings for this commit."
     assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
     assert len(github.comments(pull.number)) == 1
     assert github.merge(pull.number) == 200
 
 
-def test_a_label_accepts_nothing_once_the_workflow_was_started_again(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+def new_run(**about: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run 7, which was reported, and another one."""
+    return {}, {"id": 8, **about}
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        pytest.param(new_run(), id="a newer run of the same commit has ended"),
+        pytest.param(new_run(status="in_progress", conclusion=None), id="one was at work"),
+        pytest.param(new_run(conclusion="action_required"), id="one waited for an approval"),
+        pytest.param([{"run_attempt": 2}], id="the workflow was started again"),
+    ],
+)
+def test_a_label_accepts_no_rankings_that_were_not_reported_yet(
+    github: Emulator,
+    proxy: Proxy,
+    storage: Storage,
+    artifact: Callable[..., None],
+    report_on: Callable[..., Any],
+    runs: Sequence[dict[str, Any]],
 ) -> None:
-    """The second attempt leaves an artifact of its own, whose rankings the maintainer has never seen."""
+    """What the maintainer saw was run 7; the newest one may hold other rankings. The label goes, the check stays."""
     pull = github.fork_pull()
     artifact()
     report_on(pull)
-    plays_permission(proxy, "alice", "write")
-    plays_attempt(proxy, 2)
-    report, told, verdicts = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
-    assert (report, verdicts.judged) == (None, [])
-    assert told.done == [
-        "nothing to do: the workflow was started again since that verdict; set the label again when it has ended"
-    ]
+    proxy.play("GET", "/actions/runs/8/artifacts", json={"total_count": 0, "artifacts": []})
+    accepts(github, proxy, pull)
+    _, told, _ = report_on(pull, "pull_request_target", runs=runs, label=ACCEPT_LABEL, run=9)
+    assert any("it was set before the newest run of this commit was reported" in line for line in told.done)
+    assert github.labels(pull.number) == []
+    assert "success" not in [conclusion for _, conclusion in conclusions(github, pull.head_sha)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"conclusion": "skipped"}, id="what the label set off, and skipped itself"),
+        pytest.param(
+            {"status": "queued", "conclusion": None, "run_started_at": LATE}, id="what the label just set off"
+        ),
+        pytest.param({"name": "tests"}, id="another workflow"),
+        pytest.param({"head_sha": "c" * 40}, id="of another commit"),
+        pytest.param({"event": "push"}, id="of another event"),
+        pytest.param({"head_repository": {"id": 999}}, id="of another fork with the same commit"),
+        pytest.param({"head_repository": None}, id="of a fork that is gone"),
+    ],
+)
+def test_what_records_nothing_for_this_commit_stands_in_no_labels_way(
+    github: Emulator,
+    proxy: Proxy,
+    artifact: Callable[..., None],
+    report_on: Callable[..., Any],
+    other: dict[str, Any],
+) -> None:
+    pull = github.fork_pull()
+    artifact()
+    report_on(pull)
+    accepts(github, proxy, pull)
+    report_on(pull, "pull_request_target", runs=new_run(**other), label=ACCEPT_LABEL, run=8)
+    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+    assert github.labels(pull.number) == [ACCEPT_LABEL]
+
+
+SET = happened(5, "labeled")
+OTHER_BASE = "it was not set since the pull request was last pushed to, reopened or pointed at another base"
+
+
+@pytest.mark.parametrize(
+    ("events", "why"),
+    [
+        pytest.param([happened(5, "labeled", EARLY)], "set it again when that is", id="set before the first report"),
+        pytest.param([SET, happened(6, "base_ref_changed")], OTHER_BASE, id="then another base"),
+        pytest.param([happened(6, "base_ref_changed"), SET], OTHER_BASE, id="the same, listed the other way round"),
+        pytest.param(
+            [SET, happened(6, "automatic_base_change_succeeded")], OTHER_BASE, id="the base was merged itself"
+        ),
+        pytest.param([SET, happened(6, "head_ref_force_pushed")], OTHER_BASE, id="pushed away and back"),
+        pytest.param([SET, happened(6, "closed"), happened(7, "reopened")], OTHER_BASE, id="closed and reopened"),
+        pytest.param([happened(5, "labeled", label="bug")], OTHER_BASE, id="nobody is known to have set it"),
+    ],
+)
+def test_a_label_that_is_void_is_taken_off_and_the_check_asks_again(
+    github: Emulator,
+    proxy: Proxy,
+    artifact: Callable[..., None],
+    report_on: Callable[..., Any],
+    events: list[dict[str, Any]],
+    why: str,
+) -> None:
+    """Whatever the event: the reporting job may have taken the place of another that waited."""
+    pull = github.fork_pull()
+    artifact()
+    report_on(pull)
+    accepts(github, proxy, pull)
+    report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
+    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+    accepts(github, proxy, pull, *events)
+    _, told, _ = report_on(pull, "pull_request_target", action="edited", run=9)
+    assert why in told.done[0]
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+    assert github.labels(pull.number) == []
+
+
+def test_a_label_that_is_taken_off_accepts_no_longer(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    artifact()
+    report_on(pull)
+    accepts(github, proxy, pull)
+    report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
+    github.do("DELETE", f"/issues/{pull.number}/labels/{quote(ACCEPT_LABEL)}")
+    report_on(pull, "pull_request_target", action="unlabeled", run=9)
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+
+
+def test_a_label_that_was_set_again_after_what_made_it_void_accepts(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    artifact()
+    report_on(pull)
+    accepts(github, proxy, pull, SET, happened(6, "base_ref_changed"), happened(7, "unlabeled"), happened(8, "labeled"))
+    report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
+    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+
+
+def test_the_same_run_judged_again_is_no_later_report(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    """The label itself sets that off, and so does an edit: what people could read first is what counts."""
+    pull = github.fork_pull()
+    artifact()
+    report_on(pull)
+    first = github.check_runs(pull.head_sha)[0]["completed_at"]
+    proxy.emulator.do(
+        "PATCH", f"/check-runs/{github.check_runs(pull.head_sha)[0]['id']}", {"completed_at": EARLY}, by=github.token
+    )
+    accepts(github, proxy, pull, happened(5, "labeled", "2001-01-01T00:00:00Z"))
+    for run in (8, 9):
+        report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=run)
+        (check,) = github.check_runs(pull.head_sha)
+        assert (check["conclusion"], check["completed_at"]) == ("success", EARLY), first
+
+
+def test_what_waited_is_judged_from_the_state_that_it_finds(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    """GitHub replaces jobs that wait: the one after run 6 judges run 7, and heeds a label whose own job never began."""
+    pull = github.fork_pull()
+    artifact()
+    report_on(pull)
+    accepts(github, proxy, pull)
+    report_on(pull, "workflow_run", runs=[{"id": 6}, {}], of_run=6)
+    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+
+
+def test_a_run_that_github_does_not_list_yet_is_judged(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    artifact()
+    proxy.play("GET", "/actions/runs/7", json=as_listed(pull))
+    report_on(pull, runs=())
     assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
 
 
@@ -170,27 +373,46 @@ def test_a_label_on_a_pull_request_of_this_repository_accepts_nothing(
     """Its own job has judged it, by this very check: rankings of an artifact must not take the verdict's place."""
     pull = github.new_pull()
     artifact()
-    judged = Mark(gate="default", sha=pull.head_sha, run=7, attempt=1, verdict=Verdict.FAIL)
-    github.comment(pull.number, f"{judged.line()}\nred", by=github.token)
-    plays_permission(proxy, "alice", "admin")
+    accepts(github, proxy, pull, may="admin")
     report, told, verdicts = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
     assert (report, verdicts.judged, conclusions(github, pull.head_sha)) == (None, [], [])
     assert told.done == ["nothing to do: the pull request is one of this repository, and its own job judges it"]
 
 
+@pytest.mark.parametrize(
+    ("actor", "concluded"),
+    [
+        pytest.param("dependabot[bot]", [(CHECK, "success")], id="its own run"),
+        pytest.param("alice", [], id="the run of somebody's own branch at the same commit"),
+    ],
+)
 def test_a_label_on_a_pull_request_of_dependabot_accepts_as_on_a_forks(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], tmp_path: Path
+    github: Emulator,
+    proxy: Proxy,
+    artifact: Callable[..., None],
+    tmp_path: Path,
+    actor: str,
+    concluded: list[tuple[str, str]],
 ) -> None:
     """Its branch lies in this repository, but its own job could not write."""
     pull = github.new_pull()
     artifact()
-    judged = Mark(gate="default", sha=pull.head_sha, run=7, attempt=1, verdict=Verdict.PASS)
-    github.comment(pull.number, f"{judged.line()}\nfine", by=github.token)
-    plays_permission(proxy, "alice", "write")
-    context = context_of(environment(tmp_path, proxy, "pull_request_target", pull=pull, label=ACCEPT_LABEL, run=8))
-    of_dependabot = replace(context, read_only=True)
-    report_fork(patient(proxy.url, github.token), of_dependabot, Settings(), Verdicts(), artifact="rankgate")
-    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+    client = patient(proxy.url, github.token)
+    plays_runs(proxy, pull, {"actor": {"login": actor}})
+    accepts(github, proxy, pull)
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("workflow_run", {}),
+        ("pull_request_target", {"label": ACCEPT_LABEL, "run": 8}),
+    ]
+    for event, about in events:
+        context = replace(context_of(environment(tmp_path, proxy, event, pull=pull, **about)), read_only=True)
+        if context.workflow_run:
+            context = replace(context, workflow_run=replace(context.workflow_run, from_fork=True))
+            github.ask("DELETE", f"/repos/{github.repository}/issues/{pull.number}/labels/{quote(ACCEPT_LABEL)}")
+        else:
+            github.label(pull.number, ACCEPT_LABEL)
+        report_fork(client, context, Settings(), Verdicts(), artifact="rankgate")
+    assert conclusions(github, pull.head_sha) == concluded
 
 
 def test_a_label_on_one_pull_request_judges_every_other_with_that_head_too(
@@ -199,12 +421,10 @@ def test_a_label_on_one_pull_request_judges_every_other_with_that_head_too(
     """The check is the commit's: a label where the base is content must not turn it green where it is not."""
     pulls, release = two_bases(github)
     artifact()
-    plays_permission(proxy, "alice", "write")
     verdicts = Verdicts({pulls[0].base_sha: "pass", release: "fail"})
     report_on(pulls[0], verdicts=verdicts)
-    report, _, again = report_on(
-        pulls[0], "pull_request_target", Verdicts(verdicts.by_base), label=ACCEPT_LABEL, sender="alice", run=8
-    )
+    accepts(github, proxy, pulls[0])
+    report, _, again = report_on(pulls[0], "pull_request_target", Verdicts(verdicts.by_base), label=ACCEPT_LABEL, run=8)
     assert [number for number, _, _ in again.judged] == [each.number for each in pulls]
     assert report.verdict.value == "fail"
     assert conclusions(github, pulls[0].head_sha) == [(CHECK, "failure")]
@@ -216,7 +436,7 @@ def test_a_label_on_a_pull_request_that_was_closed_meanwhile_changes_nothing(
     pull = github.fork_pull()
     artifact()
     report_on(pull)
-    plays_permission(proxy, "alice", "write")
+    accepts(github, proxy, pull)
     github.close(pull.number)
     report, told, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
     assert report is None
@@ -228,39 +448,62 @@ def test_a_label_on_a_pull_request_that_was_closed_meanwhile_changes_nothing(
 def test_a_label_of_somebody_who_may_not_write_accepts_nothing(
     github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any], permission: str
 ) -> None:
+    """Whoever the event's sender is: who set the label counts."""
     pull = github.fork_pull()
     artifact()
-    plays_permission(proxy, "mallory", permission)
-    report, told, verdicts = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, sender="mallory")
-    assert (report, verdicts.judged, conclusions(github, pull.head_sha)) == (None, [], [])
-    assert told.done == ["nothing to do: the label was set by somebody who may not write to this repository"]
+    report_on(pull)
+    accepts(github, proxy, pull, by="mallory", may=permission)
+    _, told, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, sender="alice", run=8)
+    assert "it was set by somebody who may not write to this repository" in told.done[0]
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+    assert github.labels(pull.number) == []
 
 
-def test_another_label_accepts_nothing(github: Emulator, report_on: Callable[..., Any]) -> None:
+def test_where_nobody_can_tell_who_set_the_label_it_accepts_nothing_and_stays(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
     pull = github.fork_pull()
-    report, told, _ = report_on(pull, "pull_request_target", label="bug")
-    assert report is None
-    assert told.done == ["nothing to do: this label means nothing to rankgate"]
+    artifact()
+    accepts(github, proxy, pull)
+    proxy.play("GET", f"/issues/{pull.number}/timeline", 403, json={"message": "Resource not accessible"})
+    _, told, _ = report_on(pull)
+    assert "GitHub refused" in told.troubles[0]
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+    assert github.labels(pull.number) == [ACCEPT_LABEL]
+
+
+def test_another_label_accepts_nothing(
+    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
+) -> None:
+    pull = github.fork_pull()
+    artifact()
+    report_on(pull)
+    github.label(pull.number, "bug")
+    report_on(pull, "pull_request_target", label="bug", run=8)
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
 
 
 def test_a_label_counts_for_the_commit_that_it_was_set_on(
     github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
 ) -> None:
+    """The label's job works on the head as it is by then, whose run was reported after the label."""
     pull = github.fork_pull()
     artifact()
-    plays_permission(proxy, "alice", "admin")
+    accepts(github, proxy, pull, happened(5, "labeled", EARLY))
     newer = github.push_fork()
-    report, told, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL)
-    assert report is None
-    assert told.done == ["nothing to do: the pull request has newer commits than the label was set on"]
-    assert conclusions(github, newer) == []
+    plays_runs(proxy, replace_head(pull, newer), {})
+    report_on(replace_head(pull, newer))
+    assert github.labels(pull.number) == []
+    report_on(replace_head(pull, newer), "pull_request_target", label=ACCEPT_LABEL, run=8)
+    assert conclusions(github, newer) == [(CHECK, "action_required")]
+    assert conclusions(github, pull.head_sha) == []
 
 
 def test_a_push_voids_the_acceptance_and_takes_the_label_off(
     github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
 ) -> None:
     pull = github.fork_pull()
-    github.label(pull.number, ACCEPT_LABEL)
+    accepts(github, proxy, pull, happened(5, "labeled", EARLY))
     github.label(pull.number, "bug")
     artifact()
     report_on(replace_head(pull, github.push_fork()))
@@ -272,24 +515,17 @@ def replace_head(pull: PullRequest, sha: str) -> PullRequest:
     return PullRequest(pull.number, sha, pull.base_sha, pull.head_repository)
 
 
-@pytest.mark.parametrize("comment", [True, False], ids=["by our comment", "by our check"])
 def test_a_label_accepts_the_run_that_was_reported_and_no_other(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], tmp_path: Path, *, comment: bool
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
 ) -> None:
-    """Its number stands in our comment, or in our check; what a stranger's comment says does not count."""
+    """Our check names it; what a stranger's comment says does not count."""
     pull = github.fork_pull()
     artifact()
     forged = Mark(gate="default", sha=pull.head_sha, run=99, attempt=1, verdict=Verdict.PASS)
     github.comment(pull.number, f"{forged.line()}\nfine", by="mallory")
-    client, settings = patient(proxy.url, github.token), Settings(comment=comment)
-    plays_permission(proxy, "alice", "write")
-    events: list[tuple[str, dict[str, Any]]] = [
-        ("workflow_run", {}),
-        ("pull_request_target", {"label": ACCEPT_LABEL, "run": 8}),
-    ]
-    for event, about in events:
-        context = context_of(environment(tmp_path, proxy, event, pull=pull, **about))
-        report_fork(client, context, settings, Verdicts(), artifact="rankgate")
+    report_on(pull)
+    accepts(github, proxy, pull)
+    report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
     assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
     assert {each.path.split("?")[0].split("/")[-2] for each in proxy.asked("GET", "/artifacts")} == {"7", "31"}
 
@@ -298,12 +534,10 @@ def test_a_label_before_any_verdict_accepts_nothing(
     github: Emulator, proxy: Proxy, report_on: Callable[..., Any]
 ) -> None:
     pull = github.fork_pull()
-    plays_permission(proxy, "alice", "write")
+    accepts(github, proxy, pull)
     report, told, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL)
     assert report is None
-    assert told.done == [
-        f"nothing to do: no verdict is reported for {pull.head_sha[:12]} yet; set the label again when there is one"
-    ]
+    assert told.done == [f"nothing to do: no run for {pull.head_sha[:12]} has ended yet"]
 
 
 def test_the_pull_request_is_never_taken_from_the_artifact_or_the_payload(
@@ -499,6 +733,7 @@ def test_only_finished_workflows_and_labels_concern_forks(github: Emulator, prox
 
     assert concerned("workflow_run")
     assert concerned("pull_request_target", label="bug")
-    assert not concerned("pull_request_target")
+    assert all(concerned("pull_request_target", action=each) for each in ("unlabeled", "edited", "closed", "reopened"))
+    assert not concerned("pull_request_target", action="synchronize")
     assert not concerned("pull_request")
     assert not concerned("push")

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
-from tests.forges.test_fork import plays_attempt, plays_permission, zipped
+from tests.forges.test_fork import accepts, plays_runs, zipped
 from tests.scenario_calls import report_of
 
 from rankgate.forges.checks import CHECK
@@ -50,8 +52,9 @@ class Team:
         shutil.copytree(SCENARIOS / "_inputs", self.clone)
         (self.clone / ".gitignore").write_text("run.jsonl\n")
         self.git("init", "-q", "-b", "main")
-        self.commit("The gate")
-        github.push_clone(self.clone, branch="main")
+        self.git("init", "-q", "--bare", str(place / "origin.git"))
+        self.git("remote", "add", "origin", str(place / "origin.git"))
+        self.push("main", "The gate")
         github.protect(CHECK)
 
     def git(self, *words: str) -> str:
@@ -66,6 +69,7 @@ class Team:
     def push(self, branch: str, message: str) -> None:
         self.commit(message)
         self.github.push_clone(self.clone, branch=branch)
+        self.git("push", "-qf", "origin", f"HEAD:refs/heads/{branch}")
 
     def retrieve(self, scenario: str) -> None:
         """What the team's own retriever writes, as good or bad as that of a scenario."""
@@ -77,16 +81,45 @@ class Team:
         pull: PullRequest,
         inputs: dict[str, str] | None = None,
         cancelled_before: str | None = None,
+        *,
+        merged: bool = False,
         **about: Any,
     ) -> Result:
-        """One job of the workflow, with a run number of its own, which may be cancelled before one of its steps."""
+        """One job of the workflow, with a run number of its own, which may be cancelled before one of its steps.
+
+        Of a pull request the merge commit is checked out, as actions/checkout does, and the branch again afterwards.
+        """
         self.runs += 1
+        if event == "pull_request" and not merged and not (inputs or {}).get("base"):
+            with self.merged(pull):
+                return self._job(event, pull, inputs or {}, cancelled_before, about)
+        return self._job(event, pull, inputs or {}, cancelled_before, about)
+
+    @contextmanager
+    def merged(self, pull: PullRequest, onto: str | None = None) -> Iterator[None]:
+        """GitHub's merge commit of a pull request, checked out; of a head that only GitHub has, the base's files."""
+        onto = onto or self.git("rev-parse", self.github.do("GET", f"/pulls/{pull.number}")["base"]["ref"])
+        here = self.git("rev-parse", "--abbrev-ref", "HEAD")
+        seen = subprocess.run([*GIT, "cat-file", "-e", pull.head_sha], cwd=self.clone, check=False, capture_output=True)
+        tree = onto if seen.returncode else self.git("merge-tree", "--write-tree", onto, pull.head_sha).splitlines()[0]
+        tree = self.git("rev-parse", f"{tree}^{{tree}}")
+        who = "GitHub <noreply@github.com> 1769817600 +0000"
+        text = f"tree {tree}\nparent {onto}\nparent {pull.head_sha}\nauthor {who}\ncommitter {who}\n\nMerge\n"
+        command = [*GIT, "hash-object", "-t", "commit", "-w", "--stdin"]
+        made = subprocess.run(command, cwd=self.clone, input=text, check=True, capture_output=True, text=True)
+        self.git("checkout", "-q", "--detach", made.stdout.strip())
+        try:
+            yield
+        finally:
+            self.git("checkout", "-q", here)
+
+    def _job(
+        self, event: str, pull: PullRequest, inputs: dict[str, str], cancelled_before: str | None, about: dict[str, Any]
+    ) -> Result:
         told = environment(self.events, self.proxy, event, pull=pull, run=100 + self.runs, **about)
         token = told.pop("GITHUB_TOKEN")
         told["RUNNER_TEMP"] = str(self.runner_temp)
-        return run_action(
-            ROOT, inputs or {}, told, self.clone, token=token, cancelled_before=cancelled_before, timeout=300
-        )
+        return run_action(ROOT, inputs, told, self.clone, token=token, cancelled_before=cancelled_before, timeout=300)
 
     def conclusions(self, sha: str) -> list[str | None]:
         return [check["conclusion"] for check in self.github.check_runs(sha) if check["name"] == CHECK]
@@ -155,19 +188,51 @@ def test_the_bases_criteria_judge_too_so_a_lowered_threshold_opens_no_door(team:
     team.push("change", "Easier")
     pull = team.github.open_pull("change")
     team.retrieve("fail")
-    assert team.job("pull_request", pull).code == 1
+    judged = team.job("pull_request", pull)
+    assert judged.code == 1, judged.log
     assert team.conclusions(pull.head_sha) == ["failure"]
 
 
-def test_a_clone_without_the_base_is_told_how_to_fetch_it(team: Team) -> None:
-    pull = team.github.new_pull()  # made on the emulator, so that the clone does not have its base
+def test_what_main_got_after_the_event_is_not_the_pull_requests_doing(team: Team) -> None:
+    """The event's sha of the base is hours old: by that, this pull request would have loosened a limit of main's."""
+    team.git("checkout", "-qb", "change")
+    team.push("change", "Another chunker")
+    pull = team.github.open_pull("change")
+    criteria = team.clone / "ship-criteria.yaml"
+    team.git("checkout", "-q", "main")
+    criteria.write_text(criteria.read_text().replace("0.70", "0.60"))
+    team.github.unprotect()
+    team.push("main", "What was merged meanwhile")
     team.retrieve("pass")
-    team.git("commit", "-q", "--allow-empty", "-m", "x")
-    moved = PullRequest(pull.number, pull.head_sha, "e" * 40, pull.head_repository)
-    ended = team.job("pull_request", moved)
-    assert ended.code == 2
-    assert "fetch-depth: 0" in ended.log
-    assert team.conclusions(pull.head_sha) == ["failure"]
+    judged = team.job("pull_request", pull)
+    assert (judged.code, judged.outputs["verdict"]) == (0, "pass"), judged.log
+    report = decode_report(Path(judged.outputs["report"]).read_bytes(), "report.json")
+    assert report.base is not None
+    assert (report.base.sha, report.base.keys) == (team.git("rev-parse", "main"), [])
+
+
+def test_a_stale_merge_commit_is_not_judged_and_an_old_green_one_does_not_stay(team: Team) -> None:
+    team.git("checkout", "-qb", "change")
+    team.push("change", "Another chunker")
+    pull = team.github.open_pull("change")
+    team.retrieve("pass")
+    assert team.job("pull_request", pull).code == 0
+    team.git("checkout", "-qb", "weak", "main")
+    weak = team.commit("Another branch, without a gate")
+    with team.merged(pull, onto=weak):
+        stale = team.job("pull_request", pull, merged=True)
+    assert (stale.code, stale.outputs["verdict"]) == (2, "not_judged")
+    assert "the merge commit is stale" in stale.summary
+    assert team.conclusions(pull.head_sha)[-1] == "failure"
+
+
+def test_a_base_that_github_does_not_name_is_not_judged(team: Team, proxy: Proxy) -> None:
+    pull = team.github.new_pull()
+    team.retrieve("pass")
+    proxy.play("GET", f"/pulls/{pull.number}", 403, json={"message": "Resource not accessible by integration"})
+    judged = team.job("pull_request", pull)
+    assert (judged.code, judged.outputs["verdict"]) == (2, "not_judged")
+    assert "the job needs `permissions: pull-requests: read`" in judged.summary
 
 
 def test_the_merge_queue_gets_the_same_check_on_its_own_commit(team: Team) -> None:
@@ -206,13 +271,12 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     run = (upload / "run.jsonl").read_bytes()
     assert run == (SCENARIOS / "pass" / "run.jsonl").read_bytes()
 
-    plays_permission(proxy, "alice", "write")
     (team.clone / "run.jsonl").unlink()
     data = zipped(run)
     listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
     proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
     proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
-    plays_attempt(proxy, 1)
+    plays_runs(proxy, pull, {})
     reporting = team.job("workflow_run", pull)
     assert reporting.code == 0, reporting.log
     assert reporting.outputs["verdict"] == "pass"
@@ -224,11 +288,27 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     assert team.conclusions(pull.head_sha) == ["action_required"]
     assert github.merge(pull.number) == 422
 
-    accepted = team.job("pull_request_target", pull, label=ACCEPT_LABEL, sender="alice")
+    accepts(github, proxy, pull)
+    accepted = team.job("pull_request_target", pull, label=ACCEPT_LABEL)
     assert accepted.code == 0, accepted.log
     assert team.conclusions(pull.head_sha) == ["success"]
     assert [each.id for each in github.comments(pull.number)] == [comment.id]
     assert github.merge(pull.number) == 200
+
+
+def test_a_fork_leaves_its_run_also_where_its_own_job_has_no_access_to_the_baseline(team: Team) -> None:
+    """It has no key to a bucket and a token that may not read artifacts; the reporting job fetches the baseline."""
+    criteria = team.clone / "ship-criteria.yaml"
+    criteria.write_text(criteria.read_text().replace("baseline: accepted.jsonl", 'baseline: "artifact:rankgate"'))
+    assert "artifact:rankgate" in criteria.read_text()
+    team.github.unprotect()
+    team.push("main", "A baseline elsewhere")
+    pull = team.github.fork_pull()
+    team.retrieve("pass")
+    own = team.job("pull_request", pull, token=team.github.token_with({"contents": "read", "metadata": "read"}))
+    assert own.outputs["verdict"] == "not_judged"
+    kept = Path(own.skipped_uses[0].given["path"]) / "run.jsonl"
+    assert kept.read_bytes() == (SCENARIOS / "pass" / "run.jsonl").read_bytes()
 
 
 def test_a_reporting_job_that_was_killed_completes_the_check_that_it_began_and_makes_none(team: Team) -> None:
@@ -282,6 +362,7 @@ def test_a_fork_cannot_bring_its_own_criteria_gold_or_baseline(team: Team, proxy
     listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
     proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
     proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
+    plays_runs(proxy, pull, {})
     assert team.job("workflow_run", pull).outputs["verdict"] == "fail"
     assert team.conclusions(pull.head_sha) == ["failure"]
 

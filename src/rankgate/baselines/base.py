@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines.choice import choose
+from rankgate.baselines.choice import Chosen, choose
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.packing import unpack
 from rankgate.baselines.records import Record
@@ -70,10 +70,7 @@ class MemoryStore(msgspec.Struct, frozen=True):
         Raises:
             RankgateError: the place cannot be reached, or what it holds is damaged, newer, or not deep enough.
         """
-        records = self.memory.read("accepted")
-        known = where is not None and any(record.commit for record in records)
-        ancestors = where.ancestors() if where is not None and known else ()
-        chosen = choose(records, ancestors, branch=where.branch if where else None)
+        chosen = chosen_of(self.memory, where)
         if chosen is None:
             return None
         run = open_record(self.memory, chosen.record, needs, deepest=deepest)
@@ -81,6 +78,18 @@ class MemoryStore(msgspec.Struct, frozen=True):
             return run
         found = lineage_of(chosen.record, where)
         return replace(run, lineage=replace(found, how=chosen.how, commits_behind=chosen.commits_behind))
+
+
+def chosen_of(memory: Memory, where: Where | None) -> Chosen | None:
+    """The accepted record that counts where a check stands, else the newest; None where nothing was accepted yet.
+
+    Raises:
+        RankgateError: the memory cannot be read.
+    """
+    records = memory.read("accepted")
+    known = where is not None and any(record.commit for record in records)
+    ancestors = where.ancestors() if where is not None and known else ()
+    return choose(records, ancestors, branch=where.branch if where else None)
 
 
 def open_record(memory: Memory, record: Record, needs: frozenset[Need], *, deepest: int = 0) -> Run:

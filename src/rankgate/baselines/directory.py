@@ -35,16 +35,22 @@ _LEFT = re.compile(rf"\.(?:{RUN.pattern}|{'|'.join(map(re.escape, [MANIFEST, *so
 
 
 class DirectoryTree:
-    """The files of a directory that are a baseline's; others are not touched."""
+    """The files of a directory that are a baseline's; others are not touched.
 
-    def __init__(self, path: str) -> None:
+    Args:
+        path: the directory's.
+        spec: what users name the place that it is a copy of; None where it is none.
+    """
+
+    def __init__(self, path: str, spec: str | None = None) -> None:
         self.path = path
+        self._spec = spec
         self._seen: dict[str, bytes | None] = {}
 
     @property
     def spec(self) -> str:
-        """The directory's path."""
-        return self.path
+        """The directory's path, or what it is a copy of."""
+        return self._spec or self.path
 
     def read(self, name: str) -> bytes | None:
         """A file; what was read of manifest and logs is what a later `commit` must find unchanged.

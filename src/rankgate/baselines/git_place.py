@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from rankgate.baselines.git_answers import advice, complaint, held, no_such_branch
 from rankgate.baselines.git_transport import environment_for, remote_of
+from rankgate.environment import TOKENS
 from rankgate.errors import shown
 from rankgate.git import Answer, GitError, repository_around, run_git
 
@@ -87,19 +88,19 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return complaint(found, self.environment)
 
 
-def place_of(branch: str, remote: str | None, *, spec: str) -> Place:
-    """The place of a branch, seen from the current directory.
+def place_of(branch: str, remote: str | None, *, spec: str, folder: str = ".", tokens: Sequence[str] = TOKENS) -> Place:
+    """The place of a branch, seen from a folder; of the tokens the first that the job has is sent.
 
     Raises:
         GitError: git is missing, this is no repository, it has no such remote, or no branch can be called that.
     """
-    root = repository_around(".", asker=spec).root
+    root = repository_around(folder, asker=spec).root
     ref = f"refs/heads/{branch}"
     if not ref.isprintable() or branch.startswith("-") or run_git(root, "check-ref-format", ref).returncode:
         raise GitError(f"{PREFIX}{shown(branch)}: git takes no branch of this name")
     name = remote_of(root, remote, spec=spec)
     shallow = run_git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
-    return Place(spec=spec, root=root, remote=name, shallow=shallow, environment=environment_for(root, name))
+    return Place(spec=spec, root=root, remote=name, shallow=shallow, environment=environment_for(root, name, tokens))
 
 
 def _quoted(name: str) -> str:

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from rankgate.environment import JOBS, OURS, TOKENS, token_in
+from rankgate.environment import JOBS, OURS, TOKENS
 from rankgate.git import GitError, run_git
 from rankgate.redaction import without_users
 
@@ -48,12 +48,12 @@ def remote_of(root: str, asked: str | None, *, spec: str) -> str:
     return asked
 
 
-def environment_for(root: str, remote: str) -> dict[str, str]:
+def environment_for(root: str, remote: str, tokens: Sequence[str] = TOKENS) -> dict[str, str]:
     """What git's environment says beside the user's: our settings, and how to reach the remote without a prompt."""
     settings, ssh = list(_SETTINGS), {}
     if remote != HERE:
         url = run_git(root, "remote", "get-url", remote).stdout.decode("utf-8", "replace").strip()
-        settings += _token_header(root, url, os.environ)
+        settings += _token_header(root, url, os.environ, tokens)
         own = {"GIT_SSH", "GIT_SSH_COMMAND"} & os.environ.keys()
         if not own and run_git(root, "config", "core.sshCommand").returncode:
             ssh = {"GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
@@ -73,7 +73,7 @@ def without_secrets(text: str, environment: Mapping[str, str]) -> str:
 _HEADER = re.compile(r"AUTHORIZATION: basic (\S+)")
 
 
-def _token_header(root: str, url: str, environment: Mapping[str, str]) -> list[tuple[str, str]]:
+def _token_header(root: str, url: str, environment: Mapping[str, str], tokens: Sequence[str]) -> list[tuple[str, str]]:
     """The settings that send a token to GitHub, and to nobody else.
 
     RANKGATE_TOKEN is sent in any case. GITHUB_TOKEN or GH_TOKEN is a workflow's own, so it is sent only in one, and
@@ -82,10 +82,11 @@ def _token_header(root: str, url: str, environment: Mapping[str, str]) -> list[t
     server = environment.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/")
     if not server.startswith("https://") or not url.startswith(f"{server}/"):
         return []
-    token = environment.get(OURS)
-    if not token and environment.get("GITHUB_ACTIONS") == "true":
-        persisted = run_git(root, "config", "--get-urlmatch", "http.extraheader", url)
-        token = None if persisted.returncode == 0 else token_in(environment, JOBS)
+    in_job = environment.get("GITHUB_ACTIONS") == "true"
+    name = next((each for each in tokens if environment.get(each) and (in_job or each == OURS)), None)
+    if name in JOBS and not run_git(root, "config", "--get-urlmatch", "http.extraheader", url).returncode:
+        return []
+    token = environment[name] if name else None
     if not token:
         return []
     credentials = base64.b64encode(f"x-access-token:{token}".encode()).decode()

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from rankgate.baselines import KINDS
-from rankgate.baselines.base import BaselineStore, MemoryStore
-from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.base import BaselineStore, MemoryStore, Where, chosen_of
+from rankgate.baselines.directory import DirectoryStore, DirectoryTree
+from rankgate.baselines.lookup import anchor_named
 from rankgate.baselines.memory import Memory
+from rankgate.baselines.records import Log, Record
 from rankgate.baselines.runfile import RunFileStore
+from rankgate.baselines.tree import TreeMemory
 from rankgate.errors import bad_input
 from rankgate.readers.mapping import FieldMap
 from rankgate.redaction import redacted
@@ -50,7 +54,30 @@ def is_remote(spec: str) -> bool:
     return bool(_SCHEME.match(spec)) and (ours or not Path(spec).exists())
 
 
-def remote_memory(spec: str) -> Memory:
+def copied(memory: Memory, to: str, where: Where, anchor: str | None) -> None:
+    """Copy what a check reads of a memory into a directory: the accepted run that it would choose, and an anchor.
+
+    Raises:
+        RankgateError: the memory cannot be read or is damaged.
+    """
+    chosen = chosen_of(memory, where)
+    named = anchor_named(memory.read("anchors"), anchor) if anchor else None
+    found: list[tuple[Log, Record | None]] = [("accepted", chosen.record if chosen else None), ("anchors", named)]
+    for log, record in found:
+        if record is not None:
+            _copy(to, memory.spec).add(log, record, memory.fetch(record))
+
+
+def store_in(copy: str, spec: str, format: str | None = None, map: FieldMap | None = None) -> BaselineStore:  # noqa: A002
+    """As `store_for`, but what has a scheme is read in the directory that `copied` has written."""
+    return MemoryStore(_copy(copy, redacted(spec))) if is_remote(spec) else store_for(spec, format, map)
+
+
+def _copy(path: str, spec: str) -> TreeMemory:
+    return TreeMemory(DirectoryTree(path, spec), every_run=False)
+
+
+def remote_memory(spec: str, environment: Mapping[str, str] = os.environ) -> Memory:
     """The memory that a value with a scheme names. Each kind is imported only where it is named.
 
     Raises:
@@ -63,7 +90,7 @@ def remote_memory(spec: str) -> Memory:
     if spec.startswith("artifact:"):
         from rankgate.forges.artifact_store import artifact_memory  # noqa: PLC0415 -- see above
 
-        return artifact_memory(spec, os.environ)
+        return artifact_memory(spec, environment)
     if "://" in spec:
         from rankgate.baselines.objects import memory_at  # noqa: PLC0415 -- see above
 

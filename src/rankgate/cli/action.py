@@ -12,22 +12,29 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from rankgate.cli.action_job import Job, artifact_name, keep, kept, new_job, output, summarize, this_job
-from rankgate.cli.comment import publishing, read_or_not_judged, say, template_at
+from rankgate.cli.comment import publishing, read_or_not_judged, say, template_at, token_of
 from rankgate.cli.options import today
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.exit_codes import exit_code
 from rankgate.forges.artifacts import MEMBER
-from rankgate.forges.client import Client
+from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.fork import concerns_forks, report_fork
 from rankgate.forges.publish import Settings, Told, announce, conclude_open, publish
 from rankgate.forges.pull_labels import labels_now
+from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import stopped
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
 from rankgate.report import Report
 from rankgate.waivers import SetLabel
+
+if TYPE_CHECKING:
+    from rankgate.inputs import Inputs
 
 NO_BASE = "none"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
@@ -103,7 +110,7 @@ def publish_all() -> int:
     finally:  # whatever becomes of the summary
         if job.publishes:
             with interrupted_once():
-                _publish(job, lambda client: publish(client, job.context, report, settings_of(job)))
+                _publish(job, lambda client: publish(client, job.context, report, settings_of(job, report)))
         else:
             print(annotation("notice", _READ_ONLY if job.context.pull else _READ_ONLY_PUSH))
     return 0
@@ -121,9 +128,11 @@ def verdict() -> int:
     return exit_code(report, job.inputs.fail_on)
 
 
-def settings_of(job: Job) -> Settings:
-    """How to publish; the template is the one at the base, and there is none without a base."""
+def settings_of(job: Job, report: Report | None = None) -> Settings:
+    """How to publish; the template is the one at the base that the report names, and there is none without a base."""
     inputs, base = job.inputs, job.context.base
+    if report and report.base and not inputs.report:  # that of another job is not asked
+        base = report.base.sha
     template = None
     if inputs.template and base:
         try:
@@ -143,8 +152,8 @@ def settings_of(job: Job) -> Settings:
 def _judged(job: Job) -> Report:
     """This job's own run, by the criteria here and at the base."""
     from rankgate.cli.check import judge as judged
+    from rankgate.compose import not_judged
     from rankgate.criteria import InputFile
-    from rankgate.forges.base_branch import base_branch
     from rankgate.inputs import Inputs
 
     inputs, context = job.inputs, job.context
@@ -154,24 +163,49 @@ def _judged(job: Job) -> Report:
             "let the reporting workflow judge forks (rankgate init --github)"
         )
     gold, run, baseline = (InputFile(path) if path else None for path in (inputs.gold, inputs.run, inputs.baseline))
-    base = None if inputs.base == NO_BASE else inputs.base or context.base
-    report = judged(
-        Inputs(
-            date=today(),
-            criteria=inputs.criteria,
-            gold=gold,
-            run=run,
-            baseline=baseline,
-            base=base,
-            branch=base_branch(os.environ),
-            labels=_labels(job),
-        )
-    )
-    source = report.provenance.run
-    # The reporting job judges a fork's run again; that of a push is what `artifact:NAME` compares with.
-    if (context.read_only or context.event == "push") and source and Path(source.path).is_file():
-        shutil.copyfile(source.path, job.upload / MEMBER)
-    return report
+    named = Inputs(date=today(), criteria=inputs.criteria, gold=gold, run=run, baseline=baseline)
+    # The reporting job judges a fork's run again, whatever became of it here; that of a push is what `artifact:NAME`
+    # compares with.
+    if context.read_only or context.event == "push":
+        _keep_run(job, named)
+    try:
+        base, branch = _base(job)
+    except RankgateError as error:
+        return not_judged(named, error.problems)
+    return judged(replace(named, base=base, branch=branch, labels=_labels(job)))
+
+
+def _keep_run(job: Job, named: Inputs) -> None:
+    """Put the run among what becomes the artifact, as far as there is one."""
+    from rankgate.criteria import find_criteria, load_criteria
+
+    try:
+        found = named.run or load_criteria(named.criteria or find_criteria()).run
+    except RankgateError:  # said where the run is judged
+        return
+    if found and Path(found.path).is_file():
+        shutil.copyfile(found.path, job.upload / MEMBER)
+
+
+def _base(job: Job) -> tuple[str | None, str | None]:
+    """The commit that judges too, and its branch; of a pull request what GitHub names now, not when the event was sent.
+
+    Raises:
+        RankgateError: that cannot be found out, or what is checked out is no merge onto it.
+    """
+    from rankgate.forges.base_branch import at_merge, base_branch
+
+    wanted, context, branch = job.inputs.base, job.context, base_branch(os.environ)
+    if wanted or context.event != "pull_request" or context.pull is None:
+        return None if wanted == NO_BASE else wanted or context.base, branch
+    try:
+        now = pull_of(Client(context.api_url, token_of(), tell=print), context.repository, context.pull.number)
+    except ForgeError as error:
+        raise bad_input(
+            f"the base of the pull request is not known: {error}; the job needs `permissions: pull-requests: read`"
+        ) from error
+    found = at_merge(context.pull, now, Path.cwd())
+    return found.base_sha, found.base_ref
 
 
 def _labels(job: Job) -> tuple[SetLabel, ...]:

@@ -43,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
         help=f"what to compare with: {KINDS}, in which `rankgate baseline` keeps what was accepted, or any run file "
         "(default: inputs.baseline)",
     )
+    made.add_argument("--baseline-copy", metavar="DIR", help=argparse.SUPPRESS)  # of the reporting job's to this check
     made.add_argument(
         "--base",
         metavar="REF",
@@ -116,6 +117,9 @@ def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = N
 
 
 def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
+    from functools import cache, partial
+
+    from rankgate.baselines.stores import store_for, store_in
     from rankgate.cli.inputs import file_of, refuse_two_stdins
     from rankgate.forges.base_branch import base_branch
     from rankgate.inputs import Inputs
@@ -131,5 +135,6 @@ def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
         base=arguments.base,
         branch=base_branch(os.environ) if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
+        open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else store_for),
         exhibit=exhibit,
     )

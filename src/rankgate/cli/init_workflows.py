@@ -52,12 +52,12 @@ def job_of(arguments: argparse.Namespace, default: str) -> Job:
     """
     if arguments.gold is None:
         criteria = arguments.to or find_criteria()
-        gold, found = _inputs_of(criteria)
+        gold, found, baseline = _inputs_of(criteria)
         run, shaped = found.path, not arguments.retriever and bool(found.format or found.map)
     else:
         criteria = arguments.to or default
         gold = InputFile(arguments.gold, arguments.gold_format)
-        run, shaped = arguments.run or "run.jsonl", False
+        run, shaped, baseline = arguments.run or "run.jsonl", False, "baseline"
     if not (arguments.retriever or arguments.run or Path(run).is_file()):
         raise bad_input(
             f"the workflow has no run to judge: --retriever MODULE:FUNCTION records one in it, or commit {run!r}"
@@ -67,6 +67,7 @@ def job_of(arguments: argparse.Namespace, default: str) -> Job:
         gold=_inside(gold.path),
         gold_format=gold.format,
         run=_inside(run),
+        baseline=baseline,
         criteria=_named(_inside(criteria)),
         requirements=requirements_commands(
             {name: Path(name).is_file() for name in ("requirements.txt", "pyproject.toml")}
@@ -86,15 +87,15 @@ def write_workflows(job: Job, paths: Sequence[str]) -> None:
         print(f"wrote {path}")
 
 
-def _inputs_of(criteria: str) -> tuple[InputFile, InputFile]:
-    """The gold set and the run, as criteria name them."""
+def _inputs_of(criteria: str) -> tuple[InputFile, InputFile, str]:
+    """The gold set, the run and the baseline's place, as criteria name them."""
     loaded = load_criteria(criteria)
     missing = [key for key in ("gold", "run") if getattr(loaded, key) is None]
     if loaded.gold is None or loaded.run is None:
         raise bad_input(
             f"names no {' and no '.join(missing)}, which the workflow needs; add it", file=loaded.name, key="inputs"
         )
-    return loaded.gold, loaded.run
+    return loaded.gold, loaded.run, loaded.baseline.path if loaded.baseline else ""
 
 
 def _named(criteria: str) -> str | None:

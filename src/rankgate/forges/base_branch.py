@@ -1,9 +1,18 @@
-"""The branch that a job of GitHub Actions judges for: what GitHub calls the base is a sha."""
+"""The base of a pull request, read from where it is now: an event's payload may be hours old."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from rankgate.baselines.git_place import place_of
+from rankgate.environment import JOBS, OURS
+from rankgate.errors import bad_input, shown
+from rankgate.forges.context import Pull
+from rankgate.git import is_ancestor, repository_around
 
 _QUEUE = re.compile(r"refs/heads/gh-readonly-queue/(?P<base>.+)/pr-[0-9]+-[0-9a-f]+")
 
@@ -12,3 +21,41 @@ def base_branch(environment: Mapping[str, str]) -> str | None:
     """The branch that a pull request or the merge queue is to be merged into; None for any other event."""
     queue = _QUEUE.fullmatch(environment.get("GITHUB_REF", ""))
     return environment.get("GITHUB_BASE_REF") or (queue["base"] if queue else None)
+
+
+def at_tip(pull: Pull, clone: Path) -> Pull:
+    """A pull request with the tip of its base branch, fetched into the clone with the job's token, as its base.
+
+    Raises:
+        RankgateError: git cannot fetch it, or there is no such branch any more.
+    """
+    spec = f"base branch {shown(pull.base_ref)}"
+    place = place_of(pull.base_ref, None, spec=spec, folder=str(clone), tokens=(*JOBS, OURS))
+    ref = place.fetch(f"refs/heads/{pull.base_ref}", pull.base_ref)
+    if ref is None:
+        raise bad_input(f"the {spec} of pull request {pull.number} is not there; point it at another one")
+    return replace(pull, base_sha=place.made("rev-parse", "--verify", f"{ref}^{{commit}}"))
+
+
+def at_merge(pull: Pull, now: Pull, clone: Path) -> Pull:
+    """The pull request as it is now, with what the merge commit that is checked out was merged onto as its base.
+
+    `pull` is the event's, whose head is judged; `now` may have another base branch. What that has got since then is not
+    in the working tree, and would look as if it had been undone.
+
+    Raises:
+        RankgateError: what is checked out is no merge of that head, or no longer one onto that branch; or as for
+            `at_tip`.
+    """
+    parents = repository_around(str(clone)).parents("HEAD")
+    if len(parents) != 2 or parents[1] != pull.head_sha:  # noqa: PLR2004 -- the base and the head
+        raise bad_input(
+            f"the merge commit is stale: HEAD is no merge of {pull.head_sha[:12]} into its base; check out what "
+            "actions/checkout takes without `ref:`, or name the commit to judge against in the input `base`"
+        )
+    if not is_ancestor(parents[0], at_tip(now, clone).base_sha, folder=str(clone)):
+        raise bad_input(
+            f"the merge commit is stale: it was merged onto {parents[0][:12]}, which is no commit of "
+            f"{shown(now.base_ref)} as that is now; push to the pull request, or close and reopen it"
+        )
+    return replace(now, base_sha=parents[0])

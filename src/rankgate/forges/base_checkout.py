@@ -11,8 +11,12 @@ from pathlib import Path
 
 import msgspec
 
+from rankgate.baselines.base import Where
+from rankgate.baselines.stores import copied, is_remote, remote_memory
 from rankgate.compose import not_judged
+from rankgate.criteria import DEFAULT_PATHS, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.forges.base_branch import at_tip
 from rankgate.forges.context import Pull
 from rankgate.git import LINK, Repository, repository_around, run_git, said
 from rankgate.inputs import Inputs
@@ -39,14 +43,20 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     arguments: Sequence[str] = ()
     template_path: str | None = None
 
+    def at_tip(self, pull: Pull) -> Pull:
+        """The pull request with the tip of its base branch, fetched, as its base; raises what `at_tip` does."""
+        return at_tip(pull, self.repository)
+
     def judge(self, pull: Pull, run: bytes) -> Report:
         """The report of `rankgate check --untrusted-run` as the repository was at the pull request's base.
 
         Criteria, gold set and baseline are those of that commit. The run lies beside the work tree. The check runs
-        without the job's environment, and so without its token.
+        without the job's environment, and so without its token and keys: what a baseline store elsewhere holds is
+        fetched here, and handed over as files.
 
         Raises:
-            RankgateError: the clone does not have the commit; or the check left no report.
+            RankgateError: the clone does not have the commit; the baseline cannot be fetched; or the check left no
+                report.
         """
         repository = repository_around(str(self.repository))
         commit = repository.commit(pull.base_sha)
@@ -57,9 +67,34 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
             data.write_bytes(run)
             _add_tree(repository, tree, commit)
             try:
-                return _report(tree, written, ["--run", "../fork/run.jsonl", "--date", self.date, *self.arguments])
+                copy = self._copied(tree, place / "baseline", pull)
+                words = ["--run", "../fork/run.jsonl", "--date", self.date, *self.arguments, *copy]
+                return _report(tree, written, words)
             finally:
                 run_git(repository.root, "worktree", "remove", "--force", str(tree))
+
+    def _copied(self, tree: Path, copy: Path, pull: Pull) -> list[str]:
+        """The flag that names a copy of the baseline; none where the base's own files have it, or name none.
+
+        This process has secrets, and what a link of the base aims at may be one: nothing outside of the tree is read.
+        """
+        named = dict(zip(self.arguments[::2], self.arguments[1::2], strict=True))
+        paths = [named["--criteria"]] if "--criteria" in named else DEFAULT_PATHS
+        criteria = next((tree / path for path in paths if (tree / path).is_file()), None)
+        if criteria is None or not criteria.resolve().is_relative_to(tree.resolve()):
+            return []
+        try:
+            asked = load_criteria(str(criteria))
+        except RankgateError:  # said by the check
+            return []
+        spec = named.get("--baseline") or (asked.baseline.path if asked.baseline else "")
+        if not is_remote(spec):
+            return []
+        where = Where(date=self.date, ancestors=repository_around(str(tree)).ancestors, branch=pull.base_ref)
+        copied(
+            remote_memory(spec, {**os.environ, "GITHUB_BASE_REF": pull.base_ref}), str(copy), where, asked.policy.anchor
+        )
+        return ["--baseline-copy", str(copy)]
 
     def template(self, pull: Pull) -> Template | None:
         """The user's template as it is at the base; None where none is wanted, or the base has none."""

@@ -62,12 +62,14 @@ def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: C
     batches = list(_batches(output.annotations))
     text = {"title": output.title, "summary": output.summary}
     fields = {"status": "completed", "conclusion": conclusion}
-    first = {**fields, "output": {**text, "annotations": batches[0]}}
+    first: dict[str, Any] = {**fields, "output": {**text, "annotations": batches[0]}}
     own = _own(client, check)
     if own is None:
         number = _create(client, check, first)
     else:
         number = own["id"]
+        if own["completed_at"]:  # when people could first read it: the same run judged again is no later report
+            first["completed_at"] = own["completed_at"]
         client.send("PATCH", f"/repos/{check.repository}/check-runs/{number}", first)
     for batch in batches[1:]:
         client.send(
@@ -88,18 +90,15 @@ def complete_open(client: Client, check: Check, output: CheckRunOutput, conclusi
     return True
 
 
-def last_run(client: Client, check: Check) -> tuple[int, int] | None:
-    """The run and attempt whose check of this name is the newest of the commit; None where there is none of ours.
+def reports(client: Client, check: Check) -> dict[tuple[int, int], str | None]:
+    """By run and attempt when the first report on it was completed; None where that is still in progress.
 
     Raises:
         ForgeError: the checks cannot be listed.
     """
     listed = client.pages(_listing(check), {"check_name": check.name, "filter": "all"}, under="check_runs")
-    for item in sorted(listed, key=lambda item: int(item["id"]), reverse=True):
-        found = _EXTERNAL.fullmatch(item.get("external_id") or "")
-        if found and item.get("name") == check.name:
-            return int(found[1]), int(found[2])
-    return None
+    named = ((_EXTERNAL.fullmatch(item.get("external_id") or ""), item) for item in listed)
+    return {(int(found[1]), int(found[2])): item["completed_at"] for found, item in named if found}
 
 
 def _listing(check: Check) -> str:

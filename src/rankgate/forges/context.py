@@ -24,12 +24,14 @@ DEPENDABOT = "dependabot[bot]"
 class Pull(msgspec.Struct, frozen=True):
     """The pull request of the event.
 
+    `base_sha` is what GitHub called the base when it was asked, which the branch `base_ref` may have left behind since.
     `head_repository` is the id of the repository that the branch lies in, None where that was deleted. `from_fork`
     says that it is not the repository of the pull request itself.
     """
 
     number: int
     head_sha: str
+    base_ref: str
     base_sha: str
     head_repository: int | None
     from_fork: bool
@@ -58,7 +60,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     commit that Actions makes of a pull request. `base` is the commit to judge against, None outside pull requests and
     the merge queue. `run_id` and `attempt` are of the run that judged: the one that a `workflow_run` event speaks of,
     else this one; 0 outside of Actions. With `read_only` the token cannot write. `label` and `sender` are of a
-    `labeled` event: what was put on the pull request, and by whom.
+    `labeled` event: what was put on the pull request, and by whom. `action` is what became of a pull request.
     """
 
     event: str
@@ -73,6 +75,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     actor: str | None = None
     read_only: bool = False
+    action: str | None = None
     label: str | None = None
     sender: str | None = None
 
@@ -115,6 +118,7 @@ def _of_pull_request(common: Context, payload: PullRequestEvent) -> Context:
     pull = Pull(
         number=request.number,
         head_sha=request.head.sha,
+        base_ref=request.base.ref,
         base_sha=request.base.sha,
         head_repository=_id(request.head.repo),
         from_fork=_id(request.head.repo) != request.base.repo.id,
@@ -126,6 +130,7 @@ def _of_pull_request(common: Context, payload: PullRequestEvent) -> Context:
         base=pull.base_sha,
         pull=pull,
         read_only=_cannot_write(common, pull, request),
+        action=payload.action,
         label=payload.label.name if labeled and payload.label else None,
         sender=payload.sender.login if labeled and payload.sender else None,
     )

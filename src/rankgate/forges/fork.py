@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
-from rankgate.forges.checks import Conclusion, last_run
+from rankgate.forges.checks import Conclusion, reports
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.comments import ours
-from rankgate.forges.context import Context, Pull
+from rankgate.forges.context import DEPENDABOT, Context, Pull
 from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, conclusion_for, joined, tell_pull
-from rankgate.forges.pulls import head_of, may_write, open_pulls, remove_label
+from rankgate.forges.pulls import has_label, may_write, open_pulls, pull_of, remove_label
 from rankgate.model import SEVERITY_ORDER
 from rankgate.renderers.isolation import Template
 from rankgate.report import Report
 
 ACCEPT_LABEL = "rankgate: accept rankings"
+_CHANGES = ("labeled", "unlabeled", "edited", "closed", "reopened")
+_VOIDING = ("base_ref_changed", "automatic_base_change_succeeded", "head_ref_force_pushed", "reopened")
 _FROM_MILD: tuple[Conclusion, ...] = ("success", "action_required", "failure")
 _CUT_SHORT = Problem("the reporting job ended before there was a verdict")
 _ACCEPTED = "A maintainer has accepted these rankings for this commit."
@@ -28,6 +29,9 @@ _ACCEPTED = "A maintainer has accepted these rankings for this commit."
 
 class AtBase(Protocol):
     """What is done at the base of a pull request, where nothing is the pull request's own."""
+
+    def at_tip(self, pull: Pull) -> Pull:
+        """The pull request with the tip of its base branch, as it is now, as its base."""
 
     def judge(self, pull: Pull, run: bytes) -> Report:
         """The report on a run, which is only data."""
@@ -40,8 +44,8 @@ class AtBase(Protocol):
 
 
 def concerns_forks(context: Context) -> bool:
-    """Whether the event is one that the reporting job works on: a finished workflow, or a label."""
-    return context.workflow_run is not None or (context.event == "pull_request_target" and context.label is not None)
+    """Whether the event is one that the reporting job works on: a finished workflow, or a change of a pull request."""
+    return context.workflow_run is not None or (context.event == "pull_request_target" and context.action in _CHANGES)
 
 
 def report_fork(
@@ -54,7 +58,7 @@ def report_fork(
 
     Args:
         client: the API, with the reporting job's token.
-        context: the event: a finished workflow, or a label that was put on a pull request.
+        context: the event: a finished workflow, or a change of a pull request.
         settings: how to publish.
         at_base: judges.
         artifact: the name of the artifact that the gate's workflow leaves.
@@ -69,7 +73,7 @@ def report_fork(
     if isinstance(work, str):
         return None, Told([f"nothing to do: {work}"], [])
     found = work.context
-    told = joined(Told([], work.troubles), announce(client, found, settings))
+    told = joined(work.told, announce(client, found, settings))
     worst: Report | None = None
     whole = False
     try:
@@ -99,69 +103,93 @@ class _Work(msgspec.Struct, frozen=True):
     context: Context
     pulls: Sequence[Pull]
     accepted: bool
-    troubles: list[str]
+    told: Told
 
 
 def _work_for(client: Client, context: Context, settings: Settings) -> _Work | str:
-    """What there is to do, or why there is nothing."""
-    work = _finished(client, context) if context.pull is None else _labelled(client, context, settings, context.pull)
-    if not isinstance(work, str) and not work.pulls:
-        return f"no open pull request has {str(context.sha)[:12]} as its head"
-    return work
+    """What there is to do, or why there is nothing.
 
-
-def _finished(client: Client, context: Context) -> _Work | str:
-    """A workflow has ended; what was accepted before was another run, of this commit or of one before it."""
-    run = context.workflow_run
-    if run is None or run.event != "pull_request" or not run.from_fork:
+    The event only says whose turn it is: another one may have taken its place while it waited. What is judged is the
+    newest run that has ended, and what accepts it is a label that is there now.
+    """
+    run, number = context.workflow_run, context.pull and context.pull.number
+    if context.pull and not (context.pull.from_fork or context.read_only):  # read-only: of Dependabot
+        return "the pull request is one of this repository, and its own job judges it"
+    if run and not (run.event == "pull_request" and run.from_fork):
         return "the workflow was not one of a fork's pull request"
-    pulls = open_pulls(client, context.repository, run.head_repository, run.head_sha)
-    troubles: list[str] = []
+    head = pull_of(client, context.repository, number) if number else run
+    pulls = open_pulls(client, context.repository, head.head_repository, head.head_sha) if head else []
+    if not head or not pulls:
+        return f"no open pull request has {str(context.sha)[:12]} as its head"
+    found = replace(context, sha=head.head_sha)
+    check = check_of(found, settings)
+    reported = reports(client, check) if check else {}
+    runs = _recorded(client, context, pulls[0], {each for each, _ in reported})
+    ended = [each for each in runs if each["status"] == "completed" and each["conclusion"] != "action_required"]
+    if not ended:
+        return f"no run for {head.head_sha[:12]} has ended yet"
+    newest = ended[-1]["id"], ended[-1]["run_attempt"]
+    unreported = [each["run_started_at"] for each in runs[runs.index(ended[-1]) + 1 :]]
+    accepted, told = False, Told([], [])
     for pull in pulls:
         try:
-            remove_label(client, context.repository, pull.number, ACCEPT_LABEL)
+            refused = _refused(client, context, pull, reported.get(newest), unreported)
+            accepted = accepted or refused is None
+            if refused:
+                remove_label(client, context.repository, pull.number, ACCEPT_LABEL)
+                told.done.append(f"took the label {ACCEPT_LABEL!r} off pull request {pull.number}: {refused}")
         except ForgeError as error:
-            troubles.append(str(error))
-    return _Work(context, pulls, accepted=False, troubles=troubles)
+            told.troubles.append(str(error))
+    return _Work(replace(found, run_id=newest[0], attempt=newest[1]), pulls, accepted, told)
 
 
-def _labelled(client: Client, context: Context, settings: Settings, pull: Pull) -> _Work | str:
-    """A label accepts the rankings that were reported, and so those of that attempt alone."""
-    refused = _refused(client, context, pull)
-    if refused is not None:
-        return refused
-    run = _reported(client, context, settings, pull)
-    if run is None:
-        return f"no verdict is reported for {pull.head_sha[:12]} yet; set the label again when there is one"
-    if client.get(f"/repos/{context.repository}/actions/runs/{run[0]}")["run_attempt"] != run[1]:
-        return "the workflow was started again since that verdict; set the label again when it has ended"
-    # The check is the commit's: every pull request with this head counts, whichever got the label.
-    pulls = open_pulls(client, context.repository, pull.head_repository, pull.head_sha)
-    return _Work(replace(context, run_id=run[0], attempt=run[1]), pulls, accepted=True, troubles=[])
+def _recorded(client: Client, context: Context, head: Pull, known: set[int]) -> list[Mapping[str, Any]]:
+    """The runs of the gate's workflow for a commit, the newest last; known are some that it was reported on.
 
-
-def _refused(client: Client, context: Context, pull: Pull) -> str | None:
-    """Why a label does not count: it does for the commit that it was set on, if whoever set it may write here."""
-    if context.label != ACCEPT_LABEL:
-        return "this label means nothing to rankgate"
-    if not (pull.from_fork or context.read_only):  # read-only: of Dependabot
-        return "the pull request is one of this repository, and its own job judges it"
-    if context.sender is None or not may_write(client, context.repository, context.sender):
-        return "the label was set by somebody who may not write to this repository"
-    if head_of(client, context.repository, pull.number) != pull.head_sha:
-        return "the pull request has newer commits than the label was set on"
-    return None
-
-
-def _reported(client: Client, context: Context, settings: Settings, pull: Pull) -> tuple[int, int] | None:
-    """The run and attempt that were reported for this commit: what the maintainer saw is what is accepted.
-
-    Our comment names it; where none is wanted, our check does.
+    One that was skipped, as by the label, has recorded nothing.
     """
-    found = ours(client, context.repository, pull.number, settings.gate, settings.login) if settings.comment else []
-    told = [(each.mark.run, each.mark.attempt) for each in found if each.mark.sha == pull.head_sha]
-    check = check_of(context, settings)
-    return max(told, default=None) or (last_run(client, check) if check else None)
+    path, run = f"/repos/{context.repository}/actions/runs", context.workflow_run
+    listed = list(client.pages(path, {"head_sha": head.head_sha, "event": "pull_request"}, under="workflow_runs"))
+    if run and all(each["id"] != run.id for each in listed):  # a list may lag behind
+        listed.append(client.get(f"{path}/{run.id}"))
+    names = {each["name"] for each in listed if each["id"] in known or (run and each["id"] == run.id)}
+    ours = [
+        each
+        for each in listed
+        if each["name"] in names
+        and (each["head_sha"], each["event"]) == (head.head_sha, "pull_request")
+        and each["conclusion"] != "skipped"
+        and (each["head_repository"] or {}).get("id") == head.head_repository
+        and (head.from_fork or (each["actor"] or {}).get("login") == DEPENDABOT)
+    ]
+    return sorted(ours, key=lambda each: (each["id"], each["run_attempt"]))
+
+
+def _refused(client: Client, context: Context, pull: Pull, first: str | None, unreported: Sequence[str]) -> str | None:
+    """Why a pull request's label does not accept the newest run, empty where it has none; None where it does.
+
+    `first` is when the first report on that run was completed, None where there is none yet. `unreported` is when newer
+    runs began: the label itself may have set one off, which records nothing.
+    """
+    if not has_label(client, context.repository, pull.number, ACCEPT_LABEL):
+        return ""
+    # Of the two lists of events, the one that `pull-requests: read` is enough for.
+    listed = client.pages(f"/repos/{context.repository}/issues/{pull.number}/timeline")
+    events = [event for event in listed if event["event"] in ("labeled", *_VOIDING)]
+    events.sort(key=lambda event: (event["created_at"], event["id"]))
+    label = None
+    for event in events:
+        if event["event"] == "labeled" and event["label"]["name"] == ACCEPT_LABEL:
+            label = event
+        elif event["event"] != "labeled":
+            label = None
+    if label is None:
+        return "it was not set since the pull request was last pushed to, reopened or pointed at another base"
+    if not label["actor"] or not may_write(client, context.repository, label["actor"]["login"]):
+        return "it was set by somebody who may not write to this repository"
+    if first is None or first >= label["created_at"] or any(began < label["created_at"] for began in unreported):
+        return "it was set before the newest run of this commit was reported; set it again when that is"
+    return None
 
 
 def _judged(
@@ -178,7 +206,8 @@ def _judged(
         problems = [Problem(str(error))]
     for pull in pulls:
         try:
-            yield pull, at_base.not_judged(problems) if problems else at_base.judge(pull, data)
+            based = at_base.at_tip(pull)
+            yield based, at_base.not_judged(problems) if problems else at_base.judge(based, data)
         except RankgateError as error:
             yield pull, at_base.not_judged(error.problems)
 

@@ -48,6 +48,7 @@ class Head(msgspec.Struct, frozen=True):
 class Base(msgspec.Struct, frozen=True):
     """The branch that it shall be merged into."""
 
+    ref: str
     sha: Sha
     repo: Repository
 

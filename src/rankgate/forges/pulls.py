@@ -48,6 +48,7 @@ def _pull(item: Mapping[str, Any]) -> Pull:
     return Pull(
         number=item["number"],
         head_sha=item["head"]["sha"],
+        base_ref=item["base"]["ref"],
         base_sha=item["base"]["sha"],
         head_repository=source,
         from_fork=source != item["base"]["repo"]["id"],

@@ -56,7 +56,6 @@ jobs:
       contents: read # to read the change, and criteria, gold and baseline at its base
       pull-requests: write # for the comment
       checks: write # for the check rankgate/verdict
-    steps:
 """
 
 _QUEUE = """\
@@ -87,13 +86,16 @@ def gate_text(job: Job) -> str:
     """The workflow's text. It records a run where there is a retriever, and else takes the run as it is committed."""
     criteria = {} if job.criteria is None else {"criteria": job.criteria}
     run = {} if job.run_shaped else {"run": job.run}
+    needed = {job.to_read_baseline: "read"} if job.to_read_baseline else {}
     return (
         _HEAD.format(branches=", ".join(map(value, job.branches)))
         + _GATE
+        + ("      actions: read # to fetch the baseline\n" if job.to_read_baseline == "actions" else "")
+        + "    steps:\n"
         + checkout(["fetch-depth: 0 # the base is judged by too"])
         + setup_python()
         + _recording(job)
-        + app_token(job, {"checks": "write", "pull-requests": "write"}, condition=_HAS_SECRETS)
+        + app_token(job, {"checks": "write", "pull-requests": "write", **needed}, condition=_HAS_SECRETS)
         + publish(job, "Judge", {**criteria, **run}, condition="!cancelled()")
         + _QUEUE
         + setup_python()

@@ -19,15 +19,17 @@ APP_KEY = "RANKGATE_APP_KEY"
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What the workflows need to know; paths are relative to the repository's root.
 
-    `gold_format` is None where the content tells it, `criteria` where the action finds them by itself. `action` is as
-    `action_of` returns it, `app` the id of the team's own GitHub App; pushes to `branches` are judged for the summary.
-    With `run_shaped` the criteria say how a committed run is read, so that its path alone does not.
+    `gold_format` is None where the content tells it, `criteria` where the action finds them by itself. `baseline` is as
+    the criteria name it. `action` is as `action_of` returns it, `app` the id of the team's own GitHub App; pushes to
+    `branches` are judged for the summary. With `run_shaped` the criteria say how a committed run is read, so that its
+    path alone does not.
     """
 
     retriever: str | None
     gold: str
     gold_format: str | None = None
     run: str
+    baseline: str = "baseline"
     criteria: str | None
     requirements: Sequence[str]
     branches: Sequence[str]
@@ -35,6 +37,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     action: str
     app: int | None = None
     run_shaped: bool = False
+
+    @property
+    def to_read_baseline(self) -> str | None:
+        """The permission without which a token cannot read a baseline of GitHub's; None for one that lies elsewhere."""
+        return {"artifact": "actions", "git+branch": "contents"}.get(self.baseline.partition(":")[0])
 
 
 def action_of(reference: str | None, version: str) -> str:

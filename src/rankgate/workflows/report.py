@@ -26,8 +26,8 @@ on:
   workflow_run:
     workflows: [rankgate]
     types: [completed]
-  pull_request_target: # a label of somebody with write access accepts a fork's rankings at one commit
-    types: [labeled]
+  pull_request_target: # a writer's label accepts a fork's rankings, until it is taken off or the base is another
+    types: [labeled, unlabeled, edited, closed, reopened]
 
 permissions: {{}}
 
@@ -41,7 +41,10 @@ jobs:
         (github.event.workflow_run.head_repository.id != github.event.repository.id ||
           github.event.workflow_run.actor.login == 'dependabot[bot]')) ||
       (github.event_name == 'pull_request_target' &&
-        github.event.label.name == '{LABEL}')
+        (github.event.pull_request.head.repo.id != github.event.repository.id ||
+          github.event.pull_request.user.login == 'dependabot[bot]') &&
+        (github.event.label.name == '{LABEL}' || github.event.changes.base.ref.from ||
+          github.event.action == 'closed' || github.event.action == 'reopened'))
     # Of the job and not of the workflow, so that a run or a label that is none of ours takes no place in the queue.
     concurrency:
       group: >-
