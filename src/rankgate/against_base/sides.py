@@ -50,7 +50,8 @@ def check_both(inputs: Inputs, ref: str, judge: Judge) -> Report:
     criteria = load_criteria(path)
     refuse_nothing(inputs, criteria)
     waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
-    own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold_of(inputs.gold, criteria))
+    gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run)
+    own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold)
     with files_at(ref) as files:
         case = _case(own, base_inputs(own, files), files, judge)
         head = _head(case)
