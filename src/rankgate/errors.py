@@ -5,15 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import msgspec
+from msgspec.structs import force_setattr
+
+from rankgate.redaction import redacted, without_secrets
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that is wrong with an input, as `file:line: key: message`."""
+    """One thing that is wrong with an input, as `file:line: key: message`; no address in it shows a secret."""
 
     message: str
     file: str | None = None
     line: int | None = None
     key: str | None = None
+
+    def __post_init__(self) -> None:
+        """Whatever is refused or not found is named here, and from here it goes to every output."""
+        shown = (
+            without_secrets(self.message),
+            self.file and redacted(self.file),
+            self.key and without_secrets(self.key),
+        )
+        if shown != (self.message, self.file, self.key):
+            for name, text in zip(("message", "file", "key"), shown, strict=True):
+                force_setattr(self, name, text)
 
     def __str__(self) -> str:
         place = on_one_line(self.file or "")

@@ -222,8 +222,8 @@ def named_run(file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest:
 
 
 def _no_baseline(file: InputFile) -> Exception:
-    path = redacted(file.path)
-    return bad_input(f"no baseline here; accept one with `rankgate baseline accept --run RUN --to {path}`", file=path)
+    message = f"no baseline here; accept one with `rankgate baseline accept --run RUN --to {redacted(file.path)}`"
+    return bad_input(message, file=file.path)
 
 
 def deepest_cutoff(plan: Plan, gold: Gold) -> int:

@@ -22,7 +22,6 @@ from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
 from rankgate.errors import Problem, RankgateError
 from rankgate.inputs import Inputs, gold_of, refuse_nothing
 from rankgate.model import Gold
-from rankgate.redaction import redacted
 from rankgate.report import Report
 from rankgate.staleness import GOLD_STALE
 from rankgate.waivers import waivers_of
@@ -212,6 +211,6 @@ def _told(report: Report, own: Own, files: FilesAtBase) -> Report:
     run, baseline = (source and replace(source, path=files.told(source.path)) for source in (made.run, made.baseline))
     command = [files.typed(word) for word in made.command]
     if own.inputs.baseline and "--baseline" not in command:
-        command += ["--baseline", redacted(own.inputs.baseline.path)]
+        command += ["--baseline", own.inputs.baseline.path]
     command += ["--base", files.commit.ref]
     return replace(report, provenance=replace(made, run=run, baseline=baseline, command=command))

@@ -13,7 +13,6 @@ from rankgate.baselines.memory import Memory
 from rankgate.baselines.runfile import RunFileStore
 from rankgate.errors import bad_input
 from rankgate.readers.mapping import FieldMap
-from rankgate.redaction import redacted
 
 # `scheme:`, of more than one letter, so that a drive of Windows is none.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -33,7 +32,7 @@ def store_for(spec: str, format: str | None = None, map: FieldMap | None = None)
     path = Path(spec)
     if is_remote(spec):
         if map is not None:
-            raise bad_input("is a baseline store, whose run needs no map; leave out `map:`", file=redacted(spec))
+            raise bad_input("is a baseline store, whose run needs no map; leave out `map:`", file=spec)
         return MemoryStore(remote_memory(spec))
     if map is not None:
         if path.is_dir():
@@ -67,4 +66,4 @@ def remote_memory(spec: str) -> Memory:
         from rankgate.baselines.objects import memory_at  # noqa: PLC0415 -- see above
 
         return memory_at(spec)
-    raise bad_input(f"unknown kind of baseline store; known are {KINDS}, and run files", file=redacted(spec))
+    raise bad_input(f"unknown kind of baseline store; known are {KINDS}, and run files", file=spec)

@@ -11,6 +11,7 @@ from rankgate.forges.answers import brief, said
 from rankgate.forges.clock import Clock
 from rankgate.forges.exchange import BODY_BYTES, Answer, NoAnswer, exchange, session_of
 from rankgate.forges.waiting import GiveUp, ListFirst, Wait, next_step
+from rankgate.redaction import without_secrets
 
 
 class ForgeError(Exception):
@@ -154,4 +155,4 @@ class Sender:
         self._clock.sleep(wait.seconds)
 
     def _safe(self, text: str) -> str:
-        return text.replace(self._token, "***")
+        return without_secrets(text.replace(self._token, "***"))
