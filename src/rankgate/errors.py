@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import force_setattr
 
-from rankgate.redaction import redacted, without_secrets
+from rankgate.redaction import redacted, redacted_text
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -21,9 +21,9 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     def __post_init__(self) -> None:
         """Whatever is refused or not found is named here, and from here it goes to every output."""
         shown = (
-            without_secrets(self.message),
+            redacted_text(self.message),
             self.file and redacted(self.file),
-            self.key and without_secrets(self.key),
+            self.key and redacted_text(self.key),
         )
         if shown != (self.message, self.file, self.key):
             for name, text in zip(("message", "file", "key"), shown, strict=True):

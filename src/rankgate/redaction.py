@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_USER = re.compile(r"(?<=://)\S+@")
 # A scheme of more than one letter, so that a drive of Windows is none. What handles paths leaves one slash of two.
 _SCHEME = r"(?<![\w+.-])[A-Za-z][\w+.-]+:[/\\]"
 _ADDRESS = re.compile(rf"(?:({_SCHEME})|^[/\\](?=[/\\]))[/\\]*")
@@ -42,14 +41,6 @@ def redacted(name: str) -> str:
     return f"{before}{scheme}//{'…@' if at else ''}{plain}{'?…' if plain != place else ''}"
 
 
-def without_secrets(text: str) -> str:
+def redacted_text(text: str) -> str:
     """A text with every name of a source in it redacted, each up to the next space."""
     return _WORD.sub(lambda found: redacted(found[0]), text) if ":" in text or "?" in text else text
-
-
-def without_users(text: str) -> str:
-    """A text without user and password of the addresses in it: up to the last `@` before a space.
-
-    A password may hold an `@` or a `/` itself.
-    """
-    return _USER.sub("***@", text)

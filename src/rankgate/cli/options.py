@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from rankgate.errors import bad_input
-from rankgate.redaction import without_secrets
+from rankgate.redaction import redacted_text
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End with a usage error; what was written in place of a number or a choice may be an address."""
-        super().error(without_secrets(message))
+        super().error(redacted_text(message))
 
 
 def make_parser(command: str, description: str, examples: Sequence[str]) -> argparse.ArgumentParser:
