@@ -43,7 +43,7 @@ def said_by(use: Callable[[], object]) -> str:
         pytest.param("abfs://x/y#s3cr3t", "abfs://x/y?…", id="a fragment"),
         pytest.param("file:///srv/a@b?c", "file:///srv/a@b?c", id="a path, in which these are letters"),
         pytest.param("git+branch:runs@up", "git+branch:runs@up", id="no address"),
-        pytest.param("git+branch:https://me:pass@host/x", "git+branch:…", id="an address where none belongs"),
+        pytest.param("git+branch:https://me:pass@host/x", "…", id="an address where none belongs"),
         pytest.param("git+branch:runs/main", "git+branch:runs/main", id="a branch"),
         pytest.param("artifact:gate@rankgate.yml", "artifact:gate@rankgate.yml", id="an artifact"),
         pytest.param("https:/me:pass@host/x?sig=1", "https://…@host/x?…", id="with one slash, as paths leave it"),

@@ -20,14 +20,9 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def __post_init__(self) -> None:
         """Whatever is refused or not found is named here, and from here it goes to every output."""
-        shown = (
-            redacted_text(self.message),
-            self.file and redacted(self.file),
-            self.key and redacted_text(self.key),
-        )
-        if shown != (self.message, self.file, self.key):
-            for name, text in zip(("message", "file", "key"), shown, strict=True):
-                force_setattr(self, name, text)
+        force_setattr(self, "message", redacted_text(self.message))
+        force_setattr(self, "file", self.file and redacted(self.file))
+        force_setattr(self, "key", self.key and redacted_text(self.key))
 
     def __str__(self) -> str:
         place = on_one_line(self.file or "")

@@ -78,7 +78,7 @@ def gold_of(named: InputFile | None, criteria: Criteria | None, *, untrusted: bo
     if found is None:
         raise _not_named(["gold"], criteria)
     if untrusted:
-        refuse_large_gold(found.path, found.format)
+        refuse_large_gold(found.path)
     return read_gold(found.path, found.format)
 
 

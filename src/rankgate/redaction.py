@@ -10,7 +10,7 @@ _SCHEME = r"(?<![\w+.-])[A-Za-z][\w+.-]+:[/\\]"
 _ADDRESS = re.compile(rf"(?:({_SCHEME})|^[/\\](?=[/\\]))[/\\]*")
 _WORD = re.compile(r"""[^\s'"`(\[]\S*?(?=['"`)\],.;:]*(?:\s|\Z))""")
 _QUERY = re.compile(r"[?&;](?=[^/?&;=]*=)")  # in what is no address: `a?b.jsonl` is the name of a file
-_OTHER_KIND = re.compile(r"(git\+branch|artifact):([^:?#]*\Z)?")
+_STORE = re.compile(r"(git\+branch|artifact):[^:?#]*")  # git+branch:NAME@REMOTE
 _PORT_ONLY = re.compile(r"[^/:%\\]*(:[0-9]*)?(?![^/\\])")
 
 
@@ -23,11 +23,10 @@ def redacted(name: str) -> str:
     """
     found = _ADDRESS.search(name)
     before = name[: found.start()] if found else name
-    kind = _OTHER_KIND.match(before)
-    if kind and kind[2] is not None and not found:
-        return name  # git+branch:NAME@REMOTE
-    if re.search(r":.*@" if not found else ":", before, re.DOTALL):
-        return f"{kind[1]}:…" if kind else "…"
+    if _STORE.fullmatch(name):
+        return name
+    if re.search(":" if found else ":.*@", before, re.DOTALL):
+        return "…"
     if not found:
         plain = _QUERY.split(name, maxsplit=1)[0]
         return name if plain == name else f"{plain}?…"

@@ -20,9 +20,8 @@ import msgspec
 from rankgate.errors import bad_input, shown
 from rankgate.model import Details, Need, Ranking
 from rankgate.readers.base import Run
-from rankgate.readers.formats import GOLD_FORMATS, read_run
-from rankgate.readers.guess import guess_gold
-from rankgate.readers.source import STDIN, open_source, shown_path
+from rankgate.readers.formats import read_run
+from rankgate.readers.source import STDIN, shown_path
 
 MOST_PACKED = 100_000_000  # bytes, as they lie in the file
 MOST_UNPACKED = 256_000_000  # bytes, of a gzipped file
@@ -31,8 +30,7 @@ MOST_LINE = 4_000_000  # bytes of one line
 MOST_ITEMS = 10_000  # of one list of results
 MOST_TEXTS = 3_000_000  # ids, names and texts of all lines together
 MOST_HELD = 256_000_000  # bytes that these take in memory, where one rare character makes a text four times as large
-MOST_GOLD = 20_000_000  # bytes of a gold set, unpacked: each may become thirty in memory
-MOST_GOLD_YAML = 5_000_000  # each may become eighty
+MOST_GOLD = 5_000_000  # bytes of a gold set, unpacked: each may become thirty in memory, of YAML eighty
 
 _FLAG = "--untrusted-run"
 _CHUNK = 1 << 18
@@ -60,16 +58,13 @@ def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Ru
     return msgspec.structs.replace(run, rankings=_bounded(run), provenance={}, file=None)
 
 
-def refuse_large_gold(path: str, format: str | None) -> None:  # noqa: A002
+def refuse_large_gold(path: str) -> None:
     """Refuse a gold set that a pull request may have changed where it is too large, before anything is built of it.
 
     Raises:
         RankgateError: no such file, no regular file, or more than a gold set may have.
     """
     _measured(path, MOST_GOLD, jsonl=False)
-    with open_source(path) as source:
-        if (format or guess_gold(source, GOLD_FORMATS)) == "yaml":
-            source.text(MOST_GOLD_YAML, f"{_FLAG} allows no more of YAML; write it as JSONL")
 
 
 def _measured(path: str, most: int, *, jsonl: bool) -> None:
@@ -147,12 +142,9 @@ def _bounded(run: Run) -> Iterator[Ranking]:
             texts = _texts(each)
             count += len(texts)
             held += sum(map(getsizeof, texts))
-        for found, most, what in (
-            (count, MOST_TEXTS, "ids and texts"),
-            (held, MOST_HELD, "bytes of ids and texts in memory"),
-        ):
-            if found > most:
-                raise bad_input(f"has more than {most:,} {what}; {_FLAG} allows no more", file=run.name)
+        if count > MOST_TEXTS or held > MOST_HELD:
+            most = f"{MOST_TEXTS:,}" if count > MOST_TEXTS else f"{MOST_HELD:,} bytes in memory of"
+            raise bad_input(f"has more than {most} ids and texts; {_FLAG} allows no more", file=run.name)
         yield ranking
 
 

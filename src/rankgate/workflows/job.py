@@ -21,6 +21,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     `gold_format` is None where the content tells it, `criteria` where the action finds them by itself. `action` is as
     `action_of` returns it, `app` the id of the team's own GitHub App; pushes to `branches` are judged for the summary.
+    `enterprise` says that the server is GitHub Enterprise Server.
     """
 
     retriever: str | None
@@ -33,6 +34,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     action: str
     app: int | None = None
+    enterprise: bool = False
 
 
 def action_of(reference: str | None, version: str) -> str:
