@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.repositories import git
 
 import rankgate
 from rankgate.cli import main
@@ -19,7 +20,6 @@ from rankgate.criteria import load_criteria
 from rankgate.model import Evidence
 from rankgate.workflows.advice import to_do_on_github
 from rankgate.workflows.job import Job
-from tests.repositories import git
 
 PYTHONPATH = str(Path(rankgate.__file__).parents[1])
 ROOT = Path(__file__).parents[2]

@@ -120,8 +120,8 @@ def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:
     from rankgate.criteria import DEFAULT_PATHS
 
     written_to = arguments.to or CRITERIA
-    names = (arguments.gold, arguments.run or "run.jsonl", written_to)
-    gold, run_file, to = (shlex.quote(redacted(name)) for name in names)
+    names = map(redacted, (arguments.gold, arguments.run or "run.jsonl", written_to))
+    gold, run_file, to = map(shlex.quote, names)
     criteria = "" if written_to in DEFAULT_PATHS else f" --criteria {to}"
     steps: list[str] = []
     if not arguments.run:

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -30,7 +29,6 @@ MAX_PAGES = 1_000
 MAX_MOVES = 3  # one would do for a repository that was renamed
 _RENAMED = (301, 307, 308)
 _MOVED = (302, *_RENAMED)
-_Read = TypeVar("_Read")
 _WRITES = ("POST", "PATCH", "DELETE")
 
 
@@ -134,7 +132,7 @@ class Client:
             self._sender.tell(f"{request} {text}" if text else str(request))
             return {}
         answer = self._sender.answer(request)
-        if not answer.body and answer.status == HTTPStatus.NO_CONTENT:
+        if not answer.body and answer.status == 204:  # noqa: PLR2004 -- no content
             return {}
         found = self._decoded(request, answer)
         if method != "DELETE" and not isinstance(found, dict):  # what is left may be a list
@@ -164,7 +162,8 @@ class Client:
             ForgeError: as `get`; also for a file that is larger, or lies where it cannot be fetched safely.
         """
         asked = msgspec.structs.replace(self._request("GET", path, {}), limit=limit)
-        return self._once_more(lambda: self._downloaded(asked))
+        file: bytes = self._once_more(lambda: self._downloaded(asked))
+        return file
 
     def _downloaded(self, asked: Request) -> bytes:
         request, answer = self._read(asked, _RENAMED)
@@ -188,7 +187,7 @@ class Client:
             raise self._garbled(request, "without a list")
         return request, answer, items
 
-    def _once_more(self, read: Callable[[], _Read]) -> _Read:
+    def _once_more(self, read: Callable[[], Any]) -> Any:
         """What is read, the second time where the first answer was none of the API's."""
         try:
             return read()

@@ -91,8 +91,8 @@ def shown_path(path: str) -> str:
     """
     here = Path.cwd()
     given = Path(path)
-    inside = given.is_absolute() and given.is_relative_to(here)
-    return redacted(given.relative_to(here).as_posix() if inside else given.as_posix())
+    inside = given.relative_to(here) if given.is_absolute() and given.is_relative_to(here) else given
+    return redacted(inside.as_posix())
 
 
 def utf8_message(error: UnicodeDecodeError) -> str:

@@ -13,7 +13,6 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator
 from sys import getsizeof
-from typing import BinaryIO
 
 import msgspec
 
@@ -68,11 +67,17 @@ def refuse_large_gold(path: str) -> None:
 
 
 def _measured(path: str, most: int, *, jsonl: bool) -> None:
-    """Refuse what is no regular file, or beyond the limits, with `most` bytes unpacked."""
+    """Refuse what is no regular file, or beyond the limits, without holding more than a chunk of it."""
     name = shown_path(path)
     try:
         with os.fdopen(_opened(path, name), "rb") as file:
-            _measure(file, name, most, jsonl=jsonl)
+            size = os.fstat(file.fileno()).st_size
+            if size > MOST_PACKED:
+                raise bad_input(f"has {size:,} bytes; {_FLAG} allows {MOST_PACKED:,}", file=name)
+            packed = file.read(len(_GZIP)) == _GZIP
+            file.seek(0)
+            read = io.BufferedReader(gzip.GzipFile(fileobj=file), _CHUNK).read1 if packed else file.read
+            _measure_lines(read, name, most, jsonl=jsonl)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise bad_input(f"damaged gzip data: {error}", file=name) from error
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
@@ -89,20 +94,6 @@ def _opened(path: str, name: str) -> int:
         os.close(file)
         raise bad_input(f"is no regular file; {_FLAG} reads no other", file=name)
     return file
-
-
-def _measure(file: BinaryIO, name: str, most: int, *, jsonl: bool) -> None:
-    """Refuse what is too large, without holding more than a chunk of it."""
-    size = os.fstat(file.fileno()).st_size
-    if size > MOST_PACKED:
-        raise bad_input(f"has {size:,} bytes; {_FLAG} allows {MOST_PACKED:,}", file=name)
-    packed = file.read(len(_GZIP)) == _GZIP
-    file.seek(0)
-    if packed:
-        with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
-            _measure_lines(io.BufferedReader(unpacked, _CHUNK).read1, name, most, jsonl=jsonl)
-    else:
-        _measure_lines(file.read, name, most, jsonl=jsonl)
 
 
 def _measure_lines(read: Callable[[int], bytes], name: str, most: int, *, jsonl: bool) -> None:
