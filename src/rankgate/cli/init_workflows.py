@@ -78,7 +78,7 @@ def job_of(arguments: argparse.Namespace, default: str) -> Job:
         version=__version__,
         action=action_of(arguments.action, __version__),
         app=arguments.app,
-        enterprise=_is_enterprise(run_git(".", "remote", "get-url", "origin", asker="init").stdout.decode()),
+        enterprise=_is_enterprise(run_git(".", "remote", "get-url", "origin", asker="init").stdout.decode("latin-1")),
     )
 
 
