@@ -535,16 +535,17 @@ def test_without_the_second_workflow_it_says_how_to_get_it() -> None:
     assert "gh label" not in text
 
 
+NOT_OURS = {"APP_TOKEN", "UPLOAD_ENTERPRISE", "DOWNLOAD_ENTERPRISE"}
 PINS = {name: pin for name, pin in vars(pins).items() if name.isupper()}
 
 
 @pytest.mark.parametrize("pin", [pytest.param(pin, id=name.lower()) for name, pin in PINS.items()])
 def test_actions_are_pinned_by_a_whole_hash_with_the_version_beside_it(pin: str) -> None:
-    assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", pin)
+    assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+(-node20)?", pin)
 
 
 @pytest.mark.parametrize(
-    "pin", [pytest.param(pin, id=name.lower()) for name, pin in PINS.items() if name != "APP_TOKEN"]
+    "pin", [pytest.param(pin, id=name.lower()) for name, pin in PINS.items() if name not in NOT_OURS]
 )
 def test_written_workflows_pin_what_our_own_workflows_pin(pin: str) -> None:
     name = re.escape(pin.partition("@")[0])
@@ -554,8 +555,32 @@ def test_written_workflows_pin_what_our_own_workflows_pin(pin: str) -> None:
     assert {use for text in texts for use in re.findall(rf"uses: ({name}@\S+ # \S+)", text)} == {pin}
 
 
+def test_on_enterprise_server_artifacts_are_kept_by_the_older_protocol_and_nowhere_else() -> None:
+    """The report's place is where the action leaves it; the newer actions fail there, and GitHub refuses the older."""
+    made = gate(enterprise=True)
+    keep = step(made, "gate", "Keep the report")
+    assert (keep["uses"], keep["if"], keep["continue-on-error"]) == (used(pins.UPLOAD_ENTERPRISE), "always()", True)
+    assert keep["with"] == {
+        "name": "rankgate",
+        "path": "${{ runner.temp }}/rankgate/gate-default/upload/",
+        "if-no-files-found": "ignore",
+    }
+    assert step(made, "queue", "Fetch")["uses"] == used(pins.DOWNLOAD_ENTERPRISE)
+    for each in (made, report(enterprise=True)):
+        ours = [found for job in each["jobs"].values() for found in job["steps"] if JOB.action in found.get("uses", "")]
+        assert [found["with"]["upload"] for found in ours] == ["false"] * len(ours) != []
+    older = [used(pins.UPLOAD_ENTERPRISE), used(pins.DOWNLOAD_ENTERPRISE)]
+    usual = gate_text(JOB) + report_text(JOB) + (OURS.parents[1] / "action.yml").read_text(encoding="utf-8")
+    assert not [name for name in [*older, "-artifact@v3", "# v3."] if name in usual]
+
+
+def used(pin: str) -> str:
+    return pin.partition(" ")[0]
+
+
 def test_only_pinned_actions_and_our_own_are_written() -> None:
-    for text in (gate_text(replace(JOB, app=1, retriever="a:b")), report_text(replace(JOB, app=1))):
+    gates = [gate_text(replace(JOB, app=1, retriever="a:b", enterprise=enterprise)) for enterprise in (True, False)]
+    for text in (*gates, report_text(replace(JOB, app=1))):
         assert set(re.findall(r"uses: (.+)", text)) <= {*PINS.values(), JOB.action}
 
 

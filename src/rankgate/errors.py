@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import msgspec
+from msgspec.structs import force_setattr
+
+from rankgate.redaction import redacted, redacted_text
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that is wrong with an input, as `file:line: key: message`."""
+    """One thing that is wrong with an input, as `file:line: key: message`; no address in it shows a secret."""
 
     message: str
     file: str | None = None
     line: int | None = None
     key: str | None = None
+
+    def __post_init__(self) -> None:
+        """Whatever is refused or not found is named here, and from here it goes to every output."""
+        force_setattr(self, "message", redacted_text(self.message))
+        force_setattr(self, "file", self.file and redacted(self.file))
+        force_setattr(self, "key", self.key and redacted_text(self.key))
 
     def __str__(self) -> str:
         place = on_one_line(self.file or "")

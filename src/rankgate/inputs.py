@@ -20,7 +20,7 @@ from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
-from rankgate.readers.untrusted import read_untrusted_run
+from rankgate.readers.untrusted import read_untrusted_run, refuse_large_gold
 from rankgate.redaction import redacted
 from rankgate.report import TrendPoint
 from rankgate.trend import MOST_ACCEPTED, MOST_POINTS, trend_of
@@ -68,15 +68,17 @@ def refuse_nothing(inputs: Inputs, criteria: Criteria) -> None:
         raise _not_named(missing, criteria)
 
 
-def gold_of(named: InputFile | None, criteria: Criteria | None) -> Gold:
-    """The gold set.
+def gold_of(named: InputFile | None, criteria: Criteria | None, *, untrusted: bool = False) -> Gold:
+    """The gold set; one that is untrusted is measured before.
 
     Raises:
-        RankgateError: none is named, or it cannot be read.
+        RankgateError: none is named, it cannot be read, or it is untrusted and too large.
     """
     found = named or (criteria.gold if criteria else None)
     if found is None:
         raise _not_named(["gold"], criteria)
+    if untrusted:
+        refuse_large_gold(found.path)
     return read_gold(found.path, found.format)
 
 
@@ -220,8 +222,8 @@ def named_run(file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest:
 
 
 def _no_baseline(file: InputFile) -> Exception:
-    path = redacted(file.path)
-    return bad_input(f"no baseline here; accept one with `rankgate baseline accept --run RUN --to {path}`", file=path)
+    message = f"no baseline here; accept one with `rankgate baseline accept --run RUN --to {redacted(file.path)}`"
+    return bad_input(message, file=file.path)
 
 
 def deepest_cutoff(plan: Plan, gold: Gold) -> int:

@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-_USER = re.compile(r"(?<=://)\S+@")
+# A scheme of more than one letter, so that a drive of Windows is none. What handles paths leaves one slash of two.
+_SCHEME = r"(?<![\w+.-])[A-Za-z][\w+.-]+:[/\\]"
+_ADDRESS = re.compile(rf"(?:({_SCHEME})|^[/\\](?=[/\\]))[/\\]*")
+_WORD = re.compile(r"""[^\s'"`(\[]\S*?(?=['"`)\],.;:]*(?:\s|\Z))""")
+_QUERY = re.compile(r"[?&;](?=[^/?&;=]*=)")  # in what is no address: `a?b.jsonl` is the name of a file
+_STORE = re.compile(r"(git\+branch|artifact):[^:?#]*")  # git+branch:NAME@REMOTE
+_PORT_ONLY = re.compile(r"[^/:%\\]*(:[0-9]*)?(?![^/\\])")
 
 
-def redacted(address: str) -> str:
-    """An address without user, password, query and fragment, which is shown as `s3://…@host/folder?…`.
+@lru_cache  # every line of a file may be noted with its name
+def redacted(name: str) -> str:
+    """The name of a source without user, password, query and fragment, which is shown as `s3://…@host/folder?…`.
 
     What is no address is returned as it is, and so is `file:///folder`, whose path may hold any of those signs. Where
     nobody can tell a password from the rest, as in one with a `?`, nothing but the scheme is left.
     """
-    scheme, _, rest = address.partition(":")
-    if not rest.startswith("//"):
-        return f"{scheme}:…" if ":" in rest and "@" in rest else address
-    if scheme == "file" and rest.startswith("///"):
-        return address
-    before, at, place = rest[2:].rpartition("@")
-    if re.search(r"[?#]", before):
-        return f"{scheme}://…"
-    plain = re.split(r"[?#]", place, maxsplit=1)
-    return f"{scheme}://{'…@' if at else ''}{plain[0]}{'?…' if len(plain) > 1 else ''}"
+    found = _ADDRESS.search(name)
+    before = name[: found.start()] if found else name
+    if _STORE.fullmatch(name):
+        return name
+    if re.search(":" if found else ":.*@", before, re.DOTALL):
+        return "…"
+    if not found:
+        plain = _QUERY.split(name, maxsplit=1)[0]
+        return name if plain == name else f"{plain}?…"
+    scheme, rest = (found[1] or "")[:-1], name[found.end() :]
+    if scheme == "file:" and found[0].endswith("///"):
+        return f"{before}file:///{redacted(rest)}"
+    user, at, place = rest.rpartition("@")
+    plain = re.split(r"[?#;]", place, maxsplit=1)[0]
+    if re.search(r"[?#]", user) or not _PORT_ONLY.match(plain):
+        return f"{before}{scheme}//…"
+    return f"{before}{scheme}//{'…@' if at else ''}{plain}{'?…' if plain != place else ''}"
 
 
-def without_users(text: str) -> str:
-    """A text without user and password of the addresses in it: up to the last `@` before a space.
-
-    A password may hold an `@` or a `/` itself.
-    """
-    return _USER.sub("***@", text)
+def redacted_text(text: str) -> str:
+    """A text with every name of a source in it redacted, each up to the next space."""
+    return _WORD.sub(lambda found: redacted(found[0]), text) if ":" in text or "?" in text else text

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from rankgate.base_side import BaseSide
 from rankgate.differences import Difference
@@ -15,6 +16,7 @@ from rankgate.gold_changes import GoldChanges
 from rankgate.lineage import Lineage
 from rankgate.metrics.base import Direction, Unit
 from rankgate.model import Distribution, Evidence, EvidenceState, Interval, Verdict
+from rankgate.redaction import redacted
 from rankgate.waiver_use import Waived, WaiverUse
 
 SCHEMA_VERSION = 1
@@ -244,6 +246,11 @@ class Source(_Part, frozen=True, kw_only=True):
     format: str
     about: Mapping[str, Any] = {}
 
+    def __post_init__(self) -> None:
+        """Without what may be secret in an address, also where it was never read."""
+        force_setattr(self, "path", redacted(self.path))
+        force_setattr(self, "format", redacted(self.format))
+
 
 class BaselineSource(Source, frozen=True, kw_only=True):
     """A baseline, and which accepted run of its store it is; no `lineage` where it is a plain run file."""
@@ -267,6 +274,11 @@ class Provenance(_Part, frozen=True, kw_only=True):
     baseline: BaselineSource | None = None
     depth: int | None = None
     command: list[str] = []
+
+    def __post_init__(self) -> None:
+        """As for a `Source`."""
+        force_setattr(self, "criteria", self.criteria and redacted(self.criteria))
+        force_setattr(self, "command", list(map(redacted, self.command)))
 
 
 class Report(_Part, frozen=True, kw_only=True):

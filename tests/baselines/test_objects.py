@@ -437,9 +437,7 @@ def test_other_bytes_than_the_record_says_are_not_added(place: str) -> None:
         ),
         pytest.param("s3://b/*", "s3://b/*: is no plain address, as s3://bucket/folder", id="a pattern"),
         pytest.param("s3://b/../c", "s3://b/../c: is no plain address, as s3://bucket/folder", id="climbs"),
-        pytest.param(
-            "simplecache::s3://b/x", "simplecache::s3://b/x: is no plain address, as s3://bucket/folder", id="chained"
-        ),
+        pytest.param("simplecache::s3://b/x", "…: is no plain address, as s3://bucket/folder", id="chained"),
         pytest.param(
             "file://here", "file://here: a file:// address has an absolute path, as file:///srv/baseline", id="relative"
         ),

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.repositories import git
 
 import rankgate
 from rankgate.cli import main
@@ -462,3 +463,31 @@ def test_the_evidence_fits_the_number_of_questions(project: Path) -> None:
     Path("many.jsonl").write_text(many, encoding="utf-8")
     assert init("--to", "many.yaml", gold="many.jsonl") == 0
     assert {gate.evidence for gate in load_criteria("many.yaml").gates} == {Evidence.ESTIMATE}
+
+
+@pytest.mark.parametrize(
+    ("remote", "enterprise"),
+    [
+        pytest.param(None, False, id="no remote"),
+        pytest.param("https://github.com/acme/search.git", False, id="GitHub"),
+        pytest.param("git@github.com:acme/search.git", False, id="GitHub by ssh"),
+        pytest.param("ssh://git@ssh.github.com:443/acme/search.git", False, id="GitHub by ssh, port 443"),
+        pytest.param("git@github.com-work:acme/search.git", False, id="GitHub under a name in the settings of ssh"),
+        pytest.param("work:acme/search.git", False, id="a name in the settings of ssh"),
+        pytest.param("https://acme.ghe.com/acme/search.git", False, id="GitHub's own, with a domain of the company"),
+        pytest.param("/srv/git/search.git", False, id="a folder"),
+        pytest.param("https://git.acme.example/acme/search.git", True, id="Enterprise Server"),
+        pytest.param("https://ana:token@git.acme.example:8443/acme/search", True, id="Enterprise Server, with a user"),
+        pytest.param("git@git.acme.example:acme/search.git", True, id="Enterprise Server by ssh"),
+        pytest.param("ssh://git@git.acme.example:2222/acme/search", True, id="Enterprise Server by ssh, another port"),
+        pytest.param("https://github.com.acme.example/a/b", True, id="a host that begins like GitHub's"),
+    ],
+)
+def test_workflows_keep_artifacts_as_the_server_of_the_remote_does(remote: str | None, *, enterprise: bool) -> None:
+    git("init", "--quiet")
+    if remote:
+        git("remote", "add", "origin", remote)
+    assert init(GITHUB, *FROM_RUN) == 0
+    text = WORKFLOW.read_text(encoding="utf-8") + REPORTING.read_text(encoding="utf-8")
+    assert ("-node20" in text) is enterprise
+    assert text.count('upload: "false"') == (3 if enterprise else 0)

@@ -12,14 +12,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.repositories import commit, git
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
 from rankgate.readers.untrusted import (
+    MOST_GOLD,
+    MOST_HELD,
     MOST_ITEMS,
     MOST_LINE,
     MOST_LINES,
     MOST_PACKED,
+    MOST_TEXTS,
     MOST_UNPACKED,
     read_untrusted_run,
 )
@@ -237,6 +241,63 @@ def test_every_list_of_a_line_has_its_limit(key: str, project: Path) -> None:
     assert refused() == f"query 'q1' lists 10,001 results; {FLAG} allows 10,000"
 
 
+TEN_THOUSAND = b"[" + b",".join(b"%d" % number for number in range(MOST_ITEMS)) + b"]"
+FULL_LINES = [b'{"query_id": "%d", "retrieved": %s}\n' % (number, TEN_THOUSAND) for number in range(301)]
+# One character beyond the usual planes makes every other of its text four bytes long.
+WIDE = 3_000 * "a" + "\U0001f600"
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        pytest.param(b"".join(FULL_LINES), f"has more than {MOST_TEXTS:,} ids and texts", id="three million ids"),
+        pytest.param(
+            GOOD + b"".join(b'{"query_id": "%d %s", "retrieved": []}\n' % (n, WIDE.encode()) for n in range(22_000)),
+            f"has more than {MOST_HELD:,} bytes in memory of ids and texts",
+            id="ids that are larger in memory than in the file",
+        ),
+    ],
+)
+def test_all_lines_together_have_limits(data: bytes, problem: str, project: Path) -> None:
+    (project / "run.jsonl").write_bytes(gzip.compress(data, 1))
+    assert refused() == f"{problem}; {FLAG} allows no more"
+
+
+@pytest.mark.parametrize(
+    ("metric", "more"),
+    [
+        pytest.param("rerank_gain(recall@2)", b'"raw_topk": %s' % TEN_THOUSAND, id="the list before reranking"),
+        pytest.param(
+            "rewrite_gain(recall@2)", b'"rewrites": [{"topk": ["a"]}, {"topk": %s}]' % TEN_THOUSAND, id="rewrites"
+        ),
+        pytest.param(
+            "score(faithfulness)",
+            b'"scores": {"faithfulness": 1, %s}' % b",".join(b'"%d": 1' % n for n in range(MOST_ITEMS)),
+            id="names of scores",
+        ),
+        pytest.param(
+            "entity_f1",
+            b'"entities": [%s]' % b",".join(b'"%d"' % n for n in range(MOST_ITEMS)),
+            id="entities",
+        ),
+    ],
+)
+def test_whatever_a_metric_reads_counts_towards_them(metric: str, more: bytes, project: Path) -> None:
+    (project / "gold.jsonl").write_text(
+        '{"id": "q1", "expected_output": ["a"], "metadata": {"entities": ["x"]}}\n', encoding="utf-8"
+    )
+    direction = ", direction: higher" if metric.startswith("score") else ""
+    (project / "ship-criteria.yaml").write_text(f"gates: [{{name: '{metric}', threshold: 0{direction}}}]\n")
+    lines = (b'{"query_id": "q%d", "retrieved": ["a"], %s}\n' % (number, more) for number in range(1, 302))
+    (project / "run.jsonl").write_bytes(b"".join(lines))
+    assert refused() == f"has more than {MOST_TEXTS:,} ids and texts; {FLAG} allows no more"
+
+
+def test_three_million_short_ids_are_allowed(project: Path) -> None:
+    (project / "run.jsonl").write_bytes(GOOD + b"".join(FULL_LINES[:299]))
+    assert check() == 0
+
+
 def as_link(file: Path) -> None:
     file.rename(file.with_name("elsewhere"))
     file.symlink_to("elsewhere")
@@ -289,6 +350,40 @@ def test_another_format_or_a_map_is_not_applied(project: Path) -> None:
     assert [each["message"] for each in report()["problems"]] == [problem]
     (project / "ship-criteria.yaml").write_text(GATES, encoding="utf-8")
     assert check("--run-format", "jsonl") == 0
+
+
+PADDING = b" " * 999 + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("gold", "problem"),
+    [
+        pytest.param(
+            GOLD.encode() + PADDING * (MOST_GOLD // 1000),
+            f"unpacks to more than {MOST_GOLD:,} bytes; {FLAG}",
+            id="too large",
+        ),
+        pytest.param(
+            gzip.compress(GOLD.encode() + PADDING * (MOST_GOLD // 1000)),
+            f"unpacks to more than {MOST_GOLD:,} bytes; {FLAG}",
+            id="a gzip bomb",
+        ),
+        pytest.param(None, "is a link; --untrusted-run", id="a link"),
+    ],
+)
+def test_a_gold_set_beside_the_base_is_measured_before_it_is_read(
+    gold: bytes | None, problem: str, project: Path
+) -> None:
+    git("init", "--quiet")
+    commit()
+    if gold is None:
+        as_link(project / "gold.jsonl")
+    else:
+        (project / "gold.jsonl").write_bytes(gold)
+    assert check("--base", "HEAD") == 2
+    found = report()["problems"]
+    assert [each["file"] for each in found] == ["gold.jsonl"]
+    assert found[0]["message"].startswith(problem)
 
 
 PIECES = st.sampled_from(

@@ -73,6 +73,7 @@ def run(
     token: str = "",
     used: Mapping[str, Mapping[str, str]] | None = None,
     cancelled_before: str | None = None,
+    failing: str | None = None,
     timeout: float = 120.0,
 ) -> Result:
     """Run the action of a directory.
@@ -86,6 +87,7 @@ def run(
         token: what github.token stands for.
         used: outputs of the steps with `uses:`, by id.
         cancelled_before: the id or name of the step before which the job is cancelled.
+        failing: the id or name of a step with `uses:` that fails.
         timeout: seconds that one step may take.
 
     Raises:
@@ -112,7 +114,7 @@ def run(
         for step in action["runs"]["steps"]:
             name = step.get("id") or step.get("name") or step.get("uses") or step["run"]
             job.cancelled = job.cancelled or name == cancelled_before
-            job.take(step, name, used or {})
+            job.take(step, name, used or {}, fails=name == failing)
         outputs = {name: contexts.fill(each["value"]) for name, each in (action.get("outputs") or {}).items()}
     return Result(job.code, outputs, job.summary, tuple(job.ran), tuple(job.used), contexts.outcomes)
 
@@ -131,8 +133,10 @@ class Job:
         self.code = 0
         self.cancelled = False
 
-    def take(self, step: Mapping[str, Any], name: str, used: Mapping[str, Mapping[str, str]]) -> None:
-        """Run a step, record it, or skip it."""
+    def take(
+        self, step: Mapping[str, Any], name: str, used: Mapping[str, Mapping[str, str]], *, fails: bool = False
+    ) -> None:
+        """Run a step, record it, or skip it; whether one with `uses:` fails is for the caller to say."""
         if unknown := sorted(step.keys() - STEP_KEYS):
             raise ExpressionError(f"no key of a step: {', '.join(unknown)}")
         functions = {
@@ -147,14 +151,18 @@ class Job:
             given = {key: self.contexts.fill(value) for key, value in (step.get("with") or {}).items()}
             self.used.append(Used(name, step["uses"], given))
             self.contexts.outputs[name] = used.get(name, {})
-            self.end(name, "success")
+            self.finish(step, name, int(fails))
         else:
             ran = self.run(step, name)
             self.ran.append(ran)
-            forgiven = self.contexts.fill(step.get("continue-on-error", False)) == "true"
-            self.end(name, "failure" if ran.code else "success", forgiven=forgiven)
-            if not forgiven:
-                self.code = self.code or ran.code
+            self.finish(step, name, ran.code)
+
+    def finish(self, step: Mapping[str, Any], name: str, code: int) -> None:
+        """Note how a step ended, and what that makes of the job."""
+        forgiven = self.contexts.fill(step.get("continue-on-error", False)) == "true"
+        self.end(name, "failure" if code else "success", forgiven=forgiven)
+        if not forgiven:
+            self.code = self.code or code
 
     def end(self, name: str, outcome: str, *, forgiven: bool = False) -> None:
         """Note how a step ended."""

@@ -17,6 +17,9 @@ class Answer(NamedTuple):
     body: bytes = b""
 
 
+PAGE = Answer(200, {"Content-Type": "text/html"}, b"<!DOCTYPE html><title>Sign in</title>")
+
+
 class Exchange(NamedTuple):
     """One request as it came to the proxy."""
 
@@ -30,7 +33,7 @@ class Exchange(NamedTuple):
 
 # What happens: an answer without asking upstream; no answer and nothing done; done, but the answer is lost; something
 # else happens first, and then the request goes its way.
-Kind = Literal["answer", "reset_before", "drop_after", "meanwhile"]
+Kind = Literal["answer", "reset_before", "drop_after", "page_after", "meanwhile"]
 
 
 @dataclass

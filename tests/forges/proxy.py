@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from tests.forges.description import Description
 from tests.forges.emulator import Emulator
-from tests.forges.faults import Answer, Exchange, Fault, answer_of, refusal
+from tests.forges.faults import PAGE, Answer, Exchange, Fault, answer_of, refusal
 from tests.forges.loopback_server import Handler, LoopbackServer, serving
 
 PASSED_BACK = {"content-type", "link", "location", "etag", "retry-after"}
@@ -58,6 +58,14 @@ class Proxy:
     def drop_after(self, method: str, path: str, *, times: int = 1) -> None:
         """The emulator does what is asked, but the connection is reset before a byte of its answer."""
         self._faults.append(Fault(method, re.compile(path), "drop_after", times))
+
+    def page_after(self, method: str, path: str, *, times: int = 1) -> None:
+        """The emulator does what is asked, but a proxy on the way answers with a page of its own and status 200."""
+        self._faults.append(Fault(method, re.compile(path), "page_after", times))
+
+    def page_before(self, method: str, path: str, *, times: int = 1) -> None:
+        """The same page, and nothing reaches the emulator."""
+        self._faults.append(Fault(method, re.compile(path), "answer", times, answer=PAGE))
 
     def meanwhile(self, method: str, path: str, action: Callable[[], object], *, times: int = 1) -> None:
         """Something that happens on GitHub just before the next such request arrives there."""
@@ -126,6 +134,8 @@ class Proxy:
         answered = self._without_emulator(method, path, given, right=right)
         if answered is None:
             answered = self._upstream(method, path, headers, body)
+        if fault and fault.kind == "page_after":
+            return PAGE
         return None if fault and fault.kind == "drop_after" else answered
 
     def _without_emulator(self, method: str, path: str, given: str | None, *, right: bool) -> Answer | None:

@@ -102,6 +102,20 @@ def test_a_post_without_an_answer_makes_one_check(github: Emulator, proxy: Proxy
     assert states(github, sha) == [(CHECK, "in_progress", None)]
 
 
+@pytest.mark.parametrize("done", [True, False], ids=["done", "not done"])
+@pytest.mark.parametrize("method", ["POST", "PATCH"])
+def test_the_page_of_a_proxy_in_place_of_an_answer_leaves_one_check_that_is_complete(
+    github: Emulator, proxy: Proxy, method: str, *, done: bool
+) -> None:
+    sha = github.new_pull().head_sha
+    client = patient(proxy.url, github.token)
+    (proxy.page_after if done else proxy.page_before)(method, "/check-runs")
+    begin(client, check(github, sha))
+    complete(client, check(github, sha), output(), "failure")
+    assert states(github, sha) == [(CHECK, "completed", "failure")]
+    assert len(proxy.asked(method, "/check-runs")) == (1 if done else 2)
+
+
 @pytest.mark.parametrize(
     ("count", "sizes"),
     [(0, [0]), (1, [1]), (50, [50]), (51, [50, 1]), (130, [50, 50, 30])],

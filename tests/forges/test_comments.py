@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from functools import partial
+from itertools import pairwise
 
 import pytest
 from tests.forges.emulator import Emulator, PullRequest
@@ -168,6 +169,22 @@ def test_a_lost_answer_to_an_update_is_asked_for_again(github: Emulator, proxy: 
     proxy.drop_after(method, "/issues/comments/")
     assert post(proxy, pull, mark(pull), "new") == "updated"
     assert bodies(github, pull) == [f"{mark(pull).line()}\nnew"]
+
+
+@pytest.mark.parametrize("done", [True, False], ids=["done", "not done"])
+@pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "GET"])
+def test_the_page_of_a_proxy_in_place_of_an_answer_makes_no_second_comment(
+    github: Emulator, proxy: Proxy, method: str, *, done: bool
+) -> None:
+    """A read is tried once more; after a write the comments are listed by their marker before anything is sent."""
+    pull = github.new_pull()
+    for run in (1, 2) if method != "POST" else ():
+        github.comment(pull.number, f"{mark(pull, run).line()}\nold", by=github.token)
+    (proxy.page_after if done else proxy.page_before)(method, "comments")
+    post(proxy, pull, mark(pull), "new")
+    assert bodies(github, pull) == [f"{mark(pull).line()}\nnew"]
+    sent = [each.method for each in proxy.log if "/comments" in each.path]
+    assert not any(pair == (method, method) for pair in pairwise(sent) if method != "GET")
 
 
 def test_four_concurrent_jobs_leave_one_comment_and_it_is_the_newest_runs(github: Emulator, proxy: Proxy) -> None:

@@ -83,6 +83,7 @@ class Team:
         cancelled_before: str | None = None,
         *,
         merged: bool = False,
+        failing: str | None = None,
         **about: Any,
     ) -> Result:
         """One job of the workflow, with a run number of its own, which may be cancelled before one of its steps.
@@ -92,8 +93,8 @@ class Team:
         self.runs += 1
         if event == "pull_request" and not merged and not (inputs or {}).get("base"):
             with self.merged(pull):
-                return self._job(event, pull, inputs or {}, cancelled_before, about)
-        return self._job(event, pull, inputs or {}, cancelled_before, about)
+                return self._job(event, pull, inputs or {}, about, cancelled_before=cancelled_before, failing=failing)
+        return self._job(event, pull, inputs or {}, about, cancelled_before=cancelled_before, failing=failing)
 
     @contextmanager
     def merged(self, pull: PullRequest, onto: str | None = None) -> Iterator[None]:
@@ -114,12 +115,12 @@ class Team:
             self.git("checkout", "-q", here)
 
     def _job(
-        self, event: str, pull: PullRequest, inputs: dict[str, str], cancelled_before: str | None, about: dict[str, Any]
+        self, event: str, pull: PullRequest, inputs: dict[str, str], about: dict[str, Any], **ending: Any
     ) -> Result:
         told = environment(self.events, self.proxy, event, pull=pull, run=100 + self.runs, **about)
         token = told.pop("GITHUB_TOKEN")
         told["RUNNER_TEMP"] = str(self.runner_temp)
-        return run_action(ROOT, inputs, told, self.clone, token=token, cancelled_before=cancelled_before, timeout=300)
+        return run_action(ROOT, inputs, told, self.clone, token=token, timeout=300, **ending)
 
     def conclusions(self, sha: str) -> list[str | None]:
         return [check["conclusion"] for check in self.github.check_runs(sha) if check["name"] == CHECK]
@@ -179,6 +180,18 @@ def test_the_check_is_in_progress_while_the_job_judges_and_a_cancelled_job_compl
     (comment,) = github.comments(pull.number)
     assert "NOT JUDGED" in comment.body
     assert "the job ended before there was a verdict" in comment.body
+
+
+def test_a_full_quota_of_artifacts_or_a_server_without_them_changes_no_verdict(team: Team) -> None:
+    """GitHub Enterprise Server refuses the upload, too."""
+    pull = team.github.new_pull()
+    for scenario, code in (("pass", 0), ("fail", 1)):
+        team.retrieve(scenario)
+        refused = team.job("pull_request", pull, {"base": "none"}, failing="Keep the report")
+        assert (refused.code, refused.outcomes["Keep the report"]) == (code, "failure")
+        assert refused.outputs["verdict"] == scenario
+        left_out = team.job("pull_request", pull, {"base": "none", "upload": "false"}, failing="Keep the report")
+        assert (left_out.code, left_out.outcomes["Keep the report"]) == (code, "skipped")
 
 
 def test_the_bases_criteria_judge_too_so_a_lowered_threshold_opens_no_door(team: Team) -> None:

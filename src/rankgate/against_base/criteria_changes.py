@@ -13,6 +13,7 @@ from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.lines import Score
 from rankgate.model import Evidence
 from rankgate.readers.mapping import FieldMap
+from rankgate.redaction import redacted
 
 # From the mildest on: what holds by a later one holds by an earlier one.
 _GOLD_CHANGES = ("warn", None, "fail")
@@ -214,14 +215,14 @@ def _match(how: Matching) -> str:
 
 
 def _waivers(criteria: Criteria) -> str | None:
-    return criteria.waivers if criteria.waivers_named else None
+    return redacted(criteria.waivers) if criteria.waivers_named else None
 
 
 def _file(file: InputFile | None) -> tuple[str | None, str | None, str | None]:
     """Path, format and map of an input, as far as they are named."""
     if file is None:
         return None, None, None
-    return file.path, file.format, None if file.map is None else _map(file.map)
+    return redacted(file.path), file.format, None if file.map is None else _map(file.map)
 
 
 def _map(fields: FieldMap) -> str:

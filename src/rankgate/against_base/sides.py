@@ -26,7 +26,6 @@ from rankgate.inputs import Inputs, accepted_run, baseline_of, gold_of, refuse_n
 from rankgate.model import Gold
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
-from rankgate.redaction import redacted
 from rankgate.report import Report
 from rankgate.waivers import ACCEPT_GOLD, ACCEPT_RUN, SetLabel, waivers_of
 from rankgate.waiving import refusal, waive, waive_by_label
@@ -57,7 +56,8 @@ def check_both(inputs: Inputs, ref: str, judge: Judge) -> Report:
             raise bad_input("is no file of the commit; with --base only those count as criteria", file=shown_path(path))
         criteria = load_criteria(path)
         waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
-        own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold_of(inputs.gold, criteria))
+        gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run)
+        own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold)
         case = _case(own, base_inputs(own, files), files, judge)
         head = _head(case)
         theirs = _theirs(case)
@@ -290,6 +290,6 @@ def _told(report: Report, own: Own, files: FilesAtBase) -> Report:
     run, baseline = (source and replace(source, path=files.told(source.path)) for source in (made.run, made.baseline))
     command = [files.typed(word) for word in made.command]
     if own.inputs.baseline and "--baseline" not in command:
-        command += ["--baseline", redacted(own.inputs.baseline.path)]
+        command += ["--baseline", own.inputs.baseline.path]
     command += ["--base", files.commit.ref]
     return replace(report, provenance=replace(made, run=run, baseline=baseline, command=command))

@@ -25,6 +25,7 @@ from rankgate.files import write_atomic
 from rankgate.lineage import commits_behind
 from rankgate.model import Need
 from rankgate.readers.base import Run
+from rankgate.redaction import redacted
 
 if sys.platform != "win32":
     import fcntl
@@ -50,7 +51,7 @@ class DirectoryTree:
     @property
     def spec(self) -> str:
         """The directory's path, or what it is a copy of."""
-        return self._spec or self.path
+        return redacted(self._spec or self.path)
 
     def read(self, name: str) -> bytes | None:
         """A file; what was read of manifest and logs is what a later `commit` must find unchanged.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from rankgate.environment import JOBS, OURS, TOKENS
 from rankgate.git import GitError, run_git
-from rankgate.redaction import without_users
+from rankgate.redaction import redacted_text
 
 HERE = "."  # git's own name for the repository itself as a remote
 
@@ -67,7 +67,7 @@ def without_secrets(text: str, environment: Mapping[str, str]) -> str:
             text = text.replace(found[1], "***")
     for token in filter(None, (os.environ.get(name) for name in TOKENS)):
         text = text.replace(token, "***")
-    return without_users(text)
+    return redacted_text(text)
 
 
 _HEADER = re.compile(r"AUTHORIZATION: basic (\S+)")

@@ -24,8 +24,8 @@ class LocalObjects:
         """
         path = url.removeprefix(SCHEME)
         if not path.startswith("/"):
-            raise bad_input("a file:// address has an absolute path, as file:///srv/baseline", file=redacted(url))
-        self.spec = url.rstrip("/")
+            raise bad_input("a file:// address has an absolute path, as file:///srv/baseline", file=url)
+        self.spec = redacted(url).rstrip("/")
         self._root = Path(path)
 
     def names(self, folder: str) -> list[str]:

@@ -9,6 +9,7 @@ from rankgate.model import Need
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.mapping import FieldMap
+from rankgate.redaction import redacted
 
 
 class RunFileStore(msgspec.Struct, frozen=True):
@@ -21,7 +22,7 @@ class RunFileStore(msgspec.Struct, frozen=True):
     @property
     def spec(self) -> str:
         """The file's path."""
-        return self.path
+        return redacted(self.path)
 
     @property
     def memory(self) -> None:

@@ -17,7 +17,6 @@ from rankgate.baselines.runfile import RunFileStore
 from rankgate.baselines.tree import TreeMemory
 from rankgate.errors import bad_input
 from rankgate.readers.mapping import FieldMap
-from rankgate.redaction import redacted
 
 # `scheme:`, of more than one letter, so that a drive of Windows is none.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -37,7 +36,7 @@ def store_for(spec: str, format: str | None = None, map: FieldMap | None = None)
     path = Path(spec)
     if is_remote(spec):
         if map is not None:
-            raise bad_input("is a baseline store, whose run needs no map; leave out `map:`", file=redacted(spec))
+            raise bad_input("is a baseline store, whose run needs no map; leave out `map:`", file=spec)
         return MemoryStore(remote_memory(spec))
     if map is not None:
         if path.is_dir():
@@ -70,7 +69,7 @@ def copied(memory: Memory, to: str, where: Where, anchor: str | None) -> None:
 
 def store_in(copy: str, spec: str, format: str | None = None, map: FieldMap | None = None) -> BaselineStore:  # noqa: A002
     """As `store_for`, but what has a scheme is read in the directory that `copied` has written."""
-    return MemoryStore(_copy(copy, redacted(spec))) if is_remote(spec) else store_for(spec, format, map)
+    return MemoryStore(_copy(copy, spec)) if is_remote(spec) else store_for(spec, format, map)
 
 
 def _copy(path: str, spec: str) -> TreeMemory:
@@ -95,4 +94,4 @@ def remote_memory(spec: str, environment: Mapping[str, str] = os.environ) -> Mem
         from rankgate.baselines.objects import memory_at  # noqa: PLC0415 -- see above
 
         return memory_at(spec)
-    raise bad_input(f"unknown kind of baseline store; known are {KINDS}, and run files", file=redacted(spec))
+    raise bad_input(f"unknown kind of baseline store; known are {KINDS}, and run files", file=spec)

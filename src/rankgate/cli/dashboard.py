@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rankgate.cli.options import add_date, date_of, make_parser
+from rankgate.redaction import redacted
 
 USUAL = 500  # runs that a page lists
 
@@ -82,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     write_site(arguments.directory, site_of(dashboard))
     runs = count_text(sum(len(each.runs) for each in dashboard.sets), "run")
     place = f"{arguments.directory.rstrip('/')}/{INDEX}"
-    say(f"wrote {place}: {count_text(len(paths), 'gate set')}, {runs}\n")
+    say(f"wrote {redacted(place)}: {count_text(len(paths), 'gate set')}, {runs}\n")
     return 0
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.cli.options import add_date, date_of, make_parser
+from rankgate.redaction import redacted
 
 if TYPE_CHECKING:
     from rankgate.renderers.blocks import Block
@@ -60,10 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
             say("\n")
     finally:
         os.chdir(start)
+    shown = redacted(directory.as_posix())
     say(
-        f"All of it lies in {directory.as_posix()}/: criteria, gold set, articles, runs, baseline, and for each run\n"
+        f"All of it lies in {shown}/: criteria, gold set, articles, runs, baseline, and for each run\n"
         "the report and the pull-request comment under out/. Try it yourself:\n\n"
-        f"  $ cd {shlex.quote(directory.as_posix())}\n"
+        f"  $ cd {shlex.quote(shown)}\n"
         "  $ rankgate check --run runs/harmful.jsonl            # exits 1\n"
         "  $ rankgate explain --misses --run runs/harmful.jsonl # what it lost, and what that has in common\n"
         "  $ rankgate validate --run runs/harmless.jsonl\n"

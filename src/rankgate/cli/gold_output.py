@@ -46,6 +46,7 @@ def deliver(output: str, text: str, told: str) -> None:
         return
     from rankgate.cli.output import say
     from rankgate.files import write_atomic
+    from rankgate.redaction import redacted
 
     write_atomic(output, text)
-    say(f"wrote {output}: {told}")
+    say(f"wrote {redacted(output)}: {told}")

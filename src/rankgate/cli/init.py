@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.cli.options import add_gold, add_run, make_parser
+from rankgate.redaction import redacted
 
 if TYPE_CHECKING:
     from rankgate.criteria import InputFile
@@ -112,19 +113,20 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -
         questions=sum(bool(sample.relevant()) for sample in gold.samples.values()),
     )
     write_atomic(to, criteria_text(start))
-    print(f"wrote {to}: {len(FIRST_GATES)} gates over {len(gold.samples)} questions")
+    print(f"wrote {redacted(to)}: {len(FIRST_GATES)} gates over {len(gold.samples)} questions")
 
 
 def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:
     from rankgate.criteria import DEFAULT_PATHS
 
     written_to = arguments.to or CRITERIA
-    gold, run_file, to = map(shlex.quote, (arguments.gold, arguments.run or "run.jsonl", written_to))
+    names = map(redacted, (arguments.gold, arguments.run or "run.jsonl", written_to))
+    gold, run_file, to = map(shlex.quote, names)
     criteria = "" if written_to in DEFAULT_PATHS else f" --criteria {to}"
     steps: list[str] = []
     if not arguments.run:
         function = arguments.retriever or "MODULE:FUNCTION"
-        steps.append(f"rankgate record --retriever {shlex.quote(function)} --gold {gold} -o {run_file}")
+        steps.append(f"rankgate record --retriever {shlex.quote(redacted(function))} --gold {gold} -o {run_file}")
     steps += [f"rankgate validate{criteria}", f"rankgate check{criteria}", f"rankgate baseline accept{criteria}"]
     if not wants_workflow:
         place = "" if written_to == CRITERIA else f" --to {to}"

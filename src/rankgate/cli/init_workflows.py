@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from rankgate import __version__
 from rankgate.criteria import DEFAULT_PATHS, InputFile, find_criteria, load_criteria
 from rankgate.errors import bad_input
 from rankgate.files import write_atomic
+from rankgate.git import run_git
 from rankgate.workflows.gate import PATH as GATE
 from rankgate.workflows.gate import gate_text
 from rankgate.workflows.job import Job, action_of, requirements_commands
@@ -19,6 +21,8 @@ from rankgate.workflows.report import report_text
 from rankgate.workflows.values import is_word
 
 _TEXTS = {GATE: gate_text, REPORT: report_text}
+_HOST = re.compile(r"(?:(?:https?|ssh|git)://(?:[^/]*@)?|(?:[^/:]*@)?(?=[^/:]{2,}:))([\w.-]+)", re.IGNORECASE)
+_GITHUB = re.compile(r"(.+\.)?(github|ghe)\.com|github\.com-.*|[^.]+")
 _REMOTE_HEAD = ".git/refs/remotes/origin/HEAD"
 
 
@@ -77,6 +81,7 @@ def job_of(arguments: argparse.Namespace, default: str) -> Job:
         action=action_of(arguments.action, __version__),
         app=arguments.app,
         run_shaped=shaped,
+        enterprise=_is_enterprise(run_git(".", "remote", "get-url", "origin", asker="init").stdout.decode("latin-1")),
     )
 
 
@@ -109,6 +114,12 @@ def _inside(path: str) -> str:
     if inner.startswith("../"):
         raise bad_input("lies outside this directory; run init at the repository's root", file=path)
     return inner
+
+
+def _is_enterprise(remote: str) -> bool:
+    """Whether a remote's host is neither GitHub's own nor a name for it in somebody's settings of ssh."""
+    found = _HOST.match(remote)
+    return found is not None and not _GITHUB.fullmatch(found[1].lower())
 
 
 def _default_branches() -> list[str]:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 from collections.abc import Sequence
+from typing import NoReturn
 
 from rankgate.errors import bad_input
+from rankgate.redaction import redacted_text
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """End with a usage error; what was written in place of a number or a choice may be an address."""
+        super().error(redacted_text(message))
 
 
 def make_parser(command: str, description: str, examples: Sequence[str]) -> argparse.ArgumentParser:
     """A parser whose help ends in examples to copy."""
-    return argparse.ArgumentParser(
+    return _Parser(
         prog=f"rankgate {command}",
         description=description,
         epilog="examples:\n" + "\n".join(f"  {example}" for example in examples),

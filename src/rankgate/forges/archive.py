@@ -84,11 +84,12 @@ def content_of(data: bytes, entry: Entry, limit: int) -> bytes:
         ArchiveError: it is larger than the limit, not as large as it claims, or damaged.
     """
     room = min(limit, entry.unpacked)
-    content = data[entry.data_start : entry.data_start + entry.packed]
+    packed = memoryview(data)[entry.data_start : entry.data_start + entry.packed]  # a copy would be as large again
+    content = b"" if entry.method == _DEFLATED else bytes(packed)
     if entry.method == _DEFLATED:
         stream = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
-            content = stream.decompress(content, room + 1)
+            content = stream.decompress(packed, room + 1)
         except zlib.error as error:
             raise ArchiveError("an entry of it is damaged") from error
         if len(content) <= room and (not stream.eof or stream.unused_data):

@@ -30,7 +30,6 @@ from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.json_text import spoken
 from rankgate.readers.source import Source
-from rankgate.redaction import redacted
 
 WORKFLOW = "rankgate.yml"
 WHOLE = 10_000  # ranks: more than a list has, so that nothing of an uploaded run is cut
@@ -216,7 +215,7 @@ def artifact_memory(spec: str, environment: Mapping[str, str]) -> ArtifactMemory
 def _parts(spec: str) -> tuple[str, str]:
     parts = _SPEC.fullmatch(spec)
     if parts is None:
-        message = f"expected artifact:NAME or artifact:NAME@WORKFLOW.yml, found {shown(redacted(spec))}"
+        message = f"expected artifact:NAME or artifact:NAME@WORKFLOW.yml, found {shown(spec)}"
         raise bad_input(message, key="baseline")
     return parts["name"], parts["workflow"] or WORKFLOW
 

@@ -70,7 +70,12 @@ def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: C
         number = own["id"]
         if own["completed_at"]:  # when people could first read it: the same run judged again is no later report
             first["completed_at"] = own["completed_at"]
-        client.send("PATCH", f"/repos/{check.repository}/check-runs/{number}", first)
+        try:
+            client.send("PATCH", f"/repos/{check.repository}/check-runs/{number}", first)
+        except LostResponseError as error:
+            client.rest(error, 0)
+            if (_own(client, check) or own)["status"] != "completed":
+                client.send("PATCH", f"/repos/{check.repository}/check-runs/{number}", first)
     for batch in batches[1:]:
         client.send(
             "PATCH", f"/repos/{check.repository}/check-runs/{number}", {"output": {**text, "annotations": batch}}

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -80,7 +81,8 @@ class Client:
         Raises:
             ForgeError: the platform refuses, cannot be reached, or answers with something else than JSON.
         """
-        return self._decoded(*self._read(self._request("GET", path, params), _MOVED))
+        request = self._request("GET", path, params)
+        return self._once_more(lambda: self._decoded(*self._read(request, _MOVED)))
 
     def pages(self, path: str, params: Mapping[str, str | int] = {}, *, under: str | None = None) -> Iterator[Any]:
         """The items of all pages, a hundred a page unless `params` says otherwise.
@@ -95,11 +97,7 @@ class Client:
         """
         request = self._request("GET", path, {"per_page": 100, **params})
         for _ in range(MAX_PAGES):
-            request, answer = self._read(request, _MOVED)
-            page = self._decoded(request, answer)
-            items = page if under is None else page.get(under) if isinstance(page, dict) else None
-            if not isinstance(items, list):
-                raise self._sender.error(f"GitHub answered {request} without a list")
+            request, answer, items = self._once_more(partial(self._page, request, under))
             yield from items
             if answer.next is None:
                 return
@@ -122,7 +120,7 @@ class Client:
             when it is tried again.
 
         Raises:
-            LostResponseError: a POST may or may not have arrived.
+            LostResponseError: a POST may or may not have arrived; or any of them, answered by the page of a proxy.
             ForgeError: the platform refuses or cannot be reached.
             ValueError: the method is none of the three, or the body has a number that JSON has not.
         """
@@ -134,7 +132,12 @@ class Client:
             self._sender.tell(f"{request} {text}" if text else str(request))
             return {}
         answer = self._sender.answer(request)
-        return self._decoded(request, answer) if answer.body or not _succeeded(answer) else {}
+        if not answer.body and answer.status == 204:  # noqa: PLR2004 -- no content
+            return {}
+        found = self._decoded(request, answer)
+        if method != "DELETE" and not isinstance(found, dict):  # what is left may be a list
+            raise self._garbled(request)
+        return found
 
     def rest(self, lost: LostResponseError, earlier: int) -> None:
         """Wait before looking whether a POST arrived after all, longer each time.
@@ -159,6 +162,10 @@ class Client:
             ForgeError: as `get`; also for a file that is larger, or lies where it cannot be fetched safely.
         """
         asked = msgspec.structs.replace(self._request("GET", path, {}), limit=limit)
+        file: bytes = self._once_more(lambda: self._downloaded(asked))
+        return file
+
+    def _downloaded(self, asked: Request) -> bytes:
         request, answer = self._read(asked, _RENAMED)
         if not _succeeded(answer):
             url = self._base.elsewhere(answer.headers.get("location", ""), seen_at=request.url)
@@ -168,7 +175,29 @@ class Client:
             answer = self._sender.answer(request)
         if answer.status != 200:  # noqa: PLR2004 -- a part of a file, or one that lies elsewhere again, is no file
             raise self._sender.error(f"{request.whom} answered {request} without a file: {brief(answer.status, '')}")
+        if answer.headers.get("content-type", "").startswith("text/html"):
+            raise self._garbled(request, "with a page")
         return answer.body
+
+    def _page(self, request: Request, under: str | None) -> tuple[Request, Answer, list[Any]]:
+        request, answer = self._read(request, _MOVED)
+        page = self._decoded(request, answer)
+        items = page if under is None else page.get(under) if isinstance(page, dict) else None
+        if not isinstance(items, list):
+            raise self._garbled(request, "without a list")
+        return request, answer, items
+
+    def _once_more(self, read: Callable[[], Any]) -> Any:
+        """What is read, the second time where the first answer was none of the API's."""
+        try:
+            return read()
+        except LostResponseError as error:
+            self.rest(error, 0)
+            return read()
+
+    def _garbled(self, request: Request, what: str = "with something else than strict JSON") -> ForgeError:
+        whole = f"{request} was answered {what}, as a proxy on the way may do"
+        return self._sender.error(whole, kind=LostResponseError)
 
     def _request(self, method: str, path: str, params: Mapping[str, str | int], text: str | None = None) -> Request:
         url = self._base.url(path, params)
@@ -191,10 +220,7 @@ class Client:
             raise self._sender.error(f"GitHub sent {request} to another place; it was not followed", answer.status)
         with suppress(JsonError):
             return strict_json(answer.body)
-        raise self._sender.error(
-            f"{request} was answered with something else than strict JSON, as a proxy on the way may do",
-            kind=LostResponseError if request.method == "POST" else ForgeError,
-        )
+        raise self._garbled(request)
 
 
 def _succeeded(answer: Answer) -> bool:

@@ -11,6 +11,7 @@ from rankgate.forges.answers import brief, said
 from rankgate.forges.clock import Clock
 from rankgate.forges.exchange import BODY_BYTES, Answer, NoAnswer, exchange, session_of
 from rankgate.forges.waiting import GiveUp, ListFirst, Wait, next_step
+from rankgate.redaction import redacted_text
 
 
 class ForgeError(Exception):
@@ -26,7 +27,7 @@ class ForgeError(Exception):
 
 
 class LostResponseError(ForgeError):
-    """A POST may or may not have arrived: list before it is sent again."""
+    """No answer says what became of it; of a write: list before it is sent again."""
 
 
 class OutOfTimeError(ForgeError):
@@ -154,4 +155,4 @@ class Sender:
         self._clock.sleep(wait.seconds)
 
     def _safe(self, text: str) -> str:
-        return text.replace(self._token, "***")
+        return redacted_text(text.replace(self._token, "***"))

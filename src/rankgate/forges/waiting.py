@@ -97,7 +97,7 @@ def _after_trouble(
 
 def after_loss(earlier: int) -> Wait:
     """The wait before a caller looks whether a POST arrived; `earlier` is how often one was lost before."""
-    return Wait(_TROUBLE * 2.0**earlier, Cause.TROUBLE, "it may have arrived; looking")
+    return Wait(_TROUBLE * 2.0**earlier, Cause.TROUBLE, "looking once more")
 
 
 def _after_limit(

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from rankgate.errors import RankgateError, bad_input
+from rankgate.redaction import redacted
 
 STDIN = "-"
 _HEAD = 1 << 18
@@ -86,11 +87,12 @@ class Source(msgspec.Struct, frozen=True):
 def shown_path(path: str) -> str:
     """A path for messages and reports: relative to the current directory where it lies within, else as given.
 
-    Reports of one repository are then the same wherever it was checked out.
+    Reports of one repository are then the same wherever it was checked out. Of an address nothing secret is left.
     """
     here = Path.cwd()
     given = Path(path)
-    return (given.relative_to(here) if given.is_absolute() and given.is_relative_to(here) else given).as_posix()
+    inside = given.relative_to(here) if given.is_absolute() and given.is_relative_to(here) else given
+    return redacted(inside.as_posix())
 
 
 def utf8_message(error: UnicodeDecodeError) -> str:

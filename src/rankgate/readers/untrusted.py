@@ -12,12 +12,12 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from sys import getsizeof
 
 import msgspec
 
 from rankgate.errors import bad_input, shown
-from rankgate.model import Need, Ranking
+from rankgate.model import Details, Need, Ranking
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.source import STDIN, shown_path
@@ -27,6 +27,9 @@ MOST_UNPACKED = 256_000_000  # bytes, of a gzipped file
 MOST_LINES = 1_000_000
 MOST_LINE = 4_000_000  # bytes of one line
 MOST_ITEMS = 10_000  # of one list of results
+MOST_TEXTS = 3_000_000  # ids, names and texts of all lines together
+MOST_HELD = 256_000_000  # bytes that these take in memory, where one rare character makes a text four times as large
+MOST_GOLD = 5_000_000  # bytes of a gold set, unpacked: each may become thirty in memory, of YAML eighty
 
 _FLAG = "--untrusted-run"
 _CHUNK = 1 << 18
@@ -49,17 +52,37 @@ def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Ru
     """
     if path == STDIN:
         raise bad_input(f"{_FLAG} reads a file, not standard input; name it with --run")
+    _measured(path, MOST_UNPACKED, jsonl=True)
+    run = read_run(path, "jsonl", needs=needs)
+    return msgspec.structs.replace(run, rankings=_bounded(run), provenance={}, file=None)
+
+
+def refuse_large_gold(path: str) -> None:
+    """Refuse a gold set that a pull request may have changed where it is too large, before anything is built of it.
+
+    Raises:
+        RankgateError: no such file, no regular file, or more than a gold set may have.
+    """
+    _measured(path, MOST_GOLD, jsonl=False)
+
+
+def _measured(path: str, most: int, *, jsonl: bool) -> None:
+    """Refuse what is no regular file, or beyond the limits, without holding more than a chunk of it."""
     name = shown_path(path)
     try:
         with os.fdopen(_opened(path, name), "rb") as file:
-            _measure(file, name)
+            size = os.fstat(file.fileno()).st_size
+            if size > MOST_PACKED:
+                raise bad_input(f"has {size:,} bytes; {_FLAG} allows {MOST_PACKED:,}", file=name)
+            packed = file.read(len(_GZIP)) == _GZIP
+            file.seek(0)
+            read = io.BufferedReader(gzip.GzipFile(fileobj=file), _CHUNK).read1 if packed else file.read
+            _measure_lines(read, name, most, jsonl=jsonl)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise bad_input(f"damaged gzip data: {error}", file=name) from error
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         reason = (error.strerror or error) if isinstance(error, OSError) else "no file can have this name"
         raise bad_input(f"cannot be read: {reason}", file=name) from error
-    run = read_run(path, "jsonl", needs=needs)
-    return msgspec.structs.replace(run, rankings=_bounded(run), provenance={}, file=None)
 
 
 def _opened(path: str, name: str) -> int:
@@ -73,25 +96,11 @@ def _opened(path: str, name: str) -> int:
     return file
 
 
-def _measure(file: BinaryIO, name: str) -> None:
-    """Refuse what is too large, without holding more than a chunk of it."""
-    size = os.fstat(file.fileno()).st_size
-    if size > MOST_PACKED:
-        raise bad_input(f"has {size:,} bytes; {_FLAG} allows {MOST_PACKED:,}", file=name)
-    packed = file.read(len(_GZIP)) == _GZIP
-    file.seek(0)
-    if packed:
-        with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
-            _measure_lines(io.BufferedReader(unpacked, _CHUNK).read1, name)
-    else:
-        _measure_lines(file.read, name)
-
-
-def _measure_lines(read: Callable[[int], bytes], name: str) -> None:
+def _measure_lines(read: Callable[[int], bytes], name: str, most: int, *, jsonl: bool) -> None:
     total = lines = length = 0  # length: of the line that has not ended yet
     begun = False
     while chunk := read(_CHUNK):
-        if not begun and (start := (chunk if total else chunk.removeprefix(_BOM)).lstrip()):
+        if jsonl and not begun and (start := (chunk if total else chunk.removeprefix(_BOM)).lstrip()):
             begun = True
             if not start.startswith(b"{"):
                 message = f"is no JSONL: the first line is no JSON object; {_FLAG} reads no other format"
@@ -99,26 +108,40 @@ def _measure_lines(read: Callable[[int], bytes], name: str) -> None:
         total += len(chunk)
         first, *others = chunk.split(b"\n")
         length += len(first)
-        if length > MOST_LINE:  # any other line lies within the chunk
+        if jsonl and length > MOST_LINE:  # any other line lies within the chunk
             message = f"a line of more than {MOST_LINE:,} bytes; {_FLAG} allows no longer one"
             raise bad_input(message, file=name, line=lines + 1)
         if others:
             lines += len(others)
             length = len(others[-1])
-        if total > MOST_UNPACKED:
-            raise bad_input(f"unpacks to more than {MOST_UNPACKED:,} bytes; {_FLAG} allows no more", file=name)
+        if total > most:
+            raise bad_input(f"unpacks to more than {most:,} bytes; {_FLAG} allows no more", file=name)
         if lines + bool(length) > MOST_LINES:
             raise bad_input(f"has more than {MOST_LINES:,} lines; {_FLAG} allows no more", file=name)
 
 
 def _bounded(run: Run) -> Iterator[Ranking]:
-    """The rankings, none of them longer than allowed."""
+    """The rankings, none of them longer than allowed, and together no more than memory is meant to hold."""
+    count = held = 0
     for ranking in run.rankings:
         details = ranking.details
-        others = [details.raw, *(details.rewrites or ())] if details else []
-        for each in filter(None, [ranking, *others]):
-            count = len(each.ids) + each.duplicates
-            if count > MOST_ITEMS:
-                message = f"query {shown(ranking.query_id)} lists {count:,} results; {_FLAG} allows {MOST_ITEMS:,}"
+        for each in filter(None, [ranking, *([details.raw, *(details.rewrites or ())] if details else [])]):
+            length = len(each.ids) + each.duplicates
+            if length > MOST_ITEMS:
+                message = f"query {shown(ranking.query_id)} lists {length:,} results; {_FLAG} allows {MOST_ITEMS:,}"
                 raise bad_input(message, file=run.name)
+            texts = _texts(each)
+            count += len(texts)
+            held += sum(map(getsizeof, texts))
+        if count > MOST_TEXTS or held > MOST_HELD:
+            most = f"{MOST_TEXTS:,}" if count > MOST_TEXTS else f"{MOST_HELD:,} bytes in memory of"
+            raise bad_input(f"has more than {most} ids and texts; {_FLAG} allows no more", file=run.name)
         yield ranking
+
+
+def _texts(ranking: Ranking) -> list[str]:
+    """Whatever of a ranking is a text: what a report, a metric or a look at all ids could keep of it."""
+    details = ranking.details or Details()
+    items = [text for item in details.items or () for text in (item.doc_id, item.version, item.text) if text]
+    named = [*(details.entities or ()), *(details.scores or ()), *(details.latency_ms or ()), details.source or ""]
+    return [ranking.query_id, *ranking.ids, *items, *named]

@@ -18,6 +18,7 @@ import msgspec
 from rankgate.errors import RankgateError, bad_input
 from rankgate.files import write_atomic
 from rankgate.recording.lines import Line, encoded, read_back
+from rankgate.redaction import redacted
 
 SUFFIX = ".partial"
 _MARK = "rankgate_partial"
@@ -91,7 +92,7 @@ class PartialRun:
             raise self._refused("read", error) from error
         other = _differences(first, wanted)
         if other:
-            self.notice = f"{self.path.as_posix()} is {other}; starting over"
+            self.notice = f"{redacted(self.path.as_posix())} is {other}; starting over"
             return
         for data in rest:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError):
@@ -101,7 +102,7 @@ class PartialRun:
         if self.lines:
             count = f"{len(self.lines)} of {len(asked)} questions"
             self.notice = (
-                f"resuming {self.path.as_posix()}: {count} are recorded already and not asked again; "
+                f"resuming {redacted(self.path.as_posix())}: {count} are recorded already and not asked again; "
                 "if the retriever has changed since, begin again with --restart (restart=True in Python)"
             )
 

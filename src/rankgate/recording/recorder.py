@@ -23,6 +23,7 @@ from rankgate.recording.recorded import Recorded, RecordingError
 from rankgate.recording.results import ResultError
 from rankgate.recording.retriever import Retrieve, failure, name_of
 from rankgate.recording.workers import Outcome, ask
+from rankgate.redaction import redacted
 from rankgate.statistics.quantiles import quantile
 
 
@@ -114,7 +115,7 @@ def record(
             raise
         partial.remove()
     recorded = Recorded(
-        path=target.as_posix(),
+        path=redacted(target.as_posix()),
         total=len(questions),
         recorded=len(lines),
         resumed=resumed,
@@ -146,7 +147,7 @@ def _how_far(partial: PartialRun, total: int) -> str:
         partial.remove()
         return f"0 of {total} questions were recorded; nothing is kept"
     return (
-        f"{kept} of {total} questions are recorded and kept in {partial.path.as_posix()}; "
+        f"{kept} of {total} questions are recorded and kept in {redacted(partial.path.as_posix())}; "
         "the same command resumes there"
     )
 

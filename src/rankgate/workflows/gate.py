@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankgate.workflows.job import ARTIFACT, Job
-from rankgate.workflows.pins import DOWNLOAD
+from rankgate.workflows.pins import DOWNLOAD, DOWNLOAD_ENTERPRISE, UPLOAD_ENTERPRISE
 from rankgate.workflows.steps import app_token, checkout, publish, setup_python
 from rankgate.workflows.values import value
 
@@ -73,6 +73,17 @@ _QUEUE = """\
     steps:
 """
 
+_KEEP = f"""\
+      - name: Keep the report
+        if: always()
+        continue-on-error: true # the verdict stands without it
+        uses: {UPLOAD_ENTERPRISE}
+        with:
+          name: {ARTIFACT}
+          path: ${{{{ runner.temp }}}}/rankgate/gate-default/upload/
+          if-no-files-found: ignore
+"""
+
 # Forks and Dependabot get no secrets: without them the step could only fail.
 _HAS_SECRETS = (
     "!cancelled() &&",
@@ -97,9 +108,10 @@ def gate_text(job: Job) -> str:
         + _recording(job)
         + app_token(job, {"checks": "write", "pull-requests": "write", **needed}, condition=_HAS_SECRETS)
         + publish(job, "Judge", {**criteria, **run}, condition="!cancelled()")
+        + (_KEEP if job.enterprise else "")
         + _QUEUE
         + setup_python()
-        + _download()
+        + _download(job)
         + app_token(job, {"checks": "write"})
         + publish(job, "Publish the verdict", {"report": f"{ARTIFACT}/report.json"})
     )
@@ -125,11 +137,11 @@ def _recording(job: Job) -> str:
 """
 
 
-def _download() -> str:
+def _download(job: Job) -> str:
     return f"""\
       - name: Fetch the report
         continue-on-error: true # without a report the check says that nothing was judged
-        uses: {DOWNLOAD}
+        uses: {DOWNLOAD_ENTERPRISE if job.enterprise else DOWNLOAD}
         with:
           name: {ARTIFACT}
           path: {ARTIFACT}

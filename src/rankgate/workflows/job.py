@@ -22,7 +22,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     `gold_format` is None where the content tells it, `criteria` where the action finds them by itself. `baseline` is as
     the criteria name it. `action` is as `action_of` returns it, `app` the id of the team's own GitHub App; pushes to
     `branches` are judged for the summary. With `run_shaped` the criteria say how a committed run is read, so that its
-    path alone does not.
+    path alone does not. `enterprise` says that the server is GitHub Enterprise Server.
     """
 
     retriever: str | None
@@ -37,6 +37,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     action: str
     app: int | None = None
     run_shaped: bool = False
+    enterprise: bool = False
 
     @property
     def to_read_baseline(self) -> str | None:

@@ -43,6 +43,7 @@ def publish(job: Job, title: str, inputs: Mapping[str, str], *, condition: str |
     Without a condition it does not run where a step before it failed.
     """
     given = [f"{name}: {value(text)}" for name, text in inputs.items()]
+    given += ['upload: "false" # by the step of its own'] if job.enterprise else []
     if job.app is not None:
         given += [
             "token: ${{ steps.app.outputs.token || github.token }}",
