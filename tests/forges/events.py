@@ -26,14 +26,17 @@ def example(event: str, action: str | None = None) -> Any:
     return copy.deepcopy(next(found))
 
 
-def payload_of(event: str, pull: PullRequest, repository_id: int, *, label: str | None, sender: str) -> Any:
+def payload_of(
+    event: str, pull: PullRequest, repository_id: int, *, label: str | None, sender: str, action: str
+) -> Any:
     """The payload of an event about a pull request."""
     if event in ("pull_request", "pull_request_target"):
-        payload = example("pull_request", "labeled" if label else "synchronize")
+        payload = example("pull_request", "labeled" if label else action)
         request = payload["pull_request"]
         request["number"] = payload["number"] = pull.number
         request["head"]["sha"], request["base"]["sha"] = pull.head_sha, pull.base_sha
         request["head"]["repo"]["id"], request["base"]["repo"]["id"] = pull.head_repository, repository_id
+        request["base"]["ref"] = pull.base_ref
         payload["sender"]["login"] = sender
         if label:
             payload["label"]["name"] = label
@@ -64,11 +67,15 @@ def environment(
     sender: str = "alice",
     actor: str = "alice",
     token: str | None = None,
+    action: str = "synchronize",
+    job: str = "gate",
+    index: int = 0,
 ) -> dict[str, str]:
     """What the runner sets; the payload lies in the directory."""
     repository_id = int(proxy.emulator.do("GET", "")["id"])
     path = directory / f"event-{event}-{run}-{attempt}.json"
-    path.write_text(json.dumps(payload_of(event, pull, repository_id, label=label, sender=sender)), encoding="utf-8")
+    payload = payload_of(event, pull, repository_id, label=label, sender=sender, action=action)
+    path.write_text(json.dumps(payload), encoding="utf-8")
     return {
         "GITHUB_ACTIONS": "true",
         "GITHUB_API_URL": proxy.url,
@@ -80,6 +87,9 @@ def environment(
         "GITHUB_SHA": "f" * 40 if event.startswith("pull_request") else pull.head_sha,
         "GITHUB_RUN_ID": str(run),
         "GITHUB_RUN_ATTEMPT": str(attempt),
+        "GITHUB_JOB": job,
+        "GITHUB_WORKFLOW_REF": f"{proxy.emulator.repository}/.github/workflows/rankgate.yml@refs/pull/1/merge",
+        "STRATEGY_JOB_INDEX": str(index),
         "GITHUB_ACTOR": actor,
         "GITHUB_TOKEN": token or proxy.emulator.token,
     }

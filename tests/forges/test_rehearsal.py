@@ -22,6 +22,7 @@ from tests.forges.test_fork import plays_attempt, plays_permission, zipped
 
 from rankgate.forges.checks import CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
+from rankgate.forges.standing import Record, base_key
 from rankgate.report_text import decode_report
 
 ROOT = Path(__file__).parents[2]
@@ -141,7 +142,7 @@ def test_the_check_is_in_progress_while_the_job_judges_and_a_cancelled_job_compl
 
     cancelled = team.job("pull_request", pull, cancelled_before="judge")
     assert cancelled.code == 2
-    assert team.conclusions(pull.head_sha) == ["success", "failure"]
+    assert team.conclusions(pull.head_sha) == ["failure", "failure"]
     (comment,) = github.comments(pull.number)
     assert "NOT JUDGED" in comment.body
     assert "the job ended before there was a verdict" in comment.body
@@ -236,7 +237,8 @@ def test_a_reporting_job_that_was_killed_completes_the_check_that_it_began_and_m
     assert team.job("workflow_run", pull, cancelled_before="judge").code == 0
     assert team.github.check_runs(pull.head_sha) == []
 
-    begun = {"name": CHECK, "head_sha": pull.head_sha, "external_id": "rankgate 7/1", "status": "in_progress"}
+    record = Record(run=7, attempt=1, pull=pull.number, base=base_key("main"), job="rankgate.yml/gate/0")
+    begun = {"name": CHECK, "head_sha": pull.head_sha, "external_id": record.text(), "status": "in_progress"}
     team.github.do("POST", "/check-runs", begun, by=team.github.token)
     ended = team.job("workflow_run", pull, cancelled_before="judge")
     assert "check rankgate/verdict: failure" in ended.log

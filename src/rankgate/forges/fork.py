@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
-from rankgate.forges.checks import Conclusion, last_run
+from rankgate.forges.checks import last_run
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ours
 from rankgate.forges.context import Context, Pull
 from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, conclusion_for, joined, tell_pull
 from rankgate.forges.pulls import head_of, may_write, open_pulls, remove_label
+from rankgate.forges.standing import Conclusion
 from rankgate.model import SEVERITY_ORDER
 from rankgate.renderers.isolation import Template
 from rankgate.report import Report
@@ -47,7 +48,7 @@ def concerns_forks(context: Context) -> bool:
 def report_fork(
     client: Client, context: Context, settings: Settings, at_base: AtBase, *, artifact: str
 ) -> tuple[Report | None, Told]:
-    """Judge, comment on every open pull request of that commit, and complete the one check with the worst report.
+    """Judge, comment on every open pull request of that commit, and complete their checks with the worst report.
 
     Each pull request is judged by its own base. Nothing of the artifact says which one it is for. The worst is what
     keeps most from merging: by its own base's criteria a warning may be a success and a pass may ask for a maintainer.
@@ -69,23 +70,21 @@ def report_fork(
     if isinstance(work, str):
         return None, Told([f"nothing to do: {work}"], [])
     found = work.context
-    told = joined(Told([], work.troubles), announce(client, found, settings))
-    worst: Report | None = None
-    whole = False
+    each = [replace(found, pull=pull) for pull in work.pulls]  # a report is of one pull request
+    told = joined(Told([], work.troubles), *(announce(client, own, settings) for own in each))
+    reports: dict[int, Report] = {}
     try:
         for pull, report in _judged(client, found, work.pulls, at_base, artifact):
             shown = _accepted(report) if work.accepted else report
-            if worst is None or _badness(shown, settings) > _badness(worst, settings):
-                worst = shown
             if settings.comment:
-                own = replace(settings, template=at_base.template(pull))
-                told = joined(told, tell_pull(client, found, pull, shown, own))
-        whole = True
+                templated = replace(settings, template=at_base.template(pull))
+                told = joined(told, tell_pull(client, found, pull, shown, templated))
+            reports[pull.number] = shown
     finally:
-        # Part of the pull requests is no verdict: the one that was not judged may be the one that fails.
-        ended = worst if worst and whole else at_base.not_judged([_CUT_SHORT])
-        told = joined(told, conclude(client, found, ended, settings))
-    return worst, told
+        for pull, own in zip(work.pulls, each, strict=True):
+            ended = reports.get(pull.number) or at_base.not_judged([_CUT_SHORT])
+            told = joined(told, conclude(client, own, ended, settings))
+    return max(reports.values(), key=lambda report: _badness(report, settings)), told
 
 
 def _badness(report: Report, settings: Settings) -> tuple[int, int]:

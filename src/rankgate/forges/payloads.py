@@ -50,6 +50,7 @@ class Base(msgspec.Struct, frozen=True):
 
     sha: Sha
     repo: Repository
+    ref: str
 
 
 class PullRequest(msgspec.Struct, frozen=True):
@@ -59,6 +60,7 @@ class PullRequest(msgspec.Struct, frozen=True):
     head: Head
     base: Base
     user: User | None
+    merged: bool | None = None
 
 
 class PullRequestEvent(msgspec.Struct, frozen=True):

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import msgspec
 
+from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import RankgateError
 from rankgate.exit_codes import exit_code
-from rankgate.forges.checks import Check, Conclusion, begin, check_name, complete, complete_open
+from rankgate.forges.checks import (
+    PUSH_CHECK,
+    Check,
+    begin,
+    check_name,
+    complete,
+    complete_open,
+    foresee,
+    settle,
+)
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, upsert
 from rankgate.forges.context import Context, Pull
 from rankgate.forges.marker import DEFAULT_GATE, Mark
-from rankgate.renderers.check_run import check_run_output, conclusion_of
+from rankgate.forges.standing import QUEUE, Conclusion, Record, Standing, base_key
+from rankgate.renderers.check_run import CheckRunOutput, check_run_output, conclusion_of
 from rankgate.renderers.fitting import COMMENT_LIMIT
 from rankgate.renderers.isolation import Template
 from rankgate.renderers.markdown import render_markdown
@@ -31,7 +43,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How to publish: the gate's id, whom the token posts as, and what is wanted.
 
     `fresh` posts a new comment where the verdict turns from pass to fail. `fail_on` is that of the check, so that the
-    named check and the exit code agree. `template` is the user's, from the base.
+    named check and the exit code agree. `template` is the user's, from the base. A base has criteria if it has one of
+    the files `criteria`. `push` posts a check, never the required one, after an event without a base.
     """
 
     gate: str = DEFAULT_GATE
@@ -41,6 +54,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     fresh: bool = False
     fail_on: str = "fail"
     template: Template | None = None
+    criteria: Sequence[str] = DEFAULT_PATHS
+    push: bool = False
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -50,17 +65,32 @@ class Told(msgspec.Struct, frozen=True):
     troubles: list[str]
 
 
-def check_of(context: Context, settings: Settings) -> Check | None:
-    """Where this run's check belongs; None where the event has no commit to judge, or none is wanted."""
-    if context.sha is None or not settings.check:
+def check_of(context: Context, settings: Settings, *, any_pull: bool = False) -> Check | None:
+    """Where this run's check belongs; None where the event has no commit to judge, or none is wanted.
+
+    The required check is that of a pull request or of a merge group: nothing else has a base to judge by, and whoever
+    may push can start a workflow by another event. With `any_pull` it is that of a `workflow_run` event, too, which
+    names no pull request.
+    """
+    pull, triggered = context.pull, context.workflow_run is not None
+    required = pull is not None or context.event == "merge_group" or (any_pull and triggered)
+    if context.sha is None or not settings.check or not (required or (settings.push and not triggered)):
         return None
     run = f"{context.server_url}/{context.repository}/actions/runs/{context.run_id}" if context.run_id else None
     return Check(
         repository=context.repository,
         sha=context.sha,
-        name=check_name(settings.gate),
-        run=context.run_id,
-        attempt=context.attempt,
+        name=check_name(settings.gate) if required else check_name(settings.gate, PUSH_CHECK),
+        login=settings.login,
+        record=Record(
+            run=context.run_id,
+            attempt=context.attempt,
+            pull=pull.number if pull else QUEUE,
+            base=base_key(pull.base_ref if pull else ""),
+            job=context.job or "-",
+        ),
+        criteria=settings.criteria,
+        again=not context.run_id or context.event in ("workflow_run", "pull_request_target"),
         details_url=run,
     )
 
@@ -70,7 +100,11 @@ def announce(client: Client, context: Context, settings: Settings) -> Told:
     check = check_of(context, settings)
     if check is None:
         return Told([], [])
-    return _try(lambda: begin(client, check), f"check {check.name} is in progress")
+    try:
+        begun = begin(client, check)
+    except ForgeError as error:
+        return Told([], [str(error)])
+    return Told([f"check {check.name} {'is in progress' if begun else 'is for other pull requests to decide'}"], [])
 
 
 def publish(client: Client, context: Context, report: Report, settings: Settings) -> Told:
@@ -85,8 +119,9 @@ def publish(client: Client, context: Context, report: Report, settings: Settings
 
 
 def tell_pull(client: Client, context: Context, pull: Pull, report: Report, settings: Settings) -> Told:
-    """The comment of one pull request."""
-    text, trouble = _comment_text(report, settings.template)
+    """The comment of one pull request, below a note on what else decides about its commit."""
+    note = _note(client, msgspec.structs.replace(context, pull=pull), report, settings)
+    text, trouble = _comment_text(report, settings.template, COMMENT_LIMIT - len(note))
     mark = Mark(
         gate=settings.gate,
         sha=pull.head_sha,
@@ -94,8 +129,9 @@ def tell_pull(client: Client, context: Context, pull: Pull, report: Report, sett
         attempt=context.attempt,
         verdict=report.verdict,
     )
+    body = note + text
     try:
-        done = upsert(client, context.repository, pull.number, mark, text, login=settings.login, fresh=settings.fresh)
+        done = upsert(client, context.repository, pull.number, mark, body, login=settings.login, fresh=settings.fresh)
     except ForgeError as error:
         return Told([], [*trouble, str(error)])
     return Told([_DONE[done].format(pull.number)], trouble)
@@ -103,25 +139,33 @@ def tell_pull(client: Client, context: Context, pull: Pull, report: Report, sett
 
 def conclude(client: Client, context: Context, report: Report, settings: Settings) -> Told:
     """The completed check."""
-    check = check_of(context, settings)
-    if check is None:
-        return Told([], [])
-    conclusion = conclusion_for(report, settings.fail_on)
-    output = check_run_output(report)
-    return _try(lambda: complete(client, check, output, conclusion), f"check {check.name}: {conclusion}")
+    return _ended(check_of(context, settings), lambda check: complete(client, check, *_said(report, settings)))
 
 
 def conclude_open(client: Client, context: Context, report: Report, settings: Settings) -> Told:
-    """The check completed that this run left in progress; nothing where it left none."""
-    check = check_of(context, settings)
-    if check is None:
-        return Told([], [])
-    conclusion = conclusion_for(report, settings.fail_on)
+    """The checks completed that this run left in progress; nothing where it left none."""
+    check = check_of(context, settings, any_pull=True)
+    return _ended(check, lambda check: complete_open(client, check, *_said(report, settings)))
+
+
+def conclude_closed(client: Client, context: Context, settings: Settings) -> Told:
+    """What the commit's check says once a pull request was closed; merged, it goes on to say what it said."""
+    check = None if context.closed == "merged" else check_of(context, settings)
+    return _ended(check, lambda check: settle(client, check))
+
+
+def _said(report: Report, settings: Settings) -> tuple[CheckRunOutput, Conclusion]:
+    return check_run_output(report), conclusion_for(report, settings.fail_on)
+
+
+def _ended(check: Check | None, act: Callable[[Check], Standing | None]) -> Told:
     try:
-        was_open = complete_open(client, check, check_run_output(report), conclusion)
+        ended = act(check) if check else None
     except ForgeError as error:
         return Told([], [str(error)])
-    return Told([f"check {check.name}: {conclusion}"] if was_open else [], [])
+    if check is None or ended is None:
+        return Told([], [])
+    return Told([f"check {check.name}: {ended.conclusion}"], [])
 
 
 def conclusion_for(report: Report, fail_on: str) -> Conclusion:
@@ -134,19 +178,32 @@ def joined(*told: Told) -> Told:
     return Told([line for each in told for line in each.done], [line for each in told for line in each.troubles])
 
 
-def _comment_text(report: Report, template: Template | None) -> tuple[str, list[str]]:
+def _note(client: Client, context: Context, report: Report, settings: Settings) -> str:
+    """What else decides about the commit, as the beginning of a comment; empty where nothing does, as far as is known.
+
+    A list that cannot be read is a trouble of the check, which says so.
+    """
+    check, own = check_of(context, settings), conclusion_for(report, settings.fail_on)
+    lines: list[str] = []
+    with suppress(ForgeError):
+        ended = foresee(client, check, own) if check else None
+        jobs = ended.jobs(check.record.pull) if check and ended else []
+        if len(jobs) > 1:
+            named = ", ".join(f"`{job}`" for job in jobs)
+            lines.append(
+                f"{len(jobs)} jobs judge this commit under the gate id `{settings.gate}`: {named}. "
+                "The worst result counts; the input `gate-id` tells them apart."
+            )
+        if check and ended and ended.conclusion != own:
+            lines.append(f"The check `{check.name}` is of all reports of this commit. {ended.title}.")
+    return "".join(f"> {line}\n>\n" for line in lines).removesuffix(">\n") + "\n" * bool(lines)
+
+
+def _comment_text(report: Report, template: Template | None, limit: int) -> tuple[str, list[str]]:
     """The comment, ours where the user's template does not render."""
     if template is not None:
         try:
-            return render_markdown(report, template, limit=COMMENT_LIMIT), []
+            return render_markdown(report, template, limit=limit), []
         except RankgateError as error:
-            return render_markdown(report, limit=COMMENT_LIMIT), [f"our own comment instead of the template's: {error}"]
-    return render_markdown(report, limit=COMMENT_LIMIT), []
-
-
-def _try(act: Callable[[], None], done: str) -> Told:
-    try:
-        act()
-    except ForgeError as error:
-        return Told([], [str(error)])
-    return Told([done], [])
+            return render_markdown(report, limit=limit), [f"our own comment instead of the template's: {error}"]
+    return render_markdown(report, limit=limit), []
