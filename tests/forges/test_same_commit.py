@@ -1,6 +1,6 @@
-"""One commit, several reports: other pull requests, older runs, a matrix, forks. No report of one hides that of another.
+"""One commit, several reports: other pull requests, older runs, a matrix, forks. None hides what another says.
 
-Whatever happens, all our checks of the name say the same, so that it holds by either rule that GitHub is said to follow.
+Whatever happens, all our checks of the name conclude alike: right by either rule that GitHub is said to follow.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.forges.emulator import RULES, Emulator, PullRequest
 from tests.forges.events import environment
+from tests.forges.git_objects import Objects
 from tests.forges.instant import patient
 from tests.forges.proxy import Proxy
 from tests.forges.server import TEAM
@@ -19,7 +20,7 @@ from tests.forges.server import TEAM
 from rankgate.forges.checks import CHECK, PUSH_CHECK
 from rankgate.forges.client import Client
 from rankgate.forges.context import Context, context_of
-from rankgate.forges.publish import Settings, Told, announce, conclude_closed, publish
+from rankgate.forges.publish import Settings, Told, announce, conclude, publish
 from rankgate.forges.standing import Record, base_key
 from rankgate.report import Report
 from rankgate.report_text import decode_report
@@ -62,7 +63,8 @@ class Team:
     def close(self, pull: PullRequest, event: str = "pull_request_target") -> None:
         """A pull request is closed, and the job that GitHub starts for that."""
         self.github.close(pull.number)
-        conclude_closed(self.client, self.context(pull, event, action="closed", run=900), Settings())
+        context = self.context(pull, event, action="closed", run=900)
+        conclude(self.client, context, report("not_judged"), Settings(), left_open=True)
 
     def says(self, pull: PullRequest) -> str | None:
         """What all checks of the commit conclude; it is an error where they do not agree."""
@@ -143,10 +145,10 @@ class TestAnotherPullRequestOfTheSameHead:
 
     def test_criteria_of_another_gate_lie_elsewhere(self, team: Team, pull: PullRequest) -> None:
         team.twin(pull, "release")
-        settings = Settings(criteria=["search/ship criteria.yaml"])
+        settings = Settings(criteria="search/ship criteria.yaml")
         team.github.push("release", "search/ship criteria.yaml", "gates: []")
         team.job(pull, "pass", run=101, settings=settings)
-        assert team.says(pull) == "success", "main has none, release has: the twin counts alone, and has no report"
+        assert team.says(pull) == "action_required", "main has none, release has: the twin counts, without a report"
 
     def test_one_that_is_opened_later_puts_it_back(self, team: Team, pull: PullRequest) -> None:
         team.job(pull, "pass", run=101)
@@ -182,14 +184,6 @@ class TestAnotherPullRequestOfTheSameHead:
         team.job(pull, "pass", run=101)
         team.close(pull)
         assert team.says(pull) == "action_required"
-
-    def test_what_was_merged_keeps_its_check(self, team: Team, pull: PullRequest) -> None:
-        team.job(pull, "pass", run=101)
-        assert team.github.merge(pull.number) == 200
-        context = team.context(pull, "pull_request_target", action="closed", run=900)
-        merged = Context(**{name: getattr(context, name) for name in context.__struct_fields__} | {"closed": "merged"})
-        conclude_closed(team.client, merged, Settings())
-        assert [run["conclusion"] for run in team.github.check_runs(pull.head_sha)] == ["success"]
 
     def test_all_pages_of_open_pull_requests_are_read(self, team: Team, pull: PullRequest) -> None:
         for number in range(101):
@@ -229,13 +223,11 @@ class TestForksAndStrangers:
         if kind == "from a branch of the repository":
             return team.twin(pull, "release", by="mallory")
         github, fork = team.github, f"mallory/{team.github.name}"
-        other = github.fork_pull("theirs")
-        github.do("GET", f"/commits/{pull.head_sha}")
-        git_objects(github, fork, pull.head_sha)
-        github.ask("PATCH", f"/repos/{fork}/git/refs/heads/theirs", {"sha": pull.head_sha, "force": True}, by="mallory")
-        found = github.pull(other.number)
-        assert found.head_sha == pull.head_sha
-        return found
+        github.close(github.fork_pull("first").number)  # which makes the fork
+        Objects(github.ask, fork, "mallory").copy(pull.head_sha, Objects(github.ask, github.repository))
+        branch = {"ref": "refs/heads/same", "sha": pull.head_sha}
+        github.ask("POST", f"/repos/{fork}/git/refs", branch, by="mallory").raise_for_status()
+        return github.open_pull("mallory:same", by="mallory")
 
     @pytest.mark.parametrize("kind", ["from a branch of the repository", "from a fork"])
     @pytest.mark.parametrize("ours", ["pass", "fail"])
@@ -277,13 +269,6 @@ class TestForksAndStrangers:
         team.proxy.play("GET", "/pulls", json=listed)
         team.job(pull, "pass", run=101)
         assert team.titles(pull) == [f"Not yet: pull request #{other.number} has no report yet"]
-
-
-def git_objects(github: Emulator, fork: str, sha: str) -> None:
-    """Copy a commit of the repository to a fork."""
-    from tests.forges.git_objects import Objects
-
-    Objects(github.ask, github.repository).copy(sha, Objects(github.ask, fork, "mallory"))
 
 
 class TestOlderRunsAndOtherJobs:
@@ -394,21 +379,12 @@ class TestWhatIsNotOurs:
         self.post(team, pull, team.github.token, external_id=self.record(pull))
         team.job(pull, "fail", run=102, settings=settings)
         assert not any(team.github.allows(pull.number, rule, app=TEAM.slug) for rule in RULES)
-        (forged,) = [run for run in team.github.check_runs(pull.head_sha) if "run=" not in run["external_id"]][1:2]
+        forged = team.github.check_runs(pull.head_sha)[1]
         assert forged["conclusion"] == "success", "and it touches no other App's"
 
-    def test_a_check_without_a_record_is_brought_to_the_same_end(self, team: Team, pull: PullRequest) -> None:
-        self.post(team, pull, team.github.token)
-        team.job(pull, "fail", run=101)
-        self.post(team, pull, team.github.token, external_id="mine")
-        team.job(pull, "fail", run=101, attempt=2)
-        assert team.says(pull) == "failure"
-
-    def test_a_job_that_bears_the_name_keeps_nobody_from_a_verdict(self, team: Team, pull: PullRequest) -> None:
-        """GitHub lets nobody change the check of a job of Actions."""
-        self.post(team, pull, team.github.token)
-        (jobs,) = team.github.check_runs(pull.head_sha)
-        team.proxy.status("PATCH", rf"/check-runs/{jobs['id']}$", 403, json={"message": "Invalid request"}, times=99)
+    @pytest.mark.parametrize("kept", ["rankgate 101/1", "{}", None], ids=["of an earlier version", "empty", "none"])
+    def test_what_has_no_record_stands_for_nothing(self, team: Team, pull: PullRequest, kept: str | None) -> None:
+        self.post(team, pull, team.github.token, **({} if kept is None else {"external_id": kept}))
         team.job(pull, "fail", run=101)
         assert [run["conclusion"] for run in team.github.check_runs(pull.head_sha)] == ["success", "failure"]
 

@@ -16,13 +16,12 @@ from pathlib import Path
 from rankgate.cli.action_job import Job, artifact_name, keep, kept, new_job, output, summarize, this_job
 from rankgate.cli.comment import publishing, read_or_not_judged, say, template_at
 from rankgate.cli.options import today
-from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.exit_codes import exit_code
 from rankgate.forges.artifacts import MEMBER
 from rankgate.forges.client import Client
 from rankgate.forges.fork import concerns_forks, report_fork
-from rankgate.forges.publish import Settings, Told, announce, conclude_closed, conclude_open, publish
+from rankgate.forges.publish import Settings, Told, announce, conclude, publish
 from rankgate.forges.runner import stopped
 from rankgate.forges.waiver_label import concerns_label, set_label
 from rankgate.renderers.base import RENDERERS
@@ -60,7 +59,7 @@ def begin() -> int:
     """Note the inputs, and put the check in progress."""
     job = new_job()
     output(directory=str(job.directory), artifact=artifact_name(job.inputs.gate_id))
-    if job.publishes and not concerns_forks(job.context) and not job.context.closed:
+    if job.publishes and not concerns_forks(job.context):
         _publish(job, lambda client: announce(client, job.context, settings_of(job)))
     return 0
 
@@ -68,8 +67,6 @@ def begin() -> int:
 def judge() -> int:
     """Make report.json and the comment in the way that the event asks for, and set the outputs."""
     job = this_job()
-    if job.context.closed:
-        return 0
     report = _fork_report(job) if concerns_forks(job.context) else _taken(job) if job.inputs.report else _judged(job)
     if report is None:
         return 0  # a fork's workflow or a label that needs no report
@@ -90,10 +87,6 @@ def publish_all() -> int:
     from rankgate.cli.signals import interrupted_once
 
     job = this_job()
-    if job.context.closed:
-        if job.publishes:
-            _publish(job, lambda client: conclude_closed(client, job.context, settings_of(job)))
-        return 0
     left = kept(job)
     report = left or _not_judged()
     if concerns_forks(job.context):
@@ -101,7 +94,7 @@ def publish_all() -> int:
             summarize(job)  # it was published as it was judged
         else:  # there was nothing to report, or the job was ended on the way
             with interrupted_once():
-                _publish(job, lambda client: conclude_open(client, job.context, report, settings_of(job)))
+                _publish(job, lambda client: conclude(client, job.context, report, settings_of(job), left_open=True))
         return 0
     try:
         if left is None:
@@ -120,7 +113,7 @@ def verdict() -> int:
     """The exit code of the check: 0, 1, or 2 where nothing was judged. A fork's verdict stands in the named check."""
     job = this_job()
     report = kept(job)
-    if concerns_forks(job.context) or job.context.closed:
+    if concerns_forks(job.context):
         return 0
     if report is None:
         raise bad_input(_ENDED)
@@ -144,7 +137,7 @@ def settings_of(job: Job) -> Settings:
         fresh=inputs.fresh_comment == "true",
         fail_on=inputs.fail_on,
         template=template,
-        criteria=[inputs.criteria] if inputs.criteria else DEFAULT_PATHS,
+        criteria=inputs.criteria,
         push=inputs.push_check == "true",
     )
 

@@ -20,6 +20,8 @@ ANNOTATIONS_A_REQUEST = 50  # GitHub's limit; an update appends
 ROUNDS = 4  # of listing and writing; jobs that end at once agree after two
 _WAITING = "Judging the retrieval run"
 
+_Ours = tuple[Mapping[str, Any], Record]  # a check run of ours as GitHub lists it, and whose report it is
+
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """Where a check belongs: repository, commit, name, and the report that it speaks for.
@@ -39,13 +41,6 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     details_url: str | None = None
 
 
-class _Listed(msgspec.Struct, frozen=True):
-    """A check run as GitHub lists it, and whose report it is; None where that is nobody's."""
-
-    item: Mapping[str, Any]
-    record: Record | None
-
-
 def check_name(gate: str, check: str = CHECK) -> str:
     """`rankgate/verdict`, or `rankgate/verdict/search` for a further gate of the repository."""
     return check if gate == DEFAULT_GATE else f"{check}/{gate}"
@@ -57,8 +52,8 @@ def begin(client: Client, check: Check) -> bool:
     Raises:
         ForgeError: the platform refuses or cannot be reached.
     """
-    found = _listed(client, check)
-    counted = _counted(client, check, [*_records(found), check.record])
+    found = _ours(client, check)
+    counted = _counted(client, check, [*(record for _, record in found), check.record])
     if counted is not None and check.record.pull not in {QUEUE, *counted}:
         return False
     if _own(found, check) is None:
@@ -72,8 +67,9 @@ def foresee(client: Client, check: Check, conclusion: Conclusion) -> Standing:
     Raises:
         ForgeError: the checks cannot be listed.
     """
-    others = [each for each in _records(_listed(client, check)) if not each.of(check.record)]
-    return _standing(client, check, [*others, replace(check.record, own=conclusion)])
+    others = [record for _, record in _ours(client, check) if not record.of(check.record)]
+    records = [*others, replace(check.record, own=conclusion)]
+    return standing(records, _counted(client, check, records))
 
 
 def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> Standing:
@@ -84,56 +80,46 @@ def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: C
     Raises:
         ForgeError: the platform refuses or cannot be reached.
     """
-    own = _own(_listed(client, check), check)
-    if own and own.record and not check.again and milder(conclusion, own.record.own):
+    own = _own(_ours(client, check), check)
+    if own and not check.again and milder(conclusion, own[1].own):
         return settle(client, check)
     ended = foresee(client, check, conclusion)
     batches = list(_batches(output.annotations))
     text = {"title": output.title if ended.conclusion == conclusion else ended.title, "summary": output.summary}
-    record = replace(check.record, own=conclusion)
-    fields = {"status": "completed", "conclusion": ended.conclusion, "external_id": record.text()}
+    check = replace(check, record=replace(check.record, own=conclusion))
+    fields = {"status": "completed", "conclusion": ended.conclusion, "external_id": check.record.text()}
     first = {**fields, "output": {**text, "annotations": batches[0]}}
-    if own is None:
-        number = _create(client, check, first)
-    else:
-        number = own.item["id"]
-        client.send("PATCH", f"/repos/{check.repository}/check-runs/{number}", first)
+    path = f"/repos/{check.repository}/check-runs"
+    number = own[0]["id"] if own else _create(client, check, first)
+    if own:
+        client.send("PATCH", f"{path}/{number}", first)
     for batch in batches[1:]:
-        client.send(
-            "PATCH", f"/repos/{check.repository}/check-runs/{number}", {"output": {**text, "annotations": batch}}
-        )
+        client.send("PATCH", f"{path}/{number}", {"output": {**text, "annotations": batch}})
     return ended if client.dry_run else settle(client, check)
 
 
 def settle(client: Client, check: Check) -> Standing:
-    """Bring all completed checks of the name to the end that their reports have together.
+    """Bring all our completed checks of the name to the end that their reports have together.
 
     After writing they are listed again: another job may have done the same at the same time, and whoever writes last
-    has seen all. What still runs and counts is left in progress. A check that is nobody's report comes to the same end
-    where GitHub allows it, which it does not for a job that bears this name.
+    has seen all. What still runs and counts is left in progress.
 
     Raises:
         ForgeError: the platform refuses or cannot be reached.
     """
-    refused: set[int] = set()
-    found = _listed(client, check)
-    ended = _standing(client, check, _records(found))
-    for _ in range(ROUNDS):
-        wrong = [each for each in found if each.item["id"] not in refused and not _agrees(each, ended)]
-        if not wrong:
-            break
-        for each in reversed(wrong):  # the newest first, which people see
-            output = {"title": ended.title, "summary": each.item["output"]["summary"] or ended.title}
+    rounds = ROUNDS
+    while True:
+        found = _ours(client, check)
+        records = [record for _, record in found]
+        ended = standing(records, _counted(client, check, records))
+        wrong = [item for item, record in found if not _agrees(item, record, ended)]
+        if not wrong or not rounds:
+            return ended
+        rounds -= 1
+        for item in reversed(wrong):  # the newest first, which people see
+            output = {"title": ended.title, "summary": item["output"]["summary"] or ended.title}
             fields = {"status": "completed", "conclusion": ended.conclusion, "output": output}
-            try:
-                client.send("PATCH", f"/repos/{check.repository}/check-runs/{each.item['id']}", fields)
-            except ForgeError:
-                if each.record is not None:
-                    raise
-                refused.add(each.item["id"])
-        found = _listed(client, check)
-        ended = _standing(client, check, _records(found))
-    return ended
+            client.send("PATCH", f"/repos/{check.repository}/check-runs/{item['id']}", fields)
 
 
 def complete_open(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> Standing | None:
@@ -143,9 +129,8 @@ def complete_open(client: Client, check: Check, output: CheckRunOutput, conclusi
         ForgeError: the platform refuses or cannot be reached.
     """
     ended = None
-    for each in _listed(client, check):
-        record, status = each.record, each.item["status"]
-        if record and status != "completed" and record.of(replace(check.record, pull=record.pull)):
+    for item, record in _ours(client, check):
+        if item["status"] != "completed" and record.of(replace(check.record, pull=record.pull)):
             ended = complete(client, replace(check, record=record), output, conclusion)
     return ended
 
@@ -156,33 +141,26 @@ def last_run(client: Client, check: Check) -> tuple[int, int] | None:
     Raises:
         ForgeError: the checks cannot be listed.
     """
-    found = [each for each in _records(_listed(client, check)) if each.pull == check.record.pull]
+    found = [record for _, record in _ours(client, check) if record.pull == check.record.pull]
     return (found[-1].run, found[-1].attempt) if found else None
 
 
-def _listed(client: Client, check: Check) -> list[_Listed]:
-    """Our App's check runs of the name on the commit, oldest first."""
+def _ours(client: Client, check: Check) -> list[_Ours]:
+    """Our App's check runs of the name on the commit that stand for a report, oldest first."""
     path = f"/repos/{check.repository}/commits/{check.sha}/check-runs"
     items = client.pages(path, {"check_name": check.name, "filter": "all"}, under="check_runs")
     found = [
-        _Listed(item, record_of(item.get("external_id")))
+        (item, record)
         for item in items
         if item.get("name") == check.name and f"{(item.get('app') or {}).get('slug')}[bot]" == check.login
+        if (record := record_of(item.get("external_id"))) is not None
     ]
-    return sorted(found, key=lambda each: int(each.item["id"]))
+    return sorted(found, key=lambda each: int(each[0]["id"]))
 
 
-def _records(found: Sequence[_Listed]) -> list[Record]:
-    return [each.record for each in found if each.record]
-
-
-def _own(found: Sequence[_Listed], check: Check) -> _Listed | None:
+def _own(found: Sequence[_Ours], check: Check) -> _Ours | None:
     """This attempt's check, the first if a lost answer made two."""
-    return next((each for each in found if each.record and each.record.of(check.record)), None)
-
-
-def _standing(client: Client, check: Check, records: Sequence[Record]) -> Standing:
-    return standing(records, _counted(client, check, records))
+    return next((each for each in found if each[1].of(check.record)), None)
 
 
 def _counted(client: Client, check: Check, records: Sequence[Record]) -> dict[int, str] | None:
@@ -200,13 +178,12 @@ def _counted(client: Client, check: Check, records: Sequence[Record]) -> dict[in
     return {pull.number: base_key(pull.base_ref) for pull in pulls}
 
 
-def _agrees(each: _Listed, ended: Standing) -> bool:
+def _agrees(item: Mapping[str, Any], record: Record, ended: Standing) -> bool:
     """Whether a check says what all say together; one that still runs and counts need not."""
-    record, item = each.record, each.item
     if item["status"] != "completed":
-        return record is not None and record.own == "pending" and any(record.of(one) for one in ended.deciding)
-    itself = record is not None and record.own == ended.conclusion
-    return item["conclusion"] == ended.conclusion and (itself or item["output"]["title"] == ended.title)
+        return record.own == "pending" and any(record.of(one) for one in ended.deciding)
+    words = record.own == ended.conclusion or item["output"]["title"] == ended.title
+    return words and bool(item["conclusion"] == ended.conclusion)
 
 
 def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
@@ -218,9 +195,9 @@ def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
         answer = client.send("POST", path, body)
     except LostResponseError as error:
         client.rest(error, 0)
-        own = _own(_listed(client, check), check)
+        own = _own(_ours(client, check), check)
         if own is not None:
-            return int(own.item["id"])
+            return int(own[0]["id"])
         answer = client.send("POST", path, body)
     return int(answer.get("id", 0))  # a dry run has none
 

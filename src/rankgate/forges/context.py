@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Literal
 
 import msgspec
 
@@ -80,7 +79,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = False
     label: str | None = None
     sender: str | None = None
-    closed: Literal["merged", "unmerged"] | None = None
+    closed: bool = False
 
 
 def context_of(environment: Mapping[str, str]) -> Context:
@@ -137,7 +136,7 @@ def _of_pull_request(common: Context, payload: PullRequestEvent) -> Context:
         read_only=_cannot_write(common, pull, request),
         label=payload.label.name if labeled and payload.label else None,
         sender=payload.sender.login if labeled and payload.sender else None,
-        closed=("merged" if request.merged else "unmerged") if payload.action == "closed" else None,
+        closed=payload.action == "closed",
     )
 
 

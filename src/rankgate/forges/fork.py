@@ -14,15 +14,13 @@ from rankgate.forges.checks import last_run
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ours
 from rankgate.forges.context import Context, Pull
-from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, conclusion_for, joined, tell_pull
+from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, joined, tell_pull
 from rankgate.forges.pulls import head_of, may_write, open_pulls, remove_label
-from rankgate.forges.standing import Conclusion
 from rankgate.model import SEVERITY_ORDER
 from rankgate.renderers.isolation import Template
 from rankgate.report import Report
 
 ACCEPT_LABEL = "rankgate: accept rankings"
-_FROM_MILD: tuple[Conclusion, ...] = ("success", "action_required", "failure")
 _CUT_SHORT = Problem("the reporting job ended before there was a verdict")
 _ACCEPTED = "A maintainer has accepted these rankings for this commit."
 
@@ -41,8 +39,10 @@ class AtBase(Protocol):
 
 
 def concerns_forks(context: Context) -> bool:
-    """Whether the event is one that the reporting job works on: a finished workflow, or a label."""
-    return context.workflow_run is not None or (context.event == "pull_request_target" and context.label is not None)
+    """Whether the event is one that the reporting job works on: a finished workflow, a label, or closing."""
+    return bool(context.workflow_run or context.closed) or (
+        context.event == "pull_request_target" and context.label is not None
+    )
 
 
 def report_fork(
@@ -50,8 +50,7 @@ def report_fork(
 ) -> tuple[Report | None, Told]:
     """Judge, comment on every open pull request of that commit, and complete their checks with the worst report.
 
-    Each pull request is judged by its own base. Nothing of the artifact says which one it is for. The worst is what
-    keeps most from merging: by its own base's criteria a warning may be a success and a pass may ask for a maintainer.
+    Each pull request is judged by its own base. Nothing of the artifact says which one it is for.
 
     Args:
         client: the API, with the reporting job's token.
@@ -84,12 +83,7 @@ def report_fork(
         for pull, own in zip(work.pulls, each, strict=True):
             ended = reports.get(pull.number) or at_base.not_judged([_CUT_SHORT])
             told = joined(told, conclude(client, own, ended, settings))
-    return max(reports.values(), key=lambda report: _badness(report, settings)), told
-
-
-def _badness(report: Report, settings: Settings) -> tuple[int, int]:
-    """How much a report keeps from merging: by what the check would conclude, then by its verdict."""
-    return _FROM_MILD.index(conclusion_for(report, settings.fail_on)), SEVERITY_ORDER.index(report.verdict)
+    return max(reports.values(), key=lambda report: SEVERITY_ORDER.index(report.verdict)), told
 
 
 class _Work(msgspec.Struct, frozen=True):
@@ -103,6 +97,8 @@ class _Work(msgspec.Struct, frozen=True):
 
 def _work_for(client: Client, context: Context, settings: Settings) -> _Work | str:
     """What there is to do, or why there is nothing."""
+    if context.closed:
+        return "the pull request was closed"
     work = _finished(client, context) if context.pull is None else _labelled(client, context, settings, context.pull)
     if not isinstance(work, str) and not work.pulls:
         return f"no open pull request has {str(context.sha)[:12]} as its head"

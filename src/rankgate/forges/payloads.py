@@ -60,7 +60,6 @@ class PullRequest(msgspec.Struct, frozen=True):
     head: Head
     base: Base
     user: User | None
-    merged: bool | None = None
 
 
 class PullRequestEvent(msgspec.Struct, frozen=True):

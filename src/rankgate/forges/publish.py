@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-
 import msgspec
 
 from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import RankgateError
 from rankgate.exit_codes import exit_code
-from rankgate.forges.checks import (
-    PUSH_CHECK,
-    Check,
-    begin,
-    check_name,
-    complete,
-    complete_open,
-    foresee,
-    settle,
-)
+from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complete, complete_open, foresee, settle
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, upsert
 from rankgate.forges.context import Context, Pull
 from rankgate.forges.marker import DEFAULT_GATE, Mark
-from rankgate.forges.standing import QUEUE, Conclusion, Record, Standing, base_key
-from rankgate.renderers.check_run import CheckRunOutput, check_run_output, conclusion_of
+from rankgate.forges.standing import QUEUE, Conclusion, Record, base_key
+from rankgate.renderers.check_run import check_run_output, conclusion_of
 from rankgate.renderers.fitting import COMMENT_LIMIT
 from rankgate.renderers.isolation import Template
 from rankgate.renderers.markdown import render_markdown
@@ -43,8 +31,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How to publish: the gate's id, whom the token posts as, and what is wanted.
 
     `fresh` posts a new comment where the verdict turns from pass to fail. `fail_on` is that of the check, so that the
-    named check and the exit code agree. `template` is the user's, from the base. A base has criteria if it has one of
-    the files `criteria`. `push` posts a check, never the required one, after an event without a base.
+    named check and the exit code agree. `template` is the user's, from the base. A base has criteria if it has the
+    file `criteria`, or one of the usual ones. `push` posts a check after an event without a base, of another name.
     """
 
     gate: str = DEFAULT_GATE
@@ -54,7 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     fresh: bool = False
     fail_on: str = "fail"
     template: Template | None = None
-    criteria: Sequence[str] = DEFAULT_PATHS
+    criteria: str | None = None
     push: bool = False
 
 
@@ -68,28 +56,22 @@ class Told(msgspec.Struct, frozen=True):
 def check_of(context: Context, settings: Settings, *, any_pull: bool = False) -> Check | None:
     """Where this run's check belongs; None where the event has no commit to judge, or none is wanted.
 
-    The required check is that of a pull request or of a merge group: nothing else has a base to judge by, and whoever
-    may push can start a workflow by another event. With `any_pull` it is that of a `workflow_run` event, too, which
-    names no pull request.
+    The required check is a pull request's or a merge group's: nothing else has a base to judge by, and whoever may push
+    can start a workflow by another event. With `any_pull` it is that of a `workflow_run` event, too.
     """
     pull, triggered = context.pull, context.workflow_run is not None
     required = pull is not None or context.event == "merge_group" or (any_pull and triggered)
     if context.sha is None or not settings.check or not (required or (settings.push and not triggered)):
         return None
     run = f"{context.server_url}/{context.repository}/actions/runs/{context.run_id}" if context.run_id else None
+    number, base = (pull.number, base_key(pull.base_ref)) if pull else (QUEUE, base_key(""))
     return Check(
         repository=context.repository,
         sha=context.sha,
         name=check_name(settings.gate) if required else check_name(settings.gate, PUSH_CHECK),
         login=settings.login,
-        record=Record(
-            run=context.run_id,
-            attempt=context.attempt,
-            pull=pull.number if pull else QUEUE,
-            base=base_key(pull.base_ref if pull else ""),
-            job=context.job or "-",
-        ),
-        criteria=settings.criteria,
+        record=Record(run=context.run_id, attempt=context.attempt, pull=number, base=base, job=context.job or "-"),
+        criteria=[settings.criteria] if settings.criteria else DEFAULT_PATHS,
         again=not context.run_id or context.event in ("workflow_run", "pull_request_target"),
         details_url=run,
     )
@@ -98,13 +80,11 @@ def check_of(context: Context, settings: Settings, *, any_pull: bool = False) ->
 def announce(client: Client, context: Context, settings: Settings) -> Told:
     """Put the check in progress before the work begins."""
     check = check_of(context, settings)
-    if check is None:
-        return Told([], [])
     try:
-        begun = begin(client, check)
+        state = "in progress" if check and begin(client, check) else "for other pull requests to decide"
     except ForgeError as error:
         return Told([], [str(error)])
-    return Told([f"check {check.name} {'is in progress' if begun else 'is for other pull requests to decide'}"], [])
+    return Told([f"check {check.name} is {state}"] if check else [], [])
 
 
 def publish(client: Client, context: Context, report: Report, settings: Settings) -> Told:
@@ -137,35 +117,20 @@ def tell_pull(client: Client, context: Context, pull: Pull, report: Report, sett
     return Told([_DONE[done].format(pull.number)], trouble)
 
 
-def conclude(client: Client, context: Context, report: Report, settings: Settings) -> Told:
-    """The completed check."""
-    return _ended(check_of(context, settings), lambda check: complete(client, check, *_said(report, settings)))
+def conclude(client: Client, context: Context, report: Report, settings: Settings, *, left_open: bool = False) -> Told:
+    """The completed check; with `left_open` only what this run has left in progress, nothing where it left none.
 
-
-def conclude_open(client: Client, context: Context, report: Report, settings: Settings) -> Told:
-    """The checks completed that this run left in progress; nothing where it left none."""
-    check = check_of(context, settings, any_pull=True)
-    return _ended(check, lambda check: complete_open(client, check, *_said(report, settings)))
-
-
-def conclude_closed(client: Client, context: Context, settings: Settings) -> Told:
-    """What the commit's check says once a pull request was closed; merged, it goes on to say what it said."""
-    check = None if context.closed == "merged" else check_of(context, settings)
-    return _ended(check, lambda check: settle(client, check))
-
-
-def _said(report: Report, settings: Settings) -> tuple[CheckRunOutput, Conclusion]:
-    return check_run_output(report), conclusion_for(report, settings.fail_on)
-
-
-def _ended(check: Check | None, act: Callable[[Check], Standing | None]) -> Told:
+    Of a pull request that was closed there is no report: the others decide, or the check is no success.
+    """
+    check, own = check_of(context, settings, any_pull=left_open), conclusion_for(report, settings.fail_on)
+    if check is None:
+        return Told([], [])
+    act = complete_open if left_open else complete
     try:
-        ended = act(check) if check else None
+        ended = settle(client, check) if context.closed else act(client, check, check_run_output(report), own)
     except ForgeError as error:
         return Told([], [str(error)])
-    if check is None or ended is None:
-        return Told([], [])
-    return Told([f"check {check.name}: {ended.conclusion}"], [])
+    return Told([f"check {check.name}: {ended.conclusion}"] if ended else [], [])
 
 
 def conclusion_for(report: Report, fail_on: str) -> Conclusion:
@@ -179,24 +144,23 @@ def joined(*told: Told) -> Told:
 
 
 def _note(client: Client, context: Context, report: Report, settings: Settings) -> str:
-    """What else decides about the commit, as the beginning of a comment; empty where nothing does, as far as is known.
-
-    A list that cannot be read is a trouble of the check, which says so.
-    """
+    """What else decides about the commit, as the beginning of a comment; empty where nothing is known to."""
     check, own = check_of(context, settings), conclusion_for(report, settings.fail_on)
-    lines: list[str] = []
-    with suppress(ForgeError):
-        ended = foresee(client, check, own) if check else None
-        jobs = ended.jobs(check.record.pull) if check and ended else []
-        if len(jobs) > 1:
-            named = ", ".join(f"`{job}`" for job in jobs)
-            lines.append(
-                f"{len(jobs)} jobs judge this commit under the gate id `{settings.gate}`: {named}. "
-                "The worst result counts; the input `gate-id` tells them apart."
-            )
-        if check and ended and ended.conclusion != own:
-            lines.append(f"The check `{check.name}` is of all reports of this commit. {ended.title}.")
-    return "".join(f"> {line}\n>\n" for line in lines).removesuffix(">\n") + "\n" * bool(lines)
+    if check is None:
+        return ""
+    try:
+        ended = foresee(client, check, own)
+    except ForgeError:  # a trouble of the check, which says so
+        return ""
+    jobs, note = [f"`{each.job}`" for each in ended.deciding if each.pull == check.record.pull], ""
+    if len(jobs) > 1:
+        note += (
+            f"> {len(jobs)} jobs judge this commit under the gate id `{settings.gate}`: {', '.join(jobs)}. "
+            "The worst result counts; the input `gate-id` tells them apart.\n\n"
+        )
+    if ended.conclusion != own:
+        note += f"> The check `{check.name}` is of all reports of this commit. {ended.title}.\n\n"
+    return note
 
 
 def _comment_text(report: Report, template: Template | None, limit: int) -> tuple[str, list[str]]:

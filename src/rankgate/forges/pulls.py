@@ -38,9 +38,8 @@ def deciding_pulls(
 ) -> list[Pull]:
     """The open pull requests whose reports decide what a commit's check says, by number.
 
-    Those of this repository's own branches that somebody opened who may write; where there is none, and the commit is
-    no merge group's (`queued`), all others. Of several those whose base has criteria, at one of these paths. Where
-    GitHub does not say who may write, or what the base has, they count.
+    Those from this repository's branches whose author may write; where there is none, and the commit is no merge
+    group's (`queued`), all others. Of several those whose base has criteria. Where GitHub does not say, they count.
 
     Raises:
         ForgeError: they cannot be listed.
@@ -50,12 +49,13 @@ def deciding_pulls(
         own = [pull for pull in found if not pull.from_fork and _trusted(client, repository, pull.author)]
         found = own if own or queued else found
     if len(found) > 1:
-        found = [pull for pull in found if _has_one(client, repository, pull.base_ref, criteria)] or found
+        lacking = [all(_lacks(client, repository, pull.base_ref, path) for path in criteria) for pull in found]
+        found = [pull for pull, lacks in zip(found, lacking, strict=True) if not lacks] or found
     return found
 
 
 def _open_at(client: Client, repository: str, head_sha: str) -> list[Pull]:
-    """All open pull requests with this head, by number; the commit's own list does not name those of forks."""
+    # All pages of all: the commit's own list does not name those of forks.
     pulls = map(_pull, client.pages(f"/repos/{repository}/pulls", {"state": "open"}))
     return sorted((pull for pull in pulls if pull.head_sha == head_sha), key=lambda pull: pull.number)
 
@@ -67,15 +67,12 @@ def _trusted(client: Client, repository: str, author: str | None) -> bool:
         return True
 
 
-def _has_one(client: Client, repository: str, branch: str, paths: Sequence[str]) -> bool:
-    """Whether a branch has one of these files. A tag may have the branch's name, so that the whole name is given."""
-    for path in paths:
-        try:
-            client.get(f"/repos/{repository}/contents/{quote(path)}", {"ref": f"refs/heads/{branch}"})
-        except ForgeError as error:
-            if error.status == 404:  # noqa: PLR2004 -- it has not this one
-                continue
-        return True
+def _lacks(client: Client, repository: str, branch: str, path: str) -> bool:
+    """Whether a branch has no such file. A tag may have the branch's name, so that the whole name is given."""
+    try:
+        client.get(f"/repos/{repository}/contents/{quote(path)}", {"ref": f"refs/heads/{branch}"})
+    except ForgeError as error:
+        return error.status == 404  # noqa: PLR2004 -- not found
     return False
 
 

@@ -26,8 +26,9 @@ on:
   workflow_run:
     workflows: [rankgate]
     types: [completed]
-  pull_request_target: # a label of somebody with write access accepts a fork's rankings at one commit
-    types: [labeled]
+  # A label of somebody with write access accepts a fork's rankings at one commit; what is closed decides no more.
+  pull_request_target:
+    types: [labeled, closed]
 
 permissions: {{}}
 
@@ -41,7 +42,8 @@ jobs:
         (github.event.workflow_run.head_repository.id != github.event.repository.id ||
           github.event.workflow_run.actor.login == 'dependabot[bot]')) ||
       (github.event_name == 'pull_request_target' &&
-        github.event.label.name == '{LABEL}')
+        (github.event.label.name == '{LABEL}' ||
+          (github.event.action == 'closed' && !github.event.pull_request.merged)))
     # Of the job and not of the workflow, so that a run or a label that is none of ours takes no place in the queue.
     concurrency:
       group: >-
