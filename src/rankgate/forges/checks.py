@@ -164,16 +164,13 @@ def _own(found: Sequence[_Ours], check: Check) -> _Ours | None:
 
 
 def _counted(client: Client, check: Check, records: Sequence[Record]) -> dict[int, str] | None:
-    """The pull requests that count with the keys of their bases; None where GitHub does not list them.
-
-    The token of a job for the merge queue need not list any: there all count that have reported.
-    """
+    """The pull requests that count with the keys of their bases; None where GitHub does not list them."""
     if check.name.startswith(PUSH_CHECK):
         return {}
     queued = any(record.pull == QUEUE for record in records)
     try:
         pulls = deciding_pulls(client, check.repository, check.sha, check.criteria, queued=queued)
-    except ForgeError:
+    except ForgeError:  # the token of a job for the merge queue need not list any: all count that have reported
         return None if check.record.pull else {record.pull: record.base for record in records}
     return {pull.number: base_key(pull.base_ref) for pull in pulls}
 

@@ -33,9 +33,7 @@ def open_pulls(client: Client, repository: str, head_repository: int | None, hea
     return [pull for pull in _open_at(client, repository, head_sha) if pull.head_repository == head_repository]
 
 
-def deciding_pulls(
-    client: Client, repository: str, head_sha: str, criteria: Sequence[str], *, queued: bool
-) -> list[Pull]:
+def deciding_pulls(client: Client, repository: str, sha: str, criteria: Sequence[str], *, queued: bool) -> list[Pull]:
     """The open pull requests whose reports decide what a commit's check says, by number.
 
     Those from this repository's branches whose author may write; where there is none, and the commit is no merge
@@ -44,7 +42,7 @@ def deciding_pulls(
     Raises:
         ForgeError: they cannot be listed.
     """
-    found = _open_at(client, repository, head_sha)
+    found = _open_at(client, repository, sha)
     if len(found) > 1 or queued:
         own = [pull for pull in found if not pull.from_fork and _trusted(client, repository, pull.author)]
         found = own if own or queued else found

@@ -96,9 +96,8 @@ def standing(records: Iterable[Record], counted: Mapping[int, str] | None) -> St
         if counted is None or each.pull == QUEUE or each.pull in counted
     ]
     said: list[tuple[Own, str]] = [(each.own, _who(each, deciding)) for each in deciding]
-    said += [
-        ("pending", f"pull request #{number}") for number in sorted({*(counted or ())} - {r.pull for r in deciding})
-    ]
+    missing = sorted({*(counted or ())} - {each.pull for each in deciding})
+    said += [("pending", f"pull request #{number}") for number in missing]
     worst: Own = max((own for own, _ in said), key=_SEVERITY.index, default="pending")
     reasons = tuple(f"{who} {_SAYS[own]}" for own, who in said if own == worst != "success") if said else (_NONE,)
     if counted is None and worst in ("success", "pending"):
