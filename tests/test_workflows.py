@@ -189,16 +189,16 @@ def test_the_reporting_job_fetches_the_default_branch_and_never_the_pull_request
     assert [each for each in made["jobs"]["report"]["steps"] if "run" in each] == []
 
 
-def test_the_reporting_job_works_for_forks_dependabot_one_label_and_what_is_closed_unmerged() -> None:
+def test_the_reporting_job_works_for_forks_dependabot_one_label_another_base_and_what_is_closed_unmerged() -> None:
     made = report()
-    assert triggers(made)["pull_request_target"] == {"types": ["labeled", "closed"]}
+    assert triggers(made)["pull_request_target"] == {"types": ["labeled", "edited", "closed"]}
     assert in_one_line(made["jobs"]["report"]["if"]) == (
         "(github.event_name == 'workflow_run' && github.event.workflow_run.event == 'pull_request' && "
         "github.event.workflow_run.conclusion != 'skipped' && "
         "(github.event.workflow_run.head_repository.id != github.event.repository.id || "
         "github.event.workflow_run.actor.login == 'dependabot[bot]')) || "
         "(github.event_name == 'pull_request_target' && "
-        "(github.event.label.name == 'rankgate: accept rankings' || "
+        "(github.event.label.name == 'rankgate: accept rankings' || github.event.changes.base.ref.from || "
         "(github.event.action == 'closed' && !github.event.pull_request.merged)))"
     )
 

@@ -140,9 +140,21 @@ def test_a_job_that_actions_does_not_know_is_refused(name: str, written: str) ->
         context_of(environment("push") | {name: written})
 
 
-@pytest.mark.parametrize(("action", "closed"), [("closed", True), ("reopened", False), ("synchronize", False)])
-def test_a_closed_pull_request_is_said_to_be(tmp_path: Path, action: str, *, closed: bool) -> None:
-    assert context(tmp_path, "pull_request_target", changed(PULL_REQUEST, "action", action)).closed is closed
+@pytest.mark.parametrize(
+    ("event", "action", "settles"),
+    [
+        ("pull_request_target", "closed", True),
+        ("pull_request_target", "edited", True),
+        ("pull_request_target", "labeled", False),
+        ("pull_request_target", "opened", False),
+        ("pull_request", "closed", True),
+        ("pull_request", "edited", False),
+        ("pull_request", "synchronize", False),
+    ],
+)
+def test_an_event_that_judges_nothing_is_said_to(tmp_path: Path, event: str, action: str, *, settles: bool) -> None:
+    """With `pull_request` another base is judged by the job itself."""
+    assert context(tmp_path, event, changed(PULL_REQUEST, "action", action)).settles is settles
 
 
 def test_a_merge_group_is_checked_at_its_head_and_judged_against_its_base(tmp_path: Path) -> None:

@@ -60,6 +60,11 @@ class Team:
         self.begin(pull, **about)
         self.end(pull, verdict, **about)
 
+    def moved(self, pull: PullRequest) -> None:
+        """The job of the default branch that another base starts."""
+        context = self.context(pull, "pull_request_target", action="edited", run=900)
+        conclude(self.client, context, report("not_judged"), Settings(), left_open=True)
+
     def close(self, pull: PullRequest, event: str = "pull_request_target") -> None:
         """A pull request is closed, and the job that GitHub starts for that."""
         self.github.close(pull.number)
@@ -170,6 +175,17 @@ class TestAnotherPullRequestOfTheSameHead:
         assert team.says(pull) == "action_required", "the old run knows the old base alone"
         team.job(moved, "fail", run=103)
         assert team.says(pull) == "failure"
+
+    def test_another_base_takes_the_success_back_whatever_the_pull_request_runs(
+        self, team: Team, pull: PullRequest
+    ) -> None:
+        """Its own workflow may be gone in the new merge commit."""
+        easy = team.github.retarget(pull.number, "docs")
+        team.job(easy, "pass", run=101)
+        assert team.says(easy) == "success"
+        team.moved(team.github.retarget(pull.number, "release"))
+        assert team.says(pull) == "action_required"
+        assert team.titles(pull) == [f"Not yet: pull request #{pull.number} has no report yet"]
 
     def test_one_that_is_closed_holds_nobody_up(self, team: Team, pull: PullRequest) -> None:
         other = team.twin(pull, "release")

@@ -61,7 +61,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     the merge queue. `run_id` and `attempt` are of the run that judged: the one that a `workflow_run` event speaks of,
     else this one; 0 outside of Actions. `job` tells this job from others: the workflow's file, the job's id and its
     place in the matrix. With `read_only` the token cannot write. `label` and `sender` are of a `labeled` event: what
-    was put on the pull request, and by whom. `closed` is of an event that has closed it: nothing is judged any more.
+    was put on the pull request, and by whom. `settles` is of an event that judges nothing, but changes which reports
+    count: a pull request was closed, or points at another base.
     """
 
     event: str
@@ -79,7 +80,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = False
     label: str | None = None
     sender: str | None = None
-    closed: bool = False
+    settles: bool = False
 
 
 def context_of(environment: Mapping[str, str]) -> Context:
@@ -136,7 +137,7 @@ def _of_pull_request(common: Context, payload: PullRequestEvent) -> Context:
         read_only=_cannot_write(common, pull, request),
         label=payload.label.name if labeled and payload.label else None,
         sender=payload.sender.login if labeled and payload.sender else None,
-        closed=payload.action == "closed",
+        settles=payload.action == "closed" or (common.event, payload.action) == ("pull_request_target", "edited"),
     )
 
 

@@ -39,10 +39,9 @@ class AtBase(Protocol):
 
 
 def concerns_forks(context: Context) -> bool:
-    """Whether the event is one that the reporting job works on: a finished workflow, a label, or closing."""
-    return bool(context.workflow_run or context.closed) or (
-        context.event == "pull_request_target" and context.label is not None
-    )
+    """Whether the reporting job works on the event: a finished workflow, a label, or a change of which reports count."""
+    labelled = context.event == "pull_request_target" and context.label is not None
+    return labelled or context.settles or context.workflow_run is not None
 
 
 def report_fork(
@@ -97,8 +96,8 @@ class _Work(msgspec.Struct, frozen=True):
 
 def _work_for(client: Client, context: Context, settings: Settings) -> _Work | str:
     """What there is to do, or why there is nothing."""
-    if context.closed:
-        return "the pull request was closed"
+    if context.settles:
+        return "the pull request was closed, or has another base now"
     work = _finished(client, context) if context.pull is None else _labelled(client, context, settings, context.pull)
     if not isinstance(work, str) and not work.pulls:
         return f"no open pull request has {str(context.sha)[:12]} as its head"

@@ -120,14 +120,14 @@ def tell_pull(client: Client, context: Context, pull: Pull, report: Report, sett
 def conclude(client: Client, context: Context, report: Report, settings: Settings, *, left_open: bool = False) -> Told:
     """The completed check; with `left_open` only what this run has left in progress, nothing where it left none.
 
-    Of a pull request that was closed there is no report: the others decide, or the check is no success.
+    Where the event judges nothing, all checks of the commit follow the reports that count now.
     """
     check, own = check_of(context, settings, any_pull=left_open), conclusion_for(report, settings.fail_on)
     if check is None:
         return Told([], [])
     act = complete_open if left_open else complete
     try:
-        ended = settle(client, check) if context.closed else act(client, check, check_run_output(report), own)
+        ended = settle(client, check) if context.settles else act(client, check, check_run_output(report), own)
     except ForgeError as error:
         return Told([], [str(error)])
     return Told([f"check {check.name}: {ended.conclusion}"] if ended else [], [])

@@ -26,9 +26,10 @@ on:
   workflow_run:
     workflows: [rankgate]
     types: [completed]
-  # A label of somebody with write access accepts a fork's rankings at one commit; what is closed decides no more.
+  # A label of somebody with write access accepts a fork's rankings at one commit; another base and closing change which
+  # reports of a commit count.
   pull_request_target:
-    types: [labeled, closed]
+    types: [labeled, edited, closed]
 
 permissions: {{}}
 
@@ -43,6 +44,7 @@ jobs:
           github.event.workflow_run.actor.login == 'dependabot[bot]')) ||
       (github.event_name == 'pull_request_target' &&
         (github.event.label.name == '{LABEL}' ||
+          github.event.changes.base.ref.from ||
           (github.event.action == 'closed' && !github.event.pull_request.merged)))
     # Of the job and not of the workflow, so that a run or a label that is none of ours takes no place in the queue.
     concurrency:
