@@ -39,7 +39,7 @@ class AtBase(Protocol):
 
 
 def concerns_forks(context: Context) -> bool:
-    """Whether the reporting job works on the event: a finished workflow, a label, or a change of which reports count."""
+    """Whether the reporting job works on the event: a finished workflow, a label, or other reports that count."""
     labelled = context.event == "pull_request_target" and context.label is not None
     return labelled or context.settles or context.workflow_run is not None
 
