@@ -31,7 +31,8 @@ def payload_of(
 ) -> Any:
     """The payload of an event about a pull request."""
     if event in ("pull_request", "pull_request_target"):
-        payload = example("pull_request", "labeled" if label else action)
+        payload = example("pull_request", "labeled" if label else "synchronize")
+        payload["action"] = "labeled" if label else action
         request = payload["pull_request"]
         request["number"] = payload["number"] = pull.number
         request["head"]["sha"], request["base"]["sha"] = pull.head_sha, pull.base_sha

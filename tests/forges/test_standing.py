@@ -151,6 +151,16 @@ ONE = {11: MAIN}
             id="a pull request of the merge group's commit",
         ),
         pytest.param(
+            [said(QUEUE, "success")], ONE, "success", (), id="the queue waits for no pull request of its commit"
+        ),
+        pytest.param(
+            [said(QUEUE, "success"), said(11, "failure")],
+            ONE,
+            "failure",
+            ("pull request #11 fails",),
+            id="but one that has failed is not turned green",
+        ),
+        pytest.param(
             [said(11, "success")],
             {},
             "action_required",

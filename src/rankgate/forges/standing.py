@@ -84,7 +84,7 @@ def standing(records: Iterable[Record], counted: Mapping[int, str] | None) -> St
     pull request has now is none.
 
     Args:
-        records: of all check runs of one name on a commit; those of a merge group always count.
+        records: of all check runs of one name on a commit; where there are a merge group's, nothing else is waited for.
         counted: the pull requests that count, and their bases; None where GitHub does not say, and then nothing passes.
     """
     newest: dict[tuple[int, str], Record] = {}
@@ -96,7 +96,8 @@ def standing(records: Iterable[Record], counted: Mapping[int, str] | None) -> St
         if counted is None or each.pull == QUEUE or each.pull in counted
     ]
     said: list[tuple[Own, str]] = [(each.own, _who(each, deciding)) for each in deciding]
-    missing = sorted({*(counted or ())} - {each.pull for each in deciding})
+    there = {each.pull for each in deciding}
+    missing = [] if QUEUE in there else sorted({*(counted or ())} - there)
     said += [("pending", f"pull request #{number}") for number in missing]
     worst: Own = max((own for own, _ in said), key=_SEVERITY.index, default="pending")
     reasons = tuple(f"{who} {_SAYS[own]}" for own, who in said if own == worst != "success") if said else (_NONE,)
