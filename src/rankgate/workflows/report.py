@@ -26,8 +26,7 @@ on:
   workflow_run:
     workflows: [rankgate]
     types: [completed]
-  # A label of somebody with write access accepts a fork's rankings at one commit; another base and closing change which
-  # reports of a commit count.
+  # A writer's label accepts a fork's rankings at one commit; another base and closing change which reports count.
   pull_request_target:
     types: [labeled, edited, closed]
 
