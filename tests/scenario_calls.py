@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import redirect_stdout
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -60,5 +62,5 @@ def make_page(name: str, folder: Path) -> Path:
 @cache
 def report_of(name: str) -> bytes:
     """The report.json of the scenario's check."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, redirect_stdout(StringIO()):
         return make(name, Path(folder), "report.json").read_bytes()

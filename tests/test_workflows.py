@@ -215,7 +215,7 @@ def test_the_reporting_job_fetches_the_default_branch_and_never_the_pull_request
     assert [each for each in made["jobs"]["report"]["steps"] if "run" in each] == []
 
 
-def test_the_reporting_job_works_for_forks_dependabot_and_one_label_alone() -> None:
+def test_the_reporting_job_works_for_forks_dependabot_one_label_another_base_and_what_is_closed_unmerged() -> None:
     made = report()
     assert triggers(made)["pull_request_target"] == {"types": ["labeled", "unlabeled", "edited", "closed", "reopened"]}
     assert in_one_line(made["jobs"]["report"]["if"]) == (
@@ -224,10 +224,11 @@ def test_the_reporting_job_works_for_forks_dependabot_and_one_label_alone() -> N
         "(github.event.workflow_run.head_repository.id != github.event.repository.id || "
         "github.event.workflow_run.actor.login == 'dependabot[bot]')) || "
         "(github.event_name == 'pull_request_target' && "
-        "(github.event.pull_request.head.repo.id != github.event.repository.id || "
+        "(github.event.changes.base.ref.from || "
+        "(github.event.action == 'closed' && !github.event.pull_request.merged) || "
+        "((github.event.pull_request.head.repo.id != github.event.repository.id || "
         "github.event.pull_request.user.login == 'dependabot[bot]') && "
-        "(github.event.label.name == 'rankgate: accept rankings' || github.event.changes.base.ref.from || "
-        "github.event.action == 'closed' || github.event.action == 'reopened'))"
+        "(github.event.label.name == 'rankgate: accept rankings' || github.event.action == 'reopened'))))"
     )
 
 

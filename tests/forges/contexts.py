@@ -1,4 +1,4 @@
-"""What the names in an action's expressions stand for: inputs, steps, github and runner."""
+"""What the names in an action's expressions stand for: inputs, steps, github, runner and the place in a matrix."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ class Contexts:
                 return self._token
             case ["github", "event", *path]:
                 return self._of_event(path)
+            case ["strategy", "job-index"]:
+                return self.environment.get("STRATEGY_JOB_INDEX", "0")
             case ["github" | "runner" as where, key] if f"{where}_{key}".upper() in self.environment:
                 return self.environment[f"{where}_{key}".upper()]
         raise ExpressionError(f"stands for nothing: {name}")

@@ -8,13 +8,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import requests
 from tests.forges import git_objects
 from tests.forges.server import ACTIONS, ORGANIZATION, PERMISSIONS, TEAM, USERS, Server
 
 NUMBERS = itertools.count(1)
+CHECK = "rankgate/verdict"
+GREEN = ("success", "neutral", "skipped")  # what a required check takes for success
+Rule = Literal["newest", "all"]
+RULES: tuple[Rule, ...] = get_args(Rule)
 
 
 class RefusedError(Exception):
@@ -29,6 +33,7 @@ class PullRequest:
     head_sha: str
     base_sha: str
     head_repository: int  # its id: that of the fork, where it comes from one
+    base_ref: str = "main"
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,10 @@ class Emulator:
     def ask(self, method: str, path: str, body: Any = None, *, by: str = "alice") -> requests.Response:
         """One request to the API as a user, or with a token, whatever comes of it. The path begins with a slash."""
         headers = {"Authorization": f"Bearer {USERS.get(by, by)}", "Accept": "application/vnd.github+json"}
-        return self.session.request(method, self.url + path, json=body, headers=headers, timeout=300)
+        answer = self.session.request(method, self.url + path, json=body, headers=headers, timeout=300)
+        if method == "POST" and path.endswith("/check-runs") and answer.ok:
+            self.server.check_apps[answer.json()["id"]] = self.server.issued[USERS.get(by, by)]
+        return answer
 
     def do(self, method: str, path: str, body: Any = None, *, by: str = "alice") -> Any:
         """The decoded answer of a request that has to succeed, below /repos/OWNER/NAME.
@@ -148,7 +156,7 @@ class Emulator:
         """A pull request as it is now."""
         found = self.do("GET", f"/pulls/{number}")
         head, base = found["head"], found["base"]
-        return PullRequest(number, head["sha"], base["sha"], head["repo"]["id"])
+        return PullRequest(number, head["sha"], base["sha"], head["repo"]["id"], base["ref"])
 
     def comments(self, number: int) -> list[Comment]:
         """All comments of a pull request or an issue, oldest first."""
@@ -193,8 +201,41 @@ class Emulator:
         """Require nothing any more."""
         self.do("DELETE", f"/branches/{branch}/protection")
 
-    def merge(self, number: int) -> int:
-        """Try to merge, as alice: 200, or 422 where a required check has not succeeded (GitHub itself says 405)."""
+    def allows(self, number: int, rule: Rule, check: str = CHECK, *, app: str | None = None) -> bool:
+        """Whether a required check lets a pull request in, by one of the two rules that GitHub is said to follow.
+
+        The emulator's own rule is "some success ever", which shows no blocking once something was green.
+
+        Args:
+            number: of the pull request.
+            rule: whether the newest check run of the name decides, or all of them have to be green.
+            check: the name of the required check.
+            app: the slug of the App that the rule is pinned to; None where any may post it.
+        """
+        runs = [
+            run
+            for run in self.check_runs(self.pull(number).head_sha)
+            if run["name"] == check and app in (None, self.server.check_apps[run["id"]])
+        ]
+        green = [run["status"] == "completed" and run["conclusion"] in GREEN for run in runs]
+        return bool(green) and (green[-1] if rule == "newest" else all(green))
+
+    def retarget(self, number: int, base: str) -> PullRequest:
+        """Point a pull request at another base."""
+        self.do("PATCH", f"/pulls/{number}", {"base": base})
+        return self.pull(number)
+
+    def merge(self, number: int, rule: Rule | None = None) -> int:
+        """Try to merge, as alice: 200, or 422 where a required check stops it (GitHub itself says 405).
+
+        Without a rule both have to agree: what is tested has to be right under either.
+        """
+        by_rule = {each: self.allows(number, each) for each in ((rule,) if rule else RULES)}
+        assert len(set(by_rule.values())) == 1, f"pull request {number}: may it be merged? {by_rule}"
+        base = self.pull(number).base_ref
+        required = self.ask("GET", f"/repos/{self.repository}/branches/{base}/protection").ok
+        if required and not all(by_rule.values()):
+            return 422
         return self.ask("PUT", f"/repos/{self.repository}/pulls/{number}/merge", {}).status_code
 
     def close(self, number: int) -> None:

@@ -43,6 +43,7 @@ def payload_of(
         request["number"] = payload["number"] = pull.number
         request["head"]["sha"], request["base"]["sha"] = pull.head_sha, pull.base_sha
         request["head"]["repo"]["id"], request["base"]["repo"]["id"] = pull.head_repository, repository_id
+        request["base"]["ref"] = pull.base_ref
         payload["sender"]["login"] = sender
         payload["action"] = action or payload["action"]
         if label:
@@ -72,6 +73,8 @@ def environment(
     attempt: int = 1,
     actor: str = "alice",
     token: str | None = None,
+    job: str = "gate",
+    index: int = 0,
     **about: Any,
 ) -> dict[str, str]:
     """What the runner sets; the payload lies in the directory."""
@@ -89,6 +92,9 @@ def environment(
         "GITHUB_SHA": "f" * 40 if event.startswith("pull_request") else pull.head_sha,
         "GITHUB_RUN_ID": str(run),
         "GITHUB_RUN_ATTEMPT": str(attempt),
+        "GITHUB_JOB": job,
+        "GITHUB_WORKFLOW_REF": f"{proxy.emulator.repository}/.github/workflows/rankgate.yml@refs/pull/1/merge",
+        "STRATEGY_JOB_INDEX": str(index),
         "GITHUB_ACTOR": actor,
         "GITHUB_TOKEN": token or proxy.emulator.token,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import re
 import threading
 import time
@@ -155,6 +156,8 @@ class Proxy:
             content = response.read()
         finally:
             there.close()
+        if "/check-runs" in path:
+            content = self._with_apps(content, method, headers.get("Authorization", ""))
         # Whoever follows an address finds itself here again.
         here = {
             name: value.replace(self.emulator.url, self.url)
@@ -162,6 +165,19 @@ class Proxy:
             if name.lower() in PASSED_BACK or name.lower().startswith("x-ratelimit")
         }
         return Answer(response.status, here, content.replace(self.emulator.url.encode(), self.url.encode()))
+
+    def _with_apps(self, content: bytes, method: str, given: str) -> bytes:
+        """Check runs with the App that made them, as GitHub's description has it; the emulator says null."""
+        answered = json.loads(content)
+        if not isinstance(answered, dict):
+            return content
+        server = self.emulator.server
+        if method == "POST" and "id" in answered:
+            server.check_apps[answered["id"]] = server.issued[given.removeprefix("Bearer ")]
+        for run in answered.get("check_runs", [answered]):
+            if run.get("id") in server.check_apps:
+                run["app"] = {"slug": server.check_apps[run["id"]]}
+        return json.dumps(answered).encode()
 
 
 class ProxyHandler(Handler):

@@ -55,7 +55,10 @@ class Server:
     url: str
     key: str  # PEM; the private key of both Apps
     log: Path  # what it wrote, for the report of a failed test
-    issued: set[str] = field(default_factory=lambda: set(USERS.values()))  # every token that is right
+    issued: dict[str, str] = field(default_factory=lambda: {token: login for login, token in USERS.items()})
+    """Every token that is right, and whose it is: a user's login or an App's slug."""
+    check_apps: dict[int, str] = field(default_factory=dict)
+    """The slug of the App that made a check run; the emulator does not remember it."""
 
     def token(self, app: App, permissions: Mapping[str, str]) -> str:
         """An installation token of the App with these permissions, which is what a job's GITHUB_TOKEN is."""
@@ -69,7 +72,7 @@ class Server:
         )
         answer.raise_for_status()
         token = str(answer.json()["token"])
-        self.issued.add(token)
+        self.issued[token] = app.slug
         return token
 
 

@@ -5,19 +5,39 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.forges.emulator import Emulator
+from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.instant import patient
 from tests.forges.proxy import Proxy
 
 from rankgate.forges.checks import CHECK, Check, begin, check_name, complete, complete_open
 from rankgate.forges.client import ForgeError
+from rankgate.forges.comments import ACTIONS_LOGIN
+from rankgate.forges.standing import Record, base_key
 from rankgate.renderers.check_run import Annotation, CheckRunOutput
 
 CHECK_RUNS = r"/check-runs$"
 
 
-def check(github: Emulator, sha: str, run: int = 7, attempt: int = 1, gate: str = "default") -> Check:
-    return Check(repository=github.repository, sha=sha, name=check_name(gate), run=run, attempt=attempt)
+def check(
+    github: Emulator,
+    pull: PullRequest,
+    run: int = 7,
+    attempt: int = 1,
+    gate: str = "default",
+    *,
+    job: str = "gate/0",
+    base: str | None = None,
+    login: str = ACTIONS_LOGIN,
+) -> Check:
+    key = base_key(base or pull.base_ref)
+    return Check(
+        repository=github.repository,
+        sha=pull.head_sha,
+        name=check_name(gate),
+        login=login,
+        record=Record(run=run, attempt=attempt, pull=pull.number, base=key, job=job),
+        criteria=["ship-criteria.yaml"],
+    )
 
 
 def output(annotations: int = 0) -> CheckRunOutput:
@@ -39,67 +59,67 @@ def states(github: Emulator, sha: str) -> list[tuple[str, str, str | None]]:
 
 
 def test_the_check_is_in_progress_first_and_then_completed_in_place(github: Emulator, proxy: Proxy) -> None:
-    sha = github.new_pull().head_sha
+    pull = github.new_pull()
     client = patient(proxy.url, github.token)
-    begin(client, check(github, sha))
-    assert states(github, sha) == [(CHECK, "in_progress", None)]
-    complete(client, check(github, sha), output(), "failure")
-    assert states(github, sha) == [(CHECK, "completed", "failure")]
-    (run,) = github.check_runs(sha)
+    begin(client, check(github, pull))
+    assert states(github, pull.head_sha) == [(CHECK, "in_progress", None)]
+    complete(client, check(github, pull), output(), "failure")
+    assert states(github, pull.head_sha) == [(CHECK, "completed", "failure")]
+    (run,) = github.check_runs(pull.head_sha)
     assert run["output"]["title"] == "Fail: recall@5 fell by 5.8 pp"
 
 
 def test_a_check_that_nobody_began_is_completed_all_the_same(github: Emulator, proxy: Proxy) -> None:
-    sha = github.new_pull().head_sha
-    complete(patient(proxy.url, github.token), check(github, sha), output(), "success")
-    assert states(github, sha) == [(CHECK, "completed", "success")]
+    pull = github.new_pull()
+    complete(patient(proxy.url, github.token), check(github, pull), output(), "success")
+    assert states(github, pull.head_sha) == [(CHECK, "completed", "success")]
 
 
 def test_what_is_left_open_is_completed_and_nothing_else(github: Emulator, proxy: Proxy) -> None:
     """Whoever clears up after a job must not take back its verdict, make one, or end another run's."""
-    sha = github.new_pull().head_sha
+    pull = github.new_pull()
     client = patient(proxy.url, github.token)
-    mine, newer = check(github, sha, 7), check(github, sha, 8)
+    mine, newer = check(github, pull, 7), check(github, pull, 8)
     assert not complete_open(client, mine, output(), "failure")
     begin(client, newer)
     assert not complete_open(client, mine, output(), "failure")
-    assert states(github, sha) == [(CHECK, "in_progress", None)]
+    assert states(github, pull.head_sha) == [(CHECK, "in_progress", None)]
     assert complete_open(client, newer, output(), "failure")
-    assert states(github, sha) == [(CHECK, "completed", "failure")]
+    assert states(github, pull.head_sha) == [(CHECK, "completed", "failure")]
     complete(client, mine, output(), "success")
     assert not complete_open(client, mine, output(), "failure")
-    assert [conclusion for _, _, conclusion in states(github, sha)] == ["failure", "success"]
+    assert [conclusion for _, _, conclusion in states(github, pull.head_sha)] == ["failure", "failure"]
 
 
 def test_every_run_and_attempt_completes_its_own(github: Emulator, proxy: Proxy) -> None:
-    """An older run that ends late must not complete the newer one's check, which is the one that counts."""
-    sha = github.new_pull().head_sha
+    """An older run that ends late must not complete the newer one's check, nor is its own green before that one's."""
+    pull = github.new_pull()
     client = patient(proxy.url, github.token)
-    older, newer = check(github, sha, 7), check(github, sha, 7, attempt=2)
+    older, newer = check(github, pull, 7), check(github, pull, 7, attempt=2)
     begin(client, older)
     begin(client, newer)
     complete(client, older, output(), "success")
-    assert states(github, sha) == [(CHECK, "completed", "success"), (CHECK, "in_progress", None)]
+    assert states(github, pull.head_sha) == [(CHECK, "completed", "action_required"), (CHECK, "in_progress", None)]
     complete(client, newer, output(), "failure")
-    assert states(github, sha) == [(CHECK, "completed", "success"), (CHECK, "completed", "failure")]
+    assert states(github, pull.head_sha) == [(CHECK, "completed", "failure")] * 2
 
 
 def test_beginning_twice_makes_one_check(github: Emulator, proxy: Proxy) -> None:
-    sha = github.new_pull().head_sha
+    pull = github.new_pull()
     for _ in range(2):
-        begin(patient(proxy.url, github.token), check(github, sha))
-    assert states(github, sha) == [(CHECK, "in_progress", None)]
+        begin(patient(proxy.url, github.token), check(github, pull))
+    assert states(github, pull.head_sha) == [(CHECK, "in_progress", None)]
 
 
 @pytest.mark.parametrize("fault", ["the answer is lost", "the server fails before"])
 def test_a_post_without_an_answer_makes_one_check(github: Emulator, proxy: Proxy, fault: str) -> None:
-    sha = github.new_pull().head_sha
+    pull = github.new_pull()
     if fault == "the answer is lost":
         proxy.drop_after("POST", CHECK_RUNS)
     else:
         proxy.status("POST", CHECK_RUNS, 502, json={"message": "Bad Gateway"})
-    begin(patient(proxy.url, github.token), check(github, sha))
-    assert states(github, sha) == [(CHECK, "in_progress", None)]
+    begin(patient(proxy.url, github.token), check(github, pull))
+    assert states(github, pull.head_sha) == [(CHECK, "in_progress", None)]
 
 
 @pytest.mark.parametrize("done", [True, False], ids=["done", "not done"])
@@ -107,12 +127,12 @@ def test_a_post_without_an_answer_makes_one_check(github: Emulator, proxy: Proxy
 def test_the_page_of_a_proxy_in_place_of_an_answer_leaves_one_check_that_is_complete(
     github: Emulator, proxy: Proxy, method: str, *, done: bool
 ) -> None:
-    sha = github.new_pull().head_sha
+    pull = github.new_pull()
     client = patient(proxy.url, github.token)
     (proxy.page_after if done else proxy.page_before)(method, "/check-runs")
-    begin(client, check(github, sha))
-    complete(client, check(github, sha), output(), "failure")
-    assert states(github, sha) == [(CHECK, "completed", "failure")]
+    begin(client, check(github, pull))
+    complete(client, check(github, pull), output(), "failure")
+    assert states(github, pull.head_sha) == [(CHECK, "completed", "failure")]
     assert len(proxy.asked(method, "/check-runs")) == (1 if done else 2)
 
 
@@ -129,12 +149,12 @@ def test_annotations_go_fifty_a_request_and_all_of_them(
     sizes: list[int],
     begun: bool,  # noqa: FBT001
 ) -> None:
-    sha = github.new_pull().head_sha
+    pull = github.new_pull()
     client = patient(proxy.url, github.token)
     if begun:
-        begin(client, check(github, sha))
+        begin(client, check(github, pull))
     before = len(proxy.log)
-    complete(client, check(github, sha), output(count), "failure")
+    complete(client, check(github, pull), output(count), "failure")
     writes = [json.loads(each.body) for each in proxy.log[before:] if each.method != "GET"]
     assert [len(body["output"]["annotations"]) for body in writes] == sizes
     lines = [note["start_line"] for body in writes for note in body["output"]["annotations"]]
@@ -142,15 +162,15 @@ def test_annotations_go_fifty_a_request_and_all_of_them(
 
 
 def test_a_further_gate_has_a_check_of_its_own(github: Emulator, proxy: Proxy) -> None:
-    sha = github.new_pull().head_sha
+    pull = github.new_pull()
     client = patient(proxy.url, github.token)
     for gate in ("default", "search"):
-        begin(client, check(github, sha, gate=gate))
-    assert [name for name, _, _ in states(github, sha)] == ["rankgate/verdict", "rankgate/verdict/search"]
+        begin(client, check(github, pull, gate=gate))
+    assert [name for name, _, _ in states(github, pull.head_sha)] == ["rankgate/verdict", "rankgate/verdict/search"]
 
 
 def test_a_token_that_may_not_write_checks_is_a_refusal_that_says_so(github: Emulator, proxy: Proxy) -> None:
-    sha = github.new_pull().head_sha
+    pull = github.new_pull()
     client = patient(proxy.url, github.token_with({"contents": "read", "metadata": "read", "checks": "read"}))
     with pytest.raises(ForgeError, match="403"):
-        begin(client, check(github, sha))
+        begin(client, check(github, pull))

@@ -241,14 +241,26 @@ def test_outside_of_actions_and_without_options_it_says_what_to_name(
     assert "--repository OWNER/NAME and --pull N" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("event", ["merge_group", "push", "workflow_dispatch"])
-def test_without_a_pull_request_only_the_check_is_posted(
-    github: Emulator, pull: PullRequest, job: Callable[..., None], event: str
+def test_for_a_merge_group_only_the_check_is_posted(
+    github: Emulator, pull: PullRequest, job: Callable[..., None]
 ) -> None:
-    job(event)
+    job("merge_group")
     assert main(["comment", report("fail")]) == 0
     assert github.comments(pull.number) == []
     assert [check["conclusion"] for check in github.check_runs(pull.head_sha)] == ["failure"]
+
+
+@pytest.mark.parametrize(
+    "event", ["push", "schedule", "workflow_dispatch", "repository_dispatch", "issue_comment", "pull_request_review"]
+)
+@pytest.mark.parametrize("words", [[], ["--begin"]], ids=["a report", "begin"])
+def test_an_event_without_a_base_posts_nothing_on_its_commit(
+    github: Emulator, pull: PullRequest, job: Callable[..., None], event: str, words: list[str]
+) -> None:
+    """A pull request can add a start by hand for its own branch, whose head is the pull request's."""
+    job("push", GITHUB_EVENT_NAME=event, GITHUB_EVENT_PATH="")
+    assert main(["comment", *(words or [report("pass")])]) == 0
+    assert (github.comments(pull.number), github.check_runs(pull.head_sha)) == ([], [])
 
 
 def commit(name: str, text: str) -> None:

@@ -99,12 +99,65 @@ def test_a_pull_request_is_checked_at_its_head_and_judged_against_its_base(tmp_p
         repository="acme/rag",
         sha=HEAD,
         base=BASE,
-        pull=Pull(7, head_sha=HEAD, base_ref="main", base_sha=BASE, head_repository=1, from_fork=False),
+        pull=Pull(
+            7, head_sha=HEAD, base_ref="main", base_sha=BASE, head_repository=1, from_fork=False, author="octocat"
+        ),
         run_id=1234,
         attempt=3,
+        job="0",
         actor="octocat",
         action="synchronize",
     )
+
+
+@pytest.mark.parametrize(
+    ("variables", "job"),
+    [
+        pytest.param({"GITHUB_JOB": "gate"}, "gate/0", id="a job without a matrix"),
+        pytest.param({"GITHUB_JOB": "gate", "RANKGATE_JOB_INDEX": "12"}, "gate/12", id="one of a matrix"),
+        pytest.param(
+            {
+                "GITHUB_JOB": "gate",
+                "GITHUB_WORKFLOW_REF": "acme/rag/.github/workflows/search gate.yml@refs/heads/a@b/c",
+            },
+            "search_gate.yml/gate/0",
+            id="the file tells jobs of the same id apart, whatever the branch is called",
+        ),
+        pytest.param({"GITHUB_JOB": "a" * 100}, "a" * 100 + "/0", id="the longest id"),
+    ],
+)
+def test_jobs_are_told_apart_by_file_id_and_place_in_the_matrix(variables: dict[str, str], job: str) -> None:
+    assert context_of(environment("push") | variables).job == job
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        pytest.param("GITHUB_JOB", "gate own=success", id="more than an id"),
+        pytest.param("RANKGATE_JOB_INDEX", "-1", id="no place"),
+        pytest.param("RANKGATE_JOB_INDEX", "1000", id="GitHub has no such matrix"),
+    ],
+)
+def test_a_job_that_actions_does_not_know_is_refused(name: str, written: str) -> None:
+    with pytest.raises(RankgateError, match=name):
+        context_of(environment("push") | {name: written})
+
+
+@pytest.mark.parametrize(
+    ("event", "action", "settles"),
+    [
+        ("pull_request_target", "closed", True),
+        ("pull_request_target", "edited", True),
+        ("pull_request_target", "labeled", False),
+        ("pull_request_target", "opened", False),
+        ("pull_request", "closed", True),
+        ("pull_request", "edited", False),
+        ("pull_request", "synchronize", False),
+    ],
+)
+def test_an_event_that_judges_nothing_is_said_to(tmp_path: Path, event: str, action: str, *, settles: bool) -> None:
+    """With `pull_request` another base is judged by the job itself."""
+    assert context(tmp_path, event, changed(PULL_REQUEST, "action", action)).settles is settles
 
 
 def test_a_merge_group_is_checked_at_its_head_and_judged_against_its_base(tmp_path: Path) -> None:

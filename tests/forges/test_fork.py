@@ -427,7 +427,7 @@ def test_a_label_on_one_pull_request_judges_every_other_with_that_head_too(
     report, _, again = report_on(pulls[0], "pull_request_target", Verdicts(verdicts.by_base), label=ACCEPT_LABEL, run=8)
     assert [number for number, _, _ in again.judged] == [each.number for each in pulls]
     assert report.verdict.value == "fail"
-    assert conclusions(github, pulls[0].head_sha) == [(CHECK, "failure")]
+    assert conclusions(github, pulls[0].head_sha) == [(CHECK, "failure")] * 2
 
 
 def test_a_label_on_a_pull_request_that_was_closed_meanwhile_changes_nothing(
@@ -578,7 +578,7 @@ def test_every_open_pull_request_of_that_head_is_judged_by_its_own_base_and_the_
     bodies = [github.comments(each.number)[0].body.splitlines()[1] for each in (first, second)]
     assert "PASS" in bodies[0]
     assert "FAIL" in bodies[1]
-    assert conclusions(github, first.head_sha) == [(CHECK, "failure")]
+    assert conclusions(github, first.head_sha) == [(CHECK, "failure")] * 2
 
 
 @pytest.mark.parametrize(
@@ -601,7 +601,7 @@ def test_the_check_concludes_as_the_strictest_base_does(
     (first, _), release = two_bases(github)
     artifact()
     report_on(first, verdicts=Verdicts({first.base_sha: at_main, release: at_release}, trusting=(release,)))
-    assert conclusions(github, first.head_sha) == [(CHECK, concluded)]
+    assert conclusions(github, first.head_sha) == [(CHECK, concluded)] * 2
 
 
 def test_a_closed_pull_request_is_left_alone_with_a_clear_line(
@@ -697,9 +697,13 @@ def test_an_interruption_between_two_pull_requests_is_no_verdict(
     artifact()
     with pytest.raises(KeyboardInterrupt):
         report_on(first, verdicts=Interrupted(trusting=(first.base_sha, release)))
-    (check,) = github.check_runs(first.head_sha)
-    assert (check["conclusion"], check["output"]["title"]) == ("failure", "Not judged: 1 problem with the inputs")
-    assert "the reporting job ended before there was a verdict" in check["output"]["summary"]
+    judged, ended = github.check_runs(first.head_sha)
+    assert (judged["conclusion"], judged["output"]["title"]) == (
+        "failure",
+        f"Fail: pull request #{second.number} fails",
+    )
+    assert (ended["conclusion"], ended["output"]["title"]) == ("failure", "Not judged: 1 problem with the inputs")
+    assert "the reporting job ended before there was a verdict" in ended["output"]["summary"]
     assert github.comments(second.number) == []
 
 

@@ -16,15 +16,16 @@ from typing import Any
 import pytest
 from tests.forges.composite import Result
 from tests.forges.composite import run as run_action
-from tests.forges.emulator import Emulator, PullRequest
+from tests.forges.emulator import RULES, Emulator, PullRequest, Rule
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
 from tests.forges.test_fork import accepts, plays_runs, zipped
 from tests.scenario_calls import report_of
 
-from rankgate.forges.checks import CHECK
+from rankgate.forges.checks import CHECK, PUSH_CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
+from rankgate.forges.standing import Record, base_key
 from rankgate.report_text import decode_report
 
 ROOT = Path(__file__).parents[2]
@@ -84,6 +85,7 @@ class Team:
         *,
         merged: bool = False,
         failing: str | None = None,
+        event_name: str | None = None,
         **about: Any,
     ) -> Result:
         """One job of the workflow, with a run number of its own, which may be cancelled before one of its steps.
@@ -91,10 +93,11 @@ class Team:
         Of a pull request the merge commit is checked out, as actions/checkout does, and the branch again afterwards.
         """
         self.runs += 1
+        ending = {"cancelled_before": cancelled_before, "failing": failing}
         if event == "pull_request" and not merged and not (inputs or {}).get("base"):
             with self.merged(pull):
-                return self._job(event, pull, inputs or {}, about, cancelled_before=cancelled_before, failing=failing)
-        return self._job(event, pull, inputs or {}, about, cancelled_before=cancelled_before, failing=failing)
+                return self._job(event_name or event, event, pull, inputs or {}, about, ending)
+        return self._job(event_name or event, event, pull, inputs or {}, about, ending)
 
     @contextmanager
     def merged(self, pull: PullRequest, onto: str | None = None) -> Iterator[None]:
@@ -115,9 +118,16 @@ class Team:
             self.git("checkout", "-q", here)
 
     def _job(
-        self, event: str, pull: PullRequest, inputs: dict[str, str], about: dict[str, Any], **ending: Any
+        self,
+        name: str,
+        event: str,
+        pull: PullRequest,
+        inputs: dict[str, str],
+        about: dict[str, Any],
+        ending: dict[str, Any],
     ) -> Result:
-        told = environment(self.events, self.proxy, event, pull=pull, run=100 + self.runs, **about)
+        told = environment(self.events, self.proxy, event, pull=pull, **{"run": 100 + self.runs, **about})
+        told["GITHUB_EVENT_NAME"] = name
         token = told.pop("GITHUB_TOKEN")
         told["RUNNER_TEMP"] = str(self.runner_temp)
         return run_action(ROOT, inputs, told, self.clone, token=token, timeout=300, **ending)
@@ -162,6 +172,63 @@ def test_a_red_pull_request_is_blocked_mended_green_and_merged_with_one_comment_
     assert green.skipped_uses[0].given["name"] == "rankgate"
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_a_green_pull_request_that_becomes_red_again_is_blocked_again(team: Team, rule: Rule) -> None:
+    """For one commit: the index changed beneath it. Whichever rule GitHub follows where checks share a name."""
+    pull = team.github.new_pull()
+    for retrieved, verdict, allowed in [("pass", "pass", True), ("fail", "fail", False)]:
+        team.retrieve(retrieved)
+        assert team.job("pull_request", pull, {"base": "none"}).outputs["verdict"] == verdict
+        assert team.github.allows(pull.number, rule) is allowed
+    assert team.github.merge(pull.number, rule) == 422
+
+    team.retrieve("pass")
+    older = team.job("pull_request", pull, {"base": "none"}, run=101, attempt=2)
+    assert older.code == 0, "the first run, started again, judges as it did"
+    assert team.github.merge(pull.number, rule) == 422
+
+    assert team.job("pull_request", pull, {"base": "none"}).code == 0
+    assert team.github.merge(pull.number, rule) == 200
+
+
+def test_two_jobs_of_a_matrix_with_one_gate_id_end_alike_and_the_comment_names_the_input(team: Team) -> None:
+    pull = team.github.new_pull()
+    for index, retrieved in enumerate(["fail", "pass"]):
+        team.retrieve(retrieved)
+        team.job("pull_request", pull, {"base": "none"}, run=101, index=index)
+    assert team.conclusions(pull.head_sha) == ["failure", "failure"]
+    (comment,) = team.github.comments(pull.number)
+    assert "2 jobs judge this commit under the gate id `default`" in comment.body
+    assert "the input `gate-id` tells them apart" in comment.body
+    team.job("pull_request", pull, {"base": "none", "gate-id": "search"}, run=101, index=1)
+    assert "gate-id" not in team.github.comments(pull.number)[1].body
+
+
+@pytest.mark.parametrize("event", ["push", "schedule", "workflow_dispatch"])
+def test_without_a_base_there_is_a_summary_and_never_the_required_check(team: Team, event: str) -> None:
+    """Whoever may push can add a start by hand to the workflow of his own branch."""
+    pull = team.github.new_pull()
+    team.retrieve("pass")
+    judged = team.job("push", pull, event_name=event)
+    assert (judged.code, team.github.check_runs(pull.head_sha)) == (0, [])
+    assert "PASS" in judged.summary
+    team.job("push", pull, {"push-check": "true"}, event_name=event)
+    assert [check["name"] for check in team.github.check_runs(pull.head_sha)] == [PUSH_CHECK]
+    assert team.github.merge(pull.number) == 422
+
+
+def test_once_a_pull_request_is_closed_its_success_is_nobodys(team: Team) -> None:
+    """Nothing is judged; the job that closing starts has neither a run nor the pull request's commit."""
+    pull = team.github.new_pull()
+    team.retrieve("pass")
+    team.job("pull_request", pull, {"base": "none"})
+    (team.clone / "run.jsonl").unlink()
+    team.github.close(pull.number)
+    closed = team.job("pull_request_target", pull, action="closed")
+    assert closed.code == 0, closed.log
+    assert team.conclusions(pull.head_sha) == ["action_required"]
+
+
 def test_the_check_is_in_progress_while_the_job_judges_and_a_cancelled_job_completes_it(team: Team) -> None:
     github = team.github
     pull = github.new_pull()
@@ -176,7 +243,7 @@ def test_the_check_is_in_progress_while_the_job_judges_and_a_cancelled_job_compl
 
     cancelled = team.job("pull_request", pull, cancelled_before="judge")
     assert cancelled.code == 2
-    assert team.conclusions(pull.head_sha) == ["success", "failure"]
+    assert team.conclusions(pull.head_sha) == ["failure", "failure"]
     (comment,) = github.comments(pull.number)
     assert "NOT JUDGED" in comment.body
     assert "the job ended before there was a verdict" in comment.body
@@ -330,7 +397,8 @@ def test_a_reporting_job_that_was_killed_completes_the_check_that_it_began_and_m
     assert team.job("workflow_run", pull, cancelled_before="judge").code == 0
     assert team.github.check_runs(pull.head_sha) == []
 
-    begun = {"name": CHECK, "head_sha": pull.head_sha, "external_id": "rankgate 7/1", "status": "in_progress"}
+    record = Record(run=7, attempt=1, pull=pull.number, base=base_key("main"), job="rankgate.yml/gate/0")
+    begun = {"name": CHECK, "head_sha": pull.head_sha, "external_id": record.text(), "status": "in_progress"}
     team.github.do("POST", "/check-runs", begun, by=team.github.token)
     ended = team.job("workflow_run", pull, cancelled_before="judge")
     assert "check rankgate/verdict: failure" in ended.log

@@ -24,7 +24,7 @@ from rankgate.exit_codes import exit_code
 from rankgate.forges.artifacts import MEMBER
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.fork import concerns_forks, report_fork
-from rankgate.forges.publish import Settings, Told, announce, conclude_open, publish
+from rankgate.forges.publish import Settings, Told, announce, conclude, publish
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import stopped
@@ -101,7 +101,7 @@ def publish_all() -> int:
             summarize(job)  # it was published as it was judged
         else:  # there was nothing to report, or the job was ended on the way
             with interrupted_once():
-                _publish(job, lambda client: conclude_open(client, job.context, report, settings_of(job)))
+                _publish(job, lambda client: conclude(client, job.context, report, settings_of(job), left_open=True))
         return 0
     try:
         if left is None:
@@ -146,6 +146,8 @@ def settings_of(job: Job, report: Report | None = None) -> Settings:
         fresh=inputs.fresh_comment == "true",
         fail_on=inputs.fail_on,
         template=template,
+        criteria=inputs.criteria,
+        push=inputs.push_check == "true",
     )
 
 

@@ -36,6 +36,7 @@ class ActionInputs(msgspec.Struct, frozen=True, kw_only=True):
     fresh_comment: Literal["true", "false"] = "false"
     template: str | None = None
     gate_id: str = DEFAULT_GATE
+    push_check: Literal["true", "false"] = "false"
     report: str | None = None
     bot_login: str = ACTIONS_LOGIN
 

@@ -1,127 +1,191 @@
-"""The named check: in progress first, always completed, one of its own for every run."""
+"""The named check: in progress first, always completed, one of its own for every run, and all of one mind."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from rankgate.forges.client import Client, LostResponseError
+from rankgate.forges.client import Client, ForgeError, LostResponseError
 from rankgate.forges.marker import DEFAULT_GATE
+from rankgate.forges.pulls import deciding_pulls
+from rankgate.forges.standing import QUEUE, Conclusion, Record, Standing, base_key, milder, record_of, standing
 from rankgate.renderers.check_run import Annotation, CheckRunOutput
 
 CHECK = "rankgate/verdict"
+PUSH_CHECK = "rankgate/push"  # after an event without a base; it cannot say what a required check has to
 ANNOTATIONS_A_REQUEST = 50  # GitHub's limit; an update appends
-_EXTERNAL = re.compile(r"rankgate ([0-9]{1,19})/([0-9]{1,9})")
+ROUNDS = 4  # of listing and writing; jobs that end at once agree after two
 _WAITING = "Judging the retrieval run"
 
-Conclusion = Literal["success", "failure", "action_required"]
+_Ours = tuple[Mapping[str, Any], Record]  # a check run of ours as GitHub lists it, and whose report it is
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a check belongs: repository, commit, name, and the run that it speaks for."""
+    """Where a check belongs: repository, commit, name, and the report that it speaks for.
+
+    `login` is whom the token posts as; of the checks of this name only those of that App are ours. A base has criteria
+    if it has one of the files `criteria`. `again` says that the same attempt may be judged again, as after a label;
+    else two results of one attempt are of jobs or steps that nothing tells apart, and the worse one counts.
+    """
 
     repository: str
     sha: str
     name: str
-    run: int
-    attempt: int
+    login: str
+    record: Record
+    criteria: Sequence[str] = ()
+    again: bool = False
     details_url: str | None = None
 
-    @property
-    def external_id(self) -> str:
-        """By what this run's own check is found again."""
-        return f"rankgate {self.run}/{self.attempt}"
 
-
-def check_name(gate: str) -> str:
+def check_name(gate: str, check: str = CHECK) -> str:
     """`rankgate/verdict`, or `rankgate/verdict/search` for a further gate of the repository."""
-    return CHECK if gate == DEFAULT_GATE else f"{CHECK}/{gate}"
+    return check if gate == DEFAULT_GATE else f"{check}/{gate}"
 
 
-def begin(client: Client, check: Check) -> None:
-    """Put the check in progress, unless this run's already is.
-
-    Raises:
-        ForgeError: the platform refuses or cannot be reached.
-    """
-    if _own(client, check) is None:
-        _create(client, check, {"status": "in_progress", "output": {"title": _WAITING, "summary": f"{_WAITING}."}})
-
-
-def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> None:
-    """Complete this run's check, or make one that is complete. A run never touches the check of another.
-
-    GitHub shows the newest check of a name, so that an older run that ends late changes nothing.
+def begin(client: Client, check: Check) -> bool:
+    """Put the check in progress, unless this attempt has one; False where others alone decide about the commit.
 
     Raises:
         ForgeError: the platform refuses or cannot be reached.
     """
-    batches = list(_batches(output.annotations))
-    text = {"title": output.title, "summary": output.summary}
-    fields = {"status": "completed", "conclusion": conclusion}
-    first: dict[str, Any] = {**fields, "output": {**text, "annotations": batches[0]}}
-    own = _own(client, check)
-    if own is None:
-        number = _create(client, check, first)
-    else:
-        number = own["id"]
-        if own["completed_at"]:  # when people could first read it: the same run judged again is no later report
-            first["completed_at"] = own["completed_at"]
-        try:
-            client.send("PATCH", f"/repos/{check.repository}/check-runs/{number}", first)
-        except LostResponseError as error:
-            client.rest(error, 0)
-            if (_own(client, check) or own)["status"] != "completed":
-                client.send("PATCH", f"/repos/{check.repository}/check-runs/{number}", first)
-    for batch in batches[1:]:
-        client.send(
-            "PATCH", f"/repos/{check.repository}/check-runs/{number}", {"output": {**text, "annotations": batch}}
-        )
-
-
-def complete_open(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> bool:
-    """Complete this run's check if it is there and still open, and make none; whether it was.
-
-    Raises:
-        ForgeError: the platform refuses or cannot be reached.
-    """
-    own = _own(client, check)
-    if own is None or own["status"] == "completed":
+    found = _ours(client, check)
+    counted = _counted(client, check, [*(record for _, record in found), check.record])
+    if counted is not None and check.record.pull not in {QUEUE, *counted}:
         return False
-    complete(client, check, output, conclusion)
+    if _own(found, check) is None:
+        _create(client, check, {"status": "in_progress", "output": {"title": _WAITING, "summary": f"{_WAITING}."}})
     return True
 
 
-def reports(client: Client, check: Check) -> dict[tuple[int, int], str | None]:
-    """By run and attempt when the first report on it was completed; None where that is still in progress.
+def foresee(client: Client, check: Check, conclusion: Conclusion) -> Standing:
+    """What all checks of the name conclude once this report is among them.
 
     Raises:
         ForgeError: the checks cannot be listed.
     """
-    listed = client.pages(_listing(check), {"check_name": check.name, "filter": "all"}, under="check_runs")
-    named = ((_EXTERNAL.fullmatch(item.get("external_id") or ""), item) for item in listed)
-    return {(int(found[1]), int(found[2])): item["completed_at"] for found, item in named if found}
+    others = [record for _, record in _ours(client, check) if not record.of(check.record)]
+    records = [*others, replace(check.record, own=conclusion)]
+    return standing(records, _counted(client, check, records))
 
 
-def _listing(check: Check) -> str:
-    return f"/repos/{check.repository}/commits/{check.sha}/check-runs"
+def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> Standing:
+    """Complete this attempt's check, or make one that is complete, and bring all of the name to the same end.
+
+    The external id keeps what this report alone concludes: it is not lost in what all conclude together.
+
+    Raises:
+        ForgeError: the platform refuses or cannot be reached.
+    """
+    own = _own(_ours(client, check), check)
+    if own and not check.again and milder(conclusion, own[1].own):
+        return settle(client, check)
+    ended = foresee(client, check, conclusion)
+    batches = list(_batches(output.annotations))
+    text = {"title": output.title if ended.conclusion == conclusion else ended.title, "summary": output.summary}
+    check = replace(check, record=replace(check.record, own=conclusion))
+    fields = {"status": "completed", "conclusion": ended.conclusion, "external_id": check.record.text()}
+    first = {**fields, "output": {**text, "annotations": batches[0]}}
+    number = own[0]["id"] if own else _create(client, check, first)
+    if own:
+        _update(client, check, own, first)
+    for batch in batches[1:]:
+        path = f"/repos/{check.repository}/check-runs/{number}"
+        client.send("PATCH", path, {"output": {**text, "annotations": batch}})
+    return ended if client.dry_run else settle(client, check)
 
 
-def _own(client: Client, check: Check) -> Mapping[str, Any] | None:
-    """This run's check, the first if a lost answer made two."""
+def settle(client: Client, check: Check) -> Standing:
+    """Bring all our completed checks of the name to the end that their reports have together.
+
+    After writing they are listed again: another job may have done the same at the same time, and whoever writes last
+    has seen all. What still runs and counts is left in progress.
+
+    Raises:
+        ForgeError: the platform refuses or cannot be reached.
+    """
+    rounds = ROUNDS
+    while True:
+        found = _ours(client, check)
+        records = [record for _, record in found]
+        ended = standing(records, _counted(client, check, records))
+        wrong = [each for each in found if not _agrees(*each, ended)]
+        if not wrong or not rounds:
+            return ended
+        rounds -= 1
+        for each in reversed(wrong):  # the newest first, which people see
+            output = {"title": ended.title, "summary": each[0]["output"]["summary"] or ended.title}
+            _update(client, check, each, {"status": "completed", "conclusion": ended.conclusion, "output": output})
+
+
+def complete_open(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> Standing | None:
+    """Complete what this attempt of this job has left open, for whichever pull requests; None where it left nothing.
+
+    Raises:
+        ForgeError: the platform refuses or cannot be reached.
+    """
+    ended = None
+    for item, record in _ours(client, check):
+        if item["status"] != "completed" and record.of(replace(check.record, pull=record.pull)):
+            ended = complete(client, replace(check, record=record), output, conclusion)
+    return ended
+
+
+def reports(client: Client, check: Check) -> dict[tuple[int, int, int], str | None]:
+    """By pull request, run and attempt when the first report was completed; None where there is none yet.
+
+    Raises:
+        ForgeError: the checks cannot be listed.
+    """
+    return {
+        (record.pull, record.run, record.attempt): None if record.own == "pending" else item["completed_at"]
+        for item, record in reversed(_ours(client, check))
+    }
+
+
+def _ours(client: Client, check: Check) -> list[_Ours]:
+    """Our App's check runs of the name on the commit that stand for a report, oldest first."""
+    path = f"/repos/{check.repository}/commits/{check.sha}/check-runs"
+    items = client.pages(path, {"check_name": check.name, "filter": "all"}, under="check_runs")
     found = [
-        item
-        for item in client.pages(_listing(check), {"check_name": check.name, "filter": "all"}, under="check_runs")
-        if item.get("external_id") == check.external_id and item.get("name") == check.name
+        (item, record)
+        for item in items
+        if item.get("name") == check.name and f"{(item.get('app') or {}).get('slug')}[bot]" == check.login
+        if (record := record_of(item.get("external_id"))) is not None
     ]
-    return min(found, key=lambda item: int(item["id"]), default=None)
+    return sorted(found, key=lambda each: int(each[0]["id"]))
+
+
+def _own(found: Sequence[_Ours], check: Check) -> _Ours | None:
+    """This attempt's check, the first if a lost answer made two."""
+    return next((each for each in found if each[1].of(check.record)), None)
+
+
+def _counted(client: Client, check: Check, records: Sequence[Record]) -> dict[int, str] | None:
+    """The pull requests that count with the keys of their bases; None where GitHub does not list them."""
+    if check.name.startswith(PUSH_CHECK):
+        return {}
+    queued = any(record.pull == QUEUE for record in records)
+    try:
+        pulls = deciding_pulls(client, check.repository, check.sha, check.criteria, queued=queued)
+    except ForgeError:  # the token of a job for the merge queue need not list any: all count that have reported
+        return None if check.record.pull else {record.pull: record.base for record in records}
+    return {pull.number: base_key(pull.base_ref) for pull in pulls}
+
+
+def _agrees(item: Mapping[str, Any], record: Record, ended: Standing) -> bool:
+    """Whether a check says what all say together; one that still runs and counts need not."""
+    if item["status"] != "completed":
+        return record.own == "pending" and any(record.of(one) for one in ended.deciding)
+    words = record.own == ended.conclusion or item["output"]["title"] == ended.title
+    return words and bool(item["conclusion"] == ended.conclusion)
 
 
 def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
-    body = {"name": check.name, "head_sha": check.sha, "external_id": check.external_id, **fields}
+    body = {"name": check.name, "head_sha": check.sha, "external_id": check.record.text(), **fields}
     if check.details_url:
         body["details_url"] = check.details_url
     path = f"/repos/{check.repository}/check-runs"
@@ -129,11 +193,26 @@ def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
         answer = client.send("POST", path, body)
     except LostResponseError as error:
         client.rest(error, 0)
-        own = _own(client, check)
+        own = _own(_ours(client, check), check)
         if own is not None:
-            return int(own["id"])
+            return int(own[0]["id"])
         answer = client.send("POST", path, body)
     return int(answer.get("id", 0))  # a dry run has none
+
+
+def _update(client: Client, check: Check, ours: _Ours, fields: Mapping[str, Any]) -> None:
+    """Complete a check run that is there. Judging the same attempt again is no later report: the first time stays."""
+    item, record = ours
+    if item["completed_at"] and record.own != "pending":
+        fields = {**fields, "completed_at": item["completed_at"]}
+    path = f"/repos/{check.repository}/check-runs/{item['id']}"
+    try:
+        client.send("PATCH", path, fields)
+    except LostResponseError as error:
+        client.rest(error, 0)
+        now = next((each for each, _ in _ours(client, check) if each["id"] == item["id"]), item)
+        if any(now[name] != fields.get(name, now[name]) for name in ("status", "conclusion", "external_id")):
+            client.send("PATCH", path, fields)
 
 
 def _batches(annotations: Sequence[Annotation]) -> list[list[dict[str, Any]]]:

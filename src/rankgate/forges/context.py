@@ -26,7 +26,7 @@ class Pull(msgspec.Struct, frozen=True):
 
     `base_sha` is what GitHub called the base when it was asked, which the branch `base_ref` may have left behind since.
     `head_repository` is the id of the repository that the branch lies in, None where that was deleted. `from_fork`
-    says that it is not the repository of the pull request itself.
+    says that it is not the repository of the pull request itself. `base_ref` is the branch that it is for.
     """
 
     number: int
@@ -35,6 +35,7 @@ class Pull(msgspec.Struct, frozen=True):
     base_sha: str
     head_repository: int | None
     from_fork: bool
+    author: str | None = None
 
 
 class WorkflowRun(msgspec.Struct, frozen=True):
@@ -59,8 +60,10 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     `sha` is the commit that a check belongs to: the head of the pull request or the merge group, never the merge
     commit that Actions makes of a pull request. `base` is the commit to judge against, None outside pull requests and
     the merge queue. `run_id` and `attempt` are of the run that judged: the one that a `workflow_run` event speaks of,
-    else this one; 0 outside of Actions. With `read_only` the token cannot write. `label` and `sender` are of a
-    `labeled` event: what was put on the pull request, and by whom. `action` is what became of a pull request.
+    else this one; 0 outside of Actions. `job` tells this job from others: the workflow's file, the job's id and its
+    place in the matrix. With `read_only` the token cannot write. `action` is what became of a pull request, `label` and
+    `sender` are of a `labeled` event: what was put on the pull request, and by whom. `settles` is of an event that
+    changes which reports count: a pull request was closed, or points at another base.
     """
 
     event: str
@@ -73,11 +76,13 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     workflow_run: WorkflowRun | None = None
     run_id: int
     attempt: int
+    job: str = ""
     actor: str | None = None
     read_only: bool = False
     action: str | None = None
     label: str | None = None
     sender: str | None = None
+    settles: bool = False
 
 
 def context_of(environment: Mapping[str, str]) -> Context:
@@ -99,6 +104,7 @@ def context_of(environment: Mapping[str, str]) -> Context:
         repository=_required(environment, "GITHUB_REPOSITORY", _REPOSITORY, "OWNER/NAME"),
         run_id=int(_required(environment, "GITHUB_RUN_ID", _NUMBER, "a number")),
         attempt=int(_optional(environment, "GITHUB_RUN_ATTEMPT", _NUMBER, "a number") or 1),
+        job=_job(environment),
         actor=_optional(environment, "GITHUB_ACTOR", _LOGIN, "a login"),
     )
     payload = environment.get("GITHUB_EVENT_PATH", "")
@@ -122,6 +128,7 @@ def _of_pull_request(common: Context, payload: PullRequestEvent) -> Context:
         base_sha=request.base.sha,
         head_repository=_id(request.head.repo),
         from_fork=_id(request.head.repo) != request.base.repo.id,
+        author=request.user.login if request.user else None,
     )
     labeled = payload.action == "labeled"
     return msgspec.structs.replace(
@@ -133,6 +140,7 @@ def _of_pull_request(common: Context, payload: PullRequestEvent) -> Context:
         action=payload.action,
         label=payload.label.name if labeled and payload.label else None,
         sender=payload.sender.login if labeled and payload.sender else None,
+        settles=payload.action == "closed" or (common.event, payload.action) == ("pull_request_target", "edited"),
     )
 
 
@@ -166,7 +174,16 @@ def _id(repository: Repository | None) -> int | None:
     return repository.id if repository else None
 
 
+def _job(environment: Mapping[str, str]) -> str:
+    name = _optional(environment, "GITHUB_JOB", _JOB, "the id of a job") or ""
+    index = _optional(environment, "RANKGATE_JOB_INDEX", _INDEX, "the job's place in its matrix, from 0") or "0"
+    file = environment.get("GITHUB_WORKFLOW_REF", "").partition("@")[0].rpartition("/")[2]  # behind the @ is a branch
+    return "/".join(each for each in (re.sub(r"[^A-Za-z0-9_.-]", "_", file)[:60], name, index) if each)
+
+
 _EVENT = re.compile(r"[a-z_]{1,100}")
+_INDEX = re.compile(r"[0-9]{1,3}")
+_JOB = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 _LOGIN = re.compile(r"[A-Za-z0-9_-]{1,100}(\[bot\])?")
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 _REPOSITORY = re.compile(r"[A-Za-z0-9_-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
-from rankgate.forges.checks import Conclusion, reports
+from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.context import DEPENDABOT, Context, Pull
-from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, conclusion_for, joined, tell_pull
+from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, joined, tell_pull
 from rankgate.forges.pulls import has_label, may_write, open_pulls, pull_of, remove_label
 from rankgate.model import SEVERITY_ORDER
 from rankgate.renderers.isolation import Template
@@ -22,7 +22,6 @@ from rankgate.report import Report
 ACCEPT_LABEL = "rankgate: accept rankings"
 _CHANGES = ("labeled", "unlabeled", "edited", "closed", "reopened")
 _VOIDING = ("base_ref_changed", "automatic_base_change_succeeded", "head_ref_force_pushed", "reopened")
-_FROM_MILD: tuple[Conclusion, ...] = ("success", "action_required", "failure")
 _CUT_SHORT = Problem("the reporting job ended before there was a verdict")
 _ACCEPTED = "A maintainer has accepted these rankings for this commit."
 
@@ -44,17 +43,17 @@ class AtBase(Protocol):
 
 
 def concerns_forks(context: Context) -> bool:
-    """Whether the event is one that the reporting job works on: a finished workflow, or a change of a pull request."""
-    return context.workflow_run is not None or (context.event == "pull_request_target" and context.action in _CHANGES)
+    """Whether the reporting job works on the event: a finished workflow, or a change of a pull request."""
+    changed = context.event == "pull_request_target" and context.action in _CHANGES
+    return changed or context.settles or context.workflow_run is not None
 
 
 def report_fork(
     client: Client, context: Context, settings: Settings, at_base: AtBase, *, artifact: str
 ) -> tuple[Report | None, Told]:
-    """Judge, comment on every open pull request of that commit, and complete the one check with the worst report.
+    """Judge, comment on every open pull request of that commit, and complete their checks with the worst report.
 
-    Each pull request is judged by its own base. Nothing of the artifact says which one it is for. The worst is what
-    keeps most from merging: by its own base's criteria a warning may be a success and a pass may ask for a maintainer.
+    Each pull request is judged by its own base. Nothing of the artifact says which one it is for.
 
     Args:
         client: the API, with the reporting job's token.
@@ -73,28 +72,21 @@ def report_fork(
     if isinstance(work, str):
         return None, Told([f"nothing to do: {work}"], [])
     found = work.context
-    told = joined(work.told, announce(client, found, settings))
-    worst: Report | None = None
-    whole = False
+    each = [replace(found, pull=pull) for pull in work.pulls]  # a report is of one pull request
+    told = joined(work.told, *(announce(client, own, settings) for own in each))
+    shown: dict[int, Report] = {}
     try:
-        for pull, report in _judged(client, found, work.pulls, at_base, artifact):
-            shown = _accepted(report) if work.accepted else report
-            if worst is None or _badness(shown, settings) > _badness(worst, settings):
-                worst = shown
+        for pull, judged in _judged(client, found, work.pulls, at_base, artifact):
+            report = _accepted(judged) if work.accepted else judged
             if settings.comment:
-                own = replace(settings, template=at_base.template(pull))
-                told = joined(told, tell_pull(client, found, pull, shown, own))
-        whole = True
+                templated = replace(settings, template=at_base.template(pull))
+                told = joined(told, tell_pull(client, found, pull, report, templated))
+            shown[pull.number] = report
     finally:
-        # Part of the pull requests is no verdict: the one that was not judged may be the one that fails.
-        ended = worst if worst and whole else at_base.not_judged([_CUT_SHORT])
-        told = joined(told, conclude(client, found, ended, settings))
-    return worst, told
-
-
-def _badness(report: Report, settings: Settings) -> tuple[int, int]:
-    """How much a report keeps from merging: by what the check would conclude, then by its verdict."""
-    return _FROM_MILD.index(conclusion_for(report, settings.fail_on)), SEVERITY_ORDER.index(report.verdict)
+        for pull, own in zip(work.pulls, each, strict=True):
+            ended = shown.get(pull.number) or at_base.not_judged([_CUT_SHORT])
+            told = joined(told, conclude(client, own, ended, settings))
+    return max(shown.values(), key=lambda report: SEVERITY_ORDER.index(report.verdict)), told
 
 
 class _Work(msgspec.Struct, frozen=True):
@@ -121,10 +113,10 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
     pulls = open_pulls(client, context.repository, head.head_repository, head.head_sha) if head else []
     if not head or not pulls:
         return f"no open pull request has {str(context.sha)[:12]} as its head"
-    found = replace(context, sha=head.head_sha)
-    check = check_of(found, settings)
+    found = replace(context, sha=head.head_sha, settles=False)
+    check = check_of(replace(found, pull=pulls[0]), settings)
     reported = reports(client, check) if check else {}
-    runs = _recorded(client, context, pulls[0], {each for each, _ in reported})
+    runs = _recorded(client, context, pulls[0], {each for _, each, _ in reported})
     ended = [each for each in runs if each["status"] == "completed" and each["conclusion"] != "action_required"]
     if not ended:
         return f"no run for {head.head_sha[:12]} has ended yet"
@@ -133,7 +125,7 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
     accepted, told = False, Told([], [])
     for pull in pulls:
         try:
-            refused = _refused(client, context, pull, reported.get(newest), unreported)
+            refused = _refused(client, context, pull, reported.get((pull.number, *newest)), unreported)
             accepted = accepted or refused is None
             if refused:
                 remove_label(client, context.repository, pull.number, ACCEPT_LABEL)

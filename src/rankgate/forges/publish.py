@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
+from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import RankgateError
 from rankgate.exit_codes import exit_code
-from rankgate.forges.checks import Check, Conclusion, begin, check_name, complete, complete_open
+from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complete, complete_open, foresee, settle
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, upsert
 from rankgate.forges.context import Context, Pull
 from rankgate.forges.marker import DEFAULT_GATE, Mark
+from rankgate.forges.standing import QUEUE, Conclusion, Record, base_key
 from rankgate.renderers.check_run import check_run_output, conclusion_of
 from rankgate.renderers.fitting import COMMENT_LIMIT
 from rankgate.renderers.isolation import Template
@@ -31,7 +31,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How to publish: the gate's id, whom the token posts as, and what is wanted.
 
     `fresh` posts a new comment where the verdict turns from pass to fail. `fail_on` is that of the check, so that the
-    named check and the exit code agree. `template` is the user's, from the base.
+    named check and the exit code agree. `template` is the user's, from the base. A base has criteria if it has the
+    file `criteria`, or one of the usual ones. `push` posts a check after an event without a base, of another name.
     """
 
     gate: str = DEFAULT_GATE
@@ -41,6 +42,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     fresh: bool = False
     fail_on: str = "fail"
     template: Template | None = None
+    criteria: str | None = None
+    push: bool = False
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -50,17 +53,26 @@ class Told(msgspec.Struct, frozen=True):
     troubles: list[str]
 
 
-def check_of(context: Context, settings: Settings) -> Check | None:
-    """Where this run's check belongs; None where the event has no commit to judge, or none is wanted."""
-    if context.sha is None or not settings.check:
+def check_of(context: Context, settings: Settings, *, any_pull: bool = False) -> Check | None:
+    """Where this run's check belongs; None where the event has no commit to judge, or none is wanted.
+
+    The required check is a pull request's or a merge group's: nothing else has a base to judge by, and whoever may push
+    can start a workflow by another event. With `any_pull` it is that of a `workflow_run` event, too.
+    """
+    pull, triggered = context.pull, context.workflow_run is not None
+    required = pull is not None or context.event == "merge_group" or (any_pull and triggered)
+    if context.sha is None or not settings.check or not (required or (settings.push and not triggered)):
         return None
     run = f"{context.server_url}/{context.repository}/actions/runs/{context.run_id}" if context.run_id else None
+    number, base = (pull.number, base_key(pull.base_ref)) if pull else (QUEUE, base_key(""))
     return Check(
         repository=context.repository,
         sha=context.sha,
-        name=check_name(settings.gate),
-        run=context.run_id,
-        attempt=context.attempt,
+        name=check_name(settings.gate) if required else check_name(settings.gate, PUSH_CHECK),
+        login=settings.login,
+        record=Record(run=context.run_id, attempt=context.attempt, pull=number, base=base, job=context.job or "-"),
+        criteria=[settings.criteria] if settings.criteria else DEFAULT_PATHS,
+        again=not context.run_id or context.event in ("workflow_run", "pull_request_target"),
         details_url=run,
     )
 
@@ -68,9 +80,11 @@ def check_of(context: Context, settings: Settings) -> Check | None:
 def announce(client: Client, context: Context, settings: Settings) -> Told:
     """Put the check in progress before the work begins."""
     check = check_of(context, settings)
-    if check is None:
-        return Told([], [])
-    return _try(lambda: begin(client, check), f"check {check.name} is in progress")
+    try:
+        state = "in progress" if check and begin(client, check) else "for other pull requests to decide"
+    except ForgeError as error:
+        return Told([], [str(error)])
+    return Told([f"check {check.name} is {state}"] if check else [], [])
 
 
 def publish(client: Client, context: Context, report: Report, settings: Settings) -> Told:
@@ -85,8 +99,9 @@ def publish(client: Client, context: Context, report: Report, settings: Settings
 
 
 def tell_pull(client: Client, context: Context, pull: Pull, report: Report, settings: Settings) -> Told:
-    """The comment of one pull request."""
-    text, trouble = _comment_text(report, settings.template)
+    """The comment of one pull request, below a note on what else decides about its commit."""
+    note = _note(client, msgspec.structs.replace(context, pull=pull), report, settings)
+    text, trouble = _comment_text(report, settings.template, COMMENT_LIMIT - len(note))
     mark = Mark(
         gate=settings.gate,
         sha=pull.head_sha,
@@ -94,34 +109,28 @@ def tell_pull(client: Client, context: Context, pull: Pull, report: Report, sett
         attempt=context.attempt,
         verdict=report.verdict,
     )
+    body = note + text
     try:
-        done = upsert(client, context.repository, pull.number, mark, text, login=settings.login, fresh=settings.fresh)
+        done = upsert(client, context.repository, pull.number, mark, body, login=settings.login, fresh=settings.fresh)
     except ForgeError as error:
         return Told([], [*trouble, str(error)])
     return Told([_DONE[done].format(pull.number)], trouble)
 
 
-def conclude(client: Client, context: Context, report: Report, settings: Settings) -> Told:
-    """The completed check."""
-    check = check_of(context, settings)
+def conclude(client: Client, context: Context, report: Report, settings: Settings, *, left_open: bool = False) -> Told:
+    """The completed check; with `left_open` only what this run has left in progress, nothing where it left none.
+
+    Where the event judges nothing, all checks of the commit follow the reports that count now.
+    """
+    check, own = check_of(context, settings, any_pull=left_open), conclusion_for(report, settings.fail_on)
     if check is None:
         return Told([], [])
-    conclusion = conclusion_for(report, settings.fail_on)
-    output = check_run_output(report)
-    return _try(lambda: complete(client, check, output, conclusion), f"check {check.name}: {conclusion}")
-
-
-def conclude_open(client: Client, context: Context, report: Report, settings: Settings) -> Told:
-    """The check completed that this run left in progress; nothing where it left none."""
-    check = check_of(context, settings)
-    if check is None:
-        return Told([], [])
-    conclusion = conclusion_for(report, settings.fail_on)
+    act = complete_open if left_open else complete
     try:
-        was_open = complete_open(client, check, check_run_output(report), conclusion)
+        ended = settle(client, check) if context.settles else act(client, check, check_run_output(report), own)
     except ForgeError as error:
         return Told([], [str(error)])
-    return Told([f"check {check.name}: {conclusion}"] if was_open else [], [])
+    return Told([f"check {check.name}: {ended.conclusion}"] if ended else [], [])
 
 
 def conclusion_for(report: Report, fail_on: str) -> Conclusion:
@@ -134,19 +143,31 @@ def joined(*told: Told) -> Told:
     return Told([line for each in told for line in each.done], [line for each in told for line in each.troubles])
 
 
-def _comment_text(report: Report, template: Template | None) -> tuple[str, list[str]]:
+def _note(client: Client, context: Context, report: Report, settings: Settings) -> str:
+    """What else decides about the commit, as the beginning of a comment; empty where nothing is known to."""
+    check, own = check_of(context, settings), conclusion_for(report, settings.fail_on)
+    if check is None:
+        return ""
+    try:
+        ended = foresee(client, check, own)
+    except ForgeError:  # a trouble of the check, which says so
+        return ""
+    jobs, note = [f"`{each.job}`" for each in ended.deciding if each.pull == check.record.pull], ""
+    if len(jobs) > 1:
+        note += (
+            f"> {len(jobs)} jobs judge this commit under the gate id `{settings.gate}`: {', '.join(jobs)}. "
+            "The worst result counts; the input `gate-id` tells them apart.\n\n"
+        )
+    if ended.conclusion != own:
+        note += f"> The check `{check.name}` is of all reports of this commit. {ended.title}.\n\n"
+    return note
+
+
+def _comment_text(report: Report, template: Template | None, limit: int) -> tuple[str, list[str]]:
     """The comment, ours where the user's template does not render."""
     if template is not None:
         try:
-            return render_markdown(report, template, limit=COMMENT_LIMIT), []
+            return render_markdown(report, template, limit=limit), []
         except RankgateError as error:
-            return render_markdown(report, limit=COMMENT_LIMIT), [f"our own comment instead of the template's: {error}"]
-    return render_markdown(report, limit=COMMENT_LIMIT), []
-
-
-def _try(act: Callable[[], None], done: str) -> Told:
-    try:
-        act()
-    except ForgeError as error:
-        return Told([], [str(error)])
-    return Told([done], [])
+            return render_markdown(report, limit=limit), [f"our own comment instead of the template's: {error}"]
+    return render_markdown(report, limit=limit), []

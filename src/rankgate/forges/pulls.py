@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.context import Pull
+from rankgate.forges.context import DEPENDABOT, Pull
 
 _MAY_WRITE = ("admin", "write")  # GitHub reports the role `maintain` as write, and `triage` as read
 
@@ -29,9 +30,48 @@ def open_pulls(client: Client, repository: str, head_repository: int | None, hea
     Raises:
         ForgeError: they cannot be listed.
     """
+    return [pull for pull in _open_at(client, repository, head_sha) if pull.head_repository == head_repository]
+
+
+def deciding_pulls(client: Client, repository: str, sha: str, criteria: Sequence[str], *, queued: bool) -> list[Pull]:
+    """The open pull requests whose reports decide what a commit's check says, by number.
+
+    Those from this repository's branches whose author may write; where there is none, and the commit is no merge
+    group's (`queued`), all others. Of several those whose base has criteria. Where GitHub does not say, they count.
+
+    Raises:
+        ForgeError: they cannot be listed.
+    """
+    found = _open_at(client, repository, sha)
+    if len(found) > 1 or queued:
+        own = [pull for pull in found if not pull.from_fork and _trusted(client, repository, pull.author)]
+        found = own if own or queued else found
+    if len(found) > 1:
+        lacking = [all(_lacks(client, repository, pull.base_ref, path) for path in criteria) for pull in found]
+        found = [pull for pull, lacks in zip(found, lacking, strict=True) if not lacks] or found
+    return found
+
+
+def _open_at(client: Client, repository: str, head_sha: str) -> list[Pull]:
+    # All pages of all: the commit's own list does not name those of forks.
     pulls = map(_pull, client.pages(f"/repos/{repository}/pulls", {"state": "open"}))
-    found = [pull for pull in pulls if pull.head_sha == head_sha and pull.head_repository == head_repository]
-    return sorted(found, key=lambda pull: pull.number)
+    return sorted((pull for pull in pulls if pull.head_sha == head_sha), key=lambda pull: pull.number)
+
+
+def _trusted(client: Client, repository: str, author: str | None) -> bool:
+    try:
+        return author is not None and (author == DEPENDABOT or may_write(client, repository, author))
+    except ForgeError:
+        return True
+
+
+def _lacks(client: Client, repository: str, branch: str, path: str) -> bool:
+    """Whether a branch has no such file. A tag may have the branch's name, so that the whole name is given."""
+    try:
+        client.get(f"/repos/{repository}/contents/{quote(path)}", {"ref": f"refs/heads/{branch}"})
+    except ForgeError as error:
+        return error.status == 404  # noqa: PLR2004 -- not found
+    return False
 
 
 def pull_of(client: Client, repository: str, number: int) -> Pull:
@@ -52,6 +92,7 @@ def _pull(item: Mapping[str, Any]) -> Pull:
         base_sha=item["base"]["sha"],
         head_repository=source,
         from_fork=source != item["base"]["repo"]["id"],
+        author=(item.get("user") or {}).get("login"),  # a deleted account is null
     )
 
 
@@ -76,8 +117,6 @@ def remove_label(client: Client, repository: str, number: int, label: str) -> No
     Raises:
         ForgeError: the platform refuses.
     """
-    from urllib.parse import quote  # noqa: PLC0415 -- paid only here
-
     try:
         client.send("DELETE", f"/repos/{repository}/issues/{number}/labels/{quote(label, safe='')}")
     except ForgeError as error:

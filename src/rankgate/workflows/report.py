@@ -26,7 +26,9 @@ on:
   workflow_run:
     workflows: [rankgate]
     types: [completed]
-  pull_request_target: # a writer's label accepts a fork's rankings, until it is taken off or the base is another
+  # A writer's label accepts a fork's rankings, until it is taken off or the base is another; another base, closing and
+  # reopening change which reports count.
+  pull_request_target:
     types: [labeled, unlabeled, edited, closed, reopened]
 
 permissions: {{}}
@@ -41,10 +43,11 @@ jobs:
         (github.event.workflow_run.head_repository.id != github.event.repository.id ||
           github.event.workflow_run.actor.login == 'dependabot[bot]')) ||
       (github.event_name == 'pull_request_target' &&
-        (github.event.pull_request.head.repo.id != github.event.repository.id ||
-          github.event.pull_request.user.login == 'dependabot[bot]') &&
-        (github.event.label.name == '{LABEL}' || github.event.changes.base.ref.from ||
-          github.event.action == 'closed' || github.event.action == 'reopened'))
+        (github.event.changes.base.ref.from ||
+          (github.event.action == 'closed' && !github.event.pull_request.merged) ||
+          ((github.event.pull_request.head.repo.id != github.event.repository.id ||
+            github.event.pull_request.user.login == 'dependabot[bot]') &&
+            (github.event.label.name == '{LABEL}' || github.event.action == 'reopened'))))
     # Of the job and not of the workflow, so that a run or a label that is none of ours takes no place in the queue.
     concurrency:
       group: >-
