@@ -139,10 +139,16 @@ OURS_ID, FORKS_ID = 1, 2
 
 
 def of_pull(
-    action: str, head: int = OURS_ID, changed: str | None = None, label: str | None = None, user: str = "mallory"
+    action: str,
+    head: int = OURS_ID,
+    changed: str | None = None,
+    label: str | None = None,
+    user: str = "mallory",
+    *,
+    merged: bool = False,
 ) -> dict[str, Any]:
     """The `github` context of an event of a pull request from this repository, and what an edit changed."""
-    pull = {"number": 12, "head": {"repo": {"id": head}}, "user": {"login": user}}
+    pull = {"number": 12, "head": {"repo": {"id": head}}, "user": {"login": user}, "merged": merged}
     changes = {"base": {"base": {"ref": {"from": "release"}}}, "title": {"title": {"from": "Anohter"}}}
     event = {
         "action": action,
@@ -242,11 +248,16 @@ def test_the_reporting_job_works_for_forks_dependabot_one_label_another_base_and
         pytest.param(of_pull("edited", FORKS_ID, "title"), False, id="another title"),
         pytest.param(of_pull("closed", FORKS_ID), True, id="closed"),
         pytest.param(of_pull("reopened", FORKS_ID), True, id="reopened"),
-        pytest.param(of_pull("closed"), False, id="closed, of this repository"),
+        pytest.param(of_pull("closed"), True, id="closed, of this repository"),
+        pytest.param(of_pull("closed", merged=True), False, id="merged"),
+        pytest.param(of_pull("closed", FORKS_ID, merged=True), False, id="a fork's merged"),
+        pytest.param(of_pull("edited", OURS_ID, "base"), True, id="another base, of this repository"),
+        pytest.param(of_pull("labeled", label="rankgate: accept rankings"), False, id="the label, of this repository"),
+        pytest.param(of_pull("reopened"), False, id="reopened, of this repository"),
         pytest.param(of_pull("reopened", user="dependabot[bot]"), True, id="reopened, of Dependabot"),
     ],
 )
-def test_the_reporting_job_starts_where_a_forks_acceptance_may_have_changed(
+def test_the_reporting_job_starts_where_an_acceptance_or_what_counts_may_have_changed(
     context: dict[str, Any],
     starts: bool,  # noqa: FBT001 -- a table's column
 ) -> None:
