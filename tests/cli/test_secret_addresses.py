@@ -174,6 +174,7 @@ def with_value(command: str, action: argparse.Action, address: str) -> list[str]
     return [*command.split(), *words[:place], address, *words[place + 1 :]]
 
 
+@pytest.mark.full  # every option of every command
 @pytest.mark.parametrize("command", PARSERS)
 def test_no_option_shows_one(command: str, project: Path) -> None:
     valued = [action for action in PARSERS[command]._actions if action.nargs != 0]
