@@ -23,6 +23,7 @@ from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.exit_codes import exit_code
 from rankgate.forges.artifacts import MEMBER
 from rankgate.forges.client import Client, ForgeError
+from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.fork import concerns_forks, report_fork
 from rankgate.forges.publish import Settings, Told, announce, conclude, publish
 from rankgate.forges.pull_labels import labels_now
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 
 NO_BASE = "none"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
+_KEY_IN_REACH = (
+    "this job has a token of your GitHub App, so that whoever can push can post its check; write both workflows again "
+    "with rankgate init --github --force --app ID, which keeps the key where only the judging job reads it"
+)
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
 _READ_ONLY_PUSH = "the token of this job can only read, as after a push of Dependabot; its exit code is the verdict"
 
@@ -67,6 +72,8 @@ def begin() -> int:
     job = new_job()
     output(directory=str(job.directory), artifact=artifact_name(job.inputs.gate_id))
     if job.publishes and not concerns_forks(job.context):
+        if job.context.base and job.inputs.bot_login != ACTIONS_LOGIN:
+            print(annotation("notice", _KEY_IN_REACH))
         _publish(job, lambda client: announce(client, job.context, settings_of(job)))
     return 0
 

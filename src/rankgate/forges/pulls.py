@@ -12,16 +12,6 @@ from rankgate.forges.context import DEPENDABOT, Pull
 _MAY_WRITE = ("admin", "write")  # GitHub reports the role `maintain` as write, and `triage` as read
 
 
-def head_of(client: Client, repository: str, number: int) -> str:
-    """The commit that a pull request's head is at now.
-
-    Raises:
-        ForgeError: it cannot be read.
-    """
-    sha: str = client.get(f"/repos/{repository}/pulls/{number}")["head"]["sha"]
-    return sha
-
-
 def open_pulls(client: Client, repository: str, head_repository: int | None, head_sha: str) -> list[Pull]:
     """Every open pull request whose head is this commit of this repository, by number.
 
