@@ -514,8 +514,8 @@ on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
          tail -n 1 | cut -f 1) && sed -i.tag \\
          "s|rankgate/rankgate@v1.2.3$|rankgate/rankgate@${hash:?no such tag} # v1.2.3|" \\
          .github/workflows/rankgate*.yml && rm .github/workflows/rankgate*.yml.tag
-  2. In a ruleset of the default branch, require the check `rankgate/verdict` and not the job `retrieval gate`: of a fork's
-     pull request that proves nothing, and where an App posts the check it only records.
+  2. In a ruleset of the default branch, require the check `rankgate/verdict` and not the job `retrieval gate`: of a
+     fork's pull request that proves nothing, and where an App posts the check it only records.
   3. Anybody who can push a workflow can post a check of that name with GITHUB_TOKEN: it is forgeable. Let a GitHub
      App of your own post it (permissions: actions and contents read, checks and pull requests write), write both files
      again with --app ID --force, and pin the required check to that App.

@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 
 NO_BASE = "none"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
-_KEY_IN_REACH = (
-    "this job has a token of your GitHub App, so that whoever can push can post its check; write both workflows again "
-    "with rankgate init --github --force --app ID, which keeps the key where only the judging job reads it"
-)
+_KEY = "whoever can push can use your App's token; write the workflows again: rankgate init --github --force --app ID"
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
 _READ_ONLY_PUSH = "the token of this job can only read, as after a push of Dependabot; its exit code is the verdict"
 
@@ -73,7 +70,7 @@ def begin() -> int:
     output(directory=str(job.directory), artifact=artifact_name(job.inputs.gate_id))
     if job.publishes and not concerns_forks(job.context):
         if job.context.base and job.inputs.bot_login != ACTIONS_LOGIN:
-            print(annotation("notice", _KEY_IN_REACH))
+            print(annotation("notice", _KEY))
         _publish(job, lambda client: announce(client, job.context, settings_of(job)))
     return 0
 

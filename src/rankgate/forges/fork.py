@@ -1,7 +1,4 @@
-"""The reporting job: it judges what a fork's workflow left behind, by the base's code, criteria and gold set alone.
-
-With an App of its own login it judges what any workflow left behind.
-"""
+"""The reporting job: it judges what a fork's workflow left, or with an App any, by the base's criteria and gold alone."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.context import DEPENDABOT, Context, Pull
 from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, joined, tell_pull
-from rankgate.forges.pulls import has_label, may_write, open_pulls, pull_of, remove_label
+from rankgate.forges.pulls import has_label, may_write, open_at, pull_of, remove_label
 from rankgate.forges.standing import QUEUE
 from rankgate.model import SEVERITY_ORDER
 from rankgate.renderers.isolation import Template
@@ -117,7 +114,8 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
     if early := _without_runs(context, alone=alone):
         return early
     head = pull_of(client, context.repository, number) if number else run
-    pulls = open_pulls(client, context.repository, head.head_repository, head.head_sha) if head else []
+    found_at = open_at(client, context.repository, head.head_sha) if head else []
+    pulls = [pull for pull in found_at if head and pull.head_repository == head.head_repository]
     if not head or not pulls:
         return f"no open pull request has {str(context.sha)[:12]} as its head"
     found = replace(context, sha=head.head_sha, settles=False)

@@ -36,8 +36,8 @@ Pin the action by the hash of its commit, since a tag can be moved; with bash, i
 
 
 _REQUIRE = f"""\
-In a ruleset of the default branch, require the check `{CHECK}` and not the job `retrieval gate`: of a fork's
-     pull request that proves nothing, and where an App posts the check it only records.
+In a ruleset of the default branch, require the check `{CHECK}` and not the job `retrieval gate`: of a
+     fork's pull request that proves nothing, and where an App posts the check it only records.
 """
 
 _APP = """\
@@ -67,6 +67,5 @@ Keep the App's private key as a secret of an environment that admits the default
          -f "name=$(gh repo view --json defaultBranchRef --jq .defaultBranchRef.name)"
        gh secret set {APP_KEY} --env {ENVIRONMENT} < private-key.pem
        gh secret delete {APP_KEY} # one of the repository, as earlier versions asked for
-     Pin the required check to the App, so that no other workflow can post it: in the ruleset the App is the check's
-     source, in the API its integration_id is {app}.
+     Pin the required check to the App: in the ruleset it is the check's source, in the API its integration_id is {app}.
 """

@@ -12,8 +12,7 @@ from rankgate.workflows.values import value
 PATH = ".github/workflows/rankgate.yml"
 
 _HEAD = """\
-# Written by `rankgate init`: judges what a change does to the search, and blocks by its exit code; with a GitHub App it
-# records, and rankgate-report.yml judges.
+# Written by `rankgate init`: records a run and, unless a GitHub App posts the check, judges it, by the exit code too.
 name: rankgate
 
 # There are no path filters: a required check that is skipped stays pending for ever.
@@ -104,10 +103,7 @@ _COLLECT = """\
 
 
 def gate_text(job: Job) -> str:
-    """The workflow's text. It records a run where there is a retriever, and else takes the run as it is committed.
-
-    With an App it has neither the key nor a right to write; a push it judges too, for the summary.
-    """
+    """The workflow's text. Without a retriever the run is taken as it is committed; with an App it is only uploaded."""
     given = {} if job.criteria is None else {"criteria": job.criteria}
     given |= {} if job.run_shaped else {"run": job.run}
     recorded = (
@@ -122,12 +118,9 @@ def gate_text(job: Job) -> str:
     )
     if job.app is not None:
         pin, keyless = UPLOAD_ENTERPRISE if job.enterprise else UPLOAD, replace(job, app=None, enterprise=True)
+        no_base = "!github.event.pull_request && !github.event.merge_group"
         upload = _COLLECT.format(run=value(job.run), pin=pin, artifact=ARTIFACT)
-        return (
-            recorded
-            + upload
-            + publish(keyless, "Summarize", given, condition="!github.event.pull_request && !github.event.merge_group")
-        )
+        return recorded + upload + publish(keyless, "Summarize", given, condition=no_base)
     return (
         recorded
         + publish(job, "Judge", given, condition="!cancelled()")
