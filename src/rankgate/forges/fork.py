@@ -1,4 +1,4 @@
-"""The reporting job: it judges what a fork's workflow left, or with an App any, by the base's criteria and gold alone."""
+"""The reporting job: it judges what a fork's workflow left, with an App any, by the base's criteria and gold alone."""
 
 from __future__ import annotations
 
