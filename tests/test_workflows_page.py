@@ -62,7 +62,7 @@ def takes(node_modules: Path, path: str, method: str, body: object) -> bool:
     description = node_modules / "@octokit" / "openapi" / "generated" / "api.github.com.json"
     whole: Any = json.loads(description.read_text(encoding="utf-8"))
     schema = whole["paths"][path][method]["requestBody"]["content"]["application/json"]["schema"]
-    return jsonschema.Draft202012Validator({**schema, "components": whole["components"]}).is_valid(body)
+    return bool(jsonschema.Draft202012Validator({**schema, "components": whole["components"]}).is_valid(body))
 
 
 @pytest.mark.parametrize("change", [{}, {"enforcement": "strict"}], ids=["as it stands", "with a mistake"])
