@@ -148,7 +148,7 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
 def _without_runs(context: Context, *, alone: bool) -> _Work | str | None:
     """What the event says by itself: a group of the merge queue, or why there is nothing to do; None for the rest."""
     run, pull = context.workflow_run, context.pull
-    queue = QUEUED.fullmatch(f"refs/heads/{run.head_branch}") if run and run.event == "merge_group" else None
+    queue = QUEUED.fullmatch(f"refs/heads/{run.head_branch}") if run else None
     if run and queue and alone:  # whatever became of the run, so that the queue never waits
         group = Pull(QUEUE, run.head_sha, queue["base"], queue["sha"], run.head_repository, from_fork=False)
         return _Work(context, [group], {QUEUE: _OWN}, Told([], []))
