@@ -608,4 +608,4 @@ def test_a_job_of_a_pull_request_that_has_the_apps_token_works_and_says_what_is_
     token = team.github.app_token() if noticed else team.github.token
     judged = team.job("pull_request", pull, {"base": "none", **inputs}, token=token)
     assert (judged.code, team.conclusions(pull.head_sha)) == (0, ["success"])
-    assert ("::notice::whoever can push can use your App's token" in judged.log) is noticed
+    assert ("::notice title=rankgate::whoever can push can use your App's token" in judged.log) is noticed
