@@ -21,7 +21,7 @@ from rankgate.quoting import quoted
 from rankgate.workflows import pins
 from rankgate.workflows.advice import to_do_on_github
 from rankgate.workflows.gate import gate_text
-from rankgate.workflows.job import Job, action_of, requirements_commands
+from rankgate.workflows.job import ENVIRONMENT, Job, action_of, requirements_commands
 from rankgate.workflows.report import report_text
 from rankgate.workflows.values import is_word, value
 
@@ -70,15 +70,23 @@ def as_github_reads(text: str) -> str:
 
 def test_the_gate_runs_on_every_pull_request_without_path_filters() -> None:
     assert triggers(gate(branches=["trunk", "next"])) == {
-        "pull_request": {"types": ["opened", "synchronize", "reopened", "edited", "labeled"]},
+        "pull_request": {"types": ["opened", "synchronize", "reopened", "edited", "labeled", "unlabeled"]},
         "merge_group": None,
         "push": {"branches": ["trunk", "next"]},
         "workflow_dispatch": None,
     }
 
 
-def test_the_names_that_rulesets_and_the_second_workflow_refer_to() -> None:
-    made = gate()
+def test_with_an_app_a_label_records_nothing_again() -> None:
+    """The second workflow judges what is recorded already."""
+    assert triggers(gate(app=7))["pull_request"] == {"types": ["opened", "synchronize", "reopened", "edited"]}
+    assert {**triggers(gate(app=7)), "pull_request": None} == {**triggers(gate()), "pull_request": None}
+    assert triggers(report(app=7)) == triggers(report())
+
+
+@pytest.mark.parametrize("app", [pytest.param(None, id="without an App"), pytest.param(7, id="with an App")])
+def test_the_names_that_rulesets_and_the_second_workflow_refer_to(app: int | None) -> None:
+    made = gate(app=app)
     assert made["name"] == "rankgate"
     assert made["jobs"]["gate"]["name"] == "retrieval gate"
     assert triggers(report())["workflow_run"] == {"workflows": [made["name"]], "types": ["completed"]}
@@ -91,36 +99,40 @@ def test_our_own_gate_starts_by_the_same_events_as_the_written_one() -> None:
     assert triggers(ours) == triggers(gate())
 
 
-@pytest.mark.parametrize("app", [pytest.param(None, id="without an App"), pytest.param(7, id="with an App")])
-def test_every_job_has_the_rights_that_it_needs_and_no_more(app: int | None) -> None:
+POSTING = {
+    "gate": {"contents": "read", "pull-requests": "write", "checks": "write"},
+    "queue": {"actions": "read", "checks": "write"},
+}
+
+
+@pytest.mark.parametrize(
+    ("app", "first"),
+    [
+        pytest.param(None, POSTING, id="without an App"),
+        pytest.param(7, {"gate": {"contents": "read"}}, id="with an App"),
+    ],
+)
+def test_every_job_has_the_rights_that_it_needs_and_no_more(app: int | None, first: dict[str, Any]) -> None:
     made, reporting = gate(app=app), report(app=app)
     assert made["permissions"] == reporting["permissions"] == {}
     assert {name: job["permissions"] for name, job in (made["jobs"] | reporting["jobs"]).items()} == {
-        "gate": {"contents": "read", "pull-requests": "write", "checks": "write"},
-        "queue": {"actions": "read", "checks": "write"},
+        **first,
         "report": {"actions": "read", "checks": "write", "contents": "read", "pull-requests": "write"},
     }
 
 
+@pytest.mark.parametrize("app", [pytest.param(None, id="without an App"), pytest.param(7, id="with an App")])
 @pytest.mark.parametrize(
-    ("baseline", "right", "of_the_app"),
+    ("baseline", "right"),
     [
-        pytest.param("baseline", None, {}, id="files of the repository"),
-        pytest.param("s3://bucket/search", None, {}, id="a bucket: what it takes are the keys"),
-        pytest.param("artifact:rankgate@eval.yml", "read", {"permission-actions": "read"}, id="an artifact"),
-        pytest.param(
-            "git+branch:baselines", None, {"permission-contents": "read"}, id="a branch, which may be private"
-        ),
+        pytest.param("baseline", None, id="files of the repository"),
+        pytest.param("s3://bucket/search", None, id="a bucket: what it takes are the keys"),
+        pytest.param("artifact:rankgate@eval.yml", "read", id="an artifact"),
+        pytest.param("git+branch:baselines", None, id="a branch"),
     ],
 )
-def test_the_gate_may_read_the_baseline_where_it_lies(
-    baseline: str, right: str | None, of_the_app: dict[str, str]
-) -> None:
-    made = gate(baseline=baseline, app=7)
-    assert made["jobs"]["gate"]["permissions"].get("actions") == right
-    posting = {"permission-checks": "write", "permission-pull-requests": "write"}
-    given = step(made, "gate", "App")["with"]
-    assert {name: level for name, level in given.items() if name.startswith("permission-")} == posting | of_the_app
+def test_the_gate_may_read_the_baseline_where_it_lies(baseline: str, right: str | None, app: int | None) -> None:
+    assert gate(baseline=baseline, app=app)["jobs"]["gate"]["permissions"].get("actions") == right
 
 
 def test_runs_of_one_pull_request_wait_for_each_other_and_none_is_cancelled() -> None:
@@ -177,7 +189,9 @@ QUEUE = "refs/heads/gh-readonly-queue/main/pr-12-0"
         pytest.param(of_pull("edited", changed="title"), "12", id="another title: a job that skips is a success"),
         pytest.param(of_pull("synchronize", FORKS_ID), "12", id="a push to a fork"),
         pytest.param(of_pull("edited", FORKS_ID, "base"), "12", id="another base for a fork"),
+        pytest.param(of_pull("unlabeled"), "12", id="a label taken off, which waived"),
         pytest.param(of_pull("labeled", FORKS_ID), None, id="a label on a fork's, such as the one that accepts"),
+        pytest.param(of_pull("unlabeled", FORKS_ID), None, id="the same taken off"),
         pytest.param(of_pull("edited", FORKS_ID, "title"), None, id="another title of a fork's"),
         pytest.param(of_push("refs/heads/main"), "refs/heads/main", id="a push to main"),
         pytest.param(of_push(QUEUE, action="checks_requested"), QUEUE, id="the merge queue"),
@@ -221,53 +235,62 @@ def test_the_reporting_job_fetches_the_default_branch_and_never_the_pull_request
     assert [each for each in made["jobs"]["report"]["steps"] if "run" in each] == []
 
 
-def test_the_reporting_job_works_for_forks_dependabot_one_label_another_base_and_what_is_closed_unmerged() -> None:
-    made = report()
-    assert triggers(made)["pull_request_target"] == {"types": ["labeled", "unlabeled", "edited", "closed", "reopened"]}
-    assert in_one_line(made["jobs"]["report"]["if"]) == (
-        "(github.event_name == 'workflow_run' && github.event.workflow_run.event == 'pull_request' && "
-        "github.event.workflow_run.conclusion != 'skipped' && "
-        "(github.event.workflow_run.head_repository.id != github.event.repository.id || "
-        "github.event.workflow_run.actor.login == 'dependabot[bot]')) || "
-        "(github.event_name == 'pull_request_target' && "
-        "(github.event.changes.base.ref.from || "
-        "(github.event.action == 'closed' && !github.event.pull_request.merged) || "
-        "((github.event.pull_request.head.repo.id != github.event.repository.id || "
-        "github.event.pull_request.user.login == 'dependabot[bot]') && "
-        "(github.event.label.name == 'rankgate: accept rankings' || github.event.action == 'reopened'))))"
-    )
+def of_run(event: str, conclusion: str, head: int = OURS_ID, actor: str = "alice") -> dict[str, Any]:
+    """The `github` context of a run of the gate's workflow that has ended."""
+    run = {"event": event, "conclusion": conclusion, "head_repository": {"id": head}, "actor": {"login": actor}}
+    return {**of_push("refs/heads/main", workflow_run=run), "event_name": "workflow_run"}
+
+
+ACCEPT = "rankgate: accept rankings"
 
 
 @pytest.mark.parametrize(
-    ("context", "starts"),
+    ("context", "alone", "with_app"),
     [
-        pytest.param(of_pull("labeled", FORKS_ID, label="rankgate: accept rankings"), True, id="the label"),
-        pytest.param(of_pull("unlabeled", FORKS_ID, label="rankgate: accept rankings"), True, id="the label taken off"),
-        pytest.param(of_pull("labeled", FORKS_ID, label="bug"), False, id="another label"),
-        pytest.param(of_pull("edited", FORKS_ID, "base"), True, id="another base"),
-        pytest.param(of_pull("edited", FORKS_ID, "title"), False, id="another title"),
-        pytest.param(of_pull("closed", FORKS_ID), True, id="closed"),
-        pytest.param(of_pull("reopened", FORKS_ID), True, id="reopened"),
-        pytest.param(of_pull("closed"), True, id="closed, of this repository"),
-        pytest.param(of_pull("closed", merged=True), False, id="merged"),
-        pytest.param(of_pull("closed", FORKS_ID, merged=True), False, id="a fork's merged"),
-        pytest.param(of_pull("edited", OURS_ID, "base"), True, id="another base, of this repository"),
-        pytest.param(of_pull("labeled", label="rankgate: accept rankings"), False, id="the label, of this repository"),
-        pytest.param(of_pull("reopened"), False, id="reopened, of this repository"),
-        pytest.param(of_pull("reopened", user="dependabot[bot]"), True, id="reopened, of Dependabot"),
+        pytest.param(of_run("pull_request", "success", FORKS_ID), True, True, id="a fork's run"),
+        pytest.param(of_run("pull_request", "failure", FORKS_ID), True, True, id="a fork's run that failed"),
+        pytest.param(of_run("pull_request", "success", actor="dependabot[bot]"), True, True, id="Dependabot's run"),
+        pytest.param(of_run("pull_request", "success"), False, True, id="a run of this repository"),
+        pytest.param(of_run("pull_request", "failure"), False, True, id="one that failed"),
+        pytest.param(of_run("pull_request", "cancelled"), False, True, id="one that was cancelled"),
+        pytest.param(of_run("pull_request", "timed_out"), False, True, id="one that took too long"),
+        pytest.param(of_run("pull_request", "skipped"), False, False, id="one that recorded nothing, as of a title"),
+        pytest.param(of_run("pull_request", "skipped", FORKS_ID), False, False, id="the same of a fork"),
+        pytest.param(of_run("merge_group", "failure"), False, True, id="the merge queue, which must not wait"),
+        pytest.param(of_run("push", "success"), False, False, id="a push: it has no base"),
+        pytest.param(of_run("workflow_dispatch", "success"), False, False, id="a start by hand"),
+        pytest.param(of_pull("labeled", FORKS_ID, label=ACCEPT), True, True, id="the label"),
+        pytest.param(of_pull("unlabeled", FORKS_ID, label=ACCEPT), True, True, id="the label taken off"),
+        pytest.param(of_pull("labeled", label=ACCEPT), False, True, id="the label, in this repository"),
+        pytest.param(of_pull("labeled", FORKS_ID, label="bug"), False, False, id="another label"),
+        pytest.param(of_pull("edited", FORKS_ID, "base"), True, True, id="another base"),
+        pytest.param(of_pull("edited", OURS_ID, "base"), True, True, id="another base, in this repository"),
+        pytest.param(of_pull("edited", FORKS_ID, "title"), False, False, id="another title"),
+        pytest.param(of_pull("edited", OURS_ID, "title"), False, False, id="another title, in this repository"),
+        pytest.param(of_pull("closed", FORKS_ID), True, True, id="closed"),
+        pytest.param(of_pull("closed"), True, True, id="closed, of this repository"),
+        pytest.param(of_pull("closed", merged=True), False, False, id="merged"),
+        pytest.param(of_pull("closed", FORKS_ID, merged=True), False, False, id="a fork's merged"),
+        pytest.param(of_pull("reopened", FORKS_ID), True, True, id="reopened"),
+        pytest.param(of_pull("reopened"), False, True, id="reopened, of this repository"),
+        pytest.param(of_pull("reopened", user="dependabot[bot]"), True, True, id="reopened, of Dependabot"),
     ],
 )
-def test_the_reporting_job_starts_where_an_acceptance_or_what_counts_may_have_changed(
+@pytest.mark.parametrize("app", [None, 7], ids=["without an App", "with an App"])
+def test_the_reporting_job_starts_where_something_was_recorded_or_an_acceptance_may_have_changed(
     context: dict[str, Any],
-    starts: bool,  # noqa: FBT001 -- a table's column
+    alone: bool,  # noqa: FBT001 -- a table's column
+    with_app: bool,  # noqa: FBT001 -- a table's column
+    app: int | None,
 ) -> None:
     def look_up(name: str) -> Value:
-        found: Any = {"github": {**context, "event_name": "pull_request_target"}}
+        found: Any = {"github": {"event_name": "pull_request_target", **context}}
         for key in name.split("."):
             found = found.get(key) if isinstance(found, dict) else None
         return cast("Value", found)
 
-    assert condition(report()["jobs"]["report"]["if"], look_up, {"success": lambda: True}) is starts
+    starts = condition(report(app=app)["jobs"]["report"]["if"], look_up, {"success": lambda: True})
+    assert starts is (with_app if app else alone)
 
 
 def test_the_merge_queue_gets_its_check_without_a_checkout_and_whatever_became_of_the_gate() -> None:
@@ -321,37 +344,58 @@ def test_criteria_in_a_place_of_their_own_are_named_to_the_action_in_both_workfl
     assert "with" not in step(report(), "report", "Judge")
 
 
-def test_an_app_posts_in_every_job_and_its_key_goes_to_no_pull_request_of_a_stranger() -> None:
-    made = {**gate(app=12345)["jobs"], **report(app=12345)["jobs"]}
-    rights = {
-        "gate": {"permission-checks": "write", "permission-pull-requests": "write"},
-        "queue": {"permission-checks": "write"},
-        "report": {
+def test_the_apps_key_is_in_the_judging_job_alone_in_an_environment_of_its_own() -> None:
+    """What a pull request can rewrite never gets it; and without the token no check of another source is posted."""
+    text = gate_text(replace(JOB, app=12345, retriever="a:b", enterprise=True, baseline="artifact:rankgate"))
+    assert not re.search("secrets[.]|steps.app|create-github-app-token|write", text)
+    made = report(app=12345)
+    assert list(made["jobs"]) == ["report"]
+    assert made["jobs"]["report"]["environment"] == ENVIRONMENT
+    assert "environment" not in report()["jobs"]["report"]
+    token, ours = made["jobs"]["report"]["steps"][-2:]
+    assert token == {
+        "name": "Token of the team's App",
+        "id": "app",
+        "uses": used(pins.APP_TOKEN),
+        "with": {
+            "app-id": "12345",
+            "private-key": "${{ secrets.RANKGATE_APP_KEY }}",
             "permission-actions": "read",
             "permission-checks": "write",
             "permission-contents": "read",
             "permission-pull-requests": "write",
         },
     }
-    for name, granted in rights.items():
-        token, ours = made[name]["steps"][-2:]
-        assert token["id"] == "app"
-        assert token["continue-on-error"] is True
-        assert token["with"] == {
-            "app-id": "12345",
-            "private-key": "${{ secrets.RANKGATE_APP_KEY }}",
-            **granted,
-        }
-        assert {key: ours["with"][key] for key in ("token", "bot-login")} == {
-            "token": "${{ steps.app.outputs.token || github.token }}",
-            "bot-login": "${{ steps.app.outputs.app-slug && format('{0}[bot]', steps.app.outputs.app-slug) || "
-            "'github-actions[bot]' }}",
-        }
-    assert in_one_line(made["gate"]["steps"][-2]["if"]) == (
-        "!cancelled() && (github.event_name != 'pull_request' || "
-        "(github.event.pull_request.head.repo.id == github.event.repository.id && "
-        "github.event.pull_request.user.login != 'dependabot[bot]'))"
-    )
+    assert ours["with"] == {
+        "token": "${{ steps.app.outputs.token }}",
+        "bot-login": "${{ steps.app.outputs.app-slug }}[bot]",
+    }
+
+
+@pytest.mark.parametrize(
+    ("enterprise", "pin"),
+    [
+        pytest.param(False, pins.UPLOAD, id="GitHub"),
+        pytest.param(True, pins.UPLOAD_ENTERPRISE, id="Enterprise Server"),
+    ],
+)
+def test_with_an_app_the_gate_records_and_uploads_and_judges_only_what_has_no_base(enterprise: bool, pin: str) -> None:  # noqa: FBT001 -- a table's column
+    made = gate(app=7, run=NASTY, retriever="a:b", criteria="gates.yaml", enterprise=enterprise)
+    names = [each.get("name") for each in made["jobs"]["gate"]["steps"]][2:]
+    assert names == ["Record a run", "Put the run where it is uploaded from", "Upload the run", "Summarize"]
+    assert step(made, "gate", "Put the run")["env"] == {"RUN": NASTY}
+    assert "rm -rf" not in step(made, "gate", "Put the run")["run"]
+    assert step(made, "gate", "Upload") == {
+        "name": "Upload the run",
+        "uses": used(pin),
+        "with": {"name": "rankgate", "path": "${{ runner.temp }}/recorded/"},
+    }
+    assert step(made, "gate", "Summarize") == {
+        "name": "Summarize",
+        "if": "${{ !github.event.pull_request && !github.event.merge_group }}",
+        "uses": JOB.action,
+        "with": {"criteria": "gates.yaml", "run": NASTY, "upload": "false"},
+    }
 
 
 def test_without_an_app_no_secret_is_read() -> None:
@@ -478,12 +522,11 @@ on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
          tail -n 1 | cut -f 1) && sed -i.tag \\
          "s|rankgate/rankgate@v1.2.3$|rankgate/rankgate@${hash:?no such tag} # v1.2.3|" \\
          .github/workflows/rankgate*.yml && rm .github/workflows/rankgate*.yml.tag
-  2. In a ruleset of the default branch, require the check `rankgate/verdict`. Within one repository the job
-     `retrieval gate` blocks too, by its exit code; of a fork's pull request that job proves nothing.
+  2. In a ruleset of the default branch, require the check `rankgate/verdict` and not the job `retrieval gate`: of a
+     fork's pull request that proves nothing, and where an App posts the check it only records.
   3. Anybody who can push a workflow can post a check of that name with GITHUB_TOKEN: it is forgeable. Let a GitHub
-     App of your own post it (permissions: actions and contents read, checks and pull requests write), keep its key as
-     the secret RANKGATE_APP_KEY, write both files again with --app ID --force, and pin the required check to that
-     App: in the ruleset it is the check's source, in the API its integration_id.
+     App of your own post it (permissions: actions and contents read, checks and pull requests write), write both files
+     again with --app ID --force, and pin the required check to that App.
   4. A fork's rankings are its own word until somebody with write access accepts them, commit by commit, by a label:
        gh label create 'rankgate: accept rankings' --description 'the rankings of this commit are believed'
 """
@@ -537,8 +580,17 @@ def test_what_is_done_already_is_not_asked_for_again() -> None:
     text = to_do_on_github(pinned_with_app, forks=True)
     assert "git ls-remote" not in text
     assert "forgeable" not in text
-    assert "its integration_id is 12345.\n       gh secret set RANKGATE_APP_KEY < private-key.pem\n" in text
+    assert "its integration_id is 12345.\n" in text
     assert re.findall(r"^  (\d)\. ", text, re.MULTILINE) == ["1", "2", "3"]
+
+
+def test_the_apps_key_goes_into_an_environment_and_the_one_of_the_repository_is_deleted() -> None:
+    """With that left in place, the environment would protect nothing."""
+    commands = re.findall(r"^ +(gh secret .*)$", to_do_on_github(replace(JOB, app=12345), forks=True), re.MULTILINE)
+    assert [command.partition(" #")[0] for command in commands] == [
+        f"gh secret set RANKGATE_APP_KEY --env {ENVIRONMENT} < private-key.pem",
+        "gh secret delete RANKGATE_APP_KEY",
+    ]
 
 
 def test_without_the_second_workflow_it_says_how_to_get_it() -> None:

@@ -8,17 +8,21 @@ from typing import Any
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
+from tests import test_workflows
 
 from rankgate.cli.init import parser
-from rankgate.workflows.job import APP_KEY, CHECK, LABEL
+from rankgate.workflows.advice import to_do_on_github
+from rankgate.workflows.job import APP_KEY, CHECK, ENVIRONMENT, LABEL
 
 PAGE = (Path(__file__).parents[1] / "docs" / "workflows.md").read_text(encoding="utf-8")
+JOB = replace(test_workflows.JOB, app=123456)
 [RULESET] = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
 
 
 def test_it_names_check_label_and_key_as_they_are() -> None:
     assert f"gh label create {shlex.quote(LABEL)} " in PAGE
-    assert f"`gh secret set {APP_KEY} < private-key.pem`" in PAGE
+    assert f"gh secret set {APP_KEY} --env {ENVIRONMENT} < private-key.pem\n" in PAGE
     assert f"The check is called `{CHECK}`" in PAGE
     [required] = RULESET["rules"][0]["parameters"]["required_status_checks"]
     assert required["context"] == CHECK
@@ -31,10 +35,36 @@ def test_its_commands_are_understood() -> None:
         parser().parse_args(shlex.split(words, comments=True))
 
 
-@pytest.mark.parametrize("change", [{}, {"enforcement": "strict"}], ids=["as it stands", "with a mistake"])
-def test_github_would_take_the_ruleset(node_modules: Path, change: dict[str, str]) -> None:
+def test_its_commands_for_the_key_are_those_that_init_prints() -> None:
+    printed = to_do_on_github(JOB, forks=True)
+    lines = [" ".join(line.partition(" #")[0].split()) for line in printed.splitlines()]
+    commands = [line for line in lines if line.startswith(("gh api", "gh secret", "-F ", "-f "))]
+    assert len(commands) == 6
+    assert [line for line in commands if line not in {" ".join(line.split()) for line in PAGE.splitlines()}] == []
+
+
+def test_github_would_make_the_environment_and_admit_one_branch(node_modules: Path) -> None:
+    commands = re.findall(r"gh api --method (\w+) '(.*/environments/.*?)'((?:.|\\\n)*?[^\\])\n", PAGE)
+    assert len(commands) == 2
+    for method, path, words in commands:
+        body: dict[str, Any] = {}
+        for name, said in re.findall(r"-[fF] ['\"]([^='\"]+)=([^'\"]+)['\"]", words):
+            outer, _, inner = name.partition("[")
+            found = json.loads(said) if said in ("true", "false") else said
+            body |= {outer: {**body.get(outer, {}), inner[:-1]: found}} if inner else {outer: found}
+        template = re.sub(r"/environments/[^/]+", "/environments/{environment_name}", path)
+        assert takes(node_modules, f"/{template}", method.lower(), body), (path, body)
+        assert not takes(node_modules, f"/{template}", method.lower(), {name: [] for name in body})
+
+
+def takes(node_modules: Path, path: str, method: str, body: object) -> bool:
+    """Whether GitHub's own description takes this body."""
     description = node_modules / "@octokit" / "openapi" / "generated" / "api.github.com.json"
     whole: Any = json.loads(description.read_text(encoding="utf-8"))
-    post = whole["paths"]["/repos/{owner}/{repo}/rulesets"]["post"]
-    schema = {**post["requestBody"]["content"]["application/json"]["schema"], "components": whole["components"]}
-    assert jsonschema.Draft202012Validator(schema).is_valid(RULESET | change) == (not change)
+    schema = whole["paths"][path][method]["requestBody"]["content"]["application/json"]["schema"]
+    return bool(jsonschema.Draft202012Validator({**schema, "components": whole["components"]}).is_valid(body))
+
+
+@pytest.mark.parametrize("change", [{}, {"enforcement": "strict"}], ids=["as it stands", "with a mistake"])
+def test_github_would_take_the_ruleset(node_modules: Path, change: dict[str, str]) -> None:
+    assert takes(node_modules, "/repos/{owner}/{repo}/rulesets", "post", RULESET | change) == (not change)

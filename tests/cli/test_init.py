@@ -244,6 +244,7 @@ WORKFLOW_CASES = pytest.mark.parametrize(
         pytest.param([*FROM_RUN, *FROM_RETRIEVER], "gold.yaml", id="run and retriever"),
         pytest.param([*FROM_RUN, GITHUB], "gold.yaml", id="both workflows"),
         pytest.param([*FROM_RETRIEVER, GITHUB, "--app", "12345"], "gold.yaml", id="both workflows with an App"),
+        pytest.param([*FROM_RUN, GITHUB, "--app", "12345"], "gold.yaml", id="a committed run with an App"),
         pytest.param([*FROM_RUN, "--to", "config/ship-criteria.yaml"], "gold.yaml", id="criteria in config"),
         pytest.param([*FROM_RUN, GITHUB, "--to", "our gates #1.yaml"], "gold.yaml", id="criteria elsewhere"),
         pytest.param(FROM_RETRIEVER, "our gold: v2 #1.yaml", id="a space, a colon and a hash in a path"),
@@ -313,9 +314,42 @@ def test_where_recording_fails_no_older_run_is_left_to_judge(project: Path, sear
     assert not (project / "run.jsonl").exists()
 
 
-def recording_step() -> Any:
+@pytest.mark.parametrize(
+    ("run", "uploaded"),
+    [
+        pytest.param("run.jsonl", True, id="a file"),
+        pytest.param("kept/run.jsonl", True, id="in a folder"),
+        pytest.param(NASTY, True, id="a quote, a command and a variable in its path"),
+        pytest.param("link.jsonl", False, id="a link"),
+        pytest.param("linked/run.jsonl", False, id="behind a link"),
+        pytest.param("nowhere.jsonl", False, id="a link to nothing"),
+    ],
+)
+def test_with_an_app_a_run_that_is_a_link_is_not_uploaded(
+    project: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    run: str,
+    uploaded: bool,  # noqa: FBT001 -- a table's column
+) -> None:
+    """Else a pull request could commit a link to the baseline, and its rankings would be those."""
+    (project / "kept").mkdir()
+    for copy in ("kept/run.jsonl", NASTY):
+        (project / copy).write_text(RUN, encoding="utf-8")
+    for link, target in (("link.jsonl", "run.jsonl"), ("linked", "kept"), ("nowhere.jsonl", "absent.jsonl")):
+        (project / link).symlink_to(target)
+    assert init(*FROM_RUN, GITHUB, "--app", "12345") == 0
+    temporary = tmp_path_factory.mktemp("runner")
+    collecting = recording_step("Put the run where it is uploaded from")
+    variables = {**collecting["env"], "RUN": run, "RUNNER_TEMP": str(temporary)}
+    ended = shell(collecting["run"], os.environ["PATH"], variables)
+    assert (ended.returncode == 0) is uploaded, ended.stderr
+    left = [file.relative_to(temporary).as_posix() for file in temporary.rglob("*") if file.is_file()]
+    assert left == (["recorded/run.jsonl"] if uploaded else [])
+
+
+def recording_step(name: str = "Record a run") -> Any:
     made: Any = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
-    [found] = [step for step in made["jobs"]["gate"]["steps"] if step.get("name") == "Record a run"]
+    [found] = [step for step in made["jobs"]["gate"]["steps"] if step.get("name") == name]
     return found
 
 

@@ -180,6 +180,16 @@ def test_a_finished_workflow_stands_for_the_run_that_judged(tmp_path: Path) -> N
     assert found.read_only is False
 
 
+@pytest.mark.parametrize(("event", "branch"), [("merge_group", "patch-1"), ("pull_request", None), ("push", None)])
+def test_the_branch_of_a_finished_workflow_is_read_where_the_merge_queue_made_it(
+    tmp_path: Path, event: str, branch: str | None
+) -> None:
+    """Anybody can name a branch of a fork as he likes."""
+    found = context(tmp_path, "workflow_run", changed(WORKFLOW_RUN, "workflow_run.event", event)).workflow_run
+    assert found is not None
+    assert found.head_branch == branch
+
+
 def test_the_pull_requests_that_a_finished_workflow_names_are_not_believed(tmp_path: Path) -> None:
     assert context(tmp_path, "workflow_run", WORKFLOW_RUN).pull is None
 

@@ -25,7 +25,7 @@ from rankgate.forges.checks import CHECK
 from rankgate.forges.context import Context, Pull, context_of
 from rankgate.forges.fork import ACCEPT_LABEL, concerns_forks, report_fork
 from rankgate.forges.marker import Mark
-from rankgate.forges.publish import Settings, Told
+from rankgate.forges.publish import Settings, Told, conclude, joined
 from rankgate.inputs import Inputs
 from rankgate.model import Verdict
 from rankgate.renderers.isolation import Template
@@ -367,6 +367,9 @@ def test_a_run_that_github_does_not_list_yet_is_judged(
     assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
 
 
+NOT_YET = "the pull request is one of this repository, and its own workflow decides when it is judged"
+
+
 def test_a_label_on_a_pull_request_of_this_repository_accepts_nothing(
     github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
 ) -> None:
@@ -376,7 +379,7 @@ def test_a_label_on_a_pull_request_of_this_repository_accepts_nothing(
     accepts(github, proxy, pull, may="admin")
     report, told, verdicts = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
     assert (report, verdicts.judged, conclusions(github, pull.head_sha)) == (None, [], [])
-    assert told.done == ["nothing to do: the pull request is one of this repository, and its own job judges it"]
+    assert told.done == [f"nothing to do: {NOT_YET}"]
 
 
 @pytest.mark.parametrize(
@@ -741,3 +744,175 @@ def test_only_finished_workflows_and_labels_concern_forks(github: Emulator, prox
     assert not concerned("pull_request_target", action="synchronize")
     assert not concerned("pull_request")
     assert not concerned("push")
+
+
+Judging = Callable[..., tuple[Report | None, Told, Verdicts]]
+
+
+@pytest.fixture
+def app_judges(github: Emulator, proxy: Proxy, tmp_path: Path) -> Judging:
+    """The judging job of a team whose GitHub App posts, so that no other job judges."""
+    client = patient(proxy.url, github.app_token())
+
+    def judge(
+        pull: PullRequest,
+        event: str = "workflow_run",
+        verdict: str = "pass",
+        runs: Sequence[dict[str, Any]] = ({},),
+        may: str = "write",
+        branch: str | None = None,
+        **about: Any,
+    ) -> tuple[Report | None, Told, Verdicts]:
+        plays_runs(proxy, pull, *runs)
+        plays_permission(proxy, "alice", may)
+        plays_permission(proxy, "mallory", "read")
+        context = context_of(environment(tmp_path, proxy, event, pull=pull, **about))
+        if branch and context.workflow_run:
+            of_queue = replace(context.workflow_run, event="merge_group", head_branch=branch)
+            context = replace(context, workflow_run=of_queue)
+        used = Verdicts({pull.base_sha: verdict})
+        settings = Settings(login="acme-gate[bot]")
+        found, told = report_fork(client, context, settings, used, artifact="rankgate")
+        if found is None:
+            told = joined(told, conclude(client, context, used.not_judged([]), settings, left_open=True))
+        return found, told, used
+
+    return judge
+
+
+@pytest.mark.parametrize(("verdict", "concluded"), [("pass", "success"), ("warn", "success"), ("fail", "failure")])
+def test_with_an_app_the_run_of_a_writers_branch_is_judged_at_the_base_and_counts(
+    github: Emulator, artifact: Callable[..., None], app_judges: Judging, verdict: str, concluded: str
+) -> None:
+    pull = github.new_pull()
+    artifact()
+    report, _, verdicts = app_judges(pull, verdict=verdict)
+    assert verdicts.judged == [(pull.number, pull.base_sha, RUN)]
+    assert report is not None
+    assert "whoever can push could have invented them" in report.notes[-1]
+    assert conclusions(github, pull.head_sha) == [(CHECK, concluded)]
+    assert len(github.comments(pull.number)) == 1
+
+
+@pytest.mark.parametrize("conclusion", ["failure", "cancelled", "timed_out"])
+def test_with_an_app_a_recording_that_failed_is_not_judged_and_the_check_fails(
+    github: Emulator, proxy: Proxy, app_judges: Judging, conclusion: str
+) -> None:
+    pull = github.new_pull()
+    proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 0, "artifacts": []})
+    report, _, _ = app_judges(pull, runs=[{"conclusion": conclusion}])
+    assert report is not None
+    assert report.verdict is Verdict.NOT_JUDGED
+    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+
+
+def test_with_an_app_a_run_of_this_repository_counts_as_a_forks_where_its_author_may_not_write(
+    github: Emulator, artifact: Callable[..., None], app_judges: Judging
+) -> None:
+    """Anybody may open a pull request from a branch that is there."""
+    github.branch("change")
+    github.push("change", "change.txt", "a change")
+    pull = github.open_pull("change", by="mallory")
+    artifact()
+    app_judges(pull)
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+
+
+@pytest.mark.parametrize("may", ["read", "triage", "none"])
+def test_with_an_app_who_may_not_write_any_more_is_not_believed(
+    github: Emulator, artifact: Callable[..., None], app_judges: Judging, may: str
+) -> None:
+    pull = github.new_pull()
+    artifact()
+    app_judges(pull, may=may)
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+
+
+def test_with_an_app_a_forks_run_is_judged_as_without_one(
+    github: Emulator, artifact: Callable[..., None], app_judges: Judging
+) -> None:
+    pull = github.fork_pull()
+    artifact()
+    app_judges(pull)
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+
+
+@pytest.mark.parametrize(
+    "newer", [pytest.param({"id": 8}, id="another run"), pytest.param({"run_attempt": 2}, id="the same once more")]
+)
+def test_with_an_app_nothing_is_success_while_a_newer_recording_is_at_work(
+    github: Emulator, artifact: Callable[..., None], app_judges: Judging, newer: dict[str, Any]
+) -> None:
+    pull = github.new_pull()
+    artifact()
+    at_work = {**newer, "status": "in_progress", "conclusion": None}
+    report, _, _ = app_judges(pull, runs=[{}, at_work])
+    assert report is None
+    assert conclusions(github, pull.head_sha) == []
+
+
+@pytest.mark.parametrize("action", ["edited", "reopened"])
+def test_with_an_app_another_base_or_a_reopening_is_no_success_until_it_is_recorded_anew(
+    github: Emulator, artifact: Callable[..., None], app_judges: Judging, action: str
+) -> None:
+    """The old run is not judged again: it was of another merge commit."""
+    github.branch("release")
+    pull = github.new_pull()
+    artifact()
+    app_judges(pull)
+    if action == "edited":
+        pull = github.retarget(pull.number, "release")
+    else:
+        github.close(pull.number)
+        app_judges(pull, "pull_request_target", action="closed", run=8)
+        github.do("PATCH", f"/pulls/{pull.number}", {"state": "open"})
+    report, told, _ = app_judges(pull, "pull_request_target", action=action, run=9)
+    assert report is None
+    assert told.done[0] == f"nothing to do: {NOT_YET}"
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+    app_judges(pull)
+    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+
+
+def test_with_an_app_a_label_judges_the_recorded_run_again(
+    github: Emulator, artifact: Callable[..., None], app_judges: Judging
+) -> None:
+    pull = github.new_pull()
+    artifact()
+    app_judges(pull)
+    _, _, verdicts = app_judges(pull, "pull_request_target", "fail", label=ACCEPT_LABEL, run=8)
+    assert verdicts.judged == [(pull.number, pull.base_sha, RUN)]
+    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+
+
+@pytest.mark.parametrize(("verdict", "concluded"), [("pass", "success"), ("fail", "failure"), ("problem", "failure")])
+def test_with_an_app_the_merge_queue_is_judged_onto_what_its_branch_names(
+    github: Emulator, artifact: Callable[..., None], app_judges: Judging, verdict: str, concluded: str
+) -> None:
+    """Without a comment, since a group is no pull request; and the queue never waits for nothing."""
+    pull = github.new_pull()
+    artifact()
+    branch = f"gh-readonly-queue/main/pr-{pull.number}-{pull.base_sha}"
+    _, _, verdicts = app_judges(pull, verdict=verdict, branch=branch)
+    assert verdicts.judged == [(0, pull.base_sha, RUN)]
+    assert conclusions(github, pull.head_sha) == [(CHECK, concluded)]
+    assert github.comments(pull.number) == []
+
+
+def test_with_an_app_the_merge_queue_never_waits_for_a_recording_that_failed(
+    github: Emulator, proxy: Proxy, app_judges: Judging
+) -> None:
+    pull = github.new_pull()
+    proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 0, "artifacts": []})
+    app_judges(pull, branch=f"gh-readonly-queue/main/pr-{pull.number}-{pull.base_sha}")
+    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+
+
+def test_without_an_app_the_merge_queue_has_a_job_of_its_own(github: Emulator, proxy: Proxy, tmp_path: Path) -> None:
+    pull = github.new_pull()
+    context = context_of(environment(tmp_path, proxy, "workflow_run", pull=pull))
+    assert context.workflow_run is not None
+    branch = f"gh-readonly-queue/main/pr-{pull.number}-{pull.base_sha}"
+    queued = replace(context, workflow_run=replace(context.workflow_run, event="merge_group", head_branch=branch))
+    found, _ = report_fork(patient(proxy.url, github.token), queued, Settings(), Verdicts(), artifact="rankgate")
+    assert (found, conclusions(github, pull.head_sha)) == (None, [])

@@ -20,7 +20,7 @@ from tests.forges.emulator import RULES, Emulator, PullRequest, Rule
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
-from tests.forges.test_fork import accepts, plays_runs, zipped
+from tests.forges.test_fork import accepts, plays_permission, plays_runs, zipped
 from tests.scenario_calls import report_of
 
 from rankgate.forges.checks import CHECK, PUSH_CHECK
@@ -561,3 +561,51 @@ def test_a_forks_job_cannot_post_the_check_itself(team: Team) -> None:
     path = f"/repos/{team.github.repository}/check-runs"
     assert team.github.ask("POST", path, forged, by=read_only).status_code == 403
     assert team.github.merge(pull.number) == 422
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_workflow_that_a_branch_rewrites_turns_no_check_green_that_is_pinned_to_an_app_and_the_judging_job_does(
+    team: Team, proxy: Proxy, storage: Storage, rule: Rule
+) -> None:
+    """Whoever can push has GITHUB_TOKEN with every right, and runs our own action with it; the key he has not."""
+    github, app = team.github, {"bot-login": "acme-gate[bot]"}
+    pull = github.new_pull()
+    team.retrieve("pass")
+    posted = {"name": CHECK, "head_sha": pull.head_sha, "status": "completed", "conclusion": "success"}
+    github.do("POST", "/check-runs", posted, by=github.token)
+    assert team.job("pull_request", pull, {"base": "none"}).code == 0
+    assert team.job("pull_request", pull, {"base": "none", **app}).code == 0, "another login makes no other token"
+    assert not github.allows(pull.number, rule, app="acme-gate")
+
+    run = (team.clone / "run.jsonl").read_bytes()
+    (team.clone / "run.jsonl").unlink()
+    plays_runs(proxy, pull, {})
+    plays_permission(proxy, "alice", "write")
+    for number, recorded, allowed in [(31, (SCENARIOS / "fail" / "run.jsonl").read_bytes(), False), (32, run, True)]:
+        data = zipped(recorded)
+        listed = {"id": number, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
+        proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
+        proxy.play("GET", f"/actions/artifacts/{number}/zip", 302, redirect=storage.keep(data))
+        judged = team.job("workflow_run", pull, app, token=github.app_token())
+        assert judged.code == 0, judged.log
+        assert github.allows(pull.number, rule, app="acme-gate") is allowed, judged.log
+
+
+@pytest.mark.parametrize(
+    ("inputs", "noticed"),
+    [
+        pytest.param({"bot-login": "acme-gate[bot]"}, True, id="a workflow written earlier"),
+        pytest.param({}, False, id="without an App"),
+    ],
+)
+def test_a_job_of_a_pull_request_that_has_the_apps_token_works_and_says_what_is_wrong_with_it(
+    team: Team,
+    inputs: dict[str, str],
+    noticed: bool,  # noqa: FBT001 -- a table's column
+) -> None:
+    pull = team.github.new_pull()
+    team.retrieve("pass")
+    token = team.github.app_token() if noticed else team.github.token
+    judged = team.job("pull_request", pull, {"base": "none", **inputs}, token=token)
+    assert (judged.code, team.conclusions(pull.head_sha)) == (0, ["success"])
+    assert ("::notice title=rankgate::whoever can push can use your App's token" in judged.log) is noticed

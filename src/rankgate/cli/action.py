@@ -23,6 +23,7 @@ from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.exit_codes import exit_code
 from rankgate.forges.artifacts import MEMBER
 from rankgate.forges.client import Client, ForgeError
+from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.fork import concerns_forks, report_fork
 from rankgate.forges.publish import Settings, Told, announce, conclude, publish
 from rankgate.forges.pull_labels import labels_now
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 NO_BASE = "none"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
+_KEY = "whoever can push can use your App's token; write the workflows again: rankgate init --github --force --app ID"
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
 _READ_ONLY_PUSH = "the token of this job can only read, as after a push of Dependabot; its exit code is the verdict"
 
@@ -67,6 +69,8 @@ def begin() -> int:
     job = new_job()
     output(directory=str(job.directory), artifact=artifact_name(job.inputs.gate_id))
     if job.publishes and not concerns_forks(job.context):
+        if job.context.base and job.inputs.bot_login != ACTIONS_LOGIN:
+            print(annotation("notice", _KEY))
         _publish(job, lambda client: announce(client, job.context, settings_of(job)))
     return 0
 

@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
         "--app",
         metavar="ID",
         type=int,
-        help="the id of your own GitHub App: it posts the check, so that nothing else can (goes with --github)",
+        help="the id of your own GitHub App: it posts the check, from the second workflow alone (goes with --github)",
     )
     made.add_argument("--force", action="store_true", help="overwrite files that exist")
     return made

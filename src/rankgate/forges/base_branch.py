@@ -14,12 +14,12 @@ from rankgate.errors import bad_input, shown
 from rankgate.forges.context import Pull
 from rankgate.git import is_ancestor, repository_around
 
-_QUEUE = re.compile(r"refs/heads/gh-readonly-queue/(?P<base>.+)/pr-[0-9]+-[0-9a-f]+")
+QUEUED = re.compile(r"refs/heads/gh-readonly-queue/(?P<base>.+)/pr-[0-9]+-(?P<sha>[0-9a-f]+)")
 
 
 def base_branch(environment: Mapping[str, str]) -> str | None:
     """The branch that a pull request or the merge queue is to be merged into; None for any other event."""
-    queue = _QUEUE.fullmatch(environment.get("GITHUB_REF", ""))
+    queue = QUEUED.fullmatch(environment.get("GITHUB_REF", ""))
     return environment.get("GITHUB_BASE_REF") or (queue["base"] if queue else None)
 
 

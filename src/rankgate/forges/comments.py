@@ -9,7 +9,7 @@ import msgspec
 
 from rankgate.forges.client import Client, ForgeError, LostResponseError
 from rankgate.forges.marker import Mark, mark_of
-from rankgate.forges.pulls import head_of
+from rankgate.forges.pulls import pull_of
 from rankgate.model import Verdict
 
 ACTIONS_LOGIN = "github-actions[bot]"  # whom the token of a workflow posts as; it may not ask GitHub who it is
@@ -53,7 +53,7 @@ def upsert(client: Client, repository: str, pull: int, mark: Mark, text: str, *,
     lost: list[LostResponseError] = []
     for _ in range(ROUNDS):
         # The list comes right before the write: what another job does in between is seen only afterwards.
-        if done == "unchanged" and head_of(client, repository, pull) != mark.sha:
+        if done == "unchanged" and pull_of(client, repository, pull).head_sha != mark.sha:
             return "outdated"
         found = ours(client, repository, pull, mark.gate, login)
         if any(comment.mark.newer_than(mark) for comment in found):

@@ -43,6 +43,7 @@ class WorkflowRun(msgspec.Struct, frozen=True):
 
     `event` started it, `actor` is the login behind that, None where Enterprise does not say. `head_repository` and
     `from_fork` are as in `Pull`; a run of Dependabot counts as one of a fork, for its token was read-only too.
+    `head_branch` is the merge queue's own, None where something else started the run.
     """
 
     id: int
@@ -52,6 +53,7 @@ class WorkflowRun(msgspec.Struct, frozen=True):
     event: str
     from_fork: bool
     actor: str | None
+    head_branch: str | None = None
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +168,7 @@ def _of_workflow_run(common: Context, payload: WorkflowRunEvent) -> Context:
         event=said.event,
         from_fork=_id(said.head_repository) != payload.repository.id or actor == DEPENDABOT,
         actor=actor,
+        head_branch=said.head_branch if said.event == "merge_group" else None,
     )
     return msgspec.structs.replace(common, sha=run.head_sha, workflow_run=run, run_id=run.id, attempt=run.attempt)
 

@@ -1,4 +1,4 @@
-"""The reporting job: it judges what a fork's workflow left behind, by the base's code, criteria and gold set alone."""
+"""The reporting job: it judges what a fork's workflow left, with an App any, by the base's criteria and gold alone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
+from rankgate.forges.base_branch import QUEUED
 from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
+from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.context import DEPENDABOT, Context, Pull
 from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, joined, tell_pull
-from rankgate.forges.pulls import has_label, may_write, open_pulls, pull_of, remove_label
+from rankgate.forges.pulls import has_label, may_write, open_at, pull_of, remove_label
+from rankgate.forges.standing import QUEUE
 from rankgate.model import SEVERITY_ORDER
 from rankgate.renderers.isolation import Template
 from rankgate.report import Report
@@ -24,6 +27,7 @@ _CHANGES = ("labeled", "unlabeled", "edited", "closed", "reopened")
 _VOIDING = ("base_ref_changed", "automatic_base_change_succeeded", "head_ref_force_pushed", "reopened")
 _CUT_SHORT = Problem("the reporting job ended before there was a verdict")
 _ACCEPTED = "A maintainer has accepted these rankings for this commit."
+_OWN = "The rankings come from a branch of this repository and count, though whoever can push could have invented them."
 
 
 class AtBase(Protocol):
@@ -77,8 +81,9 @@ def report_fork(
     shown: dict[int, Report] = {}
     try:
         for pull, judged in _judged(client, found, work.pulls, at_base, artifact):
-            report = _accepted(judged) if work.accepted else judged
-            if settings.comment:
+            note = work.counts.get(pull.number)
+            report = replace(judged, fork_runs="trusted", notes=[*judged.notes, note]) if note else judged
+            if settings.comment and pull.number != QUEUE:
                 templated = replace(settings, template=at_base.template(pull))
                 told = joined(told, tell_pull(client, found, pull, report, templated))
             shown[pull.number] = report
@@ -90,11 +95,11 @@ def report_fork(
 
 
 class _Work(msgspec.Struct, frozen=True):
-    """The run that judged, the pull requests with its commit, and whether a maintainer accepts its rankings."""
+    """The run that judged, the pull requests with its commit or the queue's group, and why its rankings count there."""
 
     context: Context
     pulls: Sequence[Pull]
-    accepted: bool
+    counts: Mapping[int, str]
     told: Told
 
 
@@ -105,26 +110,28 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
     newest run that has ended, and what accepts it is a label that is there now.
     """
     run, number = context.workflow_run, context.pull and context.pull.number
-    if context.pull and not (context.pull.from_fork or context.read_only):  # read-only: of Dependabot
-        return "the pull request is one of this repository, and its own job judges it"
-    if run and not (run.event == "pull_request" and run.from_fork):
-        return "the workflow was not one of a fork's pull request"
+    alone = settings.login != ACTIONS_LOGIN
+    if early := _without_runs(context, alone=alone):
+        return early
     head = pull_of(client, context.repository, number) if number else run
-    pulls = open_pulls(client, context.repository, head.head_repository, head.head_sha) if head else []
+    found_at = open_at(client, context.repository, head.head_sha) if head else []
+    pulls = [pull for pull in found_at if head and pull.head_repository == head.head_repository]
     if not head or not pulls:
         return f"no open pull request has {str(context.sha)[:12]} as its head"
     found = replace(context, sha=head.head_sha, settles=False)
     check = check_of(replace(found, pull=pulls[0]), settings)
     reported = reports(client, check) if check else {}
-    runs = _recorded(client, context, pulls[0], {each for _, each, _ in reported})
+    runs = _recorded(client, context, pulls[0], {each for _, each, _ in reported}, alone=alone)
     ended = [each for each in runs if each["status"] == "completed" and each["conclusion"] != "action_required"]
     if not ended:
         return f"no run for {head.head_sha[:12]} has ended yet"
     newest = ended[-1]["id"], ended[-1]["run_attempt"]
     unreported = [each["run_started_at"] for each in runs[runs.index(ended[-1]) + 1 :]]
-    accepted, told = False, Told([], [])
+    own, accepted, told = dict[int, str](), False, Told([], [])
     for pull in pulls:
         try:
+            if alone and not pull.from_fork and pull.author and may_write(client, context.repository, pull.author):
+                own[pull.number] = _OWN
             refused = _refused(client, context, pull, reported.get((pull.number, *newest)), unreported)
             accepted = accepted or refused is None
             if refused:
@@ -132,10 +139,28 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
                 told.done.append(f"took the label {ACCEPT_LABEL!r} off pull request {pull.number}: {refused}")
         except ForgeError as error:
             told.troubles.append(str(error))
-    return _Work(replace(found, run_id=newest[0], attempt=newest[1]), pulls, accepted, told)
+    if own and unreported:
+        return f"a newer run for {head.head_sha[:12]} has not ended yet"
+    counts = dict.fromkeys((pull.number for pull in pulls), _ACCEPTED) if accepted else own
+    return _Work(replace(found, run_id=newest[0], attempt=newest[1]), pulls, counts, told)
 
 
-def _recorded(client: Client, context: Context, head: Pull, known: set[int]) -> list[Mapping[str, Any]]:
+def _without_runs(context: Context, *, alone: bool) -> _Work | str | None:
+    """What the event says by itself: a group of the merge queue, or why there is nothing to do; None for the rest."""
+    run, pull = context.workflow_run, context.pull
+    queue = QUEUED.fullmatch(f"refs/heads/{run.head_branch}") if run else None
+    if run and queue and alone:  # whatever became of the run, so that the queue never waits
+        group = Pull(QUEUE, run.head_sha, queue["base"], queue["sha"], run.head_repository, from_fork=False)
+        return _Work(context, [group], {QUEUE: _OWN}, Told([], []))
+    if run and not (run.event == "pull_request" and (alone or run.from_fork)):
+        return "the workflow was not one of a fork's pull request"
+    own = pull and not (pull.from_fork or context.read_only)  # read-only: of Dependabot
+    if own and not (alone and context.action in ("labeled", "unlabeled")):
+        return "the pull request is one of this repository, and its own workflow decides when it is judged"
+    return None
+
+
+def _recorded(client: Client, context: Context, head: Pull, known: set[int], *, alone: bool) -> list[Mapping[str, Any]]:
     """The runs of the gate's workflow for a commit, the newest last; known are some that it was reported on.
 
     One that was skipped, as by the label, has recorded nothing.
@@ -152,7 +177,7 @@ def _recorded(client: Client, context: Context, head: Pull, known: set[int]) -> 
         and (each["head_sha"], each["event"]) == (head.head_sha, "pull_request")
         and each["conclusion"] != "skipped"
         and (each["head_repository"] or {}).get("id") == head.head_repository
-        and (head.from_fork or (each["actor"] or {}).get("login") == DEPENDABOT)
+        and (alone or head.from_fork or (each["actor"] or {}).get("login") == DEPENDABOT)
     ]
     return sorted(ours, key=lambda each: (each["id"], each["run_attempt"]))
 
@@ -167,15 +192,10 @@ def _refused(client: Client, context: Context, pull: Pull, first: str | None, un
         return ""
     # Of the two lists of events, the one that `pull-requests: read` is enough for.
     listed = client.pages(f"/repos/{context.repository}/issues/{pull.number}/timeline")
-    events = [event for event in listed if event["event"] in ("labeled", *_VOIDING)]
-    events.sort(key=lambda event: (event["created_at"], event["id"]))
-    label = None
-    for event in events:
-        if event["event"] == "labeled" and event["label"]["name"] == ACCEPT_LABEL:
-            label = event
-        elif event["event"] != "labeled":
-            label = None
-    if label is None:
+    events = [each for each in listed if each["event"] in ("labeled", *_VOIDING)]
+    ours = [each for each in events if each.get("label", {}).get("name") in (None, ACCEPT_LABEL)]
+    label: Any = max(ours, key=lambda each: (each["created_at"], each["id"]), default={"event": ""})
+    if label["event"] != "labeled":
         return "it was not set since the pull request was last pushed to, reopened or pointed at another base"
     if not label["actor"] or not may_write(client, context.repository, label["actor"]["login"]):
         return "it was set by somebody who may not write to this repository"
@@ -198,12 +218,7 @@ def _judged(
         problems = [Problem(str(error))]
     for pull in pulls:
         try:
-            based = at_base.at_tip(pull)
+            based = at_base.at_tip(pull) if pull.number != QUEUE else pull
             yield based, at_base.not_judged(problems) if problems else at_base.judge(based, data)
         except RankgateError as error:
             yield pull, at_base.not_judged(error.problems)
-
-
-def _accepted(report: Report) -> Report:
-    """The report with the rankings accepted, so that a pass counts."""
-    return replace(report, fork_runs="trusted", notes=[*report.notes, _ACCEPTED])

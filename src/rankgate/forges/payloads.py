@@ -93,6 +93,7 @@ class Run(msgspec.Struct, frozen=True):
     head_repository: Repository | None
     event: str
     actor: User | None = None
+    head_branch: str | None = None
 
 
 class WorkflowRunEvent(msgspec.Struct, frozen=True):

@@ -12,27 +12,6 @@ from rankgate.forges.context import DEPENDABOT, Pull
 _MAY_WRITE = ("admin", "write")  # GitHub reports the role `maintain` as write, and `triage` as read
 
 
-def head_of(client: Client, repository: str, number: int) -> str:
-    """The commit that a pull request's head is at now.
-
-    Raises:
-        ForgeError: it cannot be read.
-    """
-    sha: str = client.get(f"/repos/{repository}/pulls/{number}")["head"]["sha"]
-    return sha
-
-
-def open_pulls(client: Client, repository: str, head_repository: int | None, head_sha: str) -> list[Pull]:
-    """Every open pull request whose head is this commit of this repository, by number.
-
-    The event of a finished workflow names none for a fork, and what the workflow's artifact names is the fork's to say.
-
-    Raises:
-        ForgeError: they cannot be listed.
-    """
-    return [pull for pull in _open_at(client, repository, head_sha) if pull.head_repository == head_repository]
-
-
 def deciding_pulls(client: Client, repository: str, sha: str, criteria: Sequence[str], *, queued: bool) -> list[Pull]:
     """The open pull requests whose reports decide what a commit's check says, by number.
 
@@ -42,7 +21,7 @@ def deciding_pulls(client: Client, repository: str, sha: str, criteria: Sequence
     Raises:
         ForgeError: they cannot be listed.
     """
-    found = _open_at(client, repository, sha)
+    found = open_at(client, repository, sha)
     if len(found) > 1 or queued:
         own = [pull for pull in found if not pull.from_fork and _trusted(client, repository, pull.author)]
         found = own if own or queued else found
@@ -52,8 +31,13 @@ def deciding_pulls(client: Client, repository: str, sha: str, criteria: Sequence
     return found
 
 
-def _open_at(client: Client, repository: str, head_sha: str) -> list[Pull]:
-    # All pages of all: the commit's own list does not name those of forks.
+def open_at(client: Client, repository: str, head_sha: str) -> list[Pull]:
+    """Every open pull request whose head is this commit, in this repository or a fork, by number.
+
+    Raises:
+        ForgeError: they cannot be listed.
+    """
+    # All pages of all: the commit's own list does not name those of forks, nor does the event of a finished workflow.
     pulls = map(_pull, client.pages(f"/repos/{repository}/pulls", {"state": "open"}))
     return sorted((pull for pull in pulls if pull.head_sha == head_sha), key=lambda pull: pull.number)
 

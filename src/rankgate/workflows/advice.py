@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from rankgate.workflows.job import APP_KEY, CHECK, HOME, LABEL, Job, pinned
+from rankgate.workflows.job import APP_KEY, CHECK, ENVIRONMENT, HOME, LABEL, Job, pinned
 
 PAGE = f"https://github.com/{HOME}/blob/main/docs/workflows.md"
 
@@ -36,15 +36,14 @@ Pin the action by the hash of its commit, since a tag can be moved; with bash, i
 
 
 _REQUIRE = f"""\
-In a ruleset of the default branch, require the check `{CHECK}`. Within one repository the job
-     `retrieval gate` blocks too, by its exit code; of a fork's pull request that job proves nothing.
+In a ruleset of the default branch, require the check `{CHECK}` and not the job `retrieval gate`: of a
+     fork's pull request that proves nothing, and where an App posts the check it only records.
 """
 
-_APP = f"""\
+_APP = """\
 Anybody who can push a workflow can post a check of that name with GITHUB_TOKEN: it is forgeable. Let a GitHub
-     App of your own post it (permissions: actions and contents read, checks and pull requests write), keep its key as
-     the secret {APP_KEY}, write both files again with --app ID --force, and pin the required check to that
-     App: in the ruleset it is the check's source, in the API its integration_id.
+     App of your own post it (permissions: actions and contents read, checks and pull requests write), write both files
+     again with --app ID --force, and pin the required check to that App.
 """
 
 _FORKS = """\
@@ -58,8 +57,15 @@ A fork's rankings are its own word until somebody with write access accepts them
 
 
 def _app_made(app: int) -> str:
+    environment = f"repos/{{owner}}/{{repo}}/environments/{ENVIRONMENT}"
     return f"""\
-Keep the App's private key as a secret, and pin the required check to the App, so that no other workflow can
-     post it: in the ruleset the App is the check's source, in the API its integration_id is {app}.
-       gh secret set {APP_KEY} < private-key.pem
+Keep the App's private key as a secret of an environment that admits the default branch alone, and not of the
+     repository, where whoever can push reads it:
+       gh api --method PUT '{environment}' -F 'deployment_branch_policy[protected_branches]=false' \\
+         -F 'deployment_branch_policy[custom_branch_policies]=true'
+       gh api --method POST '{environment}/deployment-branch-policies' \\
+         -f "name=$(gh repo view --json defaultBranchRef --jq .defaultBranchRef.name)"
+       gh secret set {APP_KEY} --env {ENVIRONMENT} < private-key.pem
+       gh secret delete {APP_KEY} # one of the repository, as earlier versions asked for
+     Pin the required check to the App: in the ruleset it is the check's source, in the API its integration_id is {app}.
 """

@@ -1,23 +1,25 @@
-"""`.github/workflows/rankgate.yml`: records a run, judges it, and reports a verdict to the merge queue too."""
+"""`.github/workflows/rankgate.yml`: records a run and judges it; with a GitHub App it only records."""
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from rankgate.workflows.job import ARTIFACT, Job
-from rankgate.workflows.pins import DOWNLOAD, DOWNLOAD_ENTERPRISE, UPLOAD_ENTERPRISE
-from rankgate.workflows.steps import app_token, checkout, publish, setup_python
+from rankgate.workflows.pins import DOWNLOAD, DOWNLOAD_ENTERPRISE, UPLOAD, UPLOAD_ENTERPRISE
+from rankgate.workflows.steps import checkout, publish, setup_python
 from rankgate.workflows.values import value
 
 PATH = ".github/workflows/rankgate.yml"
 
 _HEAD = """\
-# Written by `rankgate init`: judges what a change does to the search. The job's exit code is the blocking check.
+# Written by `rankgate init`: records a run and, unless a GitHub App posts the check, judges it, by the exit code too.
 name: rankgate
 
 # There are no path filters: a required check that is skipped stays pending for ever.
 on:
   pull_request:
     # Another base judges by other criteria (`edited`), and a label may waive violations (docs/waivers.md).
-    types: [opened, synchronize, reopened, edited, labeled]
+    types: [opened, synchronize, reopened, edited{labels}]
   merge_group:
   push: # for the step summary
     branches: [{branches}]
@@ -27,7 +29,9 @@ on:
 # Whether an event may change the verdict. A label on a fork's pull request, or another title of it, does not; and a
 # second run on the same commit would take back what a maintainer has accepted.
 _OURS = "github.event.pull_request.head.repo.id == github.event.repository.id"
-_CHANGED = "github.event.action != 'labeled' && (github.event.action != 'edited' || github.event.changes.base.ref.from)"
+_CHANGED = """\
+github.event.action != 'labeled' && github.event.action != 'unlabeled' &&
+    (github.event.action != 'edited' || github.event.changes.base.ref.from)"""
 
 _GATE = f"""\
 
@@ -48,15 +52,14 @@ jobs:
     # take back what a maintainer has accepted. Within one repository it never skips: GitHub would call that a success.
     if: >-
       {_OURS} ||
-      ({_CHANGED})
+      ({_CHANGED.replace("    ", "      ")})
     runs-on: ubuntu-latest
     timeout-minutes: 30
     # GitHub makes the token of a fork's or Dependabot's pull request read-only, whatever stands here.
     permissions:
       contents: read # to read the change, and criteria, gold and baseline at its base
-      pull-requests: write # for the comment
-      checks: write # for the check rankgate/verdict
 """
+_POSTS = "      pull-requests: write # for the comment\n      checks: write # for the check rankgate/verdict\n"
 
 _QUEUE = """\
 
@@ -84,35 +87,47 @@ _KEEP = f"""\
           if-no-files-found: ignore
 """
 
-# Forks and Dependabot get no secrets: without them the step could only fail.
-_HAS_SECRETS = (
-    "!cancelled() &&",
-    "(github.event_name != 'pull_request' ||",
-    "  (github.event.pull_request.head.repo.id == github.event.repository.id &&",
-    "    github.event.pull_request.user.login != 'dependabot[bot]'))",
-)
+_COLLECT = """\
+      - name: Put the run where it is uploaded from
+        env:
+          RUN: {run}
+        run: |
+          test "$(realpath -- "$RUN")" = "$(realpath -s -- "$RUN")" # no link, which leads to another run
+          install -D -- "$RUN" "$RUNNER_TEMP/recorded/run.jsonl"
+      - name: Upload the run
+        uses: {pin}
+        with:
+          name: {artifact}
+          path: ${{{{ runner.temp }}}}/recorded/
+"""
 
 
 def gate_text(job: Job) -> str:
-    """The workflow's text. It records a run where there is a retriever, and else takes the run as it is committed."""
-    criteria = {} if job.criteria is None else {"criteria": job.criteria}
-    run = {} if job.run_shaped else {"run": job.run}
-    needed = {job.to_read_baseline: "read"} if job.to_read_baseline else {}
-    return (
-        _HEAD.format(branches=", ".join(map(value, job.branches)))
+    """The workflow's text. Without a retriever the run is taken as it is committed; with an App it is only uploaded."""
+    given = {} if job.criteria is None else {"criteria": job.criteria}
+    given |= {} if job.run_shaped else {"run": job.run}
+    recorded = (
+        _HEAD.format(branches=", ".join(map(value, job.branches)), labels="" if job.app else ", labeled, unlabeled")
         + _GATE
+        + ("" if job.app else _POSTS)
         + ("      actions: read # to fetch the baseline\n" if job.to_read_baseline == "actions" else "")
         + "    steps:\n"
         + checkout(["fetch-depth: 0 # the base is judged by too"])
         + setup_python()
         + _recording(job)
-        + app_token(job, {"checks": "write", "pull-requests": "write", **needed}, condition=_HAS_SECRETS)
-        + publish(job, "Judge", {**criteria, **run}, condition="!cancelled()")
+    )
+    if job.app is not None:
+        pin, keyless = UPLOAD_ENTERPRISE if job.enterprise else UPLOAD, replace(job, app=None, enterprise=True)
+        no_base = "!github.event.pull_request && !github.event.merge_group"
+        upload = _COLLECT.format(run=value(job.run), pin=pin, artifact=ARTIFACT)
+        return recorded + upload + publish(keyless, "Summarize", given, condition=no_base)
+    return (
+        recorded
+        + publish(job, "Judge", given, condition="!cancelled()")
         + (_KEEP if job.enterprise else "")
         + _QUEUE
         + setup_python()
         + _download(job)
-        + app_token(job, {"checks": "write"})
         + publish(job, "Publish the verdict", {"report": f"{ARTIFACT}/report.json"})
     )
 

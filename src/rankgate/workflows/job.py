@@ -14,15 +14,16 @@ CHECK = "rankgate/verdict"
 ARTIFACT = "rankgate"
 LABEL = "rankgate: accept rankings"
 APP_KEY = "RANKGATE_APP_KEY"
+ENVIRONMENT = "rankgate"  # holds the key, and admits jobs of the default branch alone
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What the workflows need to know; paths are relative to the repository's root.
 
     `gold_format` is None where the content tells it, `criteria` where the action finds them by itself. `baseline` is as
-    the criteria name it. `action` is as `action_of` returns it, `app` the id of the team's own GitHub App; pushes to
-    `branches` are judged for the summary. With `run_shaped` the criteria say how a committed run is read, so that its
-    path alone does not. `enterprise` says that the server is GitHub Enterprise Server.
+    the criteria name it. `action` is as `action_of` returns it. With `app`, the id of a GitHub App, the second workflow
+    alone judges. Pushes to `branches` are judged for the summary. With `run_shaped` the criteria say how a committed
+    run is read, so that its path alone does not. `enterprise` says that the server is GitHub Enterprise Server.
     """
 
     retriever: str | None

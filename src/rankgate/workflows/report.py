@@ -1,15 +1,15 @@
-"""`.github/workflows/rankgate-report.yml`: judges the runs that forks and Dependabot recorded."""
+"""`.github/workflows/rankgate-report.yml`: judges what forks and Dependabot recorded; with an App, all runs."""
 
 from __future__ import annotations
 
-from rankgate.workflows.job import LABEL, Job
+from rankgate.workflows.job import ENVIRONMENT, LABEL, Job
 from rankgate.workflows.steps import app_token, checkout, publish, setup_python
 
 PATH = ".github/workflows/rankgate-report.yml"
 
 _HEAD = """\
-# Written by `rankgate init --github`: judges the runs that pull requests of forks and of Dependabot recorded. Their own
-# job has a read-only token and may have been rewritten by them, so that neither its exit code nor its name proves
+# Written by `rankgate init --github`: judges the runs that pull requests recorded: of forks and of Dependabot, with a
+# GitHub App all. Their own job may have been rewritten by them, so that neither its exit code nor its name proves
 # anything. This one runs on the default branch and takes the recorded run as data.
 """
 
@@ -18,7 +18,7 @@ _NO_APP = """\
 # of a GitHub App of your own: then the App posts it, and the required check can be pinned to the App.
 """
 
-_JOB = f"""\
+_JOB = """\
 name: rankgate-report
 
 on:
@@ -38,16 +38,12 @@ jobs:
     name: retrieval verdict of a fork
     if: >-
       (github.event_name == 'workflow_run' &&
-        github.event.workflow_run.event == 'pull_request' &&
-        github.event.workflow_run.conclusion != 'skipped' &&
-        (github.event.workflow_run.head_repository.id != github.event.repository.id ||
-          github.event.workflow_run.actor.login == 'dependabot[bot]')) ||
+        {events} &&
+        github.event.workflow_run.conclusion != 'skipped') ||
       (github.event_name == 'pull_request_target' &&
         (github.event.changes.base.ref.from ||
           (github.event.action == 'closed' && !github.event.pull_request.merged) ||
-          ((github.event.pull_request.head.repo.id != github.event.repository.id ||
-            github.event.pull_request.user.login == 'dependabot[bot]') &&
-            (github.event.label.name == '{LABEL}' || github.event.action == 'reopened'))))
+          {pulls}(github.event.label.name == '{LABEL}' || github.event.action == 'reopened')))
     # Of the job and not of the workflow, so that a run or a label that is none of ours takes no place in the queue.
     concurrency:
       group: >-
@@ -57,13 +53,30 @@ jobs:
       cancel-in-progress: false
     runs-on: ubuntu-latest
     timeout-minutes: 30
-    permissions:
+{environment}    permissions:
       actions: read # to fetch the recorded run
       checks: write # for the check rankgate/verdict
       contents: read # to read criteria, gold and baseline at the base
       pull-requests: write # for the comment
     steps:
 """
+
+_FORKS = {
+    "environment": "",
+    "events": """github.event.workflow_run.event == 'pull_request' &&
+        (github.event.workflow_run.head_repository.id != github.event.repository.id ||
+          github.event.workflow_run.actor.login == 'dependabot[bot]')""",
+    "pulls": """(github.event.pull_request.head.repo.id != github.event.repository.id ||
+            github.event.pull_request.user.login == 'dependabot[bot]') &&
+          """,
+}
+
+# A recording that failed or was cancelled is not skipped: it is not judged, and the check fails.
+_ALL = {
+    "environment": f"    environment: {ENVIRONMENT} # holds the App's key, and admits the default branch alone\n",
+    "events": "(github.event.workflow_run.event == 'pull_request' || github.event.workflow_run.event == 'merge_group')",
+    "pulls": "",
+}
 
 _PERMISSIONS = {"actions": "read", "checks": "write", "contents": "read", "pull-requests": "write"}
 
@@ -73,7 +86,7 @@ def report_text(job: Job) -> str:
     return (
         _HEAD
         + ("" if job.app else _NO_APP)
-        + _JOB
+        + _JOB.format(LABEL=LABEL, **(_ALL if job.app else _FORKS))
         + checkout(
             [
                 "ref: ${{ github.event.repository.default_branch }} # never the pull request",

@@ -19,19 +19,16 @@ def setup_python() -> str:
     return _step(f"- uses: {SETUP_PYTHON}", "  with:", '    python-version: "3.12"')
 
 
-def app_token(job: Job, permissions: Mapping[str, str], *, condition: Sequence[str] = ()) -> str:
-    """The step that fetches a token of the team's App with these permissions; nothing where there is no App."""
+def app_token(job: Job, permissions: Mapping[str, str]) -> str:
+    """The step that fetches a token of the team's App with these permissions; without an App nothing."""
     if job.app is None:
         return ""
     return _step(
         "- name: Token of the team's App",
         "  id: app",
-        *(["  if: >-", *(f"    {line}" for line in condition)] if condition else []),
-        "  continue-on-error: true # the verdict stands without it",
         f"  uses: {APP_TOKEN}",
         "  with:",
         f"    app-id: {value(str(job.app))}",
-        "    # zizmor: ignore[secrets-outside-env] jobs of pull requests need it, and no environment lets them all in",
         f"    private-key: ${{{{ secrets.{APP_KEY} }}}}",
         *(f"    permission-{name}: {level}" for name, level in permissions.items()),
     )
@@ -46,9 +43,8 @@ def publish(job: Job, title: str, inputs: Mapping[str, str], *, condition: str |
     given += ['upload: "false" # by the step of its own'] if job.enterprise else []
     if job.app is not None:
         given += [
-            "token: ${{ steps.app.outputs.token || github.token }}",
-            "# Whose comments are ours: the App's, or those of GitHub's own bot where the App's token is missing.",
-            f"bot-login: ${{{{ {_SLUG} && format('{{0}}[bot]', {_SLUG}) || 'github-actions[bot]' }}}}",
+            "token: ${{ steps.app.outputs.token }}",
+            "bot-login: ${{ steps.app.outputs.app-slug }}[bot] # whose comments are ours",
         ]
     return _step(
         f"- name: {title}",
@@ -62,5 +58,4 @@ def _step(*lines: str) -> str:
     return "".join(f"      {line}\n" for line in lines)
 
 
-_SLUG = "steps.app.outputs.app-slug"
 _NO_TOKEN = "    persist-credentials: false"  # noqa: S105 -- a setting
