@@ -649,6 +649,34 @@ def test_a_gold_set_that_becomes_a_submodule_leaves_the_bases(repository: Path, 
     assert judge().verdict is FAIL
 
 
+@pytest.mark.parametrize("where", ["in a submodule", "behind a link that leaves the repository"])
+def test_a_gold_set_of_the_base_that_git_does_not_hold_is_replaced_by_a_label(
+    repository: Path, tmp_path: Path, where: str
+) -> None:
+    """Else main could never be mended."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    shutil.copy("gold.yaml", outside)
+    if where == "in a submodule":
+        git("init", "--quiet", ".", at=outside)
+        commit(outside)
+        on_main(lambda: git("submodule", "--quiet", "add", str(outside), "evals"))
+        on_main(lambda: replace_in("ship-criteria.yaml", "gold: gold.yaml", "gold: evals/gold.yaml"))
+        replace_in("ship-criteria.yaml", "gold: evals/gold.yaml", "gold: gold.yaml")
+    else:
+        on_main(lambda: (Path("gold.yaml").unlink(), Path("gold.yaml").symlink_to(outside / "gold.yaml")))
+        Path("gold.yaml").unlink()
+        shutil.copy(outside / "gold.yaml", "gold.yaml")
+    write_run(Path("run.jsonl"))
+    commit()
+    found = judge()
+    assert (found.verdict, found.base and found.base.gold) == (FAIL, "absent")
+    assert found.base
+    assert len(found.base.problems) == 1
+    accepted = judge(GOLD_LABEL)
+    assert (accepted.verdict, accepted.base and accepted.base.gold) == (WARN, "accepted")
+
+
 def test_a_merge_that_takes_nothing_over_undoes_nothing_of_the_base(repository: Path) -> None:
     """`git merge -s ours main`: the branch has the base among its parents, and none of its files."""
     replace_in("ship-criteria.yaml", "threshold: 0.85, regression_max: 0.03", "threshold: 0.1")
