@@ -291,6 +291,8 @@ def test_what_the_base_would_have_lost_fails_and_a_label_accepts_the_new_gold_se
     assert check(Inputs(date="2026-01-31")).verdict is PASS, "by its own gold set"
     found = judge()
     assert found.verdict is FAIL
+    said = " ".join([*found.failures, *found.notes])
+    assert said.count("somebody who may write to the repository can accept that with the label") == 1
     accepted = judge(GOLD_LABEL)
     assert (accepted.verdict, accepted.base and accepted.base.gold) == (WARN, "accepted")
     assert "A maintainer's label has accepted the gold set of this commit." in accepted.notes
@@ -664,7 +666,8 @@ def test_a_gold_set_of_the_base_that_git_does_not_hold_is_replaced_by_a_label(
         on_main(lambda: replace_in("ship-criteria.yaml", "gold: gold.yaml", "gold: evals/gold.yaml"))
         replace_in("ship-criteria.yaml", "gold: evals/gold.yaml", "gold: gold.yaml")
     else:
-        on_main(lambda: (Path("gold.yaml").unlink(), Path("gold.yaml").symlink_to(outside / "gold.yaml")))
+        on_main(lambda: Path("gold.yaml").unlink())
+        on_main(lambda: Path("gold.yaml").symlink_to(outside / "gold.yaml"))
         Path("gold.yaml").unlink()
         shutil.copy(outside / "gold.yaml", "gold.yaml")
     write_run(Path("run.jsonl"))
