@@ -36,8 +36,8 @@ def open_pulls(client: Client, repository: str, head_repository: int | None, hea
 def deciding_pulls(client: Client, repository: str, sha: str, criteria: Sequence[str], *, queued: bool) -> list[Pull]:
     """The open pull requests whose reports decide what a commit's check says, by number.
 
-    Those from this repository's branches whose author may write or is an App; where there is none, and the commit is no
-    merge group's (`queued`), all others. Of several those whose base has criteria. Where GitHub does not say, they count.
+    Those from this repository's branches whose author may write or is an App; where there is none, and the commit is
+    no merge group's (`queued`), all others. Of several those whose base has criteria. Who is not known counts.
 
     Raises:
         ForgeError: they cannot be listed.
