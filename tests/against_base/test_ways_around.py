@@ -291,6 +291,8 @@ def test_what_the_base_would_have_lost_fails_and_a_label_accepts_the_new_gold_se
     assert check(Inputs(date="2026-01-31")).verdict is PASS, "by its own gold set"
     found = judge()
     assert found.verdict is FAIL
+    said = " ".join([*found.failures, *found.notes])
+    assert said.count("somebody who may write to the repository can accept that with the label") == 1
     accepted = judge(GOLD_LABEL)
     assert (accepted.verdict, accepted.base and accepted.base.gold) == (WARN, "accepted")
     assert "A maintainer's label has accepted the gold set of this commit." in accepted.notes
@@ -647,6 +649,35 @@ def test_a_gold_set_that_becomes_a_submodule_leaves_the_bases(repository: Path, 
     git("submodule", "--quiet", "add", str(other), "gold")
     commit()
     assert judge().verdict is FAIL
+
+
+@pytest.mark.parametrize("where", ["in a submodule", "behind a link that leaves the repository"])
+def test_a_gold_set_of_the_base_that_git_does_not_hold_is_replaced_by_a_label(
+    repository: Path, tmp_path: Path, where: str
+) -> None:
+    """Else main could never be mended."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    shutil.copy("gold.yaml", outside)
+    if where == "in a submodule":
+        git("init", "--quiet", ".", at=outside)
+        commit(outside)
+        on_main(lambda: git("submodule", "--quiet", "add", str(outside), "evals"))
+        on_main(lambda: replace_in("ship-criteria.yaml", "gold: gold.yaml", "gold: evals/gold.yaml"))
+        replace_in("ship-criteria.yaml", "gold: evals/gold.yaml", "gold: gold.yaml")
+    else:
+        on_main(lambda: Path("gold.yaml").unlink())
+        on_main(lambda: Path("gold.yaml").symlink_to(outside / "gold.yaml"))
+        Path("gold.yaml").unlink()
+        shutil.copy(outside / "gold.yaml", "gold.yaml")
+    write_run(Path("run.jsonl"))
+    commit()
+    found = judge()
+    assert (found.verdict, found.base and found.base.gold) == (FAIL, "absent")
+    assert found.base
+    assert len(found.base.problems) == 1
+    accepted = judge(GOLD_LABEL)
+    assert (accepted.verdict, accepted.base and accepted.base.gold) == (WARN, "accepted")
 
 
 def test_a_merge_that_takes_nothing_over_undoes_nothing_of_the_base(repository: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.baselines.test_git_token import OTHER, TOKEN, GitServer, header
@@ -57,7 +58,7 @@ class Hosted:
 
     def pull(self, base: str = "main", **about: str) -> Pull:
         """As an event describes it that is hours old: GitHub's sha of the base is what main was then."""
-        told = {"head_sha": self.head, "base_ref": base, "base_sha": self.first, **about}
+        told: dict[str, Any] = {"head_sha": self.head, "base_ref": base, "base_sha": self.first, **about}
         return Pull(number=7, head_repository=1, from_fork=False, **told)
 
 

@@ -276,12 +276,15 @@ class TestForksAndStrangers:
         team.job(other, "fail", run=102)
         assert team.says(other) == "failure"
 
-    def test_dependabots_branch_is_the_repositorys(self, team: Team, pull: PullRequest) -> None:
+    @pytest.mark.parametrize("app", ["dependabot[bot]", "github-actions[bot]", "Copilot"])
+    def test_the_branch_of_an_app_is_the_repositorys(self, team: Team, pull: PullRequest, app: str) -> None:
+        """GitHub calls none of them a collaborator. Else whoever lets one open what fails opens what passes."""
         other = self.stranger(team, pull, "from a branch of the repository")
         listed = team.github.do("GET", "/pulls?state=open")
         for each in listed:
-            each["user"] = {"login": "dependabot[bot]"} if each["number"] == other.number else each["user"]
+            each["user"] = {"login": app, "type": "Bot"} if each["number"] == other.number else each["user"]
         team.proxy.play("GET", "/pulls", json=listed)
+        team.proxy.play("GET", "/collaborators/", 404, json={"message": f"{app} is not a user"})
         team.job(pull, "pass", run=101)
         assert team.titles(pull) == [f"Not yet: pull request #{other.number} has no report yet"]
 

@@ -164,6 +164,7 @@ def test_a_label_accepts_the_gold_set_of_one_commit(team: Team, proxy: Proxy) ->
 
 BEFORE, AFTER = "2026-01-31T11:59:59Z", "2026-01-31T12:00:01Z"
 MOVED = {"event": "base_ref_changed", "actor": {"login": "mallory"}, "created_at": AFTER}
+DELETED = {**MOVED, "event": "automatic_base_change_succeeded"}
 WRITER = labeled("alice")
 
 
@@ -180,6 +181,7 @@ WRITER = labeled("alice")
         pytest.param([WRITER], "none", None, "head moved", id="no push is known"),
         pytest.param([WRITER], "refused", None, "unknown", id="GitHub does not say when"),
         pytest.param([WRITER, MOVED], BEFORE, LABEL, "head moved", id="pointed at another base since"),
+        pytest.param([WRITER, DELETED], BEFORE, None, "head moved", id="its base branch was deleted since"),
         pytest.param([MOVED, WRITER], BEFORE, None, "counts", id="pointed at another base before"),
         pytest.param([WRITER, labeled("mallory")], BEFORE, LABEL, "stranger", id="set again by a stranger"),
         pytest.param([labeled("mallory"), WRITER], BEFORE, None, "counts", id="set again by a writer"),

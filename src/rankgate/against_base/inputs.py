@@ -89,7 +89,7 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
     return BaseInputs(
         criteria=criteria,
         gold=gold,
-        gold_unknown=_gold_unknown(own, criteria, files) if criteria else None,
+        gold_unknown=tried(lambda: _gold_unknown(own, criteria, files), "absent") if criteria else None,
         lenient=read is not None and read.gold_changes == "warn",
         baseline=baseline,
         baseline_changed=changed,

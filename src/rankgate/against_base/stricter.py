@@ -22,6 +22,7 @@ _BASELINE_CHANGED = {
     "replaced": "The pull request replaces the baseline: the base's decides, its own counts once it is merged.",
 }
 _BY_LABEL = "somebody who may write to the repository can accept that with the label"
+_MEANT = f"If the gold set is meant to change, {_BY_LABEL} `{ACCEPT_GOLD}`."
 _GOLD_REFUSED = {
     "ids": "nothing can be judged by the gold set of the base",
     "must_pass": "a question that must pass by the base's gold set is gone, or need not pass any more",
@@ -54,6 +55,7 @@ def stricter(
     gates = sorted([*head.gates, *added], key=lambda gate: place[id(gate)])
     gold_failures = [*_gold_sentences(base)] if base.gold_changes == "fail" else []
     own = [*gold_failures, *_to_accept(base)]
+    by_gold = _gold_sentences(base) and not _criteria_sentences(base) and any(g.verdict is Verdict.FAIL for g in added)
     failures = list(dict.fromkeys([*head.failures, *(by_base.failures if by_base else ()), *own]))
     warnings = [
         *_criteria_sentences(base),
@@ -79,7 +81,11 @@ def stricter(
         problems=problems,
         failures=failures,
         warnings=warnings,
-        notes=[*_notes(base, by_base), *head.notes],
+        notes=[
+            *_notes(base, by_base),
+            *([_MEANT] if (by_gold or gold_failures) and not base.gold else []),
+            *head.notes,
+        ],
         diagnosis=head.diagnosis or (by_base.diagnosis if by_base and added else []),
         gates=gates,
         base=base,

@@ -26,7 +26,8 @@ class Pull(msgspec.Struct, frozen=True):
 
     `base_sha` is what GitHub called the base when it was asked, which the branch `base_ref` may have left behind since.
     `head_repository` is the id of the repository that the branch lies in, None where that was deleted. `from_fork`
-    says that it is not the repository of the pull request itself. `base_ref` is the branch that it is for.
+    says that it is not the repository of the pull request itself. `base_ref` is the branch that it is for. `by_app` is
+    set where the API says that a GitHub App opened it.
     """
 
     number: int
@@ -36,6 +37,7 @@ class Pull(msgspec.Struct, frozen=True):
     head_repository: int | None
     from_fork: bool
     author: str | None = None
+    by_app: bool = False
 
 
 class WorkflowRun(msgspec.Struct, frozen=True):

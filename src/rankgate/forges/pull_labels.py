@@ -11,6 +11,9 @@ from rankgate.forges.context import Context, Pull
 from rankgate.forges.pulls import may_write
 from rankgate.waivers import SetLabel, Standing
 
+# The second is GitHub's own doing: the base branch was merged and deleted.
+_OTHER_BASE = ("base_ref_changed", "automatic_base_change_succeeded")
+
 
 def labels_now(client: Client, context: Context) -> list[SetLabel]:
     """The labels of the pull request as they are now, whatever set the job off; and the event's own, if it is gone.
@@ -50,7 +53,7 @@ def _judged(client: Client, context: Context, pull: Pull, names: Sequence[str]) 
                 return "stranger" if by else "unknown"
         except ForgeError:
             return "unknown"
-        if head["sha"] != pull.head_sha or any(each["event"] == "base_ref_changed" for each in since):
+        if head["sha"] != pull.head_sha or any(each["event"] in _OTHER_BASE for each in since):
             return "head moved"
         try:
             pushed = last_push()

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.context import DEPENDABOT, Pull
+from rankgate.forges.context import Pull
 
 _MAY_WRITE = ("admin", "write")  # GitHub reports the role `maintain` as write, and `triage` as read
 
@@ -15,15 +15,15 @@ _MAY_WRITE = ("admin", "write")  # GitHub reports the role `maintain` as write, 
 def deciding_pulls(client: Client, repository: str, sha: str, criteria: Sequence[str], *, queued: bool) -> list[Pull]:
     """The open pull requests whose reports decide what a commit's check says, by number.
 
-    Those from this repository's branches whose author may write; where there is none, and the commit is no merge
-    group's (`queued`), all others. Of several those whose base has criteria. Where GitHub does not say, they count.
+    Those from this repository's branches whose author may write or is an App; where there is none, and the commit is
+    no merge group's (`queued`), all others. Of several those whose base has criteria. Who is not known counts.
 
     Raises:
         ForgeError: they cannot be listed.
     """
     found = open_at(client, repository, sha)
     if len(found) > 1 or queued:
-        own = [pull for pull in found if not pull.from_fork and _trusted(client, repository, pull.author)]
+        own = [pull for pull in found if not pull.from_fork and _trusted(client, repository, pull)]
         found = own if own or queued else found
     if len(found) > 1:
         lacking = [all(_lacks(client, repository, pull.base_ref, path) for path in criteria) for pull in found]
@@ -42,9 +42,9 @@ def open_at(client: Client, repository: str, head_sha: str) -> list[Pull]:
     return sorted((pull for pull in pulls if pull.head_sha == head_sha), key=lambda pull: pull.number)
 
 
-def _trusted(client: Client, repository: str, author: str | None) -> bool:
+def _trusted(client: Client, repository: str, pull: Pull) -> bool:
     try:
-        return author is not None and (author == DEPENDABOT or may_write(client, repository, author))
+        return pull.by_app or (pull.author is not None and may_write(client, repository, pull.author))
     except ForgeError:
         return True
 
@@ -69,6 +69,7 @@ def pull_of(client: Client, repository: str, number: int) -> Pull:
 
 def _pull(item: Mapping[str, Any]) -> Pull:
     source = (item["head"].get("repo") or {}).get("id")  # a deleted fork is null
+    user = item.get("user") or {}  # a deleted account is null
     return Pull(
         number=item["number"],
         head_sha=item["head"]["sha"],
@@ -76,7 +77,8 @@ def _pull(item: Mapping[str, Any]) -> Pull:
         base_sha=item["base"]["sha"],
         head_repository=source,
         from_fork=source != item["base"]["repo"]["id"],
-        author=(item.get("user") or {}).get("login"),  # a deleted account is null
+        author=user.get("login"),
+        by_app=user.get("type") == "Bot",
     )
 
 
