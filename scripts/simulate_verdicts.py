@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rankgate.statistics.clusters import clustered_mean_level
-from rankgate.statistics.holm import holm
 from rankgate.statistics.power import Evidence, detectable_drop
 from rankgate.statistics.saddlepoint import Side, difference_level, mean_level
 
@@ -47,6 +46,16 @@ class Population(NamedTuple):
     def spread(self) -> float:
         """Its standard deviation."""
         return math.sqrt(float(self.values**2 @ self.chances) - self.mean**2)
+
+
+def holm(levels: list[float], level: float) -> list[bool]:
+    """Which levels count by Holm: the k-th of n, from 0, if it and all before it are below level / (n − k)."""
+    counts = [False] * len(levels)
+    for rank, place in enumerate(sorted(range(len(levels)), key=levels.__getitem__)):
+        if not levels[place] * (len(levels) - rank) < level:
+            break
+        counts[place] = True
+    return counts
 
 
 def population(name: str, chances: Iterable[tuple[float, float]]) -> Population:

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.full
 CORE = [
     ("evidence.py", ["test_evidence.py", "test_gates.py"], 7),
     ("hard_checks.py", ["test_hard_checks.py"], 5),
-    ("statistics/holm.py", ["statistics/test_holm.py"], 0),
 ]
 
 

@@ -23,9 +23,12 @@ def plain_network(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(node_modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The emulator's process: one for all tests of a worker, each of which gets a repository of its own."""
+    """The emulator's process: one for all tests of a module, each of which gets a repository of its own.
+
+    It limits each user to 5,000 requests an hour, as GitHub does; all modules together send more.
+    """
     with running(node_modules, tmp_path_factory.mktemp("emulator")) as server:
         yield server
 

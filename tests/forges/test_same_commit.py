@@ -154,6 +154,16 @@ class TestAnotherPullRequestOfTheSameHead:
         team.job(pull, "pass", run=101, settings=settings)
         assert team.says(pull) == "action_required", "main has none, release has: the twin counts, without a report"
 
+    def test_criteria_that_only_the_easier_base_has_leave_the_other_pull_request_in(
+        self, team: Team, pull: PullRequest
+    ) -> None:
+        """A job that names its criteria elsewhere does not say which bases have a gate."""
+        twin = team.twin(pull, "release")
+        team.github.push("release", "easy.yaml", "gates: []")
+        team.job(pull, "fail", run=101)
+        team.job(twin, "pass", run=102, settings=Settings(criteria="easy.yaml"))
+        assert team.says(pull) == team.says(twin) == "failure"
+
     def test_one_that_is_opened_later_puts_it_back(self, team: Team, pull: PullRequest) -> None:
         team.job(pull, "pass", run=101)
         late = team.twin(pull, "release")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import posixpath
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,13 +15,15 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.against_base.lfs import fill_pointer
 from rankgate.base_side import Commit
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.git import FOLDER, LINK, SUBMODULE, Entry, Repository, repository_around
+from rankgate.git import FOLDER, LINK, SUBMODULE, Entry, GitError, Repository, repository_around, run_git, said
 from rankgate.readers.source import STDIN, open_source, shown_path
 
 MOST_LINKS = 20  # that one path may follow
+LONGEST_POINTER = 1024  # bytes of a pointer of Git LFS, by its specification
+PATIENCE = 900.0  # seconds to fetch one file of Git LFS
+_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.+\n)*?oid sha256:([0-9a-f]{64})\nsize \d+\n")
 
 
 class _Copy(msgspec.Struct, frozen=True):
@@ -184,7 +188,7 @@ class FilesAtBase:
         Path(copy).parent.mkdir(parents=True, exist_ok=True)
         with Path(copy).open("wb") as file:
             self._repository.write(blob.sha, file)
-        fill_pointer(Path(copy), self._repository.root, self._copies[copy].name)
+        _fill_pointer(Path(copy), self._repository.root, self._copies[copy].name)
 
 
 @contextmanager
@@ -202,3 +206,32 @@ def files_at(ref: str) -> Iterator[FilesAtBase]:
             yield files
         except RankgateError as error:
             raise RankgateError(files.problems(error)) from error
+
+
+def _fill_pointer(file: Path, root: str, name: str) -> None:
+    """Put what a pointer of Git LFS stands for in its place; any other file stays as it is.
+
+    What comes is checked against the pointer's digest, whoever serves it.
+
+    Args:
+        file: where the blob was written.
+        root: the repository's working tree.
+        name: the file's name for messages.
+
+    Raises:
+        GitError: git-lfs is not installed, or does not give the file.
+    """
+    if file.stat().st_size > LONGEST_POINTER:
+        return
+    pointer = file.read_bytes()
+    found = _POINTER.match(pointer)
+    if found is None:
+        return
+    if run_git(root, "lfs", "version").returncode:
+        raise GitError(f"{name} is kept in Git LFS, and git-lfs is not installed; install it, or keep the file in git")
+    with file.open("wb") as target:
+        fetched = run_git(root, "lfs", "smudge", given=pointer, to=target, patience=PATIENCE)
+    with file.open("rb") as written:
+        digest = hashlib.file_digest(written, "sha256").hexdigest()
+    if fetched.returncode or digest != found[1].decode():
+        raise GitError(f"{name} is kept in Git LFS, which does not give it: {said(fetched)}")

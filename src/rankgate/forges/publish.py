@@ -32,7 +32,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     `fresh` posts a new comment where the verdict turns from pass to fail. `fail_on` is that of the check, so that the
     named check and the exit code agree. `template` is the user's, from the base. A base has criteria if it has the
-    file `criteria`, or one of the usual ones. `push` posts a check after an event without a base, of another name.
+    file `criteria` or one of the usual ones. `push` posts a check after an event without a base, of another name.
     """
 
     gate: str = DEFAULT_GATE
@@ -71,7 +71,7 @@ def check_of(context: Context, settings: Settings, *, any_pull: bool = False) ->
         name=check_name(settings.gate) if required else check_name(settings.gate, PUSH_CHECK),
         login=settings.login,
         record=Record(run=context.run_id, attempt=context.attempt, pull=number, base=base, job=context.job or "-"),
-        criteria=[settings.criteria] if settings.criteria else DEFAULT_PATHS,
+        criteria=[settings.criteria, *DEFAULT_PATHS] if settings.criteria else DEFAULT_PATHS,
         again=not context.run_id or context.event in ("workflow_run", "pull_request_target"),
         details_url=run,
     )
