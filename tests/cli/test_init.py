@@ -261,6 +261,7 @@ def lint(*command: str | Path) -> str:
     return "" if ended.returncode == 0 else ended.stdout + ended.stderr
 
 
+@pytest.mark.full
 @WORKFLOW_CASES
 def test_the_workflows_are_valid(project: Path, words: list[str], gold: str) -> None:
     pytest.importorskip("check_jsonschema")
@@ -269,6 +270,7 @@ def test_the_workflows_are_valid(project: Path, words: list[str], gold: str) -> 
     assert lint(sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows") == ""
 
 
+@pytest.mark.full
 @WORKFLOW_CASES
 def test_no_auditor_finds_anything_in_the_workflows(project: Path, words: list[str], gold: str) -> None:
     (project / "gold.yaml").rename(gold)

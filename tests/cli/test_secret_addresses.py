@@ -25,6 +25,8 @@ from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.check_run import check_run_output
 from rankgate.report_text import decode_report
 
+pytestmark = pytest.mark.full  # every option of every command; tests/test_redaction.py has the tables
+
 PASSWORD = "hunter"  # noqa: S105 -- of nobody
 ADDRESSES = [
     "https://ana:hunter@127.0.0.1:9/run.jsonl?X-Amz-Signature=hunter",
@@ -174,7 +176,6 @@ def with_value(command: str, action: argparse.Action, address: str) -> list[str]
     return [*command.split(), *words[:place], address, *words[place + 1 :]]
 
 
-@pytest.mark.full  # every option of every command
 @pytest.mark.parametrize("command", PARSERS)
 def test_no_option_shows_one(command: str, project: Path) -> None:
     valued = [action for action in PARSERS[command]._actions if action.nargs != 0]

@@ -293,6 +293,7 @@ def test_whatever_a_metric_reads_counts_towards_them(metric: str, more: bytes, p
     assert refused() == f"has more than {MOST_TEXTS:,} ids and texts; {FLAG} allows no more"
 
 
+@pytest.mark.full
 def test_three_million_short_ids_are_allowed(project: Path) -> None:
     (project / "run.jsonl").write_bytes(GOOD + b"".join(FULL_LINES[:299]))
     assert check() == 0

@@ -431,7 +431,7 @@ MAPS = st.fixed_dictionaries(
 ).map(lambda keys: msgspec.convert(keys, FieldMap))
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(records=st.lists(VALUES, min_size=1, max_size=4), fields=MAPS.filter(lambda fields: fields.problem() is None))
 def test_any_records_are_read_or_refused(records: list[Any], fields: FieldMap) -> None:
     refused = ""

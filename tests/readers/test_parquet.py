@@ -222,7 +222,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(rows=ROWS, ranked=st.booleans())
 def test_sql_orders_as_the_reader_of_csv_does(rows: list[tuple[str, str, int, int]], *, ranked: bool) -> None:
     """Which orders in Python, row by row."""
