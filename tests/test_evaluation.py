@@ -7,14 +7,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.recording.libraries import LangChainDocument, document, node
 
 import rankgate
 from rankgate import Evaluation, RankgateError, evaluation
 from rankgate.cli import main
 from rankgate.matching import By, Matching
+from rankgate.model import Gold, Sample
 
 GOLD = [["doc1", "doc2"], ["doc3"]]
 LISTS = [["doc2", "doc9", "doc1"], ["doc7", "doc3"]]
@@ -32,6 +36,18 @@ def test_the_example_of_the_docstring() -> None:
         pytest.param([dict.fromkeys(ids, 1) for ids in GOLD], LISTS, id="gold with gains"),
         pytest.param({"0": GOLD[0], "1": GOLD[1]}, dict(enumerate(LISTS)), id="mappings, ids that are numbers"),
         pytest.param(GOLD, [{"doc2": 3.0, "doc1": 1, "doc9": 2}, {"doc3": 0.1, "doc7": 0.2}], id="scores in any order"),
+        pytest.param(GOLD, np.array([["doc2", "doc9", "doc1"], ["doc7", "doc3", "doc8"]]), id="an array"),
+        pytest.param([np.array(ids) for ids in GOLD], [np.array(ids) for ids in LISTS], id="lists of arrays"),
+        pytest.param([dict.fromkeys(ids, np.int64(1)) for ids in GOLD], LISTS, id="gains of an array"),
+        pytest.param([set(ids) for ids in GOLD], (iter(ids) for ids in LISTS), id="gold as sets, a generator of them"),
+        pytest.param(GOLD, [[(doc, 9 - at) for at, doc in enumerate(ids)] for ids in LISTS], id="pairs"),
+        pytest.param(GOLD, [[{"chunk_id": doc} for doc in ids] for ids in LISTS], id="items"),
+        pytest.param(GOLD, [[document(doc) for doc in ids] for ids in LISTS], id="LangChain documents"),
+        pytest.param(
+            GOLD, [[(document(doc), 1) for doc in ids] for ids in LISTS], id="LangChain documents with scores"
+        ),
+        pytest.param(GOLD, [[node(doc, score=0.5) for doc in ids] for ids in LISTS], id="LlamaIndex nodes"),
+        pytest.param(GOLD, [{"topk": ids, "latency_ms": {"retrieve": 3}} for ids in LISTS], id="run lines"),
         pytest.param(GOLD, [["doc2", "doc2", "doc9", "doc1"], ["doc7", "doc3"]], id="a repeated id is removed"),
     ],
 )
@@ -105,6 +121,83 @@ def test_matching(match: str | Matching, recall: float) -> None:
 
 
 @pytest.mark.parametrize(
+    "results",
+    [
+        pytest.param([document("c1", "It is 30 days.", doc_id="d1"), document("c2", "", doc_id="d1")], id="LangChain"),
+        pytest.param([node("c1", "It is 30 days.", source="d1"), node("c2", source="d1")], id="LlamaIndex"),
+        pytest.param(
+            [{"id": "c1", "text": "It is 30 days.", "doc_id": "d1"}, {"id": "c2", "doc_id": "d1"}], id="mappings"
+        ),
+        pytest.param({"topk": [{"id": "c1", "text": "It is 30 days.", "doc_id": "d1"}]}, id="a run line"),
+    ],
+)
+def test_what_results_say_beyond_ids_is_read_where_a_metric_needs_it(results: Any) -> None:
+    sample = Sample(query_id="q", gains={"d1": 1.0}, answers=("30 days",))
+    gold = Gold(samples={"q": sample}, name="gold", format="python")
+    found = rankgate.score(gold, {"q": results}, metrics="containment@5,distinct_docs@5,hit@1", match="doc")
+    assert found.values == {"containment@5": 1.0, "distinct_docs@5": 1.0, "hit@1": 1.0}
+
+
+@given(st.lists(st.integers(-9, 9) | st.sampled_from("abc"), max_size=8))
+def test_a_quick_list_and_a_careful_one_agree(listed: list[int | str]) -> None:
+    gold = [["a", "3"]]
+    texts = rankgate.score(gold, [list(map(str, listed))])
+    careful = rankgate.score(gold, [[{"chunk_id": each} for each in listed]])
+    assert (texts.columns, texts.duplicates) == (careful.columns, careful.duplicates)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        pytest.param(None, "the result is None; give a list, an empty one where nothing was found", id="None"),
+        pytest.param({"a", "b"}, "the result is a set, which has no order", id="set"),
+        pytest.param(b"ab", "the result is a bare string", id="bytes"),
+        pytest.param(7, "the result is 7 (type int)", id="a number"),
+        pytest.param([["a", "b"], ["c", "d"]], "item 1 has the score 'b'", id="lists in a list"),
+        pytest.param([object()], "item 1 is <object object", id="objects without an id"),
+        pytest.param([None], "item 1 is None (type NoneType)", id="None among ids"),
+        pytest.param([0.5], "item 1 is 0.5 (type float)", id="numbers that are no ids"),
+        pytest.param([True], "item 1 is True (type bool)", id="truth values"),
+        pytest.param(["a", ["b", 1]], "a mixture", id="a mixture"),
+        pytest.param(pd.Series({"a": 2, "b": 1}), "the result is a Series; give", id="Series of whole scores"),
+        pytest.param({"ids": [["a"]], "distances": [[0.1]]}, "'ids' has the score [['a']]", id="an answer of Chroma"),
+        pytest.param({"a": "0.9"}, "'a' has the score '0.9'; a score is a finite number", id="scores as text"),
+        pytest.param({"a": True}, "'a' has the score True", id="truth values as scores"),
+        pytest.param({0.5: 1}, "a key has 0.5 (type float) where an id", id="numbers as ids of scores"),
+        pytest.param([LangChainDocument("A")], "item 1 is a LangChainDocument whose id is None", id="no id set"),
+        pytest.param({"topk": ["a"], "query_id": "r"}, "a run line of query 'r' for this question", id="other line"),
+        pytest.param(
+            {"topk": [{"id": "a", "text": 3}]}, "topk[0].text: expected text, found a whole number", id="text"
+        ),
+    ],
+)
+def test_what_is_no_ranking_is_an_error_and_never_scores_0(entry: Any, message: str) -> None:
+    gold = Gold(samples={"q-1": Sample(query_id="q-1", gains={"a": 1.0}, answers=("x",))}, name="gold", format="python")
+    for names in ("run", "baseline"):
+        runs: dict[str, Any] = {"run": {"q-1": ["a"]}, names: {"q-1": entry}}
+        with pytest.raises(RankgateError) as caught:
+            rankgate.score(gold, metrics="overlap@1,containment@1" if names == "baseline" else "containment@1", **runs)
+        assert str(caught.value).startswith(f"{names}: query 'q-1': ")
+        if names == "run":
+            assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given_run", "message"),
+    [
+        pytest.param({("a",)}, "run: expected a file name, a mapping by query, or a list, found {('a',)}", id="set"),
+        pytest.param(b"ab", "run: expected a file name, a mapping by query, or a list, found b'ab'", id="bytes"),
+        pytest.param(pd.Series([["a"]]), "(type Series)", id="Series"),
+        pytest.param({1: ["a"], "1": ["b"]}, "run: query '1' stands twice, as a number and as text", id="1 and '1'"),
+    ],
+)
+def test_what_is_no_run(given_run: Any, message: str) -> None:
+    with pytest.raises(RankgateError) as caught:
+        rankgate.score({"1": ["a"]}, given_run)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         pytest.param({"gold": GOLD}, "give the run once, as run= or retrieved=", id="no run"),
@@ -117,8 +210,14 @@ def test_matching(match: str | Matching, recall: float) -> None:
         pytest.param({"gold": GOLD, "run": LISTS, "match": "id"}, "match is one of chunk, doc, text", id="match"),
         pytest.param({"gold": GOLD, "run": LISTS, "metrics": "overlap@5"}, "give it as baseline=", id="no baseline"),
         pytest.param({"gold": ["doc1"], "run": [["doc1"]]}, "query '0': expected a list of ids", id="gold not nested"),
-        pytest.param({"gold": [["a"]], "run": ["a"]}, "query '0': expected ranked ids or {id: score}", id="run"),
-        pytest.param({"gold": [["a"]], "run": [{"a": float("nan")}]}, "scores must be finite", id="NaN"),
+        pytest.param(
+            {"gold": [["a"]], "run": ["a"]}, "run: query '0': the result is a bare string, 'a'; give a list", id="run"
+        ),
+        pytest.param(
+            {"gold": [["a"]], "run": [{"a": float("nan")}]},
+            "'a' has the score nan; a score is a finite number",
+            id="NaN",
+        ),
         pytest.param({"gold": [[]], "run": [["a"]]}, "gold: names no relevant document", id="nothing relevant"),
         pytest.param({"gold": 5, "run": [["a"]]}, "gold: expected a file name, a mapping", id="gold of no kind"),
         pytest.param({"gold": {"q": ["a"]}, "run": {"r": ["a"]}}, "has none of the 1 gold queries", id="strangers"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from rankgate.errors import bad_input
+from rankgate.errors import bad_input, shown
 from rankgate.estimates import Estimate, estimate
 from rankgate.matching import DEFAULT_K, By, Matching
 from rankgate.metrics.base import Metric, needs_of
@@ -17,16 +18,20 @@ from rankgate.parallel import score_run
 from rankgate.plan import Plan
 from rankgate.readers.base import Run, once
 from rankgate.readers.formats import read_gold, read_run
+from rankgate.readers.json_text import spoken
+from rankgate.readers.results import by_score, described, drained, listed, written_line
+from rankgate.readers.run_details import to_ranking
+from rankgate.readers.run_shapes import loose_shape
 from rankgate.readers.samples import judgments
 from rankgate.scoring import ids_of, refuse_silence, refuse_strangers
 
 DEFAULT_METRICS = "hit,recall,precision,mrr@all,map@all,ndcg"
 
 File = str | os.PathLike[str]
-Relevant = Sequence[str | int] | Mapping[str, float] | Mapping[int, float]
-Retrieved = Sequence[str | int] | Mapping[str, float] | Mapping[int, float]
-GoldLike = File | Sequence[Relevant] | Mapping[str, Relevant] | Mapping[int, Relevant] | Gold
-RunLike = File | Sequence[Retrieved] | Mapping[str, Retrieved] | Mapping[int, Retrieved]
+Relevant = Iterable[str | int] | Mapping[str, float] | Mapping[int, float]
+Retrieved = Iterable[Any] | Mapping[str, Any] | Mapping[int, float]  # what `readers.results` accepts, or {id: score}
+GoldLike = File | Iterable[Relevant] | Mapping[str, Relevant] | Mapping[int, Relevant] | Gold
+RunLike = File | Iterable[Retrieved] | Mapping[str, Retrieved] | Mapping[int, Retrieved]
 
 __all__ = ["Evaluation", "PerQuery", "score"]
 
@@ -107,7 +112,11 @@ def score(
     Args:
         gold: a gold file of any format, or per query the relevant ids or `{id: gain}`: a mapping by query id, or a list
             in the order of `retrieved`, whose queries are then called "0", "1" and so on.
-        run: a run file of any format, or per query the ranked ids or `{id: score}`, as a mapping or a list.
+        run: a run file of any format, or, as a mapping or a list, per query what a retriever may return to `record`,
+            best first: ids, (id, score) pairs, mappings with chunk_id, objects with an id such as LangChain's
+            `Document` (also in pairs with a score) and LlamaIndex' `NodeWithScore`, or a run line with `topk`; or
+            `{id: score}`, which the score orders, descending, ties by id descending. Texts and documents that objects
+            state are read where a metric needs them. All else is an error, a set and a table among it.
         retrieved: another name for `run`.
         metrics: names such as `"recall@5,mrr"` or `["recall@5", "ndcg(gain=exponential)@10"]`; by default hit, recall,
             precision and nDCG at `k`, and MRR and MAP over the whole list.
@@ -132,6 +141,7 @@ def score(
         how=match if isinstance(match, Matching) else Matching(by=_by(match)),
         keep_matched=baseline is not None,
     )
+    gold, baseline, run = _held(gold), _held(baseline), _held(retrieved if run is None else run)
     judged = _gold(gold)
     if baseline is not None:
         accepted = score_run(judged, _run(baseline, plan, "baseline"), plan, workers=workers)
@@ -139,9 +149,11 @@ def score(
     elif Need.BASELINE in needs_of(found):
         name = next(metric.name for metric in found if Need.BASELINE in metric.needs)
         raise bad_input(f"{name} compares with a baseline; give it as baseline=")
-    opened = _run(retrieved if run is None else run, plan, "run")
-    if isinstance(gold, Sequence) and not isinstance(gold, str):
-        _refuse_other_length(gold, retrieved if run is None else run)
+    opened = _run(run, plan, "run")
+    if isinstance(gold, list | tuple) and isinstance(run, list | tuple) and len(run) != len(gold):
+        # Lists without query ids belong together by position, so none may be missing.
+        counts = f"gold has {len(gold)} queries, the run {len(run)}"
+        raise bad_input(f"{counts}; give a list for each, empty where need be", file="run")
     scores = score_run(judged, opened, plan, workers=workers)
     refuse_strangers(scores, opened.name, judged)
     refuse_silence(scores, plan, opened.name)
@@ -175,6 +187,11 @@ def _by(written: str) -> By:
         raise bad_input(f"match is one of {', '.join(by.value for by in By)}, not {written!r}") from error
 
 
+def _held(given: Any) -> Any:
+    """What was given, with arrays and generators as lists; a gold set and a file as they are."""
+    return given if given is None or isinstance(given, Gold | str | os.PathLike) else listed(given)
+
+
 def _gold(given: GoldLike) -> Gold:
     if isinstance(given, Gold):
         return given
@@ -182,9 +199,8 @@ def _gold(given: GoldLike) -> Gold:
         return read_gold(os.fspath(given))
     samples: dict[str, Sample] = {}
     for query_id, relevant in _by_query(given, "gold"):
-        listed = list(relevant) if isinstance(relevant, set | tuple | frozenset) else relevant
         try:
-            samples[query_id] = Sample(query_id=query_id, gains=judgments(listed))
+            samples[query_id] = Sample(query_id=query_id, gains=judgments(_plain(listed(relevant))))
         except ValueError as error:
             raise bad_input(f"query {query_id!r}: {error}", file="gold") from error
     if not any(sample.relevant() for sample in samples.values()):
@@ -192,35 +208,42 @@ def _gold(given: GoldLike) -> Gold:
     return Gold(samples=samples, name="gold", format="python")
 
 
-def _run(given: RunLike | None, plan: Plan, name: str) -> Run:
+def _plain(relevant: Any) -> Any:
+    """Judgments with the numbers of arrays as Python's own."""
+    if isinstance(relevant, Mapping):
+        return {_own(doc): _own(gain) for doc, gain in relevant.items()}
+    return [_own(doc) for doc in relevant] if isinstance(relevant, list | tuple | set | frozenset) else relevant
+
+
+def _own(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def _run(given: Any, plan: Plan, name: str) -> Run:
     if isinstance(given, str | os.PathLike):
         return read_run(os.fspath(given), needs=plan.needs)
-    rankings = [_ranking(query_id, listed, name) for query_id, listed in _by_query(given, name)]
+    rankings = [_ranking(query_id, entry, plan.needs, name) for query_id, entry in _by_query(given, name)]
     return Run(name=name, format="python", rankings=iter(rankings))
 
 
-def _ranking(query_id: str, listed: object, name: str) -> Ranking:
-    if isinstance(listed, Mapping):
-        # As in score files: score descending, ties by id descending.
-        scored = sorted(((float(value), str(doc)) for doc, value in listed.items()), reverse=True)
-        if not all(abs(value) < float("inf") for value, _ in scored):
-            raise bad_input(f"query {query_id!r}: scores must be finite numbers", file=name)
-        return Ranking(query_id, [doc for _, doc in scored])
-    if isinstance(listed, str) or not isinstance(listed, Sequence):
-        raise bad_input(f"query {query_id!r}: expected ranked ids or {{id: score}}, found {listed!r}", file=name)
-    return Ranking(query_id, *once([str(doc) for doc in listed]))
+def _ranking(query_id: str, entry: Any, needs: frozenset[Need], name: str) -> Ranking:
+    if type(entry) is list and not needs and set(map(type, entry)) == {str}:  # the usual case, many times as fast
+        return Ranking(query_id, *once(entry))
+    try:
+        scored = isinstance(entry, Mapping) and "topk" not in entry
+        line = written_line(query_id, by_score(entry) if scored else drained(entry))
+        return to_ranking(msgspec.convert(line, loose_shape(needs)), query_id, needs)
+    except ValueError as error:
+        raise bad_input(f"query {shown(query_id)}: {spoken(error)}", file=name) from error
 
 
-def _by_query(given: object, name: str) -> Iterator[tuple[str, object]]:
+def _by_query(given: Any, name: str) -> Iterator[tuple[str, Any]]:
     if isinstance(given, Mapping):
-        yield from ((str(query_id), entry) for query_id, entry in given.items())
-    elif isinstance(given, Sequence):
+        ids = [str(query_id) for query_id in given]
+        if len(set(ids)) < len(ids):
+            raise bad_input(f"query {max(ids, key=ids.count)!r} stands twice, as a number and as text", file=name)
+        yield from zip(ids, given.values(), strict=True)
+    elif isinstance(given, list | tuple):
         yield from ((str(position), entry) for position, entry in enumerate(given))
     else:
-        raise bad_input(f"expected a file name, a mapping by query, or a list, found {given!r}", file=name)
-
-
-def _refuse_other_length(gold: Sequence[object], run: object) -> None:
-    """Lists without query ids belong together by position, so none may be missing."""
-    if isinstance(run, Sequence) and not isinstance(run, str) and len(run) != len(gold):
-        raise bad_input(f"gold has {len(gold)} queries, the run {len(run)}; give a list for each, empty where need be")
+        raise bad_input(f"expected a file name, a mapping by query, or a list, found {described(given)}", file=name)

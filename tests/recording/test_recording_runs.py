@@ -18,7 +18,7 @@ from rankgate.readers.formats import read_run
 from rankgate.recording import RecordingError
 
 COUNT = 6
-EMPTY = "return a list, an empty one where nothing was found"
+EMPTY = "give a list, an empty one where nothing was found"
 QRELS = "qrels hold judgments only"
 
 
@@ -161,7 +161,7 @@ async def interrupted_on_a_loop(question: str) -> Any:
 FAILURES = [
     ("q2", "LookupError: no index"),
     ("q3", "SystemExit: 0"),
-    ("q4", "it returned a bare string, 'd'; return a list, also of one id"),
+    ("q4", "the result is a bare string, 'd'; give a list, also of one id"),
     ("q5", "CancelledError"),
 ]
 MODES = [
@@ -206,7 +206,7 @@ def test_when_every_question_fails_the_old_run_stays(tmp_path: Path) -> None:
     with pytest.raises(RecordingError) as caught:
         rankgate.record(gold_of(30), lambda _: None, path, allow_errors=30)
     *first, more, summary = map(str, caught.value.problems)
-    assert first == [f"q{number}: it returned None; {EMPTY}" for number in range(1, 21)]
+    assert first == [f"q{number}: the result is None; {EMPTY}" for number in range(1, 21)]
     assert more == "and 10 more"
     assert summary == f"every question failed; {path.as_posix()} is not written"
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"run.jsonl": "old"}

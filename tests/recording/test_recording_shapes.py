@@ -3,23 +3,45 @@
 import datetime as dt
 import json
 import tempfile
+import uuid
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.recording.libraries import (
+    HaystackDocument,
+    Hit,
+    LangChainDocument,
+    LlamaImageNode,
+    LlamaNodeWithScore,
+    LlamaTextNode,
+    QdrantPoint,
+    document,
+    node,
+)
 
 from rankgate.errors import Problem
 from rankgate.model import Details, Gold, Need, Sample
 from rankgate.readers.formats import read_run
+from rankgate.readers.results import ResultError, drained
 from rankgate.recording import RecordingError, record
 from rankgate.recording.lines import run_line
-from rankgate.recording.results import ResultError, drained
+
+
+class Name(StrEnum):
+    A = "a"
+    B = "b"
+
+
+TEXTS = [{"rank": 1, "chunk_id": "a", "text": "A"}, {"rank": 2, "chunk_id": "b", "text": "B"}]
 
 
 class Lazy:
@@ -65,6 +87,35 @@ SCORED = [{"rank": 1, "chunk_id": "a", "score": 2.5}, {"rank": 2, "chunk_id": "b
             id="the item's other keys are kept",
         ),
         pytest.param({"topk": ["a", "b"]}, [A, B], id="a whole line"),
+        pytest.param([document("a", "A"), document("b", "B")], TEXTS, id="LangChain documents"),
+        pytest.param(
+            [(document("a", "A"), np.float32(2.5)), (document("b", "B"), 1)],
+            [{**TEXTS[0], "score": 2.5}, {**TEXTS[1], "score": 1}],
+            id="LangChain documents with scores, as similarity_search_with_score gives them",
+        ),
+        pytest.param(
+            [LangChainDocument("A", metadata={"chunk_id": "a#1", "doc_id": "a", "chunk": 7, "score": "high"})],
+            [{"rank": 1, "chunk_id": "a#1", "text": "A", "doc_id": "a"}],
+            id="a LangChain document whose id stands in its metadata",
+        ),
+        pytest.param(
+            [node("a", "A", 2.5, "file-1"), node("b", "B", 1)],
+            [{**TEXTS[0], "score": 2.5, "doc_id": "file-1"}, {**TEXTS[1], "score": 1}],
+            id="LlamaIndex nodes",
+        ),
+        pytest.param([LlamaTextNode("A", "a"), LlamaTextNode("B", "b")], TEXTS, id="LlamaIndex nodes without scores"),
+        pytest.param([LlamaNodeWithScore(LlamaImageNode("a"))], [A], id="a LlamaIndex picture, whose text raises"),
+        pytest.param([HaystackDocument("a", "A"), HaystackDocument("b", "B")], TEXTS, id="Haystack documents"),
+        pytest.param([HaystackDocument("a"), HaystackDocument("b")], [A, B], id="Haystack documents without texts"),
+        pytest.param(
+            [QdrantPoint(7, 0, 2.5, {"id": 1})], [{"rank": 1, "chunk_id": 7, "score": 2.5}], id="Qdrant points"
+        ),
+        pytest.param([Hit(3, "a")], [{**A, "score": 3}], id="a named tuple is no pair"),
+        pytest.param([Name.A, Name.B], [A, B], id="members of an enumeration of texts"),
+        pytest.param(np.array(["a", "b"]), [A, B], id="an array of texts"),
+        pytest.param(np.array(["a", "b"], object), [A, B], id="an array of objects"),
+        pytest.param(pd.Index(["a", "b"]), [A, B], id="an index of pandas"),
+        pytest.param(pd.DataFrame({"id": ["a"], "score": [2.5]}).itertuples(), SCORED[:1], id="rows of pandas"),
         pytest.param({"topk": (pair for pair in [("a", 2.5), ("b", 1)])}, SCORED, id="a whole line with a generator"),
     ],
 )
@@ -75,14 +126,38 @@ def test_results_become_ranked_items(result: Any, topk: list[Mapping[str, Any]])
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        pytest.param("a", "it returned a bare string, 'a'; return a list, also of one id", id="bare string"),
-        pytest.param(None, "it returned None; return a list, an empty one where nothing was found", id="None"),
-        pytest.param({"a"}, "it returned a set, which has no order", id="set"),
-        pytest.param(3, r"it returned 3 \(type int\); return a list of ids", id="number"),
-        pytest.param({"hits": []}, r"it returned a mapping without topk \(keys: hits\)", id="mapping without topk"),
-        pytest.param({"topk": {"a": 1}}, r"it returned {'a': 1} \(type dict\)", id="mapping as topk"),
+        pytest.param("a", "the result is a bare string, 'a'; give a list, also of one id", id="bare string"),
+        pytest.param(None, "the result is None; give a list, an empty one where nothing was found", id="None"),
+        pytest.param({"a"}, "the result is a set, which has no order", id="set"),
+        pytest.param(b"a", "the result is a bare string, b'a'; give a list", id="bytes"),
+        pytest.param(bytearray(b"a"), "the result is a bare string", id="a byte array, which gives numbers"),
+        pytest.param(pd.Series([7, 9]), "the result is a Series; give ids as a list, or", id="series of pandas"),
+        pytest.param(pd.DataFrame({"id": ["a"]}), "the result is a DataFrame; give", id="table, which gives columns"),
         pytest.param(
-            {"topk": [], "raw_topk": "a"}, "it returned raw_topk: a bare string, 'a'", id="string as raw_topk"
+            np.array("a"), r"the result is array\('a'.*\) \(type ndarray\); give a list of ids", id="array of no axis"
+        ),
+        pytest.param(
+            np.array([["a", "b"]]), r"item 1 is array\(\['a', 'b'\].* \(type ndarray\)", id="array of two axes"
+        ),
+        pytest.param(np.array([0.9, 0.1]), r"item 1 is np.float64\(0.9\) \(type float64\)", id="array of scores"),
+        pytest.param([b"a"], r"item 1 is b'a' \(type bytes\)", id="bytes as an id"),
+        pytest.param([["a", "b"], ["c"]], "item 1 has the score 'b'", id="lists of several queries"),
+        pytest.param([uuid.UUID(int=7)], r"item 1 is UUID\(.*\(type UUID\)", id="UUID"),
+        pytest.param([HaystackDocument(uuid.UUID(int=7))], "item 1: chunk_id has UUID", id="UUID of an object"),  # type: ignore[arg-type]
+        pytest.param(
+            [LangChainDocument("A", metadata={"source": "a.md"})],
+            "item 1 is a LangChainDocument whose id is None; set it, or state chunk_id in its metadata",
+            id="LangChain document without an id",
+        ),
+        pytest.param([document("a"), "b"], "a mixture: item 2 is an id, the first is an object", id="object and id"),
+        pytest.param([QdrantPoint(7, 0, float("nan"))], "item 1 has the score nan", id="object with NaN"),
+        pytest.param({"matches": [{"id": "a"}]}, r"without topk \(keys: matches\)", id="an answer of Pinecone"),
+        pytest.param([{"_id": "a"}], r"item 1 has neither chunk_id nor id \(keys: _id\)", id="a hit of Elasticsearch"),
+        pytest.param(3, r"the result is 3 \(type int\); give a list of ids", id="number"),
+        pytest.param({"hits": []}, r"the result is a mapping without topk \(keys: hits\)", id="mapping without topk"),
+        pytest.param({"topk": {"a": 1}}, r"the result is {'a': 1} \(type dict\)", id="mapping as topk"),
+        pytest.param(
+            {"topk": [], "raw_topk": "a"}, "the result is raw_topk: a bare string, 'a'", id="string as raw_topk"
         ),
         pytest.param({"topk": [], "raw_topk": [0.5]}, "raw_topk: item 1 is 0.5", id="number in raw_topk"),
         pytest.param({"query_id": "r", "topk": []}, "a run line of query 'r' for this question", id="another query"),

@@ -10,12 +10,9 @@ from typing import Any
 
 import msgspec
 
-from rankgate.errors import shown
 from rankgate.readers.json_text import spoken
+from rankgate.readers.results import ResultError, described, written_line
 from rankgate.readers.run_shapes import Item
-from rankgate.recording.results import ACCEPTED, ResultError, described, keys_of, ranked_items, stages
-
-_BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms"})
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -28,8 +25,8 @@ class Line(msgspec.Struct, frozen=True):
 def run_line(query_id: str, result: Any, measured_ms: float, provenance: Mapping[str, Any]) -> Line:
     """The run line of one question.
 
-    Items get ranks 1 to n in the given order; repeated ids stay. What a whole run line says itself (`latency_ms`,
-    `system`, …) wins over what was measured and over the provenance; its `query_id` may be left out.
+    It is the result's `written_line`; what a whole run line says itself (`latency_ms`, `system`, …) wins over what was
+    measured and over the provenance.
 
     Args:
         query_id: the gold's id of the question.
@@ -40,21 +37,12 @@ def run_line(query_id: str, result: Any, measured_ms: float, provenance: Mapping
     Raises:
         ResultError: the result has none of the accepted shapes, or no reader could read it.
     """
-    whole = result if isinstance(result, Mapping) else {"topk": result}
-    if "topk" not in whole:
-        raise ResultError(f"it returned a mapping without topk ({keys_of(whole)}); {ACCEPTED}")
-    if str(whole.get("query_id", query_id)) != query_id:
-        raise ResultError(f"it returned a run line of query {shown(whole['query_id'])} for this question")
-    line = {"query_id": query_id, **provenance}
-    line |= {key: value for key, value in whole.items() if key not in _BUILT_HERE}
-    line["topk"] = ranked_items(whole["topk"], "")
-    if whole.get("raw_topk") is not None:
-        line["raw_topk"] = ranked_items(whole["raw_topk"], "raw_topk: ")
-    line["latency_ms"] = stages(whole.get("latency_ms")) or {"retrieve": round(measured_ms, 3)}
+    line = {"query_id": query_id, **provenance} | written_line(query_id, result)
+    line.setdefault("latency_ms", {"retrieve": round(measured_ms, 3)})
     try:
         return read_back(encoded(line))
     except msgspec.MsgspecError as error:
-        raise ResultError(f"it returned what no reader accepts: {spoken(error)}") from error
+        raise ResultError(f"the result is what no reader accepts: {spoken(error)}") from error
 
 
 def encoded(value: Mapping[str, Any]) -> bytes:

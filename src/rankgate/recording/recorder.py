@@ -14,13 +14,13 @@ from rankgate.errors import Problem, bad_input
 from rankgate.files import write_atomic
 from rankgate.model import Gold
 from rankgate.readers.formats import fingerprint_of, read_gold
+from rankgate.readers.results import ResultError
 from rankgate.readers.run_lines import PER_QUERY_KEYS
 from rankgate.readers.source import STDIN
 from rankgate.recording.lines import encoded, run_line
 from rankgate.recording.partial import PartialRun
 from rankgate.recording.questions import digest, questions_of
 from rankgate.recording.recorded import Recorded, RecordingError
-from rankgate.recording.results import ResultError
 from rankgate.recording.retriever import Retrieve, failure, name_of
 from rankgate.recording.workers import Outcome, ask
 from rankgate.redaction import redacted

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import Problem
+from rankgate.readers.results import drained
 from rankgate.recording.questions import Question
-from rankgate.recording.results import drained
 from rankgate.recording.retriever import Retrieve, failure, is_async
 
 # How long a stopped recording waits for calls under way; a thread cannot be ended from outside.

@@ -1,0 +1,260 @@
+"""What a retriever may return, or a notebook hold, for one question: the items that it becomes, and the run line.
+
+A list, tuple, array or other ordered iterable of ids (text or integers), of (id, score) pairs, of mappings in the
+contract's item shape, or of objects with an id, as search libraries return them; or one mapping that is a whole run
+line with `topk`. Nothing else is accepted, since what is no id would match nothing and score 0.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, SupportsFloat
+
+from rankgate.errors import shown
+
+
+class ResultError(ValueError):
+    """What is wrong with a result, as a clause of its own."""
+
+
+def drained(result: Any) -> Any:
+    """The result with generators and other lazy iterables run to their end: their work is part of the call."""
+    if isinstance(result, Mapping):
+        return {key: listed(value) for key, value in result.items()}
+    return listed(result)
+
+
+def listed(value: Any) -> Any:
+    """A list of what an array or a lazy iterable has; everything else as it is, tables too, which have no one order."""
+    lazy = isinstance(value, Iterable) and not isinstance(value, _HELD) and not hasattr(value, "to_dict")
+    return list(value) if lazy and getattr(value, "ndim", 1) != 0 else value
+
+
+_HELD = (str, bytes, bytearray, memoryview, Mapping, list, tuple, set, frozenset)
+ACCEPTED = "give a list of ids, of (id, score) pairs, of mappings with chunk_id, or of objects with an id"
+# Under the contract's keys, what objects call it: LangChain's and Haystack's `Document`, Qdrant's `ScoredPoint`,
+# LlamaIndex' `NodeWithScore` and its `node`.
+_ATTRIBUTES = {
+    "chunk_id": ("chunk_id", "id", "node_id"),
+    "score": ("score",),
+    "text": ("text", "page_content", "content"),
+    "doc_id": ("doc_id", "ref_doc_id"),
+    "doc_version": ("doc_version",),
+}
+
+
+def written_line(query_id: str, result: Any) -> dict[str, Any]:
+    """The run line of one question as plain values.
+
+    Items get ranks 1 to n in the given order; repeated ids stay. A whole run line keeps its other keys and its
+    `latency_ms`, which is left out where it states none; its `query_id` may be left out.
+
+    Args:
+        query_id: the gold's id of the question.
+        result: what was retrieved, drained.
+
+    Raises:
+        ResultError: it has none of the accepted shapes.
+    """
+    whole = result if isinstance(result, Mapping) else {"topk": result}
+    if "topk" not in whole:
+        raise ResultError(f"the result is a mapping without topk ({keys_of(whole)}); {ACCEPTED}")
+    if str(whole.get("query_id", query_id)) != query_id:
+        raise ResultError(f"the result is a run line of query {shown(whole['query_id'])} for this question")
+    line = {"query_id": query_id, **{key: value for key, value in whole.items() if key not in _BUILT_HERE}}
+    line["topk"] = ranked_items(whole["topk"], "")
+    if whole.get("raw_topk") is not None:
+        line["raw_topk"] = ranked_items(whole["raw_topk"], "raw_topk: ")
+    times = _stages(whole.get("latency_ms"))
+    return {**line, "latency_ms": times} if times else line
+
+
+_BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms"})
+
+
+def by_score(scores: Mapping[Any, Any]) -> list[tuple[str | int, float]]:
+    """Pairs of `{id: score}`, the highest score first, ties by id descending, as in score files.
+
+    Raises:
+        ResultError: a key is no id, or a score no finite number.
+    """
+    pairs = [(_id(doc, "a key"), _score(score, shown(doc))) for doc, score in scores.items()]
+    return sorted(pairs, key=lambda pair: (pair[1], str(pair[0])), reverse=True)
+
+
+def ranked_items(result: Any, where: str) -> list[dict[str, Any]]:
+    """The items of a list with ranks 1 to n in the given order; repeated ids stay, and so do the items' own keys.
+
+    Args:
+        result: the list, drained.
+        where: names it in messages where it is not the result itself.
+
+    Raises:
+        ResultError: it is none of the accepted lists, or items are of several kinds, without an id, with a score that
+            is not a finite number, or with a rank that is not their position.
+    """
+    _refuse_lookalikes(result, where)
+    items: list[dict[str, Any]] = []
+    first = ""
+    for position, entry in enumerate(result, start=1):
+        name = f"{where}item {position}"
+        kind = _kind(entry, name)
+        first = first or kind
+        if kind != first:
+            raise ResultError(f"the result is a mixture: {name} is {kind}, the first is {first}; give one kind")
+        if kind == _PAIR:
+            item = {**_item(entry[0], position, name), "score": _score(entry[1], name)}
+        else:
+            item = _item(entry, position, name)
+        items.append({"rank": position, **item})
+    return items
+
+
+def _refuse_lookalikes(result: Any, where: str) -> None:
+    if isinstance(result, str | bytes | bytearray | memoryview):
+        raise ResultError(f"the result is {where}a bare string, {shown(result)}; give a list, also of one id")
+    if result is None:
+        raise ResultError(f"the result is {where}None; give a list, an empty one where nothing was found")
+    if inspect.iscoroutine(result):
+        result.close()
+        raise ResultError("the result is a coroutine that nobody awaits; write the function with `async def`")
+    if isinstance(result, set | frozenset):
+        raise ResultError(f"the result is {where}a set, which has no order; {ACCEPTED}, best first")
+    if hasattr(result, "to_dict"):
+        kind = type(result).__name__
+        raise ResultError(f"the result is {where}a {kind}; give ids as a list, or {{id: score}} as pairs, best first")
+    if not isinstance(result, list | tuple):
+        raise ResultError(f"the result is {where}{described(result)}; {ACCEPTED}")
+
+
+_ID, _PAIR, _MAPPING, _OBJECT = "an id", "a pair", "a mapping", "an object"
+
+
+def _kind(entry: Any, name: str) -> str:
+    if isinstance(entry, Mapping):
+        return _MAPPING
+    if _is_object(entry):
+        return _OBJECT
+    if isinstance(entry, tuple | list):
+        if len(entry) != len((_ID, "score")):
+            raise ResultError(f"{name} is a {type(entry).__name__} of {len(entry)}; a pair is (id, score)")
+        return _PAIR
+    if _is_id(entry):
+        return _ID
+    raise ResultError(f"{name} is {described(entry)}; {ACCEPTED}")
+
+
+def _item(entry: Any, position: int, name: str) -> dict[str, Any]:
+    """The item that an id, a mapping or an object is."""
+    if isinstance(entry, Mapping):
+        return _checked_item(entry, position, name)
+    if not _is_object(entry):
+        return {"chunk_id": _id(entry, name)}
+    item = {key: _stated(entry, names) for key, names in _ATTRIBUTES.items()}
+    about = _stated(entry, ["metadata"])
+    for key in ("chunk_id", "doc_id", "doc_version") if isinstance(about, Mapping) else ():
+        item[key] = about.get(key) if item[key] is None else item[key]
+    if item["chunk_id"] is None:
+        kind = type(entry).__name__
+        raise ResultError(f"{name} is a {kind} whose id is None; set it, or state chunk_id in its metadata")
+    if not isinstance(item["text"], str):
+        del item["text"]
+    return _checked_item({key: value for key, value in item.items() if value is not None}, position, name)
+
+
+def _is_object(entry: Any) -> bool:
+    """Whether it has an id as an attribute, which may be None; ids and pairs, which are many, are told quickly."""
+    if _is_id(entry) or type(entry) in (tuple, list):
+        return False
+    return any(hasattr(entry, name) for name in _ATTRIBUTES["chunk_id"])
+
+
+def _stated(entry: Any, names: Sequence[str]) -> Any:
+    """The first of these attributes that an object or its `node` has; methods and what is None are passed over.
+
+    So is a property that raises, as that of the text of a picture does.
+    """
+    for owner in (entry, getattr(entry, "node", None)):
+        for name in names:
+            with suppress(Exception):  # a property is the user's code
+                value = getattr(owner, name)
+                if value is not None and not callable(value):
+                    return value
+    return None
+
+
+def _checked_item(entry: Mapping[str, Any], position: int, name: str) -> dict[str, Any]:
+    item = {key: value for key, value in entry.items() if key != "rank"}
+    if item.get("chunk_id") is None and item.get("id") is None:
+        raise ResultError(f"{name} has neither chunk_id nor id ({keys_of(entry)})")
+    if entry.get("rank") not in (None, position):
+        raise ResultError(f"{name} says rank {shown(entry['rank'])}; return the items in order, or without ranks")
+    for key in ("chunk_id", "id"):
+        if item.get(key) is not None:
+            item[key] = _id(item[key], f"{name}: {key}")
+    if item.get("score") is not None:
+        item["score"] = _score(item["score"], name)
+    return item
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str | numbers.Integral) and not isinstance(value, bool)
+
+
+def _id(value: Any, name: str) -> str | int:
+    if not _is_id(value):
+        raise ResultError(f"{name} has {described(value)} where an id (text or integer) belongs")
+    return str.__str__(value) if isinstance(value, str) else int(value)
+
+
+def _score(value: Any, name: str) -> float:
+    score = _number(value)
+    if score is None:
+        raise ResultError(f"{name} has the score {shown(value)}; a score is a finite number")
+    return score
+
+
+def _number(value: Any) -> float | None:
+    """A finite number, also from NumPy and the like; None for anything else."""
+    if isinstance(value, str | bytes | bool) or not isinstance(value, SupportsFloat):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return None
+    if not math.isfinite(number):
+        return None
+    return value if isinstance(value, int) else number
+
+
+def _stages(own: Any) -> dict[str, float]:
+    """The `latency_ms` that a run line states itself; empty where it states none.
+
+    Raises:
+        ResultError: it is not a mapping of stages to milliseconds.
+    """
+    if own is None:
+        return {}
+    if not isinstance(own, Mapping):
+        raise ResultError(f'its latency_ms is {shown(own)}; write {{"stage": milliseconds}}')
+    stages: dict[str, float] = {}
+    for stage, time in own.items():
+        number = _number(time)
+        if number is None or number < 0:
+            raise ResultError(f"its latency_ms.{stage} is {shown(time)}, not a number of milliseconds")
+        stages[str(stage)] = number
+    return stages
+
+
+def described(value: Any) -> str:
+    """A value and its type, for a message."""
+    return f"{shown(value)} (type {type(value).__name__})"
+
+
+def keys_of(value: Mapping[str, Any]) -> str:
+    """The keys of a mapping, for a message."""
+    return f"keys: {', '.join(map(str, value)) or 'none'}"
