@@ -24,10 +24,10 @@ from rankgate.errors import RankgateError
 from rankgate.metrics.base import BaseMetric
 from rankgate.metrics.names import parse_metrics
 from rankgate.model import Gold, MatchedQuery, Sample, Scores
-from rankgate.parallel import LARGE, MOST_WORKERS, score_run
+from rankgate.parallel import MOST_WORKERS, score_run
 from rankgate.plan import Plan
 from rankgate.readers.formats import read_run
-from rankgate.readers.ranges import borders
+from rankgate.readers.ranges import LARGE, borders
 from rankgate.readers.trec import query_of
 from rankgate.scoring import score
 

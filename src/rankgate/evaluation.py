@@ -141,7 +141,7 @@ def score(
         how=match if isinstance(match, Matching) else Matching(by=_by(match)),
         keep_matched=baseline is not None,
     )
-    gold, baseline, run = _held(gold), _held(baseline), _held(retrieved if run is None else run)
+    gold, baseline, run = listed(gold), listed(baseline), listed(retrieved if run is None else run)
     judged = _gold(gold)
     if baseline is not None:
         accepted = score_run(judged, _run(baseline, plan, "baseline"), plan, workers=workers)
@@ -187,11 +187,6 @@ def _by(written: str) -> By:
         raise bad_input(f"match is one of {', '.join(by.value for by in By)}, not {written!r}") from error
 
 
-def _held(given: Any) -> Any:
-    """What was given, with arrays and generators as lists; a gold set and a file as they are."""
-    return given if given is None or isinstance(given, Gold | str | os.PathLike) else listed(given)
-
-
 def _gold(given: GoldLike) -> Gold:
     if isinstance(given, Gold):
         return given
@@ -199,24 +194,16 @@ def _gold(given: GoldLike) -> Gold:
         return read_gold(os.fspath(given))
     samples: dict[str, Sample] = {}
     for query_id, relevant in _by_query(given, "gold"):
+        ids = listed(relevant)
+        if isinstance(ids, list | tuple | set | frozenset):
+            ids = [each.item() if hasattr(each, "item") else each for each in ids]  # NumPy's numbers as Python's own
         try:
-            samples[query_id] = Sample(query_id=query_id, gains=judgments(_plain(listed(relevant))))
+            samples[query_id] = Sample(query_id=query_id, gains=judgments(ids))
         except ValueError as error:
             raise bad_input(f"query {query_id!r}: {error}", file="gold") from error
     if not any(sample.relevant() for sample in samples.values()):
         raise bad_input("names no relevant document; nothing could be scored", file="gold")
     return Gold(samples=samples, name="gold", format="python")
-
-
-def _plain(relevant: Any) -> Any:
-    """Judgments with the numbers of arrays as Python's own."""
-    if isinstance(relevant, Mapping):
-        return {_own(doc): _own(gain) for doc, gain in relevant.items()}
-    return [_own(doc) for doc in relevant] if isinstance(relevant, list | tuple | set | frozenset) else relevant
-
-
-def _own(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
 
 
 def _run(given: Any, plan: Plan, name: str) -> Run:

@@ -17,11 +17,10 @@ from functools import partial
 from rankgate.model import Gold, Scores
 from rankgate.plan import Plan
 from rankgate.readers.base import Run
-from rankgate.readers.ranges import Part
+from rankgate.readers.ranges import LARGE, Part
 from rankgate.scoring import Tally, score, total
 from rankgate.transfer import add_packed, packed
 
-LARGE = 100_000_000  # bytes: below, starting processes gains little
 MOST_WORKERS = 8
 _PULSE = 0.5  # seconds
 

@@ -155,7 +155,6 @@ SAMPLE = '{"id": "q1", "expected_output": ["a"]}\n'
 NOT_YAML = "not valid YAML"
 NO_IDS = "expected a list of ids or a mapping of ids to gains"
 GAINS = "gains lie between -1000 and 1000"
-CONFLICT = "conflicting judgment"
 BOTH = "says no_answer: true and names relevant documents"
 
 
@@ -482,19 +481,19 @@ BOTH = "says no_answer: true and names relevant documents"
         pytest.param(
             "gold.jsonl",
             SAMPLE + '{"id": "q2", "expected_output": {"a": 1, "b": 1, "a": 2}}\n',
-            ["gold.jsonl:2: expected_output: conflicting judgment: the key 'a' stands twice in one object"],
+            ["gold.jsonl:2: the key 'a' stands twice in one object"],
             id="JSONL, conflicting judgments",
         ),
         pytest.param(
             "gold.jsonl",
             SAMPLE + '{"id": "q2", "expected_output": {"ids": {"a": 1, "a": 2}}}\n',
-            ["gold.jsonl:2: expected_output: conflicting judgment: the key 'a' stands twice in one object"],
+            ["gold.jsonl:2: the key 'a' stands twice in one object"],
             id="JSONL, conflicting judgments under ids",
         ),
         pytest.param(
             "gold.jsonl",
             SAMPLE + '{"id": "q2", "expected_output": {"a": 1}, "expected_output": {"a": 2}}\n',
-            [f"gold.jsonl:2: expected_output: {CONFLICT}: the key 'expected_output' stands twice in one object"],
+            ["gold.jsonl:2: the key 'expected_output' stands twice in one object"],
             id="JSONL, expected_output twice",
         ),
         pytest.param(
@@ -502,6 +501,22 @@ BOTH = "says no_answer: true and names relevant documents"
             '{"id": "q1", "id": "q2", "expected_output": ["a"]}\n',
             ["gold.jsonl:1: the key 'id' stands twice in one object"],
             id="JSONL, id twice",
+        ),
+        *(
+            pytest.param(
+                "gold.jsonl",
+                SAMPLE + '{"id": "q2", ' + rest + "}\n",
+                [f"gold.jsonl:2: the key {key!r} stands twice in one object"],
+                id=f"JSONL, {name} twice",
+            )
+            for name, key, rest in (
+                ("input", "input", '"input": "Why?", "expected_output": ["a"], "input": "How?"'),
+                ("question", "question", '"input": {"question": "a", "question": "b"}, "expected_output": ["a"]'),
+                ("metadata", "metadata", '"expected_output": ["a"], "metadata": {"k": 1}, "metadata": {}'),
+                ("k of metadata", "k", '"expected_output": ["a"], "metadata": {"k": 1, "k": 2}'),
+                ("an escaped id", "id", '"expected_output": ["a"], "\\u0069d": "q3"'),
+                ("an own key", "note", '"expected_output": ["a"], "note": 1, "note": 2'),
+            )
         ),
         # Metadata.
         pytest.param(

@@ -1,14 +1,23 @@
 """Runs in every accepted shape: the same ranking, whatever the format."""
 
+import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from rankgate.errors import RankgateError
 from rankgate.model import Details, Need, Ranking
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
+from rankgate.readers.json_text import JsonError, line_json, strict_json
+from rankgate.readers.ranges import LARGE
+from rankgate.readers.run_lines import read_jsonl_quickly
+from rankgate.readers.untrusted import read_untrusted_run
 
 TIMES = frozenset({Need.LATENCY})
 
@@ -350,3 +359,129 @@ def test_a_run_that_is_opened_and_not_read_leaves_nothing_open(tmp_path: Path) -
 
 def test_a_run_without_queries_is_empty(tmp_path: Path) -> None:
     assert [list(opened(tmp_path, content).rankings) for content in ("{}", "[]")] == [[], []]
+
+
+EVERYTHING = frozenset({Need.LATENCY, Need.TEXTS, Need.DOCS, Need.RAW, Need.REWRITES, Need.SCORES, Need.ITEM_SCORES})
+TWICE = [
+    pytest.param('Q, "query_id": "q2", "topk": ["a"]', "query_id", id="the query's id"),
+    pytest.param('"id": "q", "topk": ["a"], "id": "q2"', "id", id="the query's id, written id"),
+    pytest.param('Q, "topk": [{"rank": 1, "chunk_id": "a", "chunk_id": "b"}]', "chunk_id", id="an id"),
+    pytest.param('Q, "topk": [{"rank": 1, "chunk_id": "a", "chunk_id" :"b"}]', "chunk_id", id="a blank"),
+    pytest.param('Q, "topk": [{"rank": 1, "chunk_id": "a", "chunk\\u005fid": "b"}]', "chunk_id", id="escaped"),
+    pytest.param('Q, "topk": [{"rank": 2, "rank": 1, "chunk_id": "a"}]', "rank", id="a rank"),
+    pytest.param('Q, "topk": [{"id": "a", "id": "b"}]', "id", id="an id, written id"),
+    pytest.param('Q, "topk": [{"rank": 1, "chunk_id": "a"}], "topk": []', "topk", id="topk"),
+    pytest.param('Q, "t\\u006fpk": [{"rank": 1, "chunk_id": "a"}], "topk": []', "topk", id="topk, escaped"),
+    pytest.param('Q, "retrieved": ["a"], "retrieved": ["b"]', "retrieved", id="a stored list"),
+    pytest.param('Q, "retrieved": ["a"], "query_id": "r"', "query_id", id="the id of a stored list"),
+    pytest.param('Q, "retrieved": ["a"], "system": 1, "system": 2', "system", id="what is said of the run"),
+    pytest.param('Q, "topk": ["a"], "actual_output": null, "actual_output": null', "actual_output", id="null"),
+]
+TWICE_BEYOND_IDS = [
+    *TWICE,
+    pytest.param('Q, "topk": [{"id": "a", "text": "x", "text": "y"}]', "text", id="a text"),
+    pytest.param('Q, "topk": [{"id": "a", "score": 1, "score": 2}]', "score", id="a score"),
+    pytest.param('Q, "topk": ["a"], "raw_topk": ["a"], "raw_topk": ["b"]', "raw_topk", id="the raw list"),
+    pytest.param('Q, "topk": ["a"], "raw_topk": [{"id": "a", "id": "b"}]', "id", id="an id of the raw list"),
+    pytest.param('Q, "topk": ["a"], "scores": {"x": 1, "x": 0}', "x", id="a score of another tool"),
+    pytest.param('Q, "topk": ["a"], "latency_ms": {"rerank": 9, "rerank": 1}', "rerank", id="a stage"),
+    pytest.param('Q, "topk": ["a"], "latency_ms": {"a": 9}, "latency_ms": {"a": 1}', "latency_ms", id="times"),
+]
+FIRST = '{"query_id": "q1", "topk": [{"rank": 1, "chunk_id": "a", "score": 1.5}], "latency_ms": {"retrieve": 3}}\n'
+STORED = '{"query_id": "q1", "retrieved": ["a"], "latency_ms": {"retrieve": 3}}\n'
+
+
+@pytest.mark.parametrize("first", [FIRST, STORED], ids=["contract first", "stored first"])
+@pytest.mark.parametrize(
+    ("line", "key", "needs"),
+    [
+        *(pytest.param(*case.values, frozenset(), id=f"{case.id}, ids alone") for case in TWICE),
+        *(pytest.param(*case.values, TIMES, id=f"{case.id}, latency") for case in (*TWICE, *TWICE_BEYOND_IDS[-2:])),
+        *(pytest.param(*case.values, EVERYTHING, id=f"{case.id}, all") for case in TWICE_BEYOND_IDS),
+    ],
+)
+def test_a_key_that_stands_twice_is_an_error(
+    tmp_path: Path, first: str, line: str, key: str, needs: frozenset[Need]
+) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(first + "{" + line.replace("Q,", '"query_id": "q",') + "}\n", encoding="utf-8")
+    expected = f"{path.as_posix()}:2: the key {key!r} stands twice in one object"
+    for run in (read_run(str(path), needs=needs), read_untrusted_run(str(path), needs=needs)):
+        with pytest.raises(RankgateError) as caught:
+            list(run.rankings)
+        assert str(caught.value) == expected
+    file = read_run(str(path), needs=needs).file
+    assert file is not None
+    with file.parts(1) as parts, pytest.raises(ValueError, match=f"the key '{key}' stands twice"):
+        list(parts[0].rankings())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param('"topk": [{"rank": 1, "chunk_id": "rank"}, {"rank": 2, "chunk_id": "chunk_id"}]', id="ids"),
+        pytest.param('"topk": [{"rank": 1, "chunk_id": "a[0]"}]', id="a bracket in an id"),
+        pytest.param('"topk": [{"rank": 1, "chunk_id": "a"}], "system": "x, \\"topk\\": []"', id="a key within a text"),
+        pytest.param('"topk": [{"rank": 1, "chunk_id": "\\u0022a"}]', id="an escaped quote in an id"),
+        pytest.param('"topk": [], "query": "topk"', id="a value called as a key"),
+        pytest.param('"topk": [{"rank": 1, "chunk_id": "a"}], "raw_topk": [{"rank": 1, "chunk_id": "a"}]', id="raw"),
+        pytest.param('"retrieved": ["a", "rank", "chunk_id"]', id="ids of a stored list as keys"),
+        pytest.param('"topk": [{"rank": 1, "chunk_id": "a", "meta": {"rank": 1}}]', id="a key within an own key"),
+        pytest.param('"topk": ["a"], "n": 123456789012345678901234567890, "x": 1e-400, "y": -0', id="odd numbers"),
+    ],
+)
+@pytest.mark.parametrize("needs", [frozenset(), TIMES, EVERYTHING], ids=["ids", "latency", "all"])
+def test_what_only_looks_like_a_key_twice_is_read(tmp_path: Path, line: str, needs: frozenset[Need]) -> None:
+    content = FIRST + '{"query_id": "q2", ' + line + "}\n"
+    run = opened(tmp_path, content, needs=needs)
+    assert list(run.rankings)[1].query_id == "q2"
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.lists(st.tuples(st.sampled_from(["a", "b", '"', "é"]), inner), max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def json_of(value: Any) -> str:
+    """JSON in which a list of pairs is an object, its keys repeated where they are."""
+    if isinstance(value, list) and value and all(isinstance(each, tuple) for each in value):
+        return "{" + ", ".join(f"{json.dumps(key)}: {json_of(inner)}" for key, inner in value) + "}"
+    return f"[{', '.join(map(json_of, value))}]" if isinstance(value, list) else json.dumps(value)
+
+
+@given(PLAIN)
+def test_a_line_is_read_quickly_exactly_where_strict_json_reads_it(value: Any) -> None:
+    line = json_of(value).encode()
+    try:
+        expected = strict_json(line)
+    except JsonError as error:
+        with pytest.raises(JsonError, match=re.escape(str(error))):
+            line_json(line)
+    else:
+        assert line_json(line) == expected
+
+
+def test_of_a_large_file_some_lines_are_looked_through_whoever_reads_which_part() -> None:
+    """Which ones is a matter of how they begin; a writer that repeats keys does so in every line."""
+    lines = [
+        f'{{"query_id": "q{n}", "topk": [{{"rank": 1, "chunk_id": "a", "chunk_id": "b"}}]}}\n'.encode()
+        for n in range(640)
+    ]
+    head = FIRST.encode()
+
+    def refused(line: bytes) -> bool:
+        try:
+            return not list(read_jsonl_quickly(io.BytesIO(line), head, frozenset(), LARGE))
+        except JsonError:
+            return True
+
+    found = [refused(line) for line in lines]
+    assert 5 <= sum(found) <= 40
+    with pytest.raises(JsonError):
+        list(read_jsonl_quickly(io.BytesIO(b"".join(lines)), head, frozenset(), LARGE))
+    with pytest.raises(JsonError):
+        list(read_jsonl_quickly(io.BytesIO(lines[found.index(False)]), head, frozenset(), LARGE - 1))

@@ -94,11 +94,6 @@ SCORED = [{"rank": 1, "chunk_id": "a", "score": 2.5}, {"rank": 2, "chunk_id": "b
             id="LangChain documents with scores, as similarity_search_with_score gives them",
         ),
         pytest.param(
-            [LangChainDocument("A", metadata={"chunk_id": "a#1", "doc_id": "a", "chunk": 7, "score": "high"})],
-            [{"rank": 1, "chunk_id": "a#1", "text": "A", "doc_id": "a"}],
-            id="a LangChain document whose id stands in its metadata",
-        ),
-        pytest.param(
             [node("a", "A", 2.5, "file-1"), node("b", "B", 1)],
             [{**TEXTS[0], "score": 2.5, "doc_id": "file-1"}, {**TEXTS[1], "score": 1}],
             id="LlamaIndex nodes",
@@ -146,7 +141,7 @@ def test_results_become_ranked_items(result: Any, topk: list[Mapping[str, Any]])
         pytest.param([HaystackDocument(uuid.UUID(int=7))], "item 1: chunk_id has UUID", id="UUID of an object"),  # type: ignore[arg-type]
         pytest.param(
             [LangChainDocument("A", metadata={"source": "a.md"})],
-            "item 1 is a LangChainDocument whose id is None; set it, or state chunk_id in its metadata",
+            "item 1 is a LangChainDocument whose id is None; set it, or give an id in its place",
             id="LangChain document without an id",
         ),
         pytest.param([document("a"), "b"], "a mixture: item 2 is an id, the first is an object", id="object and id"),

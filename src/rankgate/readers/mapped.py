@@ -12,7 +12,7 @@ from rankgate.errors import Problem, bad_input, shown
 from rankgate.model import Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import RAGAS_CSV
-from rankgate.readers.json_text import JsonError, explain, spoken, strict_json
+from rankgate.readers.json_text import JsonError, explain, line_json, spoken, strict_json
 from rankgate.readers.mapping import FieldMap, Finder, MissingNameError, names_of
 from rankgate.readers.rows import Order, Row, Rows
 from rankgate.readers.run_lines import checked
@@ -182,7 +182,8 @@ def _lines(source: Source, log: ProblemLog) -> Records:
     for number, line in source.lines():
         place = Problem("", source.name, number)
         try:
-            line.decode()
-            yield place, msgspec.json.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            record = line_json(line)
+        except (ValueError, RecursionError) as error:
             log.add(msgspec.structs.replace(place, message=explain(line, error)))
+        else:
+            yield place, record

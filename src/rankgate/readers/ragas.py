@@ -11,7 +11,7 @@ from rankgate.errors import Problem, shown
 from rankgate.model import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import RAGAS_CSV
-from rankgate.readers.json_text import JsonError, explain, strict_json
+from rankgate.readers.json_text import JsonError, explain, line_json, strict_json
 from rankgate.readers.run_lines import checked
 from rankgate.readers.run_shapes import loose_shape
 from rankgate.readers.samples import add_sample
@@ -100,27 +100,14 @@ def _lines(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:
     for number, line in source.lines():
         place = Problem("", source.name, number)
         try:
-            line.decode()
-            value = msgspec.json.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            value = line_json(line)
+        except (ValueError, RecursionError) as error:
             log.add(msgspec.structs.replace(place, message=explain(line, error)))
             continue
         if not isinstance(value, dict):
             log.add(msgspec.structs.replace(place, message=_NO_SAMPLE.format(shown(value))))
-        elif any(line.count(f'"{key}"'.encode()) > 1 for key in (QUESTION, *REFERENCE, *RETRIEVED)) and (
-            twice := _key_twice(line)
-        ):
-            log.add(msgspec.structs.replace(place, message=twice))
         else:
             yield place, value
-
-
-def _key_twice(line: bytes) -> str | None:
-    try:
-        strict_json(line)
-    except JsonError as error:
-        return str(error)
-    return None
 
 
 def _query_id(line: Line) -> str:

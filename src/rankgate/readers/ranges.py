@@ -18,6 +18,7 @@ import msgspec
 from rankgate.model import Need, Ranking
 from rankgate.readers.source import FileMark
 
+LARGE = 100_000_000  # bytes: below, starting processes gains little
 _BUFFER = 1 << 18
 
 
@@ -25,12 +26,12 @@ class Quick(msgspec.Struct, frozen=True):
     """How to read the ranges of one kind of run.
 
     Attributes:
-        read: the rankings of a range, from its bytes, the beginning of the whole file, and what is needed beyond ids.
-            Any exception means that the file must be read carefully.
+        read: the rankings of a range, from its bytes, the beginning of the whole file, what is needed beyond ids, and
+            the size of the file. Any exception means that the file must be read carefully.
         query_of: which query a line belongs to, None for a blank one. Not given where every line is a whole query.
     """
 
-    read: Callable[[BinaryIO, bytes, frozenset[Need]], Iterator[Ranking]]
+    read: Callable[[BinaryIO, bytes, frozenset[Need], int], Iterator[Ranking]]
     query_of: Callable[[bytes], bytes | None] | None = None
 
 
@@ -82,7 +83,12 @@ class RunFile(msgspec.Struct, frozen=True):
             files = [first, *(self._opened(opened) for _ in begins[2:])]
             yield (
                 [
-                    Part(raw, start, end, lambda stream: self.quick.read(stream, self.head, self.needs))
+                    Part(
+                        raw,
+                        start,
+                        end,
+                        lambda stream: self.quick.read(stream, self.head, self.needs, self.size),
+                    )
                     for raw, start, end in zip(files, begins, begins[1:], strict=False)
                     if raw is not None
                 ]

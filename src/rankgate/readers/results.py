@@ -38,23 +38,21 @@ _HELD = (str, bytes, bytearray, memoryview, Mapping, list, tuple, set, frozenset
 ACCEPTED = "give a list of ids, of (id, score) pairs, of mappings with chunk_id, or of objects with an id"
 # Under the contract's keys, what objects call it: LangChain's and Haystack's `Document`, Qdrant's `ScoredPoint`,
 # LlamaIndex' `NodeWithScore` and its `node`.
+_TEXTS = ("text", "page_content", "content")
 _ATTRIBUTES = {
     "chunk_id": ("chunk_id", "id", "node_id"),
     "score": ("score",),
-    "text": ("text", "page_content", "content"),
+    "text": _TEXTS,
     "doc_id": ("doc_id", "ref_doc_id"),
     "doc_version": ("doc_version",),
 }
 
 
 def written_line(query_id: str, result: Any) -> dict[str, Any]:
-    """The run line of one question as plain values.
-
-    Items get ranks 1 to n in the given order; repeated ids stay. A whole run line keeps its other keys and its
-    `latency_ms`, which is left out where it states none; its `query_id` may be left out.
+    """The run line of one question as plain values: of a whole line its other keys too.
 
     Args:
-        query_id: the gold's id of the question.
+        query_id: the gold's id of the question; the line's own may be left out.
         result: what was retrieved, drained.
 
     Raises:
@@ -154,30 +152,19 @@ def _item(entry: Any, position: int, name: str) -> dict[str, Any]:
         return _checked_item(entry, position, name)
     if not _is_object(entry):
         return {"chunk_id": _id(entry, name)}
-    item = {key: _stated(entry, names) for key, names in _ATTRIBUTES.items()}
-    about = _stated(entry, ["metadata"])
-    for key in ("chunk_id", "doc_id", "doc_version") if isinstance(about, Mapping) else ():
-        item[key] = about.get(key) if item[key] is None else item[key]
-    if item["chunk_id"] is None:
-        kind = type(entry).__name__
-        raise ResultError(f"{name} is a {kind} whose id is None; set it, or state chunk_id in its metadata")
-    if not isinstance(item["text"], str):
-        del item["text"]
-    return _checked_item({key: value for key, value in item.items() if value is not None}, position, name)
+    item = {key: found for key, names in _ATTRIBUTES.items() if (found := _stated(entry, names)) is not None}
+    if "chunk_id" not in item:
+        raise ResultError(f"{name} is a {type(entry).__name__} whose id is None; set it, or give an id in its place")
+    return _checked_item(item, position, name)
 
 
 def _is_object(entry: Any) -> bool:
-    """Whether it has an id as an attribute, which may be None; ids and pairs, which are many, are told quickly."""
-    if _is_id(entry) or type(entry) in (tuple, list):
-        return False
-    return any(hasattr(entry, name) for name in _ATTRIBUTES["chunk_id"])
+    """Whether it has an id as an attribute, which may be None."""
+    return not _is_id(entry) and any(hasattr(entry, name) for name in _ATTRIBUTES["chunk_id"])
 
 
 def _stated(entry: Any, names: Sequence[str]) -> Any:
-    """The first of these attributes that an object or its `node` has; methods and what is None are passed over.
-
-    So is a property that raises, as that of the text of a picture does.
-    """
+    """The first of these attributes that an object or its `node` has: no method, not None, no property that raises."""
     for owner in (entry, getattr(entry, "node", None)):
         for name in names:
             with suppress(Exception):  # a property is the user's code

@@ -53,29 +53,27 @@ class _PlainLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     """A line of JSONL with nothing but a question and judgments."""
 
     id: str
-    expected_output: msgspec.Raw
+    expected_output: list[str] | dict[str, Annotated[float, msgspec.Meta(ge=-LARGEST_GAIN, le=LARGEST_GAIN)]]
     input: Input | str | None = None
 
 
 _plain_line = msgspec.json.Decoder(_PlainLine).decode
-_plain_gains = msgspec.json.Decoder(
-    list[str] | dict[str, Annotated[float, msgspec.Meta(ge=-LARGEST_GAIN, le=LARGEST_GAIN)]]
-).decode
 
 
 def plain_sample(line: bytes, number: int) -> Sample | None:
     """The sample of a line of JSONL, as `to_sample` makes it, at several times its speed; None where it must look."""
-    if not line.isascii() or line.count(b'"id"') != 1 or line.count(b'"expected_output"') != 1:
+    if not line.isascii():
         return None
     try:
         written = _plain_line(line)
-        gains = _plain_gains(written.expected_output)
     except (msgspec.MsgspecError, RecursionError):
         return None
+    gains = written.expected_output
+    texts = len(gains) + (3 if written.input is None else 5 if isinstance(written.input, str) else 6)
+    if line.count(b'"') != 2 * texts:
+        return None  # a quote within a text, or a key that stands twice
     if isinstance(gains, list):
         gains = dict.fromkeys(gains, 1.0)
-    elif bytes(written.expected_output).count(b":") != len(gains):
-        return None  # an id with a colon in it, or one that stands twice
     question = written.input.question if isinstance(written.input, Input) else written.input
     return Sample(query_id=written.id, gains=gains, question=question, line=number)
 

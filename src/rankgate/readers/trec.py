@@ -49,7 +49,7 @@ def read_trec_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> It
         yield _ranked(query_id, *held.pop(query_id))
 
 
-def read_trec_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need]) -> Iterator[Ranking]:
+def read_trec_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need], size: int) -> Iterator[Ranking]:
     """The same of a part of a file whose queries have their rows together, one by one; see `ranges.Quick`.
 
     Where they are scattered, a query comes more than once.
@@ -57,7 +57,7 @@ def read_trec_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need]) -> 
     Raises:
         RankgateError: something is wrong with a row.
     """
-    del head, needs
+    del head, needs, size
     query_id, docs, scores = "", list[str](), list[float]()
     for block in _blocks(stream):
         for following, found, numbers in _runs(_plain(block) or _careful(block, 1, "", ProblemLog(1))):
