@@ -83,7 +83,7 @@ def section(facts: Facts) -> Iterator[str]:
     yield facts["description"]
     written = " or ".join(f"`{name}`" for name in facts["written"])
     also = [f"`{word}`" for word in facts["aliases"] if word not in facts["written"]]
-    also += [f"`{word}@k` for `{name}`" for word, name in facts["stands_for"].items()]
+    also += [f"`{word}` for `{name}`" for word, name in facts["stands_for"].items()]
     absent = "undefined" if facts["absent"] is None else f"scores {facts['absent']:g}"
     better = f"{facts['direction']} is better" if facts["direction"] else "better as its user states"
     points = [

@@ -142,7 +142,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
         "name": "latency",
         "written": ["latency"],
         "aliases": [],
-        "stands_for": {},
+        "stands_for": {f"latency_p{each}": f"latency(quantile={each / 100:g})" for each in (50, 90, 95, 99)},
         "meaning": "milliseconds that a question takes on average",
         "formula": "mean or quantile of latency_ms over the queries",
         "direction": "lower",
@@ -175,7 +175,12 @@ def test_json_has_the_facts_that_are_not_a_constant_of_the_family(capsys: pytest
     [score, f, raw] = [facts(capsys, name)[0] for name in ("score", "f1", "stage")]
     assert score["direction"] is None  # as its user states
     assert score["parameters"]["field"]["required"]
-    assert f["stands_for"] == {"f1": "f@k"}
+    assert f["stands_for"] == {
+        "f1@k": "f@k",
+        "f2@k": "f(beta=2)@k",
+        "set_f": "f(of=retrieved)@all",
+        "setf": "f(of=retrieved)@all",
+    }
     assert f["views"] == VIEWS
     assert raw["needs"] == {"run": ["raw_topk"], "gold": [], "baseline": []}
 
@@ -185,7 +190,7 @@ def test_what_is_written_parses(capsys: pytest.CaptureFixture[str]) -> None:
         for name in entry["written"]:
             assert parse_metric(name).name == name
         for alias, name in entry.get("stands_for", {}).items():
-            assert parse_metric(f"{alias}@k").name == name
+            assert parse_metric(alias).name == name
 
 
 @pytest.mark.parametrize("need", Need)

@@ -25,6 +25,69 @@ from rankgate.metrics.registry import FAMILIES
 from rankgate.metrics.sets import CappedRecall, F, Hit, Of, Precision, Recall, RecallAll, WeightedRecall
 from rankgate.metrics.views import View
 
+# Tool, its name, ours: the table of docs/metrics.md.
+OTHER_TOOLS: dict[str, dict[str, str]] = {
+    "trec_eval": {
+        "success_5": "hit@5",
+        "recall_5": "recall@5",
+        "recall.5": "recall@5",
+        "set_recall": "recall@all",
+        "P_5": "precision@5",
+        "P.10": "precision@10",
+        "set_P": "precision(of=retrieved)@all",
+        "set_F": "f(of=retrieved)@all",
+        "recip_rank": "mrr",
+        "map": "map",
+        "map_cut_10": "ap@10",
+        "ndcg": "ndcg",
+        "ndcg_cut_10": "ndcg@10",
+        "ndcg_cut.10": "ndcg@10",
+    },
+    "ir_measures": {
+        "Success@5": "hit@5",
+        "R@5": "recall@5",
+        "Recall@5": "recall@5",
+        "P@5": "precision@5",
+        "Precision@5": "precision@5",
+        "SetP": "precision(of=retrieved)@all",
+        "SetR": "recall@all",
+        "SetF": "f(of=retrieved)@all",
+        "RR": "mrr",
+        "RR@10": "mrr@10",
+        "MRR@10": "mrr@10",
+        "AP": "map",
+        "AP@10": "ap@10",
+        "MAP@10": "ap@10",
+        "AP(rel=2)": "map(rel=2)",
+        "P(rel=2)@5": "precision(rel=2)@5",
+        "nDCG@10": "ndcg@10",
+        "NDCG@10": "ndcg@10",
+        "nDCG(dcg='exp-log2')@10": "ndcg(gain=exponential)@10",
+        "Judged@10": "judged@10",
+    },
+    "ranx": {
+        "hit_rate@5": "hit@5",
+        "recall@5": "recall@5",
+        "precision@5": "precision@5",
+        "f1@5": "f@5",
+        "mrr@5": "mrr@5",
+        "map@10": "ap@10",
+        "dcg@10": "dcg@10",
+        "ndcg@10": "ndcg@10",
+        "dcg_burges@10": "dcg(gain=exponential)@10",
+        "ndcg_burges@10": "ndcg(gain=exponential)@10",
+        "ndcg_burges": "ndcg(gain=exponential)",
+    },
+    "BEIR": {"NDCG@10": "ndcg@10", "MAP@10": "ap@10", "Recall@10": "recall@10", "P@10": "precision@10"}
+    | {"MRR@10": "mrr@10", "R_cap@10": "capped_recall@10", "Hole@10": "holes@10"},
+    "MTEB": {"ndcg_at_10": "ndcg@10", "map_at_10": "ap@10", "recall_at_10": "recall@10"}
+    | {"precision_at_10": "precision@10", "mrr_at_10": "mrr@10", "hit_rate_at_10": "hit@10"},
+    "LongMemEval": {"recall_any@5": "hit@5", "recall_all@5": "recall_all@5"},
+    "Ragas": {"id_based_context_precision": "precision(of=retrieved)@all", "id_based_context_recall": "recall@all"},
+    "dashboards": {f"latency_p{percent}": f"latency(quantile={percent / 100:g})" for percent in (50, 90, 95, 99)},
+    "habits": {"f2@5": "f(beta=2)@5", "f1_5": "f@5", "mrr_10": "mrr@10", "recall_at_5": "recall@5"},
+}
+
 
 @pytest.mark.parametrize(
     ("written", "canonical"),
@@ -107,6 +170,13 @@ from rankgate.metrics.views import View
         pytest.param("Answer_Containment@5", "containment@5", id="Answer_Containment"),
         pytest.param("false_evidence", "false_evidence_rate", id="false_evidence"),
         pytest.param("misroutes", "misroute_rate", id="misroutes"),
+        pytest.param("mean_reciprocal_rank@10", "mrr@10", id="mean_reciprocal_rank"),
+        # As other tools write them.
+        *(
+            pytest.param(name, ours, id=f"{tool}: {name}")
+            for tool, names in OTHER_TOOLS.items()
+            for name, ours in names.items()
+        ),
         # Case, joints and prefix.
         pytest.param("Recall@5", "recall@5", id="capital"),
         pytest.param("RECALL@5", "recall@5", id="capitals"),
@@ -424,14 +494,63 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
         # No such metric.
         pytest.param("recal@5", "unknown metric 'recal@5'; did you mean 'recall@5'?", id="nearest, with its cut-off"),
         pytest.param("ndgc@10", "unknown metric 'ndgc@10'; did you mean 'ndcg@10'?", id="letters swapped"),
-        pytest.param("hits@5", "unknown metric 'hits@5'; did you mean 'hit@5'?", id="plural"),
+        pytest.param(
+            "precision_@5", "unknown metric 'precision_@5'; did you mean 'precision@5'?", id="a letter too many"
+        ),
+        pytest.param("hit_rete@5", "unknown metric 'hit_rete@5'; did you mean 'hit_rate@5'?", id="a wrong letter"),
+        *(
+            pytest.param(
+                name, f"unknown metric {name!r}; `rankgate metrics` lists them", id=f"no other quantity: {why}"
+            )
+            for name, why in {
+                "mmr": "marginal relevance is no mrr",
+                "err@10": "expected reciprocal rank is no rr",
+                "idcg@10": "the ideal gain is no gain",
+                "gmap": "a geometric mean is no mean",
+                "rbp": "biased precision is no biased overlap",
+                "rprec": "precision at R is no precision at k",
+                "bpref": "a preference is no precision",
+                "infAP": "inferred",
+                "recall_gain@5": "a gain is no area",
+                "f3@5": "another beta",
+                "latency_p75": "another quantile",
+                "ndcg2@10": "nobody knows what",
+                "set_map": "over a set",
+                "num_rel_ret": "a count",
+                "G_10": "gain",
+            }.items()
+        ),
+        pytest.param(
+            "hits@5",
+            "unknown metric 'hits@5'; some tools count relevant documents by it; write hit@5 for whether there is one, "
+            "or precision@5",
+            id="what tools mean different things by",
+        ),
+        *(
+            pytest.param(
+                name,
+                f"unknown metric {name!r}; a model judges it; write its numbers into `scores` of the run's lines and "
+                f"name it score({field})",
+                id=name,
+            )
+            for name, field in {
+                "context_recall": "context_recall",
+                "retrieval_Context-Precision": "context_precision",
+                "context_recall@5": "context_recall",
+                "faithfulness": "faithfulness",
+            }.items()
+        ),
+        pytest.param(
+            "SetF(beta=2.0)",
+            "'SetF(beta=2.0)': there beta is the square of what it is here; write f(beta=…,of=retrieved)@all",
+            id="a parameter that means something else there",
+        ),
+        pytest.param("ndcg_cut", "'ndcg_cut': its number is missing; write ndcg_cut@10", id="trec_eval's five at once"),
+        pytest.param("recall_any", "'recall_any': its number is missing; write recall_any@10", id="any of which k"),
         pytest.param(
             "Recal_at_5", "unknown metric 'Recal_at_5'; did you mean 'recall@5'?", id="nearest in another spelling"
         ),
-        pytest.param("recall5", "unknown metric 'recall5'; did you mean 'recall'?", id="nearest without cut-off"),
-        pytest.param(
-            "reciprocal_rank", "unknown metric 'reciprocal_rank'; did you mean 'recip_rank'?", id="nearest is an alias"
-        ),
+        pytest.param("recip_renk", "unknown metric 'recip_renk'; did you mean 'recip_rank'?", id="nearest is an alias"),
         pytest.param("xyz", "unknown metric 'xyz'; `rankgate metrics` lists them", id="nothing near"),
         pytest.param("retrieval_", "unknown metric 'retrieval_'; `rankgate metrics` lists them", id="only the prefix"),
         pytest.param("xyz@5", "unknown metric 'xyz@5'; `rankgate metrics` lists them", id="nothing near, with cut-off"),
@@ -653,7 +772,7 @@ def test_wrong_name(written: str, message: str) -> None:
         pytest.param("", f"'' {NO_NAME}", id="empty"),
         pytest.param("5,recall@5", f"'5' {NO_NAME}", id="a cut-off of nothing"),
         pytest.param("recall@1,0", "'recall@0': the cut-off k must be at least 1", id="k = 0 in a list"),
-        pytest.param("recall@1,mmr", "unknown metric 'mmr'; did you mean 'mrr'?", id="the second is wrong"),
+        pytest.param("recall@1,recal", "unknown metric 'recal'; did you mean 'recall'?", id="the second is wrong"),
     ],
 )
 def test_wrong_list(written: str, message: str) -> None:

@@ -119,7 +119,12 @@ def describe(family: type[BaseMetric]) -> Facts:
         "name": family.key,
         "written": [example.name, *([_example(family, Cutoff.SAMPLE).name] if whole else [])],
         "aliases": list(family.aliases),
-        "stands_for": {word: parse_metric(f"{word}@k").name for word, (of, _) in PRESETS.items() if of is family},
+        "stands_for": {
+            word: parse_metric(word).name
+            for preset, (of, _, implied) in PRESETS.items()
+            for word in ([preset if implied == "all" or family.default_cutoff is Cutoff.NONE else f"{preset}@k"])
+            if of is family
+        },
         "meaning": example.meaning,
         "formula": family.formula,
         "direction": direction.value if isinstance(direction, Direction) else None,
@@ -276,7 +281,7 @@ def _page(facts: Facts) -> str:
     rows: list[tuple[str, str]] = [("written", ", ".join(facts["written"]))]
     if facts["kind"] == "metric":
         also = [word for word in facts["aliases"] if word not in facts["written"]]
-        also += [f"{word}@k (= {name})" for word, name in facts["stands_for"].items()]
+        also += [f"{word} (= {name})" for word, name in facts["stands_for"].items()]
         rows += [
             ("also written", ", ".join(also)),
             ("formula", facts["formula"]),

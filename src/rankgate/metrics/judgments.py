@@ -40,6 +40,7 @@ class Holes(Judged, frozen=True, kw_only=True):
     """
 
     key: ClassVar[str] = "holes"
+    aliases: ClassVar[tuple[str, ...]] = ("hole",)
     formula: ClassVar[str] = "1 − judged@k"
     direction: ClassVar[Direction] = Direction.LOWER
     worst: ClassVar[float | None] = 1.0

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rankgate.errors import did_you_mean
 from rankgate.metrics import registry
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, VIEWS, BaseMetric, Cutoff, Metric
 
@@ -18,11 +17,12 @@ if TYPE_CHECKING:
     from rankgate.metrics.views import View
 
 _NAME = re.compile(
-    r"(?:retrieval[_-])?(?P<stem>[a-z][a-z0-9_-]*?)(?:\((?P<inside>(?:[^()]|\([^()]*\))*)\))?(?:(?:@|_at_|-at-)(?P<cutoff>\w+))?",
+    r"(?:retrieval[_-])?(?P<stem>[a-z][a-z0-9_-]*?)(?:\((?P<inside>(?:[^()]|\([^()]*\))*)\))?(?:(?:@|_at_|-at-|[_.](?=\d+$))(?P<cutoff>\w+))?",
     re.IGNORECASE,
 )
-_CUTOFF = r"(?i)(?:@|_at_|-at-)\w+$"
+_CUTOFF = r"(?i)(?:(?:@|_at_|-at-)\w+|[_.]\d+)$"
 _PLAIN_TEXT = r"[\w.:/+-](?:[\w.:/+ -]{0,98}[\w.:/+-])?"  # as names go into comments and tables
+_SHORT = 3  # letters; words as short are each other's neighbours
 _LONGEST_CUTOFF = 7  # digits; no ranking is longer
 
 
@@ -33,24 +33,29 @@ class UnknownMetricError(ValueError):
 def parse_metric(text: str) -> Metric:
     """The metric that a name means.
 
-    Case does not matter but in the names of sources and of fields; `_at_`, `-at-` and `@` are alike; a leading
-    `retrieval_` is dropped. Without a number, mrr, map, dcg and ndcg take the whole list and the others the sample's
-    `metadata.k`; `@all` and `@k` say so for any.
+    Case does not matter but in the names of sources and of fields; `_at_`, `-at-` and `@` are alike, and so are `_` and
+    `.` before a number at the end, as trec_eval writes it; a leading `retrieval_` is dropped. Without a number, mrr,
+    map, dcg and ndcg take the whole list and the others the sample's `metadata.k`; `@all` and `@k` say so for any.
 
     Raises:
         UnknownMetricError: no such metric, parameter or cut-off.
     """
-    match = _NAME.fullmatch(text.strip())
+    match = _NAME.fullmatch(text.strip().replace("dcg='exp-log2'", "gain=exponential"))  # as ir_measures writes it
     if match is None:
         raise UnknownMetricError(f"{text!r} is not a metric name; write it like recall@5 or ndcg(gain=exponential)@10")
     stem, inside = match["stem"].lower().replace("-", "_"), match["inside"] or ""
     try:
         if stem in (RERANK_GAIN, REWRITE_GAIN):
             return _gain(text, stem, inside, match["cutoff"])
-        family, parameters = _family(text, stem, match["cutoff"])
+        family, parameters, implied = _family(text, stem, match["cutoff"])
+        if implied == "?" and not match["cutoff"]:
+            raise ValueError(f"its number is missing; write {stem}@10")
         parameters = {**parameters, **_pairs(text, family, inside)}
+        if stem.startswith("set") and "beta" in parameters:
+            raise ValueError("there beta is the square of what it is here; write f(beta=…,of=retrieved)@all")
         asked = {key: parameters.pop(key) for key in VIEWS if _is_view(family, key) and key in parameters}
-        metric = family(cutoff=_cutoff(text, family, match["cutoff"]), **_converted(text, family, parameters))
+        cutoff = _cutoff(text, family, match["cutoff"] or implied or None)
+        metric = family(cutoff=cutoff, **_converted(text, family, parameters))
         for field in filter(None, (family.alone,)):
             if not getattr(metric, field):
                 raise ValueError(f"{family.key} needs its {field}; write {family.key}({field.upper()})")
@@ -115,14 +120,32 @@ def _split(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _family(text: str, stem: str, cutoff: str | None) -> tuple[type[BaseMetric], dict[str, str]]:
+def _family(text: str, stem: str, cutoff: str | None) -> registry.Preset:
     found = registry.find(stem)
-    if found is None:
-        near = did_you_mean(stem, [*registry.words(), RERANK_GAIN, REWRITE_GAIN])
-        if near and cutoff:
-            near = near.removesuffix("'?") + f"@{cutoff.lower()}'?"
-        raise UnknownMetricError(f"unknown metric {text!r}{near or '; `rankgate metrics` lists them'}")
-    return found
+    if found is not None:
+        return found
+    at = f"@{cutoff.lower()}" if cutoff else ""
+    if re.fullmatch(registry.JUDGED, stem):
+        what = f"a model judges it; write its numbers into `scores` of the run's lines and name it score({stem})"
+    elif stem == "hits":  # ranx counts, others take it for the share
+        what = f"some tools count relevant documents by it; write hit{at} for whether there is one, or precision{at}"
+    else:
+        words = [*registry.words(), RERANK_GAIN, REWRITE_GAIN]
+        meant = next((word for word in words if _mistyped(stem, word)), None)
+        what = f"did you mean {meant + at!r}?" if meant else "`rankgate metrics` lists them"
+    raise UnknownMetricError(f"unknown metric {text!r}; {what}")
+
+
+def _mistyped(word: str, known: str) -> bool:
+    """Whether one letter is missing, added, wrong or in the wrong place.
+
+    No further, and not the first letter, a digit or a short word: `idcg`, `err` and `mmr` are no `dcg`, `rr` and `mrr`.
+    """
+    at = next((at for at, pair in enumerate(zip(word, known, strict=False)) if pair[0] != pair[1]), len(known))
+    one, other = word[at:], known[at:]
+    swapped = one[:2] == other[:2][::-1] and one[2:] == other[2:]
+    near = swapped or one[1:] == other[1:] or one == other[1:] or one[1:] == other
+    return near and at > 0 and len(word) > _SHORT and not (one[:1] + other[:1]).isdigit()
 
 
 def _view(text: str, metric: BaseMetric, asked: Mapping[str, str]) -> Metric:

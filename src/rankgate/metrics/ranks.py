@@ -16,7 +16,7 @@ class ReciprocalRank(RelevanceMetric, frozen=True, kw_only=True):
     """
 
     key: ClassVar[str] = "mrr"
-    aliases: ClassVar[tuple[str, ...]] = ("rr", "recip_rank")
+    aliases: ClassVar[tuple[str, ...]] = ("rr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank")
     formula: ClassVar[str] = "1 / rank of the first relevant document; 0 when none"
     default_cutoff: ClassVar[Cutoff] = Cutoff.WHOLE
     unit: ClassVar[Unit] = Unit.SCORE

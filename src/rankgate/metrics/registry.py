@@ -37,11 +37,25 @@ USUAL: tuple[type[BaseMetric], ...] = (
     Latency,
 )
 
-# Other tools' names that stand for a family with a parameter set.
-PRESETS: dict[str, tuple[type[BaseMetric], dict[str, str]]] = {
-    "ndcg_any": (NDCG, {"gain": "binary"}),
-    "f1": (F, {"beta": "1"}),
+# Other tools' names that stand for a family with parameters and, where none is written, a cut-off; `?` asks for one.
+Preset = tuple[type[BaseMetric], dict[str, str], str]
+_SET, _EXPONENTIAL = {"of": "retrieved"}, {"gain": "exponential"}
+PRESETS: dict[str, Preset] = {
+    "ndcg_any": (NDCG, {"gain": "binary"}, ""),  # LongMemEval
+    "recall_any": (Hit, {}, "?"),
+    "f1": (F, {"beta": "1"}, ""),
+    "f2": (F, {"beta": "2"}, ""),
+    **dict.fromkeys(("set_p", "setp", "id_based_context_precision"), (Precision, _SET, "all")),  # trec_eval, …, Ragas
+    **dict.fromkeys(("set_recall", "setr", "id_based_context_recall"), (Recall, {}, "all")),
+    **dict.fromkeys(("set_f", "setf"), (F, _SET, "all")),
+    "map_cut": (AveragePrecision, {}, "?"),
+    "ndcg_cut": (NDCG, {}, "?"),
+    "dcg_burges": (DCG, _EXPONENTIAL, ""),  # ranx
+    "ndcg_burges": (NDCG, _EXPONENTIAL, ""),
+    **{f"latency_p{percent}": (Latency, {"quantile": f"p{percent}"}, "") for percent in (50, 90, 95, 99)},
 }
+# Names of what a model judges, whoever asks it.
+JUDGED = r"(context|answer|response)_\w+|faithfulness|groundedness|hallucination|factual_correctness|noise_sensitivity"
 
 ENTRY_POINT_GROUP = "rankgate.metrics"
 REQUIRED = ("key", "formula", "plain")  # what a family must say of itself
@@ -60,15 +74,15 @@ def _all() -> tuple[type[BaseMetric], ...]:
     return (*USUAL, *BEYOND)
 
 
-def find(word: str) -> tuple[type[BaseMetric], dict[str, str]] | None:
-    """The family, and the parameters that its name implies, for a key or an alias in lower case."""
+def find(word: str) -> Preset | None:
+    """The family, and the parameters and the cut-off that its name implies, for a key or an alias in lower case."""
     if found := _named(word, USUAL):
-        return found, {}
+        return found, {}, ""
     if word in PRESETS:
         return PRESETS[word]
     # Only an unknown name pays for the look at installed packages.
     found = _named(word, _all()) or _named(word, plugins())
-    return (found, {}) if found else None
+    return (found, {}, "") if found else None
 
 
 def _named(word: str, families: Iterable[type[BaseMetric]]) -> type[BaseMetric] | None:
@@ -104,8 +118,8 @@ def plugins() -> tuple[type[BaseMetric], ...]:
         if clash:
             raise bad_input(f"{place}: the name {min(clash)!r} is already taken")
         words = (getattr(family, "key", ""), *family.aliases)
-        strange = [word for word in words if word and not re.fullmatch(r"[a-z][a-z0-9_]*", word)]
-        if strange:
+        strange = [word for word in words if word and not re.fullmatch(r"(?!\w*_\d+$)[a-z][a-z0-9_]*", word)]
+        if strange:  # an end as _5 is a cut-off
             raise bad_input(f"{place}: the name {strange[0]!r} must be lower-case letters, digits and underscores")
         if lacking:
             raise bad_input(f"{place}: {point.value} has no {lacking[0]}")

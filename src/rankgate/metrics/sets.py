@@ -87,7 +87,7 @@ class CappedRecall(RelevanceMetric, frozen=True, kw_only=True):
     """
 
     key: ClassVar[str] = "capped_recall"
-    aliases: ClassVar[tuple[str, ...]] = ("recall_cap",)
+    aliases: ClassVar[tuple[str, ...]] = ("recall_cap", "r_cap")
     formula: ClassVar[str] = "|R_k ∩ G| / min(n, k)"
     plain: ClassVar[str] = "share of the right documents found in {first}, as far as they have room"
 
