@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.texts import folded, lies_in, share_of_words, words
+from rankgate.texts import folded, lies_in, share_of_words, stands_in, words
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,12 @@ from rankgate.texts import folded, lies_in, share_of_words, words
         pytest.param(" \n30\t days\r\n", "30 days", id="line breaks, tabs, and white space around"),
         pytest.param("30\u00a0days\u2003flat", "30 days flat", id="white space of any kind"),
         pytest.param("Straße ΣΊΣΥΦΟΣ", "strasse σίσυφοσ", id="case of any script"),
+        pytest.param("ﬁne ２０２５ №7", "fine 2025 no7", id="NFKC"),  # noqa: RUF001
+        pytest.param("cafe\u0301", "caf\u00e9", id="an accent of its own"),
+        pytest.param("it’s “so” «so» ‚so‘ 5′ 6″", 'it\'s "so" "so" \'so\' 5\' 6"', id="quotes"),  # noqa: RUF001
+        pytest.param("2019–2020 — x\u2011y −5", "2019-2020 - x-y -5", id="dashes"),
+        pytest.param("Donau\u00addampf\u200bschiff\ufeff", "donaudampfschiff", id="marks without width"),
+        pytest.param("İSTANBUL", "istanbul", id="a Turkish I"),
         pytest.param("", "", id="empty"),
         pytest.param(" \n ", "", id="blank"),
     ],
@@ -23,6 +29,62 @@ from rankgate.texts import folded, lies_in, share_of_words, words
 def test_folded(text: str, expected: str) -> None:
     assert folded(text) == expected
     assert folded(folded(text)) == folded(text)
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "expected"),
+    [
+        pytest.param("art", "a work of art.", True, id="English"),
+        pytest.param("art", "a party", False, id="English, within a word"),
+        pytest.param("art", "an artist", False, id="English, the beginning of a word"),
+        pytest.param("art", "a party about art", True, id="English, within a word and then alone"),
+        pytest.param("don't", "we don’t know", True, id="English, a quote of type"),  # noqa: RUF001
+        pytest.param("art", "(art)", True, id="English, in parentheses"),
+        pytest.param("state-of-the-art", "the state\u2011of\u2011the\u2011art", True, id="hyphens"),
+        pytest.param("30", "30 days", True, id="a number"),
+        pytest.param("30", "130 days", False, id="within a number"),
+        pytest.param("30", "30.5 days", False, id="the whole part of a number"),
+        pytest.param("5", "30.5 days", False, id="the fraction of a number"),
+        pytest.param("000", "1,000 days", False, id="the last thousands of a number"),
+        pytest.param("30", "it is 30.", True, id="a number at the end of a sentence"),
+        pytest.param("v2", "v2_beta", False, id="within an identifier"),
+        pytest.param("$5", "US$5 a day", True, id="a border that is a sign needs none"),
+        pytest.param("C++", "in C++17 and C", True, id="signs at the end"),
+        pytest.param("Straße", "IN DER STRASSE 5", True, id="German"),
+        pytest.param("Arbeit", "Arbeiter", False, id="German, within a word"),
+        pytest.param("l'été", "c’est l’e\u0301te\u0301", True, id="French"),  # noqa: RUF001
+        pytest.param("coeur", "cœur", False, id="French: a ligature of spelling is not folded"),
+        pytest.param("año", "el an\u0303o 2025", True, id="Spanish"),
+        pytest.param("год", "в этом году", False, id="Russian, within a word"),
+        pytest.param("год", "Год 2025", True, id="Russian"),
+        pytest.param("Αθήνα", "στην ΑΘΉΝΑ.", True, id="Greek"),
+        pytest.param("İstanbul", "ISTANBUL'da", True, id="Turkish"),
+        pytest.param("दिल्ली", "राजधानी दिल्ली। है", True, id="Hindi, before a full stop"),
+        pytest.param("नमस्त", "नमस्ते", False, id="Hindi, a vowel sign goes on"),
+        pytest.param("東京", "首都は東京です", True, id="Japanese"),
+        pytest.param("カタカナ", "ｶﾀｶﾅで書く", True, id="Japanese, half width"),
+        pytest.param("北京", "中国的首都是北京市", True, id="Chinese"),
+        pytest.param("3天", "需要3天时间", True, id="Chinese, with a digit"),
+        pytest.param("3天", "需要13天", False, id="Chinese, within a number"),
+        pytest.param("Paris", "在Paris的", True, id="Chinese around a Latin word"),
+        pytest.param("กรุงเทพ", "เมืองหลวงคือกรุงเทพมหานคร", True, id="Thai"),
+        pytest.param("서울", "수도는 서울에서", True, id="Korean, with a particle"),
+        pytest.param("القاهرة", "في القاهرة،", True, id="Arabic"),
+        pytest.param("قاهرة", "بالقاهرة", True, id="Arabic, with an article"),
+        pytest.param("ירושלים", "בירושלים", True, id="Hebrew, with a preposition"),
+        pytest.param("\u200b", "anything", False, id="an answer of nothing that shows"),
+        pytest.param("a.c", "abc", False, id="no pattern"),
+    ],
+)
+def test_stands_in(answer: str, text: str, expected: bool) -> None:  # noqa: FBT001 -- a table
+    assert stands_in(folded(answer), folded(text)) is expected
+
+
+@given(st.text(), st.text(), st.text())
+def test_every_text_stands_in_itself_between_blanks(before: str, answer: str, after: str) -> None:
+    wanted = folded(answer)
+    assert folded(wanted) == wanted
+    assert stands_in(wanted, folded(f"{before} {answer} {after}")) is bool(wanted) or folded(f" {answer} ") != wanted
 
 
 @pytest.mark.parametrize(

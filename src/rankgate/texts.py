@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from functools import lru_cache
 
@@ -11,9 +12,36 @@ _DATE_LINE = r"\A\s*Date:[^\n]*\n?"
 _SPEAKER = r"(?m)^[ \t]*(?:user|assistant): "
 
 
+# Quotes and dashes of any kind are one; soft hyphens and marks without width are none.
+_SINGLE, _DOUBLE = "\u2018\u2019\u201a\u201b\u2032`\u00b4\u02bc", "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"
+_FOLDED = {ord(sign): "'" for sign in _SINGLE} | {ord(sign): '"' for sign in _DOUBLE} | {0x2212: "-"}
+_FOLDED |= dict.fromkeys(range(0x2010, 0x2016), "-") | dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF), "")
+# What words are made of where blanks part them and no particle is attached: Latin, Greek, Cyrillic, Armenian, the
+# scripts of India, Georgian, Ethiopic, and digits. Chinese, Japanese, Thai, Korean, Arabic and Hebrew are not so.
+_OF_WORDS = (
+    r"[0-9A-Za-z_\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u0559\u0560-\u0588\u0900-\u0963\u0966-\u0dff\u10a0-\u10fa"
+    r"\u10fc-\u10ff\u1200-\u135f\u1e00-\u1fff]"
+)
+
+
 def folded(text: str) -> str:
-    """Case folded, and every run of white space one blank: how two texts compare as the same."""
-    return " ".join(text.casefold().split())
+    """How two texts compare as the same: NFKC, case, quotes and dashes folded, every run of white space one blank."""
+    plain = unicodedata.normalize("NFKC", text.translate(_FOLDED)).casefold()
+    # Of a Turkish capital I case folding leaves the dot.
+    return " ".join(unicodedata.normalize("NFKC", plain).replace("i\u0307", "i").split())
+
+
+def stands_in(words: str, text: str) -> bool:
+    """Whether these words stand in a text, both folded, neither within a longer word nor within a longer number.
+
+    "art" does not stand in "party", nor "30" in "130" or "30.5". Where a script does not part words by blanks, or
+    attaches particles to them, any place counts.
+    """
+    if not words or words not in text:
+        return False
+    before = rf"(?<!{_OF_WORDS})" + r"(?<!\d[.,])" * words[0].isdigit() if re.match(_OF_WORDS, words[0]) else ""
+    after = rf"(?!{_OF_WORDS})" + r"(?![.,]\d)" * words[-1].isdigit() if re.match(_OF_WORDS, words[-1]) else ""
+    return re.search(before + re.escape(words) + after, text) is not None
 
 
 def words(text: str) -> list[str]:

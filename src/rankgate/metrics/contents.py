@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from rankgate.metrics.base import BaseMetric, Direction, Unit
 from rankgate.model import Item, MatchedQuery, Need
-from rankgate.texts import folded, share_of_words
+from rankgate.texts import folded, share_of_words, stands_in
 
 
 class ItemMetric(BaseMetric, frozen=True, kw_only=True):
@@ -26,9 +26,11 @@ class ItemMetric(BaseMetric, frozen=True, kw_only=True):
 class Containment(ItemMetric, frozen=True, kw_only=True):
     """Whether the answer stands in a text of the first k, whatever the ids.
 
-    The answer is `metadata.answer` of the sample, else `expected_output.answer`; of several, any is right. Case and
-    white space are folded. Range 0 or 1; undefined where the gold names no answer. A run without any texts is
-    an error. Also called answer containment; the top-k accuracy of DPR (Karpukhin et al. 2020) asks the same.
+    The answer is `metadata.answer` of the sample, else `expected_output.answer`; of several, any is right. Case, white
+    space, quotes, dashes and what Unicode holds for the same (NFKC) are folded. An answer is no part of a longer word
+    or number, where the script has such borders: "art" is not in "party", "30" not in "30.5". Range 0 or 1; undefined
+    where the gold names no answer. A run without any texts is an error. Also called answer containment; the top-k
+    accuracy of DPR (Karpukhin et al. 2020) asks the same.
     """
 
     key: ClassVar[str] = "containment"
@@ -44,7 +46,7 @@ class Containment(ItemMetric, frozen=True, kw_only=True):
             return None
         answers = [folded(answer) for answer in query.sample.answers]
         texts = [folded(item.text) for item in self.items(query) if item.text]
-        return float(any(answer in text for text in texts for answer in answers))
+        return float(any(stands_in(answer, text) for text in texts for answer in answers))
 
     def absent(self, query: MatchedQuery) -> float | None:
         """0, or None where the gold names no answer."""
