@@ -158,7 +158,7 @@ def test_a_quick_list_and_a_careful_one_agree(listed: list[int | str]) -> None:
         pytest.param([0.5], "item 1 is 0.5 (type float)", id="numbers that are no ids"),
         pytest.param([True], "item 1 is True (type bool)", id="truth values"),
         pytest.param(["a", ["b", 1]], "a mixture", id="a mixture"),
-        pytest.param(pd.Series({"a": 2, "b": 1}), "the result is a Series; give", id="Series of whole scores"),
+        pytest.param(pd.Series({"a": 2, "b": 1}), "(type Series); give a list of ids", id="Series of whole scores"),
         pytest.param({"ids": [["a"]], "distances": [[0.1]]}, "'ids' has the score [['a']]", id="an answer of Chroma"),
         pytest.param({"a": "0.9"}, "'a' has the score '0.9'; a score is a finite number", id="scores as text"),
         pytest.param({"a": True}, "'a' has the score True", id="truth values as scores"),

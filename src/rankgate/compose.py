@@ -245,9 +245,16 @@ def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
 def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:
     """The call that repeats this check, as one would type it."""
     command = ["rankgate", "check", "--criteria", criteria.name]
-    for flag, named, name in (("gold", inputs.gold, gold.name), ("run", inputs.run, run.name)):
+    asked = (("gold", inputs.gold, criteria.gold, gold.name), ("run", inputs.run, criteria.run, run.name))
+    for flag, named, written, name in asked:
+        if named is None and written and (written.format or written.map):
+            continue  # the criteria say how it is read, too
+        name = name.replace("-", "./-", 1) if name.startswith("-") else name  # noqa: PLW2901
         command += [f"--{flag}", named.path if named and named.path == STDIN else name]
         if named and named.format:
             command += [f"--{flag}-format", named.format]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
-    return [*command, "--baseline", baseline.name] if baseline else command
+    store = criteria.baseline if inputs.baseline is None else None
+    return (
+        [*command, "--baseline", baseline.name] if baseline and not (store and (store.format or store.map)) else command
+    )

@@ -130,22 +130,20 @@ def _family(text: str, stem: str, cutoff: str | None) -> registry.Preset:
     elif stem == "hits":  # ranx counts, others take it for the share
         what = f"some tools count relevant documents by it; write hit{at} for whether there is one, or precision{at}"
     else:
-        words = [*registry.words(), RERANK_GAIN, REWRITE_GAIN]
-        meant = next((word for word in words if _mistyped(stem, word)), None)
+        meant = _meant(stem)
         what = f"did you mean {meant + at!r}?" if meant else "`rankgate metrics` lists them"
     raise UnknownMetricError(f"unknown metric {text!r}; {what}")
 
 
-def _mistyped(word: str, known: str) -> bool:
-    """Whether one letter is missing, added, wrong or in the wrong place.
+def _meant(stem: str) -> str | None:
+    """What a word is mistyped from: nearly alike, its first letter and its digits the same: not `idcg`, not `mmr`."""
+    import difflib  # noqa: PLC0415 -- paid only for a message
 
-    No further, and not the first letter, a digit or a short word: `idcg`, `err` and `mmr` are no `dcg`, `rr` and `mrr`.
-    """
-    at = next((at for at, pair in enumerate(zip(word, known, strict=False)) if pair[0] != pair[1]), len(known))
-    one, other = word[at:], known[at:]
-    swapped = one[:2] == other[:2][::-1] and one[2:] == other[2:]
-    near = swapped or one[1:] == other[1:] or one == other[1:] or one[1:] == other
-    return near and at > 0 and len(word) > _SHORT and not (one[:1] + other[:1]).isdigit()
+    digits = re.sub(r"\D", "", stem)
+    words = [*registry.words(), RERANK_GAIN, REWRITE_GAIN] if len(stem) > _SHORT else []
+    alike = [word for word in words if word[0] == stem[0] and re.sub(r"\D", "", word) == digits]
+    swapped = [word for word in alike if sorted(word) == sorted(stem)]
+    return next(iter(swapped or difflib.get_close_matches(stem, alike, 1, 0.87)), None)
 
 
 def _view(text: str, metric: BaseMetric, asked: Mapping[str, str]) -> Metric:

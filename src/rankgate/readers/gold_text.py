@@ -9,7 +9,7 @@ import msgspec
 from rankgate.errors import Problem, shown
 from rankgate.model import Sample
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.json_text import JsonError, explain, line_json, strict_json
+from rankgate.readers.json_text import explain, line_json, source_json
 from rankgate.readers.samples import add_sample, plain_sample, to_sample
 from rankgate.readers.source import Source
 
@@ -34,12 +34,7 @@ def read_gold_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
 def read_gold_json(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from one JSON value: `{"samples": [...]}` or the list itself."""
     samples: dict[str, Sample] = {}
-    try:
-        value = strict_json(source.text())
-    except JsonError as error:
-        log.add(Problem(str(error), source.name, error.line))
-        return samples
-    for key, entry in _entries(value, source, log, 1):
+    for key, entry in _entries(source_json(source), source, log, 1):
         _add(entry, samples, Problem("", source.name, None, key), log)
     return samples
 

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from rankgate.errors import shown
+from rankgate.errors import bad_input, shown
+from rankgate.readers.source import Source
 
 
 class JsonError(ValueError):
@@ -42,6 +43,18 @@ def strict_json(text: str | bytes) -> Any:
     except UnicodeEncodeError as error:
         raise JsonError("text with half of a surrogate pair (\\ud800 and the like); write valid Unicode") from error
     return value
+
+
+def source_json(source: Source) -> Any:
+    """The one value of an input.
+
+    Raises:
+        RankgateError: it is not strict JSON.
+    """
+    try:
+        return strict_json(source.text())
+    except JsonError as error:
+        raise bad_input(str(error), file=source.name, line=error.line) from error
 
 
 def line_json(line: bytes) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model import Sample
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.json_text import JsonError, strict_json
+from rankgate.readers.json_text import source_json
 from rankgate.readers.source import Source
 
 QUERIES, RELEVANT = "queries", "relevant_docs"
@@ -17,10 +17,7 @@ def read_gold_llama_index(source: Source, log: ProblemLog) -> dict[str, Sample]:
     A query without relevant documents is a sample without any, which recall-like metrics leave out. The corpus is not
     read.
     """
-    try:
-        value = strict_json(source.text())
-    except JsonError as error:
-        raise bad_input(str(error), file=source.name, line=error.line) from error
+    value = source_json(source)
     queries = value.get(QUERIES) if isinstance(value, dict) else None
     relevant = value.get(RELEVANT) if isinstance(value, dict) else None
     if not isinstance(queries, dict) or not isinstance(relevant, dict):

@@ -12,7 +12,7 @@ from rankgate.errors import Problem, bad_input, shown
 from rankgate.model import Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import RAGAS_CSV
-from rankgate.readers.json_text import JsonError, explain, line_json, spoken, strict_json
+from rankgate.readers.json_text import explain, line_json, source_json, spoken
 from rankgate.readers.mapping import FieldMap, Finder, MissingNameError, names_of
 from rankgate.readers.rows import Order, Row, Rows
 from rankgate.readers.run_lines import checked
@@ -26,21 +26,14 @@ _EXTRAS = ("text", "doc_id", "doc_version")
 
 def read_mapped_lines(source: Source, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from JSONL: a query a line where the map has `items`, else a result a line."""
-    return read_records(_lines(source, log), source.name, fields, needs, log)
+    return read_records(json_lines(source, log), source.name, fields, needs, log)
 
 
 def read_mapped_document(
     source: Source, fields: FieldMap, needs: frozenset[Need], log: ProblemLog
 ) -> Iterator[Ranking]:
     """Rankings from one JSON list of objects, each what a line of JSONL would be."""
-    try:
-        value = strict_json(source.text())
-    except JsonError as error:
-        raise bad_input(str(error), file=source.name, line=error.line) from error
-    if not isinstance(value, list):
-        raise bad_input(f"expected a list of objects, found {shown(value)}", file=source.name, line=1)
-    places = ((Problem("", source.name, None, f"[{index}]"), entry) for index, entry in enumerate(value))
-    return read_records(places, source.name, fields, needs, log)
+    return read_records(json_entries(source), source.name, fields, needs, log)
 
 
 def read_records(
@@ -178,7 +171,16 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-def _lines(source: Source, log: ProblemLog) -> Records:
+def json_entries(source: Source) -> Records:
+    """The entries of one JSON list with their places."""
+    value = source_json(source)
+    if not isinstance(value, list):
+        raise bad_input(f"expected a list of objects, found {shown(value)}", file=source.name, line=1)
+    return ((Problem("", source.name, None, f"[{index}]"), entry) for index, entry in enumerate(value))
+
+
+def json_lines(source: Source, log: ProblemLog) -> Records:
+    """The values of JSONL with their places; what is none is noted."""
     for number, line in source.lines():
         place = Problem("", source.name, number)
         try:

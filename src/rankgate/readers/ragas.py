@@ -11,7 +11,7 @@ from rankgate.errors import Problem, shown
 from rankgate.model import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import RAGAS_CSV
-from rankgate.readers.json_text import JsonError, explain, line_json, strict_json
+from rankgate.readers.mapped import json_entries, json_lines
 from rankgate.readers.run_lines import checked
 from rankgate.readers.run_shapes import loose_shape
 from rankgate.readers.samples import add_sample
@@ -79,35 +79,12 @@ def read_ragas(source: Source, needs: frozenset[Need], log: ProblemLog) -> Itera
 
 def _samples(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:
     """Objects, each with its place: one a line, or a list of them, as pandas writes it without `lines=True`."""
-    if not source.head.lstrip().startswith(b"["):
-        yield from _lines(source, log)
-        return
-    try:
-        value = strict_json(source.text())
-    except JsonError as error:
-        log.add(Problem(str(error), source.name, error.line))
-        return
-    for index, entry in enumerate(value):
-        place = Problem("", source.name, None, f"[{index}]")
+    whole = source.head.lstrip().startswith(b"[")
+    for place, entry in json_entries(source) if whole else json_lines(source, log):
         if isinstance(entry, dict):
             yield place, entry
         else:
             log.add(msgspec.structs.replace(place, message=_NO_SAMPLE.format(shown(entry))))
-
-
-def _lines(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:
-    """Objects, one a line, each with its place; what is no object is noted."""
-    for number, line in source.lines():
-        place = Problem("", source.name, number)
-        try:
-            value = line_json(line)
-        except (ValueError, RecursionError) as error:
-            log.add(msgspec.structs.replace(place, message=explain(line, error)))
-            continue
-        if not isinstance(value, dict):
-            log.add(msgspec.structs.replace(place, message=_NO_SAMPLE.format(shown(value))))
-        else:
-            yield place, value
 
 
 def _query_id(line: Line) -> str:

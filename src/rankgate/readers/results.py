@@ -38,22 +38,16 @@ _HELD = (str, bytes, bytearray, memoryview, Mapping, list, tuple, set, frozenset
 ACCEPTED = "give a list of ids, of (id, score) pairs, of mappings with chunk_id, or of objects with an id"
 # Under the contract's keys, what objects call it: LangChain's and Haystack's `Document`, Qdrant's `ScoredPoint`,
 # LlamaIndex' `NodeWithScore` and its `node`.
-_TEXTS = ("text", "page_content", "content")
 _ATTRIBUTES = {
     "chunk_id": ("chunk_id", "id", "node_id"),
     "score": ("score",),
-    "text": _TEXTS,
+    "text": ("text", "page_content", "content"),
     "doc_id": ("doc_id", "ref_doc_id"),
-    "doc_version": ("doc_version",),
 }
 
 
 def written_line(query_id: str, result: Any) -> dict[str, Any]:
-    """The run line of one question as plain values: of a whole line its other keys too.
-
-    Args:
-        query_id: the gold's id of the question; the line's own may be left out.
-        result: what was retrieved, drained.
+    """The run line of one question from what was retrieved, drained; of a whole line its other keys too.
 
     Raises:
         ResultError: it has none of the accepted shapes.
@@ -75,11 +69,7 @@ _BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms"})
 
 
 def by_score(scores: Mapping[Any, Any]) -> list[tuple[str | int, float]]:
-    """Pairs of `{id: score}`, the highest score first, ties by id descending, as in score files.
-
-    Raises:
-        ResultError: a key is no id, or a score no finite number.
-    """
+    """Pairs of `{id: score}`, the highest score first, ties by id descending, as in score files; else a ResultError."""
     pairs = [(_id(doc, "a key"), _score(score, shown(doc))) for doc, score in scores.items()]
     return sorted(pairs, key=lambda pair: (pair[1], str(pair[0])), reverse=True)
 
@@ -120,13 +110,9 @@ def _refuse_lookalikes(result: Any, where: str) -> None:
     if inspect.iscoroutine(result):
         result.close()
         raise ResultError("the result is a coroutine that nobody awaits; write the function with `async def`")
-    if isinstance(result, set | frozenset):
-        raise ResultError(f"the result is {where}a set, which has no order; {ACCEPTED}, best first")
-    if hasattr(result, "to_dict"):
-        kind = type(result).__name__
-        raise ResultError(f"the result is {where}a {kind}; give ids as a list, or {{id: score}} as pairs, best first")
     if not isinstance(result, list | tuple):
-        raise ResultError(f"the result is {where}{described(result)}; {ACCEPTED}")
+        what = "a set, which has no order" if isinstance(result, set | frozenset) else described(result)
+        raise ResultError(f"the result is {where}{what}; {ACCEPTED}, best first")
 
 
 _ID, _PAIR, _MAPPING, _OBJECT = "an id", "a pair", "a mapping", "an object"

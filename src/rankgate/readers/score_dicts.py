@@ -12,7 +12,7 @@ import msgspec
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.model import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.json_text import JsonError, strict_json
+from rankgate.readers.json_text import JsonError, source_json, strict_json
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import Source
 
@@ -24,10 +24,7 @@ _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 def read_gold_dict(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from `{query: {document: gain}}`."""
-    try:
-        value = strict_json(source.text())
-    except JsonError as error:
-        raise bad_input(str(error), file=source.name, line=error.line) from error
+    value = source_json(source)
     if not isinstance(value, dict):
         raise bad_input(f"expected {{query: {{document: gain}}}}, found {shown(value)}", file=source.name, line=1)
     samples: dict[str, Sample] = {}

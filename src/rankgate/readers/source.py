@@ -89,6 +89,8 @@ def shown_path(path: str) -> str:
 
     Reports of one repository are then the same wherever it was checked out. Of an address nothing secret is left.
     """
+    if "://" in path:  # of which a path would keep one slash
+        return redacted(path)
     here = Path.cwd()
     given = Path(path)
     inside = given.relative_to(here) if given.is_absolute() and given.is_relative_to(here) else given

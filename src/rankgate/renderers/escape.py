@@ -7,7 +7,8 @@ escaping both fail on GitHub's parser, which still links `a@b.co` and notifies `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Sequence
 
 _JOINERS = "\u200c\u200d"  # needed by scripts and emoji, harmless alone
 # Printable to Python and yet invisible: fillers, and the selectors in which a message can hide.
@@ -31,6 +32,18 @@ def unhidden(line: str) -> str:
 
 def _shows(char: str) -> bool:
     return char in _JOINERS or (char.isprintable() and char not in _INVISIBLE)
+
+
+def command_line(words: Sequence[str]) -> str:
+    """A command to copy into a shell.
+
+    An address of which a secret was left out is a variable, called as its option: the shell says so until it is set.
+    """
+    parts = [shlex.quote(word) for word in words]
+    for at, option in enumerate(words[:-1]):
+        if "…" in words[at + 1] and re.fullmatch("--[a-z]+", option):
+            parts[at + 1] = f'"${{{option[2:].upper()}:?set it to the address with its credentials}}"'
+    return " ".join(parts)
 
 
 def inert(line: str) -> str:

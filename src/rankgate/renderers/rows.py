@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 
@@ -11,7 +10,7 @@ from rankgate.deciding import headline_gate
 from rankgate.model import Verdict
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes
-from rankgate.renderers.escape import block, cell, code, shorten
+from rankgate.renderers.escape import block, cell, code, command_line, shorten
 from rankgate.renderers.what_differs import differences_line
 from rankgate.report import GateResult, Report, Source
 from rankgate.wording import VERDICT_WORDS
@@ -161,7 +160,7 @@ def compared(report: Report) -> list[str]:
 
 def command_block(command: Sequence[str]) -> str:
     """A command line to copy."""
-    return block([shlex.join(command)], "sh")
+    return block([command_line(command)], "sh")
 
 
 def named(text: str, report: Report) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-
 import msgspec
 
 from rankgate.lineage import lineage_note
 from rankgate.metrics.base import Unit
 from rankgate.renderers.base_changes import Change, changes, quoted
-from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.escape import command_line, shorten, visible
 from rankgate.report import Report, Source
 from rankgate.waiver_use import WaiverState, WaiverUse
 from rankgate.wording import delta_text, exact_decimals
@@ -79,7 +77,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
 
 def command_of(report: Report) -> str:
     """The command that repeats the check; nothing where none is known."""
-    return visible(shlex.join(report.provenance.command)) if report.provenance.command else ""
+    return visible(command_line(report.provenance.command)) if report.provenance.command else ""
 
 
 def base_changes(report: Report) -> tuple[list[Change], int]:
