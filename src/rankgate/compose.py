@@ -254,7 +254,6 @@ def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline:
         if named and named.format:
             command += [f"--{flag}-format", named.format]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
-    store = criteria.baseline if inputs.baseline is None else None
-    return (
-        [*command, "--baseline", baseline.name] if baseline and not (store and (store.format or store.map)) else command
-    )
+    store = None if inputs.baseline else criteria.baseline
+    described = store and (store.format or store.map)
+    return [*command, "--baseline", baseline.name] if baseline and not described else command

@@ -28,10 +28,8 @@ from rankgate.scoring import ids_of, refuse_silence, refuse_strangers
 DEFAULT_METRICS = "hit,recall,precision,mrr@all,map@all,ndcg"
 
 File = str | os.PathLike[str]
-Relevant = Iterable[str | int] | Mapping[str, float] | Mapping[int, float]
-Retrieved = Iterable[Any] | Mapping[str, Any] | Mapping[int, float]  # what `readers.results` accepts, or {id: score}
-GoldLike = File | Iterable[Relevant] | Mapping[str, Relevant] | Mapping[int, Relevant] | Gold
-RunLike = File | Iterable[Retrieved] | Mapping[str, Retrieved] | Mapping[int, Retrieved]
+GoldLike = File | Gold | Iterable[Any] | Mapping[str, Any] | Mapping[int, Any]
+RunLike = File | Iterable[Any] | Mapping[str, Any] | Mapping[int, Any]
 
 __all__ = ["Evaluation", "PerQuery", "score"]
 
@@ -113,10 +111,9 @@ def score(
         gold: a gold file of any format, or per query the relevant ids or `{id: gain}`: a mapping by query id, or a list
             in the order of `retrieved`, whose queries are then called "0", "1" and so on.
         run: a run file of any format, or, as a mapping or a list, per query what a retriever may return to `record`,
-            best first: ids, (id, score) pairs, mappings with chunk_id, objects with an id such as LangChain's
-            `Document` (also in pairs with a score) and LlamaIndex' `NodeWithScore`, or a run line with `topk`; or
-            `{id: score}`, which the score orders, descending, ties by id descending. Texts and documents that objects
-            state are read where a metric needs them. All else is an error, a set and a table among it.
+            best first: ids, (id, score) pairs, mappings, objects with an id such as LangChain's `Document` and
+            LlamaIndex' `NodeWithScore`, a run line with `topk`; or `{id: score}`, the highest score first, ties by
+            id descending. All else is an error, a set and a table among it.
         retrieved: another name for `run`.
         metrics: names such as `"recall@5,mrr"` or `["recall@5", "ndcg(gain=exponential)@10"]`; by default hit, recall,
             precision and nDCG at `k`, and MRR and MAP over the whole list.

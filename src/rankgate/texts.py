@@ -32,10 +32,9 @@ def folded(text: str) -> str:
 
 
 def stands_in(words: str, text: str) -> bool:
-    """Whether these words stand in a text, both folded, neither within a longer word nor within a longer number.
+    """Whether these words stand in a text, both folded, not within a longer word or number: "art" not in "party".
 
-    "art" does not stand in "party", nor "30" in "130" or "30.5". Where a script does not part words by blanks, or
-    attaches particles to them, any place counts.
+    Where a script does not part words by blanks, or attaches particles to them, any place counts.
     """
     if not words or words not in text:
         return False

@@ -504,6 +504,21 @@ BOTH = "says no_answer: true and names relevant documents"
         ),
         *(
             pytest.param(
+                "gold.yaml",
+                f"- {{id: q1, expected_output: [a]}}\n- {{id: q2, expected_output: [a], {key}: {value}}}\n",
+                [f"gold.yaml:2: [1].{key}: sample 'q2': {key} belongs under metadata; write metadata: {{{key}: …}}"],
+                id=f"{key} beside metadata",
+            )
+            for key, value in {"no_answer": "true", "k": "3", "tags": "[]", "as_of": '"2025-01-01"'}.items()
+        ),
+        pytest.param(
+            "gold.jsonl",
+            SAMPLE + '{"id": "q2", "expected_output": ["a"], "metadata": {"k": 2}, "cluster": "c", "note": 1}\n',
+            ["gold.jsonl:2: cluster: sample 'q2': cluster belongs under metadata; write metadata: {cluster: …}"],
+            id="cluster beside metadata, JSONL",
+        ),
+        *(
+            pytest.param(
                 "gold.jsonl",
                 SAMPLE + '{"id": "q2", ' + rest + "}\n",
                 [f"gold.jsonl:2: the key {key!r} stands twice in one object"],

@@ -277,7 +277,6 @@ def test_what_is_no_gold_set(content: str | bytes, saw: str, why: str) -> None:
         pytest.param("hello world\n", "'hello world'", NO_RUN, id="prose"),
         pytest.param(GOLDS["qrels"], "'q 0 a 1'", "that looks like TREC qrels, which is a gold set", id="qrels"),
         pytest.param(GOLDS["yaml"], "'samples:'", NO_RUN, id="a YAML gold set"),
-        pytest.param(b"\xff\xfe{\x00}\x00", "'\ufffd\ufffd{\\x00}\\x00'", NO_RUN, id="UTF-16"),
     ],
 )
 def test_what_is_no_run(content: str | bytes, saw: str, why: str) -> None:
@@ -285,6 +284,56 @@ def test_what_is_no_run(content: str | bytes, saw: str, why: str) -> None:
         run(content)
     known = f"known formats: {RUN_NAMES}"
     assert str(caught.value) == f"run: cannot be read as a run: it starts with {saw}; {why} ({known})"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("read", [run, gold], ids=["run", "gold"])
+@pytest.mark.parametrize("content", ["q,doc\n", '{"id": "q"}\n', "samples:\n"])
+def test_utf_16_is_named(read: Callable[[str | bytes], object], encoding: str, content: str) -> None:
+    """With its byte order mark, which whatever writes UTF-16 to a file puts first."""
+    mark = "" if encoding in {"utf-16", "utf-32"} else "\ufeff"
+    with pytest.raises(RankgateError) as caught:
+        read((mark + content).encode(encoding))
+    assert str(caught.value).endswith(": is text in UTF-16; save it as UTF-8")
+
+
+@pytest.mark.parametrize("query", ["[q", "{q", "[1]", "{}", "[", '{"a":'])
+@pytest.mark.parametrize(
+    ("row", "form"),
+    [
+        pytest.param("{} Q0 d 1 2.5 tag", "trec", id="trec"),
+        pytest.param("{}\td\t1", "msmarco", id="msmarco"),
+        pytest.param("{} 0 d 1", "qrels", id="qrels"),
+        pytest.param("{}\t0\td\t2", "qrels", id="qrels with tabs"),
+    ],
+)
+def test_a_query_may_begin_as_json_does(query: str, row: str, form: str) -> None:
+    content = row.replace("{}", query) + "\n" + row.replace("{}", "q2") + "\n"
+    if form == "qrels":
+        assert (gold(content)[0], list(gold(content)[1])) == (form, [query, "q2"])
+    else:
+        assert run(content) == (form, {query: ["d"], "q2": ["d"]})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("query-id\tcorpus-id\tscore\nq\td\t1\nq\te\t0\n", id="BEIR"),
+        pytest.param("query-id,corpus-id,score\nq,d,1\nq,e,0\n", id="as CSV"),
+        pytest.param('"query-id","corpus-id","score"\r\n"q","d","1"\r\n"q","e","0"\r\n', id="as CSV with quotes"),
+        pytest.param("score,query-id,corpus-id\n1,q,d\n0,q,e\n", id="as CSV in another order"),
+        pytest.param("query-id;corpus-id;score\nq;d;1\nq;e;0\n", id="with semicolons"),
+        pytest.param("score\tcorpus-id\tquery-id\n1\td\tq\n0\te\tq\n", id="another order"),
+    ],
+)
+def test_qrels_of_hugging_face(content: str) -> None:
+    assert gold(content) == ("beir", {"q": ["d"]})
+    with pytest.raises(RankgateError, match="looks like BEIR qrels, which is a gold set"):
+        run(content)
+    scores = content.replace("1", "1.5")
+    with pytest.raises(RankgateError, match="looks like a run"):
+        gold(scores)
+    assert run(scores) == ("csv", {"q": ["d", "e"]})
 
 
 def test_a_trec_run_whose_tag_has_a_blank() -> None:

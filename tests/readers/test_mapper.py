@@ -402,6 +402,17 @@ def test_the_map_of_the_criteria_is_read_by() -> None:
             ],
             id="rows in no order",
         ),
+        *(
+            pytest.param(
+                f"{{query_id: q, chunk_id: c, score: {name}}}",
+                [
+                    "5: inputs.run.map.score: is a distance by its name, and the highest score counts as best; map a "
+                    "column `rank`, or one with the distance's negative under another name"
+                ],
+                id=f"a score called {name}",
+            )
+            for name in ("distance", "hit.cosine_dist", "L2Distance")
+        ),
         pytest.param("{query_id: ''}", ["5: inputs.run.map.query_id: expected text that is not empty"], id="no name"),
     ],
 )
@@ -410,6 +421,15 @@ def test_bad_maps(written: str, expected: list[str]) -> None:
     with pytest.raises(RankgateError) as caught:
         load_criteria("criteria.yaml")
     assert str(caught.value).splitlines() == [f"criteria.yaml:{line}" for line in expected]
+
+
+@pytest.mark.parametrize(
+    "written", ["rank: place, score: distance, chunk_id: c", "items: r, score: distance, chunk_id: c"]
+)
+def test_a_distance_that_orders_nothing_alone_is_none_to_name(written: str) -> None:
+    """A list has an order, and a rank that contradicts the scores is an error where both are read."""
+    Path("criteria.yaml").write_text(f"{GATE}inputs:\n  run:\n    {{path: r, map: {{query_id: q, {written}}}}}\n")
+    assert load_criteria("criteria.yaml").run is not None
 
 
 def test_a_gold_set_has_no_map() -> None:

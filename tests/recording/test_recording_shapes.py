@@ -146,7 +146,7 @@ def test_results_become_ranked_items(result: Any, topk: list[Mapping[str, Any]])
             "item 1 is a LangChainDocument whose id is None; set it, or give an id in its place",
             id="LangChain document without an id",
         ),
-        pytest.param([document("a"), "b"], "a mixture: item 2 is an id, the first is an object", id="object and id"),
+        pytest.param([document("a"), "b"], "a mixture: item 2 is an id, the first is a mapping", id="object and id"),
         pytest.param([QdrantPoint(7, 0, float("nan"))], "item 1 has the score nan", id="object with NaN"),
         pytest.param({"matches": [{"id": "a"}]}, r"without topk \(keys: matches\)", id="an answer of Pinecone"),
         pytest.param([{"_id": "a"}], r"item 1 has neither chunk_id nor id \(keys: _id\)", id="a hit of Elasticsearch"),

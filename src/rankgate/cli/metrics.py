@@ -119,12 +119,7 @@ def describe(family: type[BaseMetric]) -> Facts:
         "name": family.key,
         "written": [example.name, *([_example(family, Cutoff.SAMPLE).name] if whole else [])],
         "aliases": list(family.aliases),
-        "stands_for": {
-            word: parse_metric(word).name
-            for preset, (of, _, implied) in PRESETS.items()
-            for word in ([preset if implied == "all" or family.default_cutoff is Cutoff.NONE else f"{preset}@k"])
-            if of is family
-        },
+        "stands_for": {word: parse_metric(word).name for word in map(_written, PRESETS) if family_of(word) is family},
         "meaning": example.meaning,
         "formula": family.formula,
         "direction": direction.value if isinstance(direction, Direction) else None,
@@ -139,6 +134,12 @@ def describe(family: type[BaseMetric]) -> Facts:
         "needs": needs_of_files(family.reads, family.gold_keys),
         "description": description,
     }
+
+
+def _written(preset: str) -> str:
+    """With the cut-off that it may take."""
+    family, _, implied = PRESETS[preset]
+    return preset if implied == "all" or family.default_cutoff is Cutoff.NONE else f"{preset}@k"
 
 
 def describe_view(parameter: str) -> Facts:

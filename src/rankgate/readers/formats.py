@@ -17,7 +17,7 @@ from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.gold_text import read_gold_json, read_gold_jsonl, read_gold_yaml
 from rankgate.readers.guess import guess_gold, guess_mapped, guess_run
 from rankgate.readers.llama_index import read_gold_llama_index
-from rankgate.readers.mapped import read_mapped_document, read_mapped_lines
+from rankgate.readers.mapped import read_mapped_json
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.msmarco import read_msmarco
 from rankgate.readers.parquet import read_mapped_parquet, read_parquet
@@ -67,8 +67,8 @@ RUN_FORMATS: dict[str, RunFormat] = {
 }
 # What a map can describe.
 MAPPED_FORMATS: dict[str, MappedReader] = {
-    "jsonl": read_mapped_lines,
-    "json": read_mapped_document,
+    "jsonl": read_mapped_json,
+    "json": read_mapped_json,
     "csv": read_mapped_csv,
     "parquet": read_mapped_parquet,
 }

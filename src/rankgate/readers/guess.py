@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from rankgate.errors import bad_input, shown
-from rankgate.readers.delimited import RAGAS_CSV, first_row, header_of
+from rankgate.readers.delimited import RAGAS_CSV, first_row, header_of, separator_of
 from rankgate.readers.llama_index import QUERIES, RELEVANT
 from rankgate.readers.msmarco import MSMARCO_COLUMNS, columns_of
 from rankgate.readers.parquet import MAGIC
@@ -43,9 +43,11 @@ def guess_run(source: Source, known: Iterable[str]) -> str:
     head = source.head.lstrip()
     if head.startswith(MAGIC):
         return "parquet"
-    if head[:1] == b"[":
+    columns = head.partition(b"\n")[0].split()
+    rows = _is_msmarco(head) or (len(columns) >= RUN_COLUMNS and columns[1].upper() == b"Q0")
+    if head[:1] == b"[" and not rows:  # as a query's id may begin
         return "ragas" if _is_ragas(_first_of_list(head), _LISTS) else "json"
-    if head[:1] == b"{":
+    if head[:1] == b"{" and not rows:
         return _run_json(source, head, known)
     header = header_of(source.head)
     if any(name in header for name in RAGAS_NAMES):
@@ -55,7 +57,6 @@ def guess_run(source: Source, known: Iterable[str]) -> str:
             why = "that looks like BEIR qrels, which is a gold set; if these are scores, name the format: csv"
             raise _unknown(source, "a run", why, known)
         return "csv"
-    columns = head.partition(b"\n")[0].split()
     if len(columns) == RUN_COLUMNS or (len(columns) > RUN_COLUMNS and columns[1].upper() == b"Q0"):
         return "trec"  # of which seven columns are an error that says so
     if _is_msmarco(head):
@@ -75,9 +76,11 @@ def guess_gold(source: Source, known: Iterable[str]) -> str:
     head = source.head.lstrip()
     if head.startswith(MAGIC):
         raise _unknown(source, "a gold set", "gold sets are not read from Parquet", known)
-    if head[:1] == b"[":
+    columns = head.partition(b"\n")[0].split()
+    qrels = len(columns) == QRELS_COLUMNS and whole_number(columns[-1].decode("utf-8", "replace")) is not None
+    if head[:1] == b"[" and not qrels:
         return "ragas" if _is_ragas(_first_of_list(head), {"expected_output"}) else "json"
-    if head[:1] == b"{":
+    if head[:1] == b"{" and not qrels:
         return _gold_json(source, head, known)
     return _gold_columns(source, head, known) or _gold_text(source, head, known)
 
@@ -220,10 +223,12 @@ def _text(literal: str) -> str:
 
 
 def _judges(head: bytes) -> bool:
-    """Whether the first rows below a header end in whole numbers, as gains do and scores do not."""
+    """Whether the first rows below a header of BEIR have whole numbers, as gains are and scores are not."""
     rows = head[:_ENOUGH].decode("utf-8", "replace").splitlines()[1:20]
-    last = [row.rstrip("\r\n").rpartition("\t")[2] for row in rows[:-1] or rows if row.strip()]
-    return all(whole_number(text) is not None and "." not in text for text in last)
+    sign, at = separator_of(head), header_of(head).index(BEIR_COLUMNS[-1])
+    cells = [row.split(sign) for row in rows[:-1] or rows if row.strip()]
+    texts = [row[at].strip('"\r ') if at < len(row) else "" for row in cells]
+    return all(whole_number(text) is not None and "." not in text for text in texts)
 
 
 def _is_msmarco(head: bytes) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rankgate.errors import Problem, bad_input, shown
+from rankgate.errors import Problem, shown
 from rankgate.model import Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import RAGAS_CSV
@@ -24,16 +24,9 @@ Records = Iterable[tuple[Problem, Any]]
 _EXTRAS = ("text", "doc_id", "doc_version")
 
 
-def read_mapped_lines(source: Source, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings from JSONL: a query a line where the map has `items`, else a result a line."""
-    return read_records(json_lines(source, log), source.name, fields, needs, log)
-
-
-def read_mapped_document(
-    source: Source, fields: FieldMap, needs: frozenset[Need], log: ProblemLog
-) -> Iterator[Ranking]:
-    """Rankings from one JSON list of objects, each what a line of JSONL would be."""
-    return read_records(json_entries(source), source.name, fields, needs, log)
+def read_mapped_json(source: Source, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings from JSONL or one JSON list: a query an object where the map has `items`, else a result an object."""
+    return read_records(json_records(source, log), source.name, fields, needs, log)
 
 
 def read_records(
@@ -171,16 +164,11 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-def json_entries(source: Source) -> Records:
-    """The entries of one JSON list with their places."""
-    value = source_json(source)
-    if not isinstance(value, list):
-        raise bad_input(f"expected a list of objects, found {shown(value)}", file=source.name, line=1)
-    return ((Problem("", source.name, None, f"[{index}]"), entry) for index, entry in enumerate(value))
-
-
-def json_lines(source: Source, log: ProblemLog) -> Records:
-    """The values of JSONL with their places; what is none is noted."""
+def json_records(source: Source, log: ProblemLog) -> Records:
+    """The values of JSONL, or the entries of one JSON list, with their places; a line that is none is noted."""
+    if source.head.lstrip().startswith(b"["):
+        yield from ((Problem("", source.name, None, f"[{at}]"), entry) for at, entry in enumerate(source_json(source)))
+        return
     for number, line in source.lines():
         place = Problem("", source.name, number)
         try:

@@ -50,6 +50,9 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             return "chunk_id", "is missing: without `items` each row is one result, and this is its id"
         if self.items is None and self.score is None and self.rank is None:
             return "score", "is missing: without `items` each row is one result, and score or rank must order them"
+        if self.items is None and self.rank is None and "dist" in (self.score or "").lower():
+            what = "is a distance by its name, and the highest score counts as best"
+            return "score", f"{what}; map a column `rank`, or one with the distance's negative under another name"
         return None
 
 

@@ -11,7 +11,7 @@ from rankgate.errors import Problem, shown
 from rankgate.model import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import RAGAS_CSV
-from rankgate.readers.mapped import json_entries, json_lines
+from rankgate.readers.mapped import json_records
 from rankgate.readers.run_lines import checked
 from rankgate.readers.run_shapes import loose_shape
 from rankgate.readers.samples import add_sample
@@ -79,8 +79,7 @@ def read_ragas(source: Source, needs: frozenset[Need], log: ProblemLog) -> Itera
 
 def _samples(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:
     """Objects, each with its place: one a line, or a list of them, as pandas writes it without `lines=True`."""
-    whole = source.head.lstrip().startswith(b"[")
-    for place, entry in json_entries(source) if whole else json_lines(source, log):
+    for place, entry in json_records(source, log):
         if isinstance(entry, dict):
             yield place, entry
         else:

@@ -83,12 +83,7 @@ class RunFile(msgspec.Struct, frozen=True):
             files = [first, *(self._opened(opened) for _ in begins[2:])]
             yield (
                 [
-                    Part(
-                        raw,
-                        start,
-                        end,
-                        lambda stream: self.quick.read(stream, self.head, self.needs, self.size),
-                    )
+                    Part(raw, start, end, self._read)
                     for raw, start, end in zip(files, begins, begins[1:], strict=False)
                     if raw is not None
                 ]
@@ -96,6 +91,9 @@ class RunFile(msgspec.Struct, frozen=True):
                 else ()
             )
             self.mark.refuse_changed(os.fstat(first.fileno()).st_size)
+
+    def _read(self, stream: BinaryIO) -> Iterator[Ranking]:
+        return self.quick.read(stream, self.head, self.needs, self.size)
 
     def _opened(self, stack: ExitStack) -> io.FileIO | None:
         try:

@@ -38,12 +38,8 @@ _HELD = (str, bytes, bytearray, memoryview, Mapping, list, tuple, set, frozenset
 ACCEPTED = "give a list of ids, of (id, score) pairs, of mappings with chunk_id, or of objects with an id"
 # Under the contract's keys, what objects call it: LangChain's and Haystack's `Document`, Qdrant's `ScoredPoint`,
 # LlamaIndex' `NodeWithScore` and its `node`.
-_ATTRIBUTES = {
-    "chunk_id": ("chunk_id", "id", "node_id"),
-    "score": ("score",),
-    "text": ("text", "page_content", "content"),
-    "doc_id": ("doc_id", "ref_doc_id"),
-}
+_ATTRIBUTES: dict[str, Sequence[str]] = {"score": ["score"], "doc_id": ["doc_id", "ref_doc_id"]}
+_ATTRIBUTES |= {"chunk_id": ["chunk_id", "id", "node_id"], "text": ["text", "page_content", "content"]}
 
 
 def written_line(query_id: str, result: Any) -> dict[str, Any]:
@@ -90,15 +86,14 @@ def ranked_items(result: Any, where: str) -> list[dict[str, Any]]:
     first = ""
     for position, entry in enumerate(result, start=1):
         name = f"{where}item {position}"
-        kind = _kind(entry, name)
+        found = _opened(entry, name)
+        kind = _kind(found, name)
         first = first or kind
         if kind != first:
             raise ResultError(f"the result is a mixture: {name} is {kind}, the first is {first}; give one kind")
-        if kind == _PAIR:
-            item = {**_item(entry[0], position, name), "score": _score(entry[1], name)}
-        else:
-            item = _item(entry, position, name)
-        items.append({"rank": position, **item})
+        found = _opened(entry[0], name) if kind == _PAIR else found
+        item = _checked_item(found, position, name) if isinstance(found, Mapping) else {"chunk_id": _id(found, name)}
+        items.append({"rank": position, **item, **({"score": _score(entry[1], name)} if kind == _PAIR else {})})
     return items
 
 
@@ -115,14 +110,12 @@ def _refuse_lookalikes(result: Any, where: str) -> None:
         raise ResultError(f"the result is {where}{what}; {ACCEPTED}, best first")
 
 
-_ID, _PAIR, _MAPPING, _OBJECT = "an id", "a pair", "a mapping", "an object"
+_ID, _PAIR, _MAPPING = "an id", "a pair", "a mapping"
 
 
 def _kind(entry: Any, name: str) -> str:
     if isinstance(entry, Mapping):
         return _MAPPING
-    if _is_object(entry):
-        return _OBJECT
     if isinstance(entry, tuple | list):
         if len(entry) != len((_ID, "score")):
             raise ResultError(f"{name} is a {type(entry).__name__} of {len(entry)}; a pair is (id, score)")
@@ -132,21 +125,14 @@ def _kind(entry: Any, name: str) -> str:
     raise ResultError(f"{name} is {described(entry)}; {ACCEPTED}")
 
 
-def _item(entry: Any, position: int, name: str) -> dict[str, Any]:
-    """The item that an id, a mapping or an object is."""
-    if isinstance(entry, Mapping):
-        return _checked_item(entry, position, name)
-    if not _is_object(entry):
-        return {"chunk_id": _id(entry, name)}
+def _opened(entry: Any, name: str) -> Any:
+    """An object with an id, which may be None, as the mapping that it stands for; all else as it is."""
+    if _is_id(entry) or not any(hasattr(entry, each) for each in _ATTRIBUTES["chunk_id"]):
+        return entry
     item = {key: found for key, names in _ATTRIBUTES.items() if (found := _stated(entry, names)) is not None}
     if "chunk_id" not in item:
         raise ResultError(f"{name} is a {type(entry).__name__} whose id is None; set it, or give an id in its place")
-    return _checked_item(item, position, name)
-
-
-def _is_object(entry: Any) -> bool:
-    """Whether it has an id as an attribute, which may be None."""
-    return not _is_id(entry) and any(hasattr(entry, name) for name in _ATTRIBUTES["chunk_id"])
+    return item
 
 
 def _stated(entry: Any, names: Sequence[str]) -> Any:

@@ -119,12 +119,9 @@ class _Lines:
 
 
 def _refuse_twice(line: bytes, items: int) -> None:
-    """Refuse a line of the usual shape that states a key twice, at a third of the time that parsing it again takes.
+    """Refuse, by a ValueError, a line of the usual shape that states a key twice, much faster than by parsing it again.
 
     Around the one list, which it parses, it sees every key; in the list those that are read. All else is parsed.
-
-    Raises:
-        ValueError: a key stands twice.
     """
     start, end = line.find(b"["), line.rfind(b"]")
     plain = b"\\" not in line and line.find(b"[", start + 1) < 0

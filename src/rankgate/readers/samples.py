@@ -38,6 +38,10 @@ class Metadata(msgspec.Struct):
     cluster: str | int | None = None
 
 
+# Keys that change what is scored, and are nobody's own beside `metadata`.
+_OF_METADATA = ("no_answer", "tags", "k", "as_of", "cluster", "entities")
+
+
 class WrittenSample(msgspec.Struct):
     """A sample as files hold it."""
 
@@ -106,6 +110,9 @@ def _checked(value: object, line: int | None) -> Sample:
     written = _written(value)
     query_id, metadata = str(written.id), written.metadata or Metadata()
     name = f"sample {shown(query_id)}"
+    stray = next((key for key in _OF_METADATA if isinstance(value, dict) and key in value), None)
+    if stray:
+        raise _SampleError(f"{name}: {stray} belongs under metadata; write metadata: {{{stray}: …}}", stray)
     if isinstance(value, dict) and "expected_output" not in value and not metadata.no_answer:
         import difflib  # noqa: PLC0415 -- paid only for a message
 

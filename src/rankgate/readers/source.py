@@ -144,8 +144,9 @@ def open_source(path: str) -> Iterator[Source]:
                 content = gzip.GzipFile(fileobj=content, mode="rb")
                 read = content.read  # a small file whole, so that damage at its end shows before anything else
             begun = _beginning(read)
-            if not begun.strip():
-                raise bad_input("the file is empty", file=name)
+            wide = begun.startswith((b"\xff\xfe", b"\xfe\xff"))
+            if wide or not begun.strip():
+                raise bad_input("is text in UTF-16; save it as UTF-8" if wide else "the file is empty", file=name)
             stream = io.BufferedReader(_Joined(begun, content), _HEAD)
             file = None if start.startswith(_GZIP) else mark
             try:

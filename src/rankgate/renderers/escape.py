@@ -35,10 +35,7 @@ def _shows(char: str) -> bool:
 
 
 def command_line(words: Sequence[str]) -> str:
-    """A command to copy into a shell.
-
-    An address of which a secret was left out is a variable, called as its option: the shell says so until it is set.
-    """
+    """A command for a shell; an address without its secret is a variable called as its option, which asks to be set."""
     parts = [shlex.quote(word) for word in words]
     for at, option in enumerate(words[:-1]):
         if "…" in words[at + 1] and re.fullmatch("--[a-z]+", option):
