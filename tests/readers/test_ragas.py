@@ -114,6 +114,29 @@ def test_bad_lists(content: str, expected: str) -> None:
     assert refusal(content, "run") == f"file: [1]: {expected}"
 
 
+@pytest.mark.parametrize(
+    ("keys", "what", "expected"),
+    [
+        pytest.param(
+            {"reference_context_ids": ["d"], "retrieved_contexts": ["x"]},
+            "run",
+            "file:1: query 'q' has reference_context_ids and no retrieved_context_ids: ids and texts never match; "
+            "write both as ids",
+            id="ids expected, texts retrieved",
+        ),
+        pytest.param(
+            {"reference_contexts": ["x"], "retrieved_context_ids": ["d"]},
+            "gold",
+            "file:1: query 'q' has retrieved_context_ids and no reference_context_ids: ids and texts never match; "
+            "write both as ids",
+            id="texts expected, ids retrieved",
+        ),
+    ],
+)
+def test_ids_beside_texts_are_an_error_and_no_miss(keys: dict[str, Any], what: str, expected: str) -> None:
+    assert refusal(line(user_input="q", **keys) + "\n", what) == expected
+
+
 def test_a_broken_list() -> None:
     for what in ("gold", "run"):
         assert refusal('[{"user_input": "q"},\n7', what).startswith("file:2: broken JSON: ")

@@ -114,6 +114,9 @@ def _listed(line: Line, keys: tuple[str, str]) -> list[str | int]:
     name = f"query {shown(_query_id(line))}"
     if key is None:
         raise ValueError(f"{name} has neither {keys[0]} nor {keys[1]}")
+    other = RETRIEVED[0] if keys is REFERENCE else REFERENCE[0]
+    if key != keys[0] and line.get(other) is not None:
+        raise ValueError(f"{name} has {other} and no {keys[0]}: ids and texts never match; write both as ids")
     value = line[key]
     if isinstance(value, str) and value.startswith("["):
         raise ValueError(f"{name}: {key} is {shown(value)}: {RAGAS_CSV}")
