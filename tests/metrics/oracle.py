@@ -328,10 +328,6 @@ def negatives_above(question: Question, names: Ranked, k: int | None) -> float |
 # What the items say.
 
 
-def folded(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
 def words(text: str) -> list[str]:
     """Runs of letters, digits and underscores."""
     runs = groupby(text.casefold(), key=lambda sign: sign.isalnum() or sign == "_")
@@ -343,7 +339,8 @@ def containment(question: Question, line: Line, k: int | None) -> float | None:
         return None
     for item in shown(line.items, k):
         for answer in question.answers:
-            if item.text and folded(answer) in folded(item.text):
+            found, wanted = words(item.text or ""), words(answer)
+            if any(found[start : start + len(wanted)] == wanted for start in range(len(found))):
                 return 1
     return 0
 

@@ -371,7 +371,7 @@ QUESTIONS = st.builds(
     gains=st.dictionaries(st.sampled_from(ITEM_IDS + DOC_IDS + PASSAGES), GRADES, max_size=6)
     | st.dictionaries(st.sampled_from(ITEM_IDS + DOC_IDS + PASSAGES), GRADES, min_size=9, max_size=14),
     negatives=st.lists(st.sampled_from(ITEM_IDS + DOC_IDS + PASSAGES), max_size=3, unique=True),
-    answers=st.lists(st.sampled_from(["30 DAYS", "Refund  window", "never", "STRASSE"]), max_size=2),
+    answers=st.lists(st.sampled_from(["30 DAYS", "Refund  window", "never", "STRASSE", "0 day", "fund"]), max_size=2),
     as_of=st.none() | st.sampled_from(DAYS),
     source=SOURCES,
     entities=st.none() | LABELS,
