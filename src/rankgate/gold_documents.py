@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from rankgate.errors import bad_input
 from rankgate.labels import Gains, plain_number, with_labels
 from rankgate.model import Gold, Sample
-from rankgate.readers.json_text import JsonError, strict_json
+from rankgate.readers.json_text import strict_json
 from rankgate.readers.source import Source, open_source
 
 Written = dict[str, Any]
@@ -54,9 +53,6 @@ def read_documents(path: str, gold: Gold) -> GoldDocuments:
     Args:
         path: the file that `gold` was read from.
         gold: what it says; it was read without a problem.
-
-    Raises:
-        RankgateError: a line of JSONL has a key twice, which cannot be kept.
     """
     if gold.format in _SHAPES:
         with open_source(path) as source:
@@ -97,11 +93,8 @@ def _json(value: object, indent: int | None = None) -> str:
 def _from_jsonl(source: Source) -> GoldDocuments:
     samples: dict[str, Written] = {}
     lines: dict[str, str] = {}
-    for number, line in source.lines():
-        try:
-            value = strict_json(line)
-        except JsonError as error:
-            raise bad_input(f"{error}, so it cannot be written again", file=source.name, line=number) from error
+    for _, line in source.lines():
+        value = strict_json(line)
         if isinstance(value, dict):
             samples[str(value.get("id"))] = value
             lines[str(value.get("id"))] = line.decode().strip()
