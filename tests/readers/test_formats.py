@@ -447,3 +447,7 @@ def test_standard_input_that_is_closed(what: str) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False)
     assert done.stderr == ""
     assert json.loads(done.stdout) == "standard input: is closed; there is nothing to read"
+
+
+def test_a_quoted_separator_in_an_id_of_hugging_faces_qrels() -> None:
+    assert gold('query-id,corpus-id,score\nq,"d, or e",1\nq,f,0\n') == ("beir", {"q": ["d, or e"]})

@@ -225,9 +225,10 @@ def _text(literal: str) -> str:
 def _judges(head: bytes) -> bool:
     """Whether the first rows below a header of BEIR have whole numbers, as gains are and scores are not."""
     rows = head[:_ENOUGH].decode("utf-8", "replace").splitlines()[1:20]
-    sign, at = separator_of(head), header_of(head).index(BEIR_COLUMNS[-1])
+    header, sign = header_of(head), separator_of(head)
+    at = header.index(BEIR_COLUMNS[-1]) - len(header)  # from the end: an id before it may be quoted for its separator
     cells = [row.split(sign) for row in rows[:-1] or rows if row.strip()]
-    texts = [row[at].strip('"\r ') if at < len(row) else "" for row in cells]
+    texts = [row[at].strip('"\r ') if len(row) >= -at else "" for row in cells]
     return all(whole_number(text) is not None and "." not in text for text in texts)
 
 
