@@ -112,6 +112,20 @@ def test_with_a_reason_it_is_accepted_and_the_reason_stands_in_the_manifest(caps
     assert (manifest["reason"], manifest["by"], manifest["verdict"]) == ("smaller index, agreed in #12", "ana", "fail")
 
 
+def test_a_job_that_is_started_again_keeps_the_reason_and_a_later_one_is_added(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The second time the run is judged by itself, so that it passes."""
+    assert accepted(10) == 0
+    for more in (["--reason", "smaller index", "--by", "ana"], [], ["--reason", "agreed in #12"]):
+        assert accepted(5, *more, day=2) == 0
+        said = capsys.readouterr().out
+    assert said.endswith("allowed: reason given: smaller index; agreed in #12\n")
+    record = shown(capsys, "show")["accepted"]
+    assert (record["reason"], record["by"], record["verdict"]) == ("smaller index; agreed in #12", "ana", "fail")
+    assert len(shown(capsys, "history", "--accepted")) == 2
+
+
 def test_a_reason_for_what_needs_none_is_not_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     assert accepted(10, "--reason", "just because") == 0
     said = capsys.readouterr().out.splitlines()[-2:]

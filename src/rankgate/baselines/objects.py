@@ -16,7 +16,7 @@ from typing import Protocol
 
 import msgspec
 
-from rankgate.baselines.memory import Unless
+from rankgate.baselines.memory import Unless, amended
 from rankgate.baselines.migrations import DamagedRecordError, decode_record, encode_record
 from rankgate.baselines.object_names import RecordName
 from rankgate.baselines.packing import RUN, checked
@@ -145,10 +145,11 @@ class ObjectMemory:
             RankgateError: the place cannot be reached or written, or holds a damaged run file of this name.
         """
         checked(data, record, record.run)
-        written = encode_record(record)
         for _ in range(MOST_ROUNDS):
             names = self._names(log)
-            if self._is_in(log, names, record):
+            newest = list(self._records(log, names[-1:]).values())
+            record = amended(newest, record) if log == "accepted" else record
+            if record in newest or (log == "history" and any(name.id == record.id for name in names)):
                 missing = not self.objects.holds(f"runs/{record.run}")
                 self._keep_run(record, data)
                 return missing
@@ -156,7 +157,7 @@ class ObjectMemory:
                 return False
             self._keep_run(record, data)
             name = RecordName(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
-            if self.objects.create(f"{log}/{name}", written):
+            if self.objects.create(f"{log}/{name}", encode_record(record)):
                 if not self.objects.holds(f"runs/{record.run}"):  # an older one, which was pruned just now
                     self._keep_run(record, data)
                 if log != "anchors":
@@ -240,12 +241,6 @@ class ObjectMemory:
             return self._records(log, names)
         except DamagedRecordError:  # whoever reads the log is told
             return {}
-
-    def _is_in(self, log: Log, names: Sequence[RecordName], record: Record) -> bool:
-        if log == "history":
-            return any(name.id == record.id for name in names)
-        newest = names[-1:]
-        return bool(newest) and newest[0].id == record.id and [record] == list(self._records(log, newest).values())
 
     def _keep_run(self, record: Record, data: bytes) -> None:
         name = f"runs/{record.run}"

@@ -55,6 +55,7 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
     from msgspec.structs import replace
 
     from rankgate.acceptance import refusal
+    from rankgate.baselines.memory import amended
     from rankgate.errors import RankgateError, bad_input
     from rankgate.renderers.blocks import plain_text
 
@@ -65,12 +66,16 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
         table = plain_text(change_table(found)).rstrip("\n")
         advice = "nothing was accepted; with --reason TEXT it is, and the reason is recorded"
         raise bad_input("\n".join(filter(None, (why_not, advice, table))), file=found.record.source)
+    newest: Record | None = None
     try:
-        refuse_later(next(reversed(found.memory.read("accepted")), None), found.record.date, found.memory.spec)
+        newest = next(reversed(found.memory.read("accepted")), None)
+        refuse_later(newest, found.record.date, found.memory.spec)
     except RankgateError:
         if found.unusable is None:
             raise
-    record = replace(found.record, reason=arguments.reason if why_not else None, by=arguments.by)
+    repeated = newest is not None and newest.id == found.record.id  # it is judged by itself now
+    reason = arguments.reason if why_not or repeated else None
+    record = amended([newest] if newest else [], replace(found.record, reason=reason, by=arguments.by))
     added = found.memory.add("accepted", record, found.packed.data)
     return told(arguments, found, record, added=added, moved=True)
 
