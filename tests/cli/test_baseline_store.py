@@ -117,6 +117,7 @@ def test_a_job_that_is_started_again_keeps_the_reason_and_a_later_one_is_added(
 ) -> None:
     """The second time the run is judged by itself, so that it passes."""
     assert accepted(10) == 0
+    said = ""
     for more in (["--reason", "smaller index", "--by", "ana"], [], ["--reason", "agreed in #12"]):
         assert accepted(5, *more, day=2) == 0
         said = capsys.readouterr().out
@@ -257,7 +258,7 @@ def test_of_a_long_history_the_last_twenty_are_listed(capsys: pytest.CaptureFixt
     assert len(shown(capsys, "history")) == 20
     capsys.readouterr()
     assert baseline("history") == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "  the last 20 of 10,000; --all lists them"
+    assert capsys.readouterr().out.splitlines()[-1] == "  the last 20; --all lists the older ones too"
     assert len(shown(capsys, "history", "--all")) == 10_000
 
 

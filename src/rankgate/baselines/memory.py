@@ -26,8 +26,8 @@ class Memory(Protocol):
     def spec(self) -> str:
         """How users name this place after `--baseline`."""
 
-    def read(self, log: Log) -> Sequence[Record]:
-        """The records of a log, oldest first; none where nothing was ever added.
+    def read(self, log: Log, *, last: int | None = None) -> Sequence[Record]:
+        """The records of a log, or the last ones, oldest first; none where nothing was ever added.
 
         Raises:
             RankgateError: the place cannot be reached, or what it holds is damaged or of a newer schema.
@@ -92,8 +92,7 @@ def amended(found: Sequence[Record], record: Record) -> Record:
     first = next(reversed(found), None)
     if first is None or first.id != record.id or not (record.commit or first.date == record.date):
         return record
-    reasons = first.reason.split(_AND) if first.reason else []
-    reasons += [record.reason] if record.reason and record.reason not in reasons else []
+    reasons = dict.fromkeys(reason for each in (first, record) if each.reason for reason in each.reason.split(_AND))
     return replace(
         first,
         reason=_AND.join(reasons) or None,

@@ -11,6 +11,7 @@ left out. So two who write it at once lose nothing, nor does one who is killed b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
@@ -27,6 +28,7 @@ POINTER = "pointer.json"
 MOST_RECENT = 24  # records of the history that the pointer repeats
 _DELETE = "restore it, or delete it and accept a run again"  # an object is never overwritten
 MOST_ROUNDS = 50  # of others that took the very same name; each round one of them has succeeded
+_LEFT = re.compile(r"\..+\.tmp").fullmatch  # a file of a write that was killed, or is not at its end
 UNTOUCHED = 86_400.0  # seconds for which a run file that no record names may still belong to one that is being added
 
 
@@ -92,6 +94,9 @@ class _Pointer(msgspec.Struct, frozen=True):
     recent: Sequence[Record] = ()  # the last of the history
 
 
+_NOTHING = _Pointer(SCHEMA_VERSION, {})
+
+
 class ObjectMemory:
     """A `Memory` over objects."""
 
@@ -103,13 +108,14 @@ class ObjectMemory:
         """The place, without passwords."""
         return self.objects.spec
 
-    def read(self, log: Log) -> list[Record]:
-        """The records of a log, oldest first.
+    def read(self, log: Log, *, last: int | None = None) -> list[Record]:
+        """The records of a log, oldest first; of the last ones no more is read than they take.
 
         Raises:
             RankgateError: the place cannot be reached, or an object is damaged or of a newer schema.
         """
-        return list(self._records(log, self._names(log)).values())
+        names = self._names(log)[-last if last else 0 :]
+        return list(self._records(log, names, hinted=log == "accepted" or last is not None).values())
 
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
         """The last records of a log up to a day, oldest first; of the history as many as the pointer has.
@@ -198,10 +204,14 @@ class ObjectMemory:
         first = {name.id: name for name in reversed(found)}
         return [name for name in found if log != "history" or first[name.id] == name]
 
-    def _records(self, log: Log, names: Sequence[RecordName]) -> dict[str, Record]:
-        """The records of these objects; one that is pruned meanwhile is left out."""
-        pointed = self._pointed().accepted if log == "accepted" else {}
-        known = {str(name): pointed[str(name)] for name in names if _fits(pointed.get(str(name)), name)}
+    def _records(self, log: Log, names: Sequence[RecordName], *, hinted: bool = True) -> dict[str, Record]:
+        """The records of these objects, as the pointer has them or read; one that is pruned meanwhile is left out."""
+        pointed = self._pointed() if names and hinted else _NOTHING
+        hints = dict(pointed.accepted) if log == "accepted" else {}
+        if log == "history":  # which has each id once
+            recent = {record.id: record for record in pointed.recent}
+            hints = {str(name): recent[name.id] for name in names if name.id in recent}
+        known = {str(name): hints[str(name)] for name in names if _fits(hints.get(str(name)), name)}
         data = self.objects.read([f"{log}/{name}" for name in names if str(name) not in known])
         records: dict[str, Record] = {}
         for name in names:
@@ -222,12 +232,11 @@ class ObjectMemory:
 
     def _pointed(self) -> _Pointer:
         """What the pointer has; nothing where it is damaged or of another schema, for it is only a hint."""
-        nothing = _Pointer(SCHEMA_VERSION, {})
         try:
             found = msgspec.json.decode(self.objects.read([POINTER]).get(POINTER, b""), type=_Pointer)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return nothing
-        return found if found.schema_version == SCHEMA_VERSION else nothing
+            return _NOTHING
+        return found if found.schema_version == SCHEMA_VERSION else _NOTHING
 
     def _point(self) -> None:
         """Write the pointer anew from what is there."""
@@ -254,14 +263,16 @@ class ObjectMemory:
         raise bad_input(message, file=f"{self.spec}/{name}")
 
     def _sweep(self) -> None:
-        """Delete run files that no record names, but none that may belong to a record on its way."""
+        """Delete run files that no record names and what killed writes left, but none that may be on its way."""
         now = self.objects.modified(POINTER)
         named = {name.run for log in LOGS for name in self._names(log)}
-        for run in self.objects.names("runs"):
-            if RUN.fullmatch(run) and run not in named:
-                written = self.objects.modified(f"runs/{run}")
-                if now is not None and written is not None and now - written > UNTOUCHED:
-                    self.objects.delete(f"runs/{run}")
+        old = [f"runs/{run}" for run in self.objects.names("runs") if RUN.fullmatch(run) and run not in named]
+        old += [f"{place}/{name}" for place in ("runs", *LOGS) for name in self.objects.names(place) if _LEFT(name)]
+        old += [name for name in self.objects.names("") if _LEFT(name)]
+        for path in old:
+            written = self.objects.modified(path)
+            if now is not None and written is not None and now - written > UNTOUCHED:
+                self.objects.delete(path)
 
 
 def memory_at(url: str) -> ObjectMemory:

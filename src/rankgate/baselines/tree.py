@@ -83,13 +83,13 @@ class TreeMemory:
             raise DamagedRecordError([Problem(message, f"{self.spec}/{MANIFEST}")])
         return None
 
-    def read(self, log: Log) -> list[Record]:
-        """The records of a log, oldest first.
+    def read(self, log: Log, *, last: int | None = None) -> list[Record]:
+        """The records of a log, or the last ones, oldest first.
 
         Raises:
             RankgateError: the tree cannot be read, or what it holds is damaged or of a newer schema.
         """
-        return self._settled()[1] if log == "accepted" else self._log(log)
+        return (self._settled()[1] if log == "accepted" else self._log(log))[-last if last else 0 :]
 
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
         """The last records of a log up to a day, oldest first; no more of the log is read than they take.
