@@ -25,6 +25,8 @@ from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.source import Source, shown_path
 
 DEFAULT_DEPTH = 100
+_GZIP, _SYSTEM = 31, 9  # zlib's number of the format, whose header has no name and no time; a byte of the header
+_BLOCK = 1 << 20  # bytes of lines that are compressed at a time, so that a large run is never there as a whole
 RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")  # the name of a run file, as `run_name` makes it
 
 
@@ -56,21 +58,27 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
         RankgateError: the run is malformed or has no query.
     """
     encode = msgspec.json.Encoder().encode
-    lines: list[bytes] = []
+    deflate, packed, lines = zlib.compressobj(9, zlib.DEFLATED, _GZIP), bytearray(), bytearray()
     kept: set[str] = set()
-    cut = 0
+    queries = cut = 0
     for ranking in rankings:
         entry = _kept(ranking, depth)
         kept |= entry.keys() - {"query_id", "retrieved"}
         if ranking.details and ranking.details.items:
             kept |= {key for item in ranking.details.items for key, value in _keys(item) if value is not None}
-        lines.append(encode(entry) + b"\n")
+        lines += encode(entry) + b"\n"
+        queries += 1
         cut += len(ranking.ids) > depth
-    if not lines:
+        if len(lines) >= _BLOCK:
+            packed += deflate.compress(lines)
+            lines.clear()
+    if not queries:
         raise bad_input("the run has no query; nothing to accept", file=source)
-    data = _compressed(b"".join(lines))
+    packed += deflate.compress(lines) + deflate.flush()
+    packed[_SYSTEM] = 255  # unknown: the same bytes on every system
+    data = bytes(packed)
     digest = hashlib.sha256(data).hexdigest()
-    return Packed(data=data, sha256=digest, depth=depth, queries=len(lines), cut=cut, kept=sorted(kept))
+    return Packed(data=data, sha256=digest, depth=depth, queries=queries, cut=cut, kept=sorted(kept))
 
 
 def recorded(packed: Packed, *, source: str, provenance: Mapping[str, Any], gold: GoldMark | None, date: str) -> Record:
@@ -177,10 +185,3 @@ def _keys(item: Item) -> Iterator[tuple[str, object]]:
     yield Need.VERSIONS.value, item.version
     yield Need.TEXTS.value, item.text
     yield Need.ITEM_SCORES.value, item.score
-
-
-def _compressed(data: bytes) -> bytes:
-    """Gzip with the same header on every Python and system: no time, no name, no operating system."""
-    packed = bytearray(gzip.compress(data, mtime=0))
-    packed[9] = 255
-    return bytes(packed)

@@ -11,10 +11,13 @@ from rankgate.cli.baseline_options import memory_of, origin_of, place_of
 from rankgate.cli.options import date_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rankgate.baselines.memory import Memory
     from rankgate.baselines.packing import Packed
     from rankgate.baselines.records import Record
     from rankgate.criteria import Criteria, InputFile
+    from rankgate.model import Ranking
     from rankgate.report import Report
 
 
@@ -65,10 +68,17 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
         needs = frozenset({Need.LATENCY}) | (criteria.plan().needs if criteria else frozenset())
         opened = run_of(again, criteria, needs)
         name = "standard input" if run_file and path != run_file.path else opened.name
-        rankings = list(opened.rankings)
-        if gold and not any(ranking.query_id in gold.samples for ranking in rankings):
+        asked = 0
+
+        def rankings() -> Iterator[Ranking]:
+            nonlocal asked
+            for ranking in opened.rankings:
+                asked += gold is not None and ranking.query_id in gold.samples
+                yield ranking
+
+        packed = pack(rankings(), source=name, depth=depth)
+        if gold and not asked:
             raise bad_input(f"the run has none of the {len(gold.samples)} queries of {gold.name}", file=name)
-        packed = pack(rankings, source=name, depth=depth)
         mark = mark_of(gold, fingerprint_of(gold)) if gold else None
         report, unusable = _judged(arguments, criteria, again, memory, date) if criteria and gold else (None, None)
     commit, branch = origin_of(arguments)
