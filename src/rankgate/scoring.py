@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from rankgate.errors import bad_input, shown
 from rankgate.matching import match
@@ -43,6 +44,7 @@ class Tally:
         self.seen = bytearray(len(self.rows))
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
+        self.alike: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self.strangers: list[str] = []
         self.duplicates = self.cut = 0
         self.silent: dict[Need, str] = {}  # what no ranking has stated so far, and the first that could have
@@ -74,7 +76,10 @@ class Tally:
             if self.with_judge:
                 self._add_judged(row, sample, ranking, before)
             if plan.keep_matched:
-                self.matched[query_id] = query
+                # Most queries have their hits where an earlier one had them.
+                force_setattr(query, "hits", self.alike.setdefault(query.hits, query.hits))
+                force_setattr(query, "ideal", self.alike.setdefault(query.ideal, query.ideal))
+                self.matched[sample.query_id] = query
             if len(self.stated) < len(asked):
                 self._listen(ranking, asked)
 
