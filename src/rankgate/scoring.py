@@ -44,7 +44,7 @@ class Tally:
         self.seen = bytearray(len(self.rows))
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
-        self.alike: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self.alike: dict[tuple[object, ...], tuple[object, ...]] = {}
         self.strangers: list[str] = []
         self.duplicates = self.cut = 0
         self.silent: dict[Need, str] = {}  # what no ranking has stated so far, and the first that could have
