@@ -456,8 +456,15 @@ def test_a_run_that_was_accepted_before_is_accepted_again_although_another_was_q
 
 
 @posix_only
-@pytest.mark.parametrize("where", ["directory", "branch"])
-@pytest.mark.parametrize("seconds", ["2", pytest.param("60", marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    ("where", "seconds"),
+    [
+        ("directory", "2"),
+        ("branch", "2"),
+        pytest.param("directory", "60", marks=pytest.mark.full),
+        pytest.param("branch", "60", marks=pytest.mark.full),
+    ],
+)
 def test_two_that_accept_the_same_runs_in_turn_log_each_acceptance(
     folder: Path, tmp_path: Path, where: str, seconds: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
