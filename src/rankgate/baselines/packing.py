@@ -25,6 +25,7 @@ from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.source import Source, shown_path
 
 DEFAULT_DEPTH = 100
+_LEVEL = 6  # 9 takes more than twice the time for a file that is 1 % smaller
 _GZIP, _SYSTEM = 31, 9  # zlib's number of the format, whose header has no name and no time; a byte of the header
 _BLOCK = 1 << 20  # bytes of lines that are compressed at a time, so that a large run is never there as a whole
 RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")  # the name of a run file, as `run_name` makes it
@@ -58,7 +59,7 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
         RankgateError: the run is malformed or has no query.
     """
     encode = msgspec.json.Encoder().encode
-    deflate, packed, lines = zlib.compressobj(9, zlib.DEFLATED, _GZIP), bytearray(), bytearray()
+    deflate, packed, lines = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP), bytearray(), bytearray()
     kept: set[str] = set()
     queries = cut = 0
     for ranking in rankings:

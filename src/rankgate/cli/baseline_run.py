@@ -80,7 +80,8 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
         if gold and not asked:
             raise bad_input(f"the run has none of the {len(gold.samples)} queries of {gold.name}", file=name)
         mark = mark_of(gold, fingerprint_of(gold)) if gold else None
-        report, unusable = _judged(arguments, criteria, again, memory, date) if criteria and gold else (None, None)
+        gold = None  # a large one is not held twice: judging reads it again
+        report, unusable = _judged(arguments, criteria, again, memory, date) if criteria and mark else (None, None)
     commit, branch = origin_of(arguments)
     record = replace(
         recorded(packed, source=name, provenance=opened.provenance, gold=mark, date=date),
