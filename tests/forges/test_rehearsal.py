@@ -126,8 +126,9 @@ class Team:
         about: dict[str, Any],
         ending: dict[str, Any],
     ) -> Result:
+        variables = about.pop("variables", {})
         told = environment(self.events, self.proxy, event, pull=pull, **{"run": 100 + self.runs, **about})
-        told["GITHUB_EVENT_NAME"] = name
+        told.update(variables, GITHUB_EVENT_NAME=name)
         token = told.pop("GITHUB_TOKEN")
         told["RUNNER_TEMP"] = str(self.runner_temp)
         return run_action(ROOT, inputs, told, self.clone, token=token, timeout=300, **ending)

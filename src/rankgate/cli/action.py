@@ -22,6 +22,7 @@ from rankgate.cli.options import today
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.exit_codes import exit_code
 from rankgate.forges.artifacts import MEMBER
+from rankgate.forges.base_branch import QUEUED, base_branch
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.fork import concerns_forks, report_fork
@@ -199,7 +200,7 @@ def _base(job: Job) -> tuple[str | None, str | None]:
     Raises:
         RankgateError: that cannot be found out, or what is checked out is no merge onto it.
     """
-    from rankgate.forges.base_branch import at_merge, base_branch
+    from rankgate.forges.base_branch import at_merge
 
     wanted, context, branch = job.inputs.base, job.context, base_branch(os.environ)
     if wanted or context.event != "pull_request" or context.pull is None:
@@ -215,14 +216,16 @@ def _base(job: Job) -> tuple[str | None, str | None]:
 
 
 def _labels(job: Job) -> tuple[SetLabel, ...]:
-    """The labels that stand on the pull request of the repository itself."""
+    """The labels that stand on the pull request of the repository itself, or on the one that the queue has merged."""
     found: list[SetLabel] = []
+    context, queue = job.context, QUEUED.fullmatch(os.environ.get("GITHUB_REF", ""))
 
     def work(client: Client) -> Told:
-        found.extend(labels_now(client, job.context))
+        pull = context.pull or (pull_of(client, context.repository, int(queue["number"])) if queue else None)
+        found.extend(labels_now(client, context, settings_of(job), pull) if pull else [])
         return Told([], [])
 
-    if job.publishes and job.context.pull:
+    if context.event in ("pull_request", "merge_group") and not context.read_only:
         _publish(job, work)
     return tuple(found)
 

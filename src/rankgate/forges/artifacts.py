@@ -30,6 +30,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 LIMITS = Limits()
 MEMBER = "run.jsonl"  # what the action calls a run in its artifact
+GOLD = "gold"  # and a gold set that the job made
 
 
 class Api(Protocol):
@@ -97,13 +98,21 @@ def read_member(data: bytes, name: str, *, limits: Limits = LIMITS) -> bytes:
         RankgateError: the archive is larger than allowed, is not a plain zip archive from its first byte to its last,
             or does not have that file. Nothing that stands in the archive is repeated.
     """
+    found = read_member_if_any(data, name, limits=limits)
+    if found is None:
+        raise bad_input("the artifact is not read: it has no file of that name", key=name)
+    return found
+
+
+def read_member_if_any(data: bytes, name: str, *, limits: Limits = LIMITS) -> bytes | None:
+    """As `read_member`, but None where the archive does not have that file."""
     try:
         return _member(data, name, limits)
     except ArchiveError as error:
         raise bad_input(f"the artifact is not read: {error}", key=name) from error
 
 
-def _member(data: bytes, name: str, limits: Limits) -> bytes:
+def _member(data: bytes, name: str, limits: Limits) -> bytes | None:
     if len(data) > limits.packed:
         raise ArchiveError(f"it has more than {limits.packed:,} bytes")
     entries = {entry.name: entry for entry in entries_of(data, limits.entries)}
@@ -113,9 +122,7 @@ def _member(data: bytes, name: str, limits: Limits) -> bytes:
         raise ArchiveError(f"an entry of it claims to unpack to more than {limits.ratio} times its size")
     if f"{name}/" in entries:
         raise ArchiveError("it has a folder of that name")
-    if name not in entries:
-        raise ArchiveError("it has no file of that name")
-    return content_of(data, entries[name], limits.unpacked)
+    return content_of(data, entries[name], limits.unpacked) if name in entries else None
 
 
 def _artifact(item: object) -> _Artifact:

@@ -1,4 +1,7 @@
-"""A check at another commit: a work tree of its own, a process of its own, and a run that is only data."""
+"""A check at another commit: a work tree of its own, a process of its own, and a run that is only data.
+
+Of a pull request nothing is checked out: what of it judges as well is written as plain files, and nothing else of it.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,30 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePosixPath
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.baselines.base import Where
 from rankgate.baselines.stores import copied, is_remote, remote_memory
 from rankgate.compose import not_judged
-from rankgate.criteria import DEFAULT_PATHS, load_criteria
+from rankgate.criteria import DEFAULT_PATHS, Criteria, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.forges.base_branch import at_tip
+from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
-from rankgate.git import LINK, Repository, repository_around, run_git, said
+from rankgate.git import FOLDER, LINK, SUBMODULE, Entry, Repository, repository_around, run_git, said
 from rankgate.inputs import Inputs
 from rankgate.renderers.isolation import LOADER, Template
 from rankgate.report import Report
 from rankgate.report_text import decode_report
+from rankgate.waivers import SetLabel
 
+MOST_FILES, MOST_BYTES = 1_000, 200_000_000  # of a pull request, written as plain files
 MOST_SECONDS = 300.0  # of one check; the reporting job has to outlive those of several pull requests
+LONGEST_POINTER, _POINTER = 1024, b"version https://git-lfs."
 _KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # the token is not among them
 
 
@@ -47,53 +55,97 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         """The pull request with the tip of its base branch, fetched, as its base; raises what `at_tip` does."""
         return at_tip(pull, self.repository)
 
-    def judge(self, pull: Pull, run: bytes) -> Report:
+    def judge(
+        self, pull: Pull, run: bytes, *, labels: Sequence[SetLabel] | None = None, gold: bytes | None = None
+    ) -> Report:
         """The report of `rankgate check --untrusted-run` as the repository was at the pull request's base.
 
         Criteria, gold set and baseline are those of that commit. The run lies beside the work tree. The check runs
         without the job's environment, and so without its token and keys: what a baseline store elsewhere holds is
         fetched here, and handed over as files.
 
+        With labels it is judged against the base (`--base`), as the pull request's own criteria and gold set ask, too:
+        those of its head merged onto the base, as regular files in a work tree that has no others.
+
+        Args:
+            pull: the pull request, with its base.
+            run: JSONL.
+            labels: those that stand on the pull request; None where it is judged by the base alone.
+            gold: the gold set that the job made; only with labels, and where neither commit has one at its place.
+
         Raises:
-            RankgateError: the clone does not have the commit; the baseline cannot be fetched; or the check left no
-                report.
+            RankgateError: the clone does not have the commit; the baseline cannot be fetched; the head cannot be
+                merged, or has something else than regular files in their places; or the check left no report.
         """
         repository = repository_around(str(self.repository))
         commit = repository.commit(pull.base_sha)
-        with tempfile.TemporaryDirectory(prefix="rankgate-") as directory:
+        with tempfile.TemporaryDirectory(prefix="rankgate-") as directory, ExitStack() as trees:
             place = Path(directory)
             tree, data, written = place / "base", place / "fork" / "run.jsonl", place / "report.json"
             data.parent.mkdir()
             data.write_bytes(run)
-            _add_tree(repository, tree, commit)
-            try:
-                copy = self._copied(tree, place / "baseline", pull)
-                words = ["--run", "../fork/run.jsonl", "--date", self.date, *self.arguments, *copy]
-                return _report(tree, written, words)
-            finally:
-                run_git(repository.root, "worktree", "remove", "--force", str(tree))
+            trees.enter_context(_tree(repository, tree, commit))
+            words = ["--run", "../fork/run.jsonl", "--date", self.date, *self.arguments]
+            words += self._copied(tree, place / "baseline", pull)
+            if labels is not None:
+                head = merged(replace(pull, base_sha=commit), self.repository)
+                tree = place / "head"
+                trees.enter_context(_tree(repository, tree, head, "--no-checkout"))
+                self._write(repository, head, tree, place / "base", gold)
+                (place / "labels.json").write_bytes(msgspec.json.encode(labels))
+                words += ["--base", commit, "--labels", "../labels.json"]
+            return _report(tree, written, words, {"GITHUB_BASE_REF": pull.base_ref})
+
+    def _write(self, repository: Repository, commit: str, tree: Path, base: Path, gold: bytes | None) -> None:
+        """Write what a commit has where its criteria name files; criteria that cannot be read name none."""
+        room = [MOST_FILES, MOST_BYTES]
+        for path in self._places:
+            _write_plain(repository, commit, path, tree, room)
+        theirs, ours = self._files(base), self._files(tree)
+        for path in filter(None, ours):
+            if not is_remote(path) and not (path in theirs and _outside(path)):  # what the base names may lie anywhere
+                _write_plain(repository, commit, path, tree, room)
+        file = tree / (ours[0] or ".")
+        if gold is not None and not _outside(ours[0]) and not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(gold)
+
+    @property
+    def _named(self) -> Mapping[str, str]:
+        return dict(zip(self.arguments[::2], self.arguments[1::2], strict=True))
+
+    @property
+    def _places(self) -> Sequence[str]:
+        return [self._named["--criteria"]] if "--criteria" in self._named else DEFAULT_PATHS
+
+    def _asked(self, tree: Path) -> Criteria | None:
+        """The criteria of a tree; None where it has none, or none that can be read, which the check says.
+
+        This process has secrets, and what a link aims at may be one: nothing outside of the tree is read.
+        """
+        path = next((path for path in self._places if (tree / path).is_file()), None)
+        if path is None or not (tree / path).resolve().is_relative_to(tree.resolve()):
+            return None
+        try:
+            return load_criteria(str(tree / path), at=path)
+        except RankgateError:
+            return None
+
+    def _files(self, tree: Path) -> Sequence[str]:
+        """Where gold set, baseline and waivers lie, by the caller or a tree's criteria; empty where nothing says."""
+        asked, named = self._asked(tree), self._named
+        gold = named.get("--gold") or (asked.gold.path if asked and asked.gold else "")
+        baseline = named.get("--baseline") or (asked.baseline.path if asked and asked.baseline else "")
+        return gold, baseline, asked.waivers if asked else ""
 
     def _copied(self, tree: Path, copy: Path, pull: Pull) -> list[str]:
-        """The flag that names a copy of the baseline; none where the base's own files have it, or name none.
-
-        This process has secrets, and what a link of the base aims at may be one: nothing outside of the tree is read.
-        """
-        named = dict(zip(self.arguments[::2], self.arguments[1::2], strict=True))
-        paths = [named["--criteria"]] if "--criteria" in named else DEFAULT_PATHS
-        criteria = next((tree / path for path in paths if (tree / path).is_file()), None)
-        if criteria is None or not criteria.resolve().is_relative_to(tree.resolve()):
-            return []
-        try:
-            asked = load_criteria(str(criteria))
-        except RankgateError:  # said by the check
-            return []
-        spec = named.get("--baseline") or (asked.baseline.path if asked.baseline else "")
-        if not is_remote(spec):
+        """The flag that names a copy of the baseline; none where the base's own files have it, or name none."""
+        asked, (_, spec, _) = self._asked(tree), self._files(tree)
+        if asked is None or not is_remote(spec):
             return []
         where = Where(date=self.date, ancestors=repository_around(str(tree)).ancestors, branch=pull.base_ref)
-        copied(
-            remote_memory(spec, {**os.environ, "GITHUB_BASE_REF": pull.base_ref}), str(copy), where, asked.policy.anchor
-        )
+        memory = remote_memory(spec, {**os.environ, "GITHUB_BASE_REF": pull.base_ref})
+        copied(memory, str(copy), where, asked.policy.anchor)
         return ["--baseline-copy", str(copy)]
 
     def template(self, pull: Pull) -> Template | None:
@@ -123,22 +175,71 @@ def text_at(folder: Path, ref: str, path: str) -> str:
     return repository.text(entry.sha)
 
 
-def _add_tree(repository: Repository, tree: Path, commit: str) -> None:
+@contextmanager
+def _tree(repository: Repository, tree: Path, commit: str, *options: str) -> Iterator[None]:
     # Hooks lie outside what a commit brings; a work tree needs none.
-    found = run_git(
-        repository.root, "-c", f"core.hooksPath={os.devnull}", "worktree", "add", "--detach", str(tree), commit
-    )
+    add = ("-c", f"core.hooksPath={os.devnull}", "worktree", "add", *options, "--detach", str(tree), commit)
+    found = run_git(repository.root, *add)
     if found.returncode:
-        raise bad_input(f"git cannot check out the base {commit[:12]}: {said(found)}")
+        raise bad_input(f"git cannot check out {commit[:12]}: {said(found)}")
+    try:
+        yield
+    finally:
+        run_git(repository.root, "worktree", "remove", "--force", str(tree))
 
 
-def _report(tree: Path, written: Path, arguments: Sequence[str]) -> Report:
+def _write_plain(repository: Repository, commit: str, path: str, tree: Path, room: list[int]) -> None:
+    """Write what a commit has at a path, if anything: a regular file, or those of a folder; `room` is what is left.
+
+    Raises:
+        RankgateError: it leads out of the tree, is a link, lies in a submodule or in Git LFS, or is too large.
+    """
+    parts, entry = PurePosixPath(path).parts, None
+    if _outside(path):
+        raise bad_input(
+            "leads out of the repository; where an App judges, a pull request names its own files", file=path
+        )
+    for upto in range(1, len(parts) + 1):
+        entry = repository.entry(commit, "/".join(parts[:upto]))
+        if entry is None:
+            return
+        _refuse_irregular(entry, path)
+    if entry is None:
+        return
+    for each in repository.entries(commit, entry.path) if entry.kind == FOLDER else [entry]:
+        if each.kind == FOLDER:
+            continue
+        _refuse_irregular(each, path)
+        size = int(run_git(repository.root, "cat-file", "-s", each.sha).stdout)
+        room[:] = room[0] - 1, room[1] - size
+        if min(room) < 0:
+            raise bad_input(
+                f"more than {MOST_FILES:,} files or {MOST_BYTES:,} bytes are named by the criteria", file=path
+            )
+        target = tree / path / PurePosixPath(each.path).name if each is not entry else tree / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as file:
+            repository.write(each.sha, file)
+        if size <= LONGEST_POINTER and target.read_bytes().startswith(_POINTER):
+            raise bad_input("is kept in Git LFS; where an App judges, keep it in git", file=path)
+
+
+def _outside(path: str) -> bool:
+    return path.startswith("/") or bool({"..", ".git"} & set(PurePosixPath(path).parts))
+
+
+def _refuse_irregular(entry: Entry, path: str) -> None:
+    if entry.mode in (LINK, SUBMODULE):
+        raise bad_input("is a link, or lies in a submodule; where an App judges, keep the file itself there", file=path)
+
+
+def _report(tree: Path, written: Path, arguments: Sequence[str], more: Mapping[str, str]) -> Report:
     command = [sys.executable, "-I", "-m", "rankgate", "check", "--untrusted-run", "-o", str(written), *arguments]
     try:
         ended = subprocess.run(  # noqa: S603 -- our own command, and arguments of the workflow
             command,
             cwd=tree,
-            env={name: os.environ[name] for name in _KEPT if name in os.environ},
+            env={**{name: os.environ[name] for name in _KEPT if name in os.environ}, **more},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

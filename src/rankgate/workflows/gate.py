@@ -91,9 +91,15 @@ _COLLECT = """\
       - name: Put the run where it is uploaded from
         env:
           RUN: {run}
+          GOLD: {gold}
         run: |
-          test "$(realpath -- "$RUN")" = "$(realpath -s -- "$RUN")" # no link, which leads to another run
-          install -D -- "$RUN" "$RUNNER_TEMP/recorded/run.jsonl"
+          keep() {{
+            test "$(realpath -- "$1")" = "$(realpath -s -- "$1")" # no link, which leads to another file
+            install -D -- "$1" "$RUNNER_TEMP/recorded/$2"
+          }}
+          keep "$RUN" run.jsonl
+          # A gold set of the commit is read there; one that this job made goes along.
+          if [ -e "$GOLD" ] && ! git cat-file -e "HEAD:$GOLD"; then keep "$GOLD" gold; fi
       - name: Upload the run
         uses: {pin}
         with:
@@ -119,7 +125,7 @@ def gate_text(job: Job) -> str:
     if job.app is not None:
         pin, keyless = UPLOAD_ENTERPRISE if job.enterprise else UPLOAD, replace(job, app=None, enterprise=True)
         no_base = "!github.event.pull_request && !github.event.merge_group"
-        upload = _COLLECT.format(run=value(job.run), pin=pin, artifact=ARTIFACT)
+        upload = _COLLECT.format(run=value(job.run), gold=value(job.gold), pin=pin, artifact=ARTIFACT)
         return recorded + upload + publish(keyless, "Summarize", given, condition=no_base)
     return (
         recorded
