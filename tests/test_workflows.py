@@ -262,7 +262,9 @@ ACCEPT = "rankgate: accept rankings"
         pytest.param(of_pull("labeled", FORKS_ID, label=ACCEPT), True, True, id="the label"),
         pytest.param(of_pull("unlabeled", FORKS_ID, label=ACCEPT), True, True, id="the label taken off"),
         pytest.param(of_pull("labeled", label=ACCEPT), False, True, id="the label, in this repository"),
-        pytest.param(of_pull("labeled", FORKS_ID, label="bug"), False, False, id="another label"),
+        pytest.param(of_pull("labeled", FORKS_ID, label="bug"), False, True, id="another label, which may waive"),
+        pytest.param(of_pull("labeled", label="bug"), False, True, id="the same, in this repository"),
+        pytest.param(of_pull("unlabeled", label="bug"), False, True, id="another label taken off, in this repository"),
         pytest.param(of_pull("edited", FORKS_ID, "base"), True, True, id="another base"),
         pytest.param(of_pull("edited", OURS_ID, "base"), True, True, id="another base, in this repository"),
         pytest.param(of_pull("edited", FORKS_ID, "title"), False, False, id="another title"),
@@ -383,7 +385,7 @@ def test_with_an_app_the_gate_records_and_uploads_and_judges_only_what_has_no_ba
     made = gate(app=7, run=NASTY, retriever="a:b", criteria="gates.yaml", enterprise=enterprise)
     names = [each.get("name") for each in made["jobs"]["gate"]["steps"]][2:]
     assert names == ["Record a run", "Put the run where it is uploaded from", "Upload the run", "Summarize"]
-    assert step(made, "gate", "Put the run")["env"] == {"RUN": NASTY}
+    assert step(made, "gate", "Put the run")["env"] == {"RUN": NASTY, "GOLD": JOB.gold}
     assert "rm -rf" not in step(made, "gate", "Put the run")["run"]
     assert step(made, "gate", "Upload") == {
         "name": "Upload the run",

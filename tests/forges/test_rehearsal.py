@@ -14,19 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tests.forges.composite import Result
 from tests.forges.composite import run as run_action
 from tests.forges.emulator import RULES, Emulator, PullRequest, Rule
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
-from tests.forges.test_fork import accepts, plays_permission, plays_runs, zipped
+from tests.forges.test_fork import LATE, accepts, plays_permission, plays_runs, zipped
 from tests.scenario_calls import report_of
 
 from rankgate.forges.checks import CHECK, PUSH_CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
 from rankgate.forges.standing import Record, base_key
 from rankgate.report_text import decode_report
+from rankgate.waivers import ACCEPT_GOLD
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "tests" / "scenarios"
@@ -590,6 +592,60 @@ def test_a_workflow_that_a_branch_rewrites_turns_no_check_green_that_is_pinned_t
         judged = team.job("workflow_run", pull, app, token=github.app_token())
         assert judged.code == 0, judged.log
         assert github.allows(pull.number, rule, app="acme-gate") is allowed, judged.log
+
+
+def leaves(proxy: Proxy, storage: Storage, number: int, run: str, **others: bytes) -> None:
+    """What the recording job uploaded."""
+    data = zipped((SCENARIOS / run / "run.jsonl").read_bytes(), **others)
+    listed = {"id": number, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
+    proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
+    proxy.play("GET", f"/actions/artifacts/{number}/zip", 302, redirect=storage.keep(data))
+
+
+def test_with_an_app_a_label_accepts_the_gold_set_of_one_commit_and_the_check_blocks_before_and_after(
+    team: Team, proxy: Proxy, storage: Storage
+) -> None:
+    """Recorded, judged by both sides, refused; accepted by a writer and merged by nobody before a push voids that."""
+    github, app = team.github, {"bot-login": "acme-gate[bot]"}
+    team.git("checkout", "-qb", "change")
+    gold = (team.clone / "gold.yaml").read_text()
+    lost = yaml.safe_load(gold)
+    found = [json.loads(line) for line in (SCENARIOS / "fail" / "run.jsonl").read_text().splitlines()]
+    first = {each["query_id"]: each["topk"][0]["chunk_id"] for each in found if each["topk"]}
+    for sample in lost["samples"]:
+        if sample["expected_output"] and sample["id"] in first:
+            sample["expected_output"] = [first[sample["id"]]]
+    (team.clone / "gold.yaml").write_text(yaml.safe_dump(lost))
+    team.push("change", "Labels that fit the new search")
+    pull = github.open_pull("change")
+    team.git("checkout", "-q", "main")
+    plays_permission(proxy, "alice", "write")
+
+    def judged(event: str, **about: Any) -> list[str | None]:
+        current = github.pull(pull.number)
+        plays_runs(proxy, current, {})
+        leaves(proxy, storage, 31, "fail")
+        ended = team.job(event, current, app, token=github.app_token(), **about)
+        assert ended.code == 0, ended.log
+        assert not (team.clone / "run.jsonl").exists()
+        return team.conclusions(current.head_sha)
+
+    assert judged("workflow_run") == ["failure"]
+    assert not github.allows(pull.number, "newest", app="acme-gate")
+    github.label(pull.number, ACCEPT_GOLD)
+    accepted = {"name": ACCEPT_GOLD, "color": "ededed"}
+    event = {"id": 1, "event": "labeled", "actor": {"login": "alice"}, "created_at": LATE, "label": accepted}
+    proxy.play("GET", f"/issues/{pull.number}/timeline", json=[event])
+    assert judged("pull_request_target", label=ACCEPT_GOLD) == ["success"]
+    assert "A maintainer's label has accepted the gold set of this commit." in github.comments(pull.number)[0].body
+    assert (team.clone / "gold.yaml").read_text() == gold, "nothing of the head is checked out"
+
+    team.git("checkout", "-q", "change")
+    team.push("change", "And another")
+    team.git("checkout", "-q", "main")
+    proxy.play("GET", f"/issues/{pull.number}/timeline", json=[{**event, "created_at": "2000-01-01T00:00:00Z"}])
+    assert judged("workflow_run") == ["failure"]
+    assert not github.allows(pull.number, "newest", app="acme-gate")
 
 
 @pytest.mark.parametrize(
