@@ -594,9 +594,9 @@ def test_a_workflow_that_a_branch_rewrites_turns_no_check_green_that_is_pinned_t
         assert github.allows(pull.number, rule, app="acme-gate") is allowed, judged.log
 
 
-def leaves(proxy: Proxy, storage: Storage, number: int, run: str, **others: bytes) -> None:
+def leaves(proxy: Proxy, storage: Storage, number: int, run: str) -> None:
     """What the recording job uploaded."""
-    data = zipped((SCENARIOS / run / "run.jsonl").read_bytes(), **others)
+    data = zipped((SCENARIOS / run / "run.jsonl").read_bytes())
     listed = {"id": number, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
     proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
     proxy.play("GET", f"/actions/artifacts/{number}/zip", 302, redirect=storage.keep(data))

@@ -11,11 +11,13 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.against_base.files import FilesAtBase
+from rankgate.base_side import Commit
 from rankgate.baselines.base import Where
 from rankgate.baselines.stores import copied, is_remote, remote_memory
 from rankgate.compose import not_judged
@@ -23,16 +25,15 @@ from rankgate.criteria import DEFAULT_PATHS, Criteria, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
-from rankgate.git import FOLDER, LINK, SUBMODULE, Entry, Repository, repository_around, run_git, said
+from rankgate.git import LINK, Repository, repository_around, run_git, said
 from rankgate.inputs import Inputs
 from rankgate.renderers.isolation import LOADER, Template
 from rankgate.report import Report
 from rankgate.report_text import decode_report
 from rankgate.waivers import SetLabel
 
-MOST_FILES, MOST_BYTES = 1_000, 200_000_000  # of a pull request, written as plain files
+MOST_BYTES = 200_000_000  # of a pull request's files, all together
 MOST_SECONDS = 300.0  # of one check; the reporting job has to outlive those of several pull requests
-LONGEST_POINTER, _POINTER = 1024, b"version https://git-lfs."
 _KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # the token is not among them
 
 
@@ -75,7 +76,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises:
             RankgateError: the clone does not have the commit; the baseline cannot be fetched; the head cannot be
-                merged, or has something else than regular files in their places; or the check left no report.
+                merged, or its files lie elsewhere or are too large; or the check left no report.
         """
         repository = repository_around(str(self.repository))
         commit = repository.commit(pull.base_sha)
@@ -89,24 +90,30 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
             words += self._copied(tree, place / "baseline", pull)
             if labels is not None:
                 head = merged(replace(pull, base_sha=commit), self.repository)
-                tree = place / "head"
+                tree = place / "tree"
                 trees.enter_context(_tree(repository, tree, head, "--no-checkout"))
-                self._write(repository, head, tree, place / "base", gold)
+                files = FilesAtBase(repository, Commit(ref=head, sha=head), str(place), most=MOST_BYTES)
+                self._write(files, tree, place / "base", gold)
                 (place / "labels.json").write_bytes(msgspec.json.encode(labels))
                 words += ["--base", commit, "--labels", "../labels.json"]
             return _report(tree, written, words, {"GITHUB_BASE_REF": pull.base_ref})
 
-    def _write(self, repository: Repository, commit: str, tree: Path, base: Path, gold: bytes | None) -> None:
-        """Write what a commit has where its criteria name files; criteria that cannot be read name none."""
-        room = [MOST_FILES, MOST_BYTES]
+    def _write(self, files: FilesAtBase, tree: Path, base: Path, gold: bytes | None) -> None:
+        """Write the files of a pull request that its criteria name; those that cannot be read name none.
+
+        What the base names, too, may lie anywhere; else this machine's files are none of a pull request's.
+        """
         for path in self._places:
-            _write_plain(repository, commit, path, tree, room)
+            files.copy(path)
         theirs, ours = self._files(base), self._files(tree)
         for path in filter(None, ours):
-            if not is_remote(path) and not (path in theirs and _outside(path)):  # what the base names may lie anywhere
-                _write_plain(repository, commit, path, tree, room)
+            outside = path.startswith(("/", "../"))
+            if outside and path not in theirs:
+                raise bad_input("leads out of the repository; name a file of the commit in the criteria", file=path)
+            if not outside and not is_remote(path):
+                files.copy(path)
         file = tree / (ours[0] or ".")
-        if gold is not None and not _outside(ours[0]) and not file.exists():
+        if gold is not None and file.is_relative_to(tree) and ".." not in file.parts and not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(gold)
 
@@ -186,51 +193,6 @@ def _tree(repository: Repository, tree: Path, commit: str, *options: str) -> Ite
         yield
     finally:
         run_git(repository.root, "worktree", "remove", "--force", str(tree))
-
-
-def _write_plain(repository: Repository, commit: str, path: str, tree: Path, room: list[int]) -> None:
-    """Write what a commit has at a path, if anything: a regular file, or those of a folder; `room` is what is left.
-
-    Raises:
-        RankgateError: it leads out of the tree, is a link, lies in a submodule or in Git LFS, or is too large.
-    """
-    parts, entry = PurePosixPath(path).parts, None
-    if _outside(path):
-        raise bad_input(
-            "leads out of the repository; where an App judges, a pull request names its own files", file=path
-        )
-    for upto in range(1, len(parts) + 1):
-        entry = repository.entry(commit, "/".join(parts[:upto]))
-        if entry is None:
-            return
-        _refuse_irregular(entry, path)
-    if entry is None:
-        return
-    for each in repository.entries(commit, entry.path) if entry.kind == FOLDER else [entry]:
-        if each.kind == FOLDER:
-            continue
-        _refuse_irregular(each, path)
-        size = int(run_git(repository.root, "cat-file", "-s", each.sha).stdout)
-        room[:] = room[0] - 1, room[1] - size
-        if min(room) < 0:
-            raise bad_input(
-                f"more than {MOST_FILES:,} files or {MOST_BYTES:,} bytes are named by the criteria", file=path
-            )
-        target = tree / path / PurePosixPath(each.path).name if each is not entry else tree / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as file:
-            repository.write(each.sha, file)
-        if size <= LONGEST_POINTER and target.read_bytes().startswith(_POINTER):
-            raise bad_input("is kept in Git LFS; where an App judges, keep it in git", file=path)
-
-
-def _outside(path: str) -> bool:
-    return path.startswith("/") or bool({"..", ".git"} & set(PurePosixPath(path).parts))
-
-
-def _refuse_irregular(entry: Entry, path: str) -> None:
-    if entry.mode in (LINK, SUBMODULE):
-        raise bad_input("is a link, or lies in a submodule; where an App judges, keep the file itself there", file=path)
 
 
 def _report(tree: Path, written: Path, arguments: Sequence[str], more: Mapping[str, str]) -> Report:
