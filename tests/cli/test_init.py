@@ -400,7 +400,7 @@ def test_a_baseline_that_is_an_artifact_may_be_read() -> None:
     text = re.sub("  baseline: .*", "  baseline: artifact:rankgate", criteria.read_text(encoding="utf-8"))
     criteria.write_text(text, encoding="utf-8")
     assert main(["init", GITHUB, "--force", *PINNED]) == 0
-    assert "      actions: read # to fetch the baseline\n" in WORKFLOW.read_text(encoding="utf-8")
+    assert "      actions: read # to fetch the baseline" in WORKFLOW.read_text(encoding="utf-8")
 
 
 def test_the_paths_of_criteria_elsewhere_are_taken_from_the_root() -> None:

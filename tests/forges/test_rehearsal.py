@@ -6,8 +6,10 @@ A red pull request is blocked by the required check, is mended, turns green and 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +23,7 @@ from tests.forges.emulator import RULES, Emulator, PullRequest, Rule
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
-from tests.forges.test_fork import LATE, accepts, plays_permission, plays_runs, zipped
+from tests.forges.test_fork import LATE, accepts, happened, plays_permission, plays_runs, zipped
 from tests.scenario_calls import report_of
 
 from rankgate.forges.checks import CHECK, PUSH_CHECK
@@ -426,17 +428,58 @@ def test_what_lies_in_the_checkout_is_not_run_while_the_action_installs_itself(t
     ("event", "uploaded"),
     [
         pytest.param("push", ["comment.md", "report.json", "run.jsonl"], id="of a push: `artifact:NAME` reads it"),
-        pytest.param("pull_request", ["comment.md", "report.json"], id="of a pull request: it is no baseline"),
+        pytest.param("pull_request", ["comment.md", "report.json", "run.jsonl"], id="of a pull request: a label's job"),
+        pytest.param("merge_group", ["comment.md", "report.json"], id="of the merge queue"),
     ],
 )
-def test_the_run_is_kept_for_later_pull_requests(team: Team, event: str, uploaded: list[str]) -> None:
+def test_the_run_is_kept_for_later_jobs(team: Team, event: str, uploaded: list[str]) -> None:
     team.retrieve("pass")
     ended = team.job(event, team.github.new_pull(), {"base": "none"})
     assert ended.code == 0, ended.log
     upload = Path(ended.skipped_uses[0].given["path"])
     assert sorted(file.name for file in upload.iterdir()) == uploaded
-    if event == "push":
+    if "run.jsonl" in uploaded:
         assert (upload / "run.jsonl").read_bytes() == (SCENARIOS / "pass" / "run.jsonl").read_bytes()
+
+
+def test_without_an_app_a_label_judges_the_recorded_run_of_the_commit_again_and_the_exit_code_follows(
+    team: Team, proxy: Proxy, storage: Storage
+) -> None:
+    """Whatever the retriever would find by now; before any report, for another base or where it is gone: anew."""
+    github = team.github
+    criteria = team.clone / "ship-criteria.yaml"
+    criteria.write_text(f'{criteria.read_text()}waiver_label: "waive it"\n')
+    github.unprotect()
+    team.push("main", "A label may waive")
+    team.git("checkout", "-qb", "change")
+    team.push("change", "Another chunker")
+    github.branch("release")
+    pull = github.open_pull("change")
+
+    def fetched(pull: PullRequest) -> int:
+        told = environment(team.events, proxy, "pull_request", pull=pull, label="waive it", run=999)
+        told |= {"RUN": str(team.clone / "run.jsonl"), "PATH": os.environ["PATH"]}
+        command = [sys.executable, "-I", "-m", "rankgate.cli.action", "recorded"]
+        return subprocess.run(command, cwd=team.clone, env=told, check=False, timeout=300).returncode
+
+    assert fetched(pull) == 2, "nothing is recorded yet"
+    team.retrieve("fail")
+    red = team.job("pull_request", pull)
+    assert red.code == 1
+    recorded = (Path(red.skipped_uses[0].given["path"]) / "run.jsonl").read_bytes()
+    data = zipped(recorded)
+    listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
+    proxy.play("GET", f"/actions/runs/{100 + team.runs}/artifacts", json={"total_count": 1, "artifacts": [listed]})
+    proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
+    (team.clone / "run.jsonl").unlink()
+    assert fetched(pull) == 0
+    assert (team.clone / "run.jsonl").read_bytes() == recorded
+
+    accepts(github, proxy, pull, happened(1, "labeled", label="waive it"))
+    github.label(pull.number, "waive it")
+    waived = team.job("pull_request", pull, label="waive it")
+    assert (waived.code, waived.outputs["verdict"]) == (0, "warn"), waived.log
+    assert fetched(github.retarget(pull.number, "release")) == 2, "it was of another base"
 
 
 def test_a_fork_cannot_bring_its_own_criteria_gold_or_baseline(team: Team, proxy: Proxy, storage: Storage) -> None:

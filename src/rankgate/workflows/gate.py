@@ -59,6 +59,7 @@ jobs:
     permissions:
       contents: read # to read the change, and criteria, gold and baseline at its base
 """
+_READS = "      actions: read # to fetch the baseline, or what was recorded of this commit\n"
 _POSTS = "      pull-requests: write # for the comment\n      checks: write # for the check rankgate/verdict\n"
 
 _QUEUE = """\
@@ -85,6 +86,22 @@ _KEEP = f"""\
           name: {ARTIFACT}
           path: ${{{{ runner.temp }}}}/rankgate/gate-default/upload/
           if-no-files-found: ignore
+"""
+
+_FETCH = f"""\
+      - name: Fetch the recorded run
+        id: recorded
+        if: >-
+          github.event.pull_request && !(
+          {_CHANGED.replace("    ", "          ")})
+        continue-on-error: true # where it is not kept any more, it is recorded anew
+        env:
+          RUN: {{run}}
+          GITHUB_TOKEN: ${{{{{{{{ github.token }}}}}}}}
+        run: |
+          rm -f -- "$RUN"
+          python -I -m pip install 'rankgate=={{version}}'
+          python -I -m rankgate.cli.action recorded
 """
 
 _COLLECT = """\
@@ -116,7 +133,7 @@ def gate_text(job: Job) -> str:
         _HEAD.format(branches=", ".join(map(value, job.branches)), labels="" if job.app else ", labeled, unlabeled")
         + _GATE
         + ("" if job.app else _POSTS)
-        + ("      actions: read # to fetch the baseline\n" if job.to_read_baseline == "actions" else "")
+        + (_READS if job.to_read_baseline == "actions" or (job.app is None and job.retriever) else "")
         + "    steps:\n"
         + checkout(["fetch-depth: 0 # the base is judged by too"])
         + setup_python()
@@ -139,15 +156,24 @@ def gate_text(job: Job) -> str:
 
 
 def _recording(job: Job) -> str:
-    """Names and paths reach the shell as variables, so that it reads nothing into them."""
+    """Names and paths reach the shell as variables, so that it reads nothing into them.
+
+    With an App nothing is started by a label. The step that has the token runs nothing of the pull request.
+    """
     if job.retriever is None:
         return ""
     named = {"RETRIEVER": job.retriever, "GOLD": job.gold, "GOLD_FORMAT": job.gold_format, "RUN": job.run}
     variables = "".join(f"          {name}: {value(text)}\n" for name, text in named.items() if text is not None)
     install = "".join(f"          {command}\n" for command in job.requirements)
     known_format = "" if job.gold_format is None else ' --gold-format="$GOLD_FORMAT"'
+    fetch, condition = "", ""
+    if job.app is None:
+        condition = "        if: steps.recorded.outcome != 'success'\n"
+        fetch = _FETCH.format(version=job.version, run=value(job.run))
     return f"""\
+{fetch}\
       - name: Record a run
+{condition}\
         env:
 {variables}\
         run: |
