@@ -21,7 +21,7 @@ from rankgate.yaml_text import KeyPath, YamlDocument, load_yaml
 MOST_BYTES = 1_000_000
 ACCEPT_GOLD, ACCEPT_RUN = "rankgate: accept gold", "rankgate: accept run path"  # labels of pull requests
 
-Standing = Literal["counts", "stranger", "head moved", "unreported", "taken off", "unknown", "not the head's"]
+Standing = Literal["counts", "stranger", "head moved", "unreported", "unknown", "not the head's"]
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LINK = re.compile(r"https?://[^\s/]+(/\S*)?")

@@ -22,7 +22,6 @@ REFUSED = {
     "stranger": "it was set by somebody who may not write to this repository",
     "head moved": "the pull request was pushed to, reopened or pointed at another base since",
     "unreported": "it was set before the newest run of this commit was reported; set it again when that is",
-    "taken off": "it has been taken off again",
     "unknown": "GitHub did not say whether whoever set it may write to this repository",
     "not the head's": "the gold set that was judged by is not the one of this commit",
 }

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def accept(baseline: str) -> None:
 
 def judged(pull: Pull, right: int, *arguments: str) -> Any:
     """The gate, beside it the drift from the anchor where there is one, and what was compared with."""
-    at_base = BaseCheckout(repository=Path.cwd(), date="2026-01-31", arguments=arguments)
+    at_base = BaseCheckout(repository=Path.cwd(), date="2026-01-31", arguments=dict(pairwise(arguments)))
     report = at_base.judge(pull, run(right))
     assert report.problems == []
     return report.gates, report.provenance.baseline
@@ -354,7 +355,7 @@ def conflict() -> None:
         pytest.param(named_gold("/proc/self/environ"), "leads out of the repository", id="an absolute path"),
         pytest.param(named_gold("../../proc/self/environ"), "leads out of the repository", id="a path that leads out"),
         pytest.param(large_gold, "gold.yaml: is too large", id="a large file"),
-        pytest.param(conflict, "has conflicts with 'main'", id="conflicts"),
+        pytest.param(conflict, "into 'main' as that is now: they have conflicts", id="conflicts"),
     ],
 )
 def test_nothing_but_small_regular_files_of_a_pull_request_is_read(

@@ -268,7 +268,7 @@ def _fork_report(job: Job) -> Report | None:
     at_base = BaseCheckout(
         repository=Path.cwd(),
         date=today(),
-        arguments=[word for flag, path in named.items() if path for word in (flag, path)],
+        arguments={flag: path for flag, path in named.items() if path},
         template_path=inputs.template,
     )
     found: list[Report] = []

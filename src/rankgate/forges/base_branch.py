@@ -46,10 +46,9 @@ def merged(pull: Pull, clone: Path) -> str:
     place = _place(pull, clone)
     place.fetch(pull.head_sha, f"pull/{pull.number}")
     tree = place.git("merge-tree", "--write-tree", pull.base_sha, pull.head_sha)
-    if tree.returncode == 1:
-        raise bad_input(f"{pull.head_sha[:12]} has conflicts with {shown(pull.base_ref)} as that is now; resolve them")
     if tree.returncode:
-        raise bad_input(f"git cannot merge {pull.head_sha[:12]}: {place.said(tree)}; git 2.38 or later can")
+        why = "they have conflicts" if tree.returncode == 1 else f"{place.said(tree)}; git 2.38 or later can"
+        raise bad_input(f"git cannot merge {pull.head_sha[:12]} into {shown(pull.base_ref)} as that is now: {why}")
     made = ("commit-tree", tree.stdout.decode().strip(), "-m", "merge", "-p", pull.base_sha, "-p", pull.head_sha)
     return place.made(*made, environment=_US)
 

@@ -14,7 +14,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 
 from rankgate.against_base.files import FilesAtBase
 from rankgate.base_side import Commit
@@ -43,13 +42,13 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         repository: a clone that has the commits of the base.
         date: the date to judge by.
-        arguments: further arguments of the check, with paths relative to the repository's root.
+        arguments: further flags of the check with their paths, relative to the repository's root.
         template_path: the user's template, relative to the root too.
     """
 
     repository: Path
     date: str
-    arguments: Sequence[str] = ()
+    arguments: Mapping[str, str] = {}
     template_path: str | None = None
 
     def at_tip(self, pull: Pull) -> Pull:
@@ -79,6 +78,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
                 merged, or its files lie elsewhere or are too large; or the check left no report.
         """
         repository = repository_around(str(self.repository))
+        head = merged(pull, self.repository) if labels is not None else ""  # with it comes a group's own base
         commit = repository.commit(pull.base_sha)
         with tempfile.TemporaryDirectory(prefix="rankgate-") as directory, ExitStack() as trees:
             place = Path(directory)
@@ -86,16 +86,16 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
             data.parent.mkdir()
             data.write_bytes(run)
             trees.enter_context(_tree(repository, tree, commit))
-            words = ["--run", "../fork/run.jsonl", "--date", self.date, *self.arguments]
-            words += self._copied(tree, place / "baseline", pull)
+            flags = {"--run": "../fork/run.jsonl", "--date": self.date, **self.arguments}
+            flags |= self._copied(tree, place / "baseline", pull)
             if labels is not None:
-                head = merged(replace(pull, base_sha=commit), self.repository)
                 tree = place / "tree"
                 trees.enter_context(_tree(repository, tree, head, "--no-checkout"))
                 files = FilesAtBase(repository, Commit(ref=head, sha=head), str(place), most=MOST_BYTES)
                 self._write(files, tree, place / "base", gold)
                 (place / "labels.json").write_bytes(msgspec.json.encode(labels))
-                words += ["--base", commit, "--labels", "../labels.json"]
+                flags |= {"--base": commit, "--labels": "../labels.json"}
+            words = [word for each in flags.items() for word in each]
             return _report(tree, written, words, {"GITHUB_BASE_REF": pull.base_ref})
 
     def _write(self, files: FilesAtBase, tree: Path, base: Path, gold: bytes | None) -> None:
@@ -118,12 +118,8 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
             file.write_bytes(gold)
 
     @property
-    def _named(self) -> Mapping[str, str]:
-        return dict(zip(self.arguments[::2], self.arguments[1::2], strict=True))
-
-    @property
     def _places(self) -> Sequence[str]:
-        return [self._named["--criteria"]] if "--criteria" in self._named else DEFAULT_PATHS
+        return [self.arguments["--criteria"]] if "--criteria" in self.arguments else DEFAULT_PATHS
 
     def _asked(self, tree: Path) -> Criteria | None:
         """The criteria of a tree; None where it has none, or none that can be read, which the check says.
@@ -140,20 +136,20 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
 
     def _files(self, tree: Path) -> Sequence[str]:
         """Where gold set, baseline and waivers lie, by the caller or a tree's criteria; empty where nothing says."""
-        asked, named = self._asked(tree), self._named
+        asked, named = self._asked(tree), self.arguments
         gold = named.get("--gold") or (asked.gold.path if asked and asked.gold else "")
         baseline = named.get("--baseline") or (asked.baseline.path if asked and asked.baseline else "")
         return gold, baseline, asked.waivers if asked else ""
 
-    def _copied(self, tree: Path, copy: Path, pull: Pull) -> list[str]:
+    def _copied(self, tree: Path, copy: Path, pull: Pull) -> Mapping[str, str]:
         """The flag that names a copy of the baseline; none where the base's own files have it, or name none."""
         asked, (_, spec, _) = self._asked(tree), self._files(tree)
         if asked is None or not is_remote(spec):
-            return []
+            return {}
         where = Where(date=self.date, ancestors=repository_around(str(tree)).ancestors, branch=pull.base_ref)
         memory = remote_memory(spec, {**os.environ, "GITHUB_BASE_REF": pull.base_ref})
         copied(memory, str(copy), where, asked.policy.anchor)
-        return ["--baseline-copy", str(copy)]
+        return {"--baseline-copy": str(copy)}
 
     def template(self, pull: Pull) -> Template | None:
         """The user's template as it is at the base; None where none is wanted, or the base has none."""

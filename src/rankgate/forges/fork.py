@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.forges.artifacts import GOLD, MEMBER, download_artifact, read_member, read_member_if_any
+from rankgate.forges.artifacts import GOLD, MEMBER, download_artifact, read_member
 from rankgate.forges.base_branch import QUEUED
 from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
@@ -17,7 +17,7 @@ from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.context import DEPENDABOT, Context, Pull
 from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, joined, tell_pull
 from rankgate.forges.pull_labels import label_events, labels_now, worth
-from rankgate.forges.pulls import has_label, of_writer, open_at, pull_of, remove_label
+from rankgate.forges.pulls import of_writer, open_at, pull_of, remove_label
 from rankgate.forges.standing import QUEUE
 from rankgate.model import SEVERITY_ORDER
 from rankgate.renderers.isolation import Template
@@ -41,10 +41,7 @@ class AtBase(Protocol):
     def judge(
         self, pull: Pull, run: bytes, *, labels: Sequence[SetLabel] | None = None, gold: bytes | None = None
     ) -> Report:
-        """The report on a run, which is only data.
-
-        With labels the pull request's criteria and gold set judge as well: its own, or the gold set that the job made.
-        """
+        """The report on a run, which is only data; with labels also as the pull request's own criteria and gold ask."""
 
     def template(self, pull: Pull) -> Template | None:
         """The user's template of the comment."""
@@ -195,7 +192,8 @@ def _refused(client: Client, context: Context, pull: Pull, first: str | None, un
     `first` is when the first report on that run was completed, None where there is none yet. `unreported` is when newer
     runs began: the label itself may have set one off, which records nothing.
     """
-    if not has_label(client, context.repository, pull.number, ACCEPT_LABEL):
+    there = client.pages(f"/repos/{context.repository}/issues/{pull.number}/labels")
+    if all(item["name"] != ACCEPT_LABEL for item in there):
         return ""
     events = label_events(client, context.repository, pull.number)
     label = worth(client, context.repository, events, ACCEPT_LABEL, [first] if first else [], unreported)
@@ -206,31 +204,26 @@ def _judged(
     client: Client, work: _Work, settings: Settings, at_base: AtBase, artifact: str
 ) -> Iterator[tuple[Pull, Report]]:
     """Each pull request with the report by its own base; those of a writer as they ask themselves, too."""
-    context, problems, run = work.context, list[Problem](), b""
-    gold: bytes | None = None
+    context, problems, run, gold = work.context, list[Problem](), b"", b""
     try:
         data = download_artifact(client, context.repository, context.run_id, artifact)
-        run, gold = read_member(data, MEMBER), read_member_if_any(data, GOLD)
+        run, gold = read_member(data, MEMBER), read_member(data, GOLD, optional=True)
     except RankgateError as error:
         problems += error.problems
     except ForgeError as error:
         problems.append(Problem(str(error)))
+    queue = QUEUED.fullmatch(f"refs/heads/{context.workflow_run.head_branch}") if context.workflow_run else None
     for pull in work.pulls:
         try:
             based = at_base.at_tip(pull) if pull.number != QUEUE else pull
             if problems:
                 yield based, at_base.not_judged(problems)
             elif work.counts.get(pull.number) == _OWN:
-                labels = labels_now(client, context, settings, _labelled(client, context, pull))
-                yield based, at_base.judge(based, run, labels=labels, gold=gold)
+                number = queue and int(queue["number"])
+                labelled = pull_of(client, context.repository, number) if number else pull
+                labels = labels_now(client, context, settings, labelled)
+                yield based, at_base.judge(based, run, labels=labels, gold=gold or None)
             else:
                 yield based, at_base.judge(based, run)
         except RankgateError as error:
             yield pull, at_base.not_judged(error.problems)
-
-
-def _labelled(client: Client, context: Context, pull: Pull) -> Pull:
-    """The pull request whose labels count: itself, or the one that the queue's branch names."""
-    run = context.workflow_run
-    queue = QUEUED.fullmatch(f"refs/heads/{run.head_branch}") if run and pull.number == QUEUE else None
-    return pull_of(client, context.repository, int(queue["number"])) if queue else pull

@@ -7,7 +7,6 @@ the pull request has neither been pushed to, nor reopened, nor pointed at anothe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -42,16 +41,10 @@ def label_events(client: Client, repository: str, number: int) -> Events:
 def worth(
     client: Client, repository: str, events: Events, name: str, reported: Sequence[str], begun: Sequence[str] = ()
 ) -> SetLabel:
-    """What a label that stands on a pull request is worth. The last who set it answers for it.
+    """What a label that stands on a pull request is worth, by its `label_events`; the last who set it answers for it.
 
-    Args:
-        client: tells who may write.
-        repository: OWNER/NAME.
-        events: of `label_events`.
-        name: the label's.
-        reported: when first reports on what it may accept were completed. One counts if it lies before the label, and
-            after the last forced push: that may have brought back a commit that was reported long ago.
-        begun: when runs began that are to be reported yet; none may lie before the label.
+    A first report on what it may accept has to lie before it, and after the last forced push: that may have brought
+    back a commit that was reported long ago. No run that is to be reported yet may have begun before it.
 
     Raises:
         ForgeError: it cannot be told who may write.
@@ -72,40 +65,35 @@ def worth(
 
 
 def labels_now(client: Client, context: Context, settings: Settings, pull: Pull) -> list[SetLabel]:
-    """The labels of a pull request of this repository as they are now, and the event's own, if that is gone.
+    """The labels of a pull request of this repository as they are now, each for its head, whatever set the job off.
 
-    Each is for the pull request's head, whatever set the job off. Whether it means anything is for the criteria to say.
-    What GitHub does not tell counts for nothing.
+    Whether one means anything is for the criteria to say. What GitHub does not tell counts for nothing.
     """
-    own = context.label if context.pull and context.pull.number == pull.number else None
-    names: list[str] = []
-    try:
-        names = [item["name"] for item in client.pages(f"/repos/{context.repository}/issues/{pull.number}/labels")]
-        gone = [SetLabel(name=own, by=context.sender or "", standing="taken off")] if own and own not in names else []
-        return gone + (_judged(client, context, settings, pull, names) if names else [])
-    except ForgeError:
-        return [SetLabel(name=name, by="", standing="unknown") for name in names or filter(None, [own])]
-
-
-def _judged(client: Client, context: Context, settings: Settings, pull: Pull, names: Sequence[str]) -> list[SetLabel]:
-    head = client.get(f"/repos/{context.repository}/pulls/{pull.number}")["head"]
+    repository, number, names = context.repository, pull.number, list[str]()
     check = check_of(replace(context, sha=pull.head_sha, pull=pull), settings)
-    times = [
-        time
-        for record, time in (reports(client, check) if check else ())
-        if check and time and (record.pull, record.base) == (pull.number, check.record.base)
-    ]
-    pushed = _last_push(client, context.repository, head) if head["sha"] == pull.head_sha else _NEVER
-    events = label_events(client, context.repository, pull.number)
-    judged = partial(worth, client, context.repository, events, reported=[time for time in times if pushed < time])
-    return [judged(name) for name in names]
+    try:
+        names = [item["name"] for item in client.pages(f"/repos/{repository}/issues/{number}/labels")]
+        if check is None or not names:
+            return []
+        own, pushed = (number, check.record.base), _last_push(client, repository, pull)
+        times = [time for each, time in reports(client, check) if time and (each.pull, each.base) == own]
+        events = label_events(client, repository, number)
+        reported = [time for time in times if pushed < time]
+        return [worth(client, repository, events, name, reported) for name in names]
+    except ForgeError:
+        return [SetLabel(name=name, by="", standing="unknown") for name in names]
 
 
-def _last_push(client: Client, repository: str, head: Mapping[str, Any]) -> str:
-    """When a branch was last pushed to; empty where the server keeps no such list, never where that is of elsewhere."""
+def _last_push(client: Client, repository: str, pull: Pull) -> str:
+    """When the branch was last pushed to; empty where the server keeps no such list, never where the head is another.
+
+    Raises:
+        ForgeError: the pull request cannot be read.
+    """
+    head = client.get(f"/repos/{repository}/pulls/{pull.number}")["head"]
     where: dict[str, str | int] = {"ref": f"refs/heads/{head['ref']}", "per_page": 1}
     try:
-        found: Mapping[str, str] = next(iter(client.get(f"/repos/{repository}/activity", where)), {})
+        found = next(iter(client.get(f"/repos/{repository}/activity", where)), {"after": ""})
     except ForgeError:
-        return ""
-    return found["timestamp"] if found.get("after") == head["sha"] else _NEVER
+        found = {"after": head["sha"], "timestamp": ""}
+    return found["timestamp"] if found["after"] == head["sha"] == pull.head_sha else _NEVER

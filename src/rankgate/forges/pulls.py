@@ -118,12 +118,3 @@ def remove_label(client: Client, repository: str, number: int, label: str) -> No
     except ForgeError as error:
         if error.status != 404:  # noqa: PLR2004 -- it has no such label
             raise
-
-
-def has_label(client: Client, repository: str, number: int, label: str) -> bool:
-    """Whether a pull request has a label.
-
-    Raises:
-        ForgeError: its labels cannot be read.
-    """
-    return any(item["name"] == label for item in client.pages(f"/repos/{repository}/issues/{number}/labels"))

@@ -34,10 +34,6 @@ class LostResponseError(ForgeError):
     """No answer says what became of it; of a write: list before it is sent again."""
 
 
-class OutOfTimeError(ForgeError):
-    """The platform asks for more patience than there is."""
-
-
 class Request(msgspec.Struct, frozen=True):
     """What is asked.
 
@@ -96,8 +92,7 @@ class Sender:
 
         Raises:
             LostResponseError: a POST may or may not have arrived.
-            OutOfTimeError: the next wait would exceed the limit; it is not begun.
-            ForgeError: the platform refuses or cannot be reached.
+            ForgeError: the platform refuses or cannot be reached, or the next wait would exceed the limit.
         """
         earlier: list[Wait] = []
         while True:
@@ -149,11 +144,11 @@ class Sender:
         """Wait, and say why.
 
         Raises:
-            OutOfTimeError: it would exceed the limit; it is not begun.
+            ForgeError: it would exceed the limit; it is not begun.
         """
         if self._waited + wait.seconds > self._max_wait:
             more = f"waiting {wait.seconds:,.0f} s more ({wait.reason}) would exceed {self._max_wait:,.0f} s in all"
-            raise self.error(f"{failure}; {more}", status, OutOfTimeError)
+            raise self.error(f"{failure}; {more}", status)
         self._waited += wait.seconds
         self.tell(f"{failure}; trying again in {wait.seconds:,.0f} s ({wait.reason})")
         self._clock.sleep(wait.seconds)
