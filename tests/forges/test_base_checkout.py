@@ -434,3 +434,16 @@ def test_a_gold_set_that_the_job_made_counts_where_no_commit_has_one(
 def test_a_gold_set_of_the_base_that_the_pull_request_takes_out_of_git_decides_all_the_same(judging: Path) -> None:
     Path("gold.yaml").unlink()
     assert report_on(judging, 5, GOLD_LABEL, gold=gold_of(*range(5)).encode()).verdict.value == "fail"
+
+
+def test_a_group_of_the_merge_queue_is_judged_onto_one_that_only_the_queue_has(judging: Path) -> None:
+    """The second in the queue is merged onto the first one's commit, which no branch of the clone has."""
+    other_labels()
+    first = repositories.commit()
+    Path("notes.txt").write_text("the second")
+    second = repositories.commit()
+    repositories.git("push", "--quiet", "origin", f"{second}:refs/heads/gh-readonly-queue/main/pr-2-{first}")
+    group = Pull(number=0, head_sha=second, base_ref="main", base_sha=first, head_repository=1, from_fork=False)
+    report = BaseCheckout(repository=judging, date="2026-01-31").judge(group, run(6), labels=[])
+    assert report.base is not None
+    assert (report.verdict.value, report.base.sha, report.base.queries) == ("pass", first, None)
