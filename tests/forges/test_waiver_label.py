@@ -246,6 +246,21 @@ def test_what_a_label_is_worth(
     assert found[LABEL] == standing
 
 
+@pytest.mark.parametrize("name", [LABEL, "dependencies"], ids=["that label", "another one"])
+def test_a_label_that_a_bot_set_counts_for_nothing_and_stands_in_no_others_way(
+    github: Emulator, proxy: Proxy, tmp_path: Path, name: str
+) -> None:
+    """Any workflow of the repository may set one as GitHub's own."""
+    pull = github.new_pull()
+    for each in {LABEL, name}:
+        github.label(pull.number, each)
+    plays_permission(proxy, "alice", "write")
+    plays_events(proxy, pull, WRITER, labeled("github-actions[bot]", name, NOON))
+    reports(github, pull, MORNING)
+    found = {each.name: each.standing for each in labels_of(proxy, tmp_path, pull)}
+    assert found == ({LABEL: "counts"} if name != LABEL else {}) | {name: "stranger"}
+
+
 @pytest.mark.parametrize(
     "about",
     [pytest.param({"base": "release"}, id="of another base"), pytest.param({"number": 999}, id="of another one")],

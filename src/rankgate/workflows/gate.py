@@ -156,20 +156,17 @@ def gate_text(job: Job) -> str:
 
 
 def _recording(job: Job) -> str:
-    """Names and paths reach the shell as variables, so that it reads nothing into them.
-
-    With an App nothing is started by a label. The step that has the token runs nothing of the pull request.
-    """
+    """Names and paths reach the shell as variables, so that it reads nothing into them."""
     if job.retriever is None:
         return ""
     named = {"RETRIEVER": job.retriever, "GOLD": job.gold, "GOLD_FORMAT": job.gold_format, "RUN": job.run}
     variables = "".join(f"          {name}: {value(text)}\n" for name, text in named.items() if text is not None)
     install = "".join(f"          {command}\n" for command in job.requirements)
     known_format = "" if job.gold_format is None else ' --gold-format="$GOLD_FORMAT"'
-    fetch, condition = "", ""
-    if job.app is None:
-        condition = "        if: steps.recorded.outcome != 'success'\n"
-        fetch = _FETCH.format(version=job.version, run=value(job.run))
+    fetch = (
+        _FETCH.format(version=job.version, run=value(job.run)) if job.app is None else ""
+    )  # no label starts the other
+    condition = "        if: steps.recorded.outcome != 'success'\n" if fetch else ""
     return f"""\
 {fetch}\
       - name: Record a run
