@@ -194,9 +194,26 @@ def test_a_link_of_the_base_shows_this_process_nothing(clone: None, tmp_path: Pa
     )
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("RANKGATE_TOKEN", TOKEN)
-        report = BaseCheckout(repository=Path.cwd(), date="2026-01-31").judge(pull, run(5))
-    assert report.verdict.value == "not_judged"
-    assert not any(TOKEN in problem.message for problem in report.problems)
+        with pytest.raises(RankgateError, match="is a symbolic link that leads out of the repository") as refused:
+            BaseCheckout(repository=Path.cwd(), date="2026-01-31").judge(pull, run(5))
+    assert TOKEN not in str(refused.value)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+@pytest.mark.parametrize("kind", ["a link", "a path"])
+def test_nor_does_a_gold_set_of_the_base_show_what_lies_on_this_machine(clone: None, tmp_path: Path, kind: str) -> None:
+    """The environment of this process, say, which has the token: whoever can push makes a base of his own."""
+    (tmp_path / "secret").write_text(gold_of(*range(10)))
+    aim = f"{tmp_path}/secret"
+    if kind == "a link":
+        Path("secret.yaml").symlink_to(aim)
+        aim = "secret.yaml"
+    Path("ship-criteria.yaml").write_text(PLAIN.replace("gold.yaml", aim))
+    pull = Pull(
+        number=1, head_sha="a" * 40, base_ref="main", base_sha=repositories.commit(), head_repository=2, from_fork=True
+    )
+    with pytest.raises(RankgateError, match="leads out of the repository"):
+        BaseCheckout(repository=Path.cwd(), date="2026-01-31").judge(pull, run(5))
 
 
 # With an App: a writer's pull request is judged by both sides, of which nothing is checked out.

@@ -1,6 +1,6 @@
 """A check at another commit: a work tree of its own, a process of its own, and a run that is only data.
 
-Of a pull request nothing is checked out: what of it judges as well is written as plain files, and nothing else of it.
+Nothing is checked out: what of a commit judges is copied out of git as plain files, and nothing else of it is there.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Report:
         """The report of `rankgate check --untrusted-run` as the repository was at the pull request's base.
 
-        Criteria, gold set and baseline are those of that commit. The run lies beside the work tree. The check runs
-        without the job's environment, and so without its token and keys: what a baseline store elsewhere holds is
-        fetched here, and handed over as files.
+        Criteria, gold set and baseline are those of that commit, copied out of git: a work tree has no other files,
+        and no links. The run lies beside it. The check runs without the job's environment, and so without its token
+        and keys: what a baseline store elsewhere holds is fetched here, and handed over as files.
 
         With labels it is judged against the base (`--base`), as the pull request's own criteria and gold set ask, too:
-        those of its head merged onto the base, as regular files in a work tree that has no others.
+        those of its head merged onto the base.
 
         Args:
             pull: the pull request, with its base.
@@ -75,62 +75,59 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises:
             RankgateError: the clone does not have the commit; the baseline cannot be fetched; the head cannot be
-                merged, or its files lie elsewhere or are too large; or the check left no report.
+                merged; files lie outside of the repository, or the head's are too large; or the check left no report.
         """
         repository = repository_around(str(self.repository))
         head = merged(pull, self.repository) if labels is not None else ""  # with it comes a group's own base
         commit = repository.commit(pull.base_sha)
         with tempfile.TemporaryDirectory(prefix="rankgate-") as directory, ExitStack() as trees:
             place = Path(directory)
-            tree, data, written = place / "base", place / "fork" / "run.jsonl", place / "report.json"
-            data.parent.mkdir()
-            data.write_bytes(run)
-            trees.enter_context(_tree(repository, tree, commit))
-            flags = {"--run": "../fork/run.jsonl", "--date": self.date, **self.arguments}
+            tree = trees.enter_context(self._tree(repository, place / "base", commit))
+            flags = {"--run": "../run.jsonl", "--date": self.date, **self.arguments}
             flags |= self._copied(tree, place / "baseline", pull)
             if labels is not None:
-                tree = place / "tree"
-                trees.enter_context(_tree(repository, tree, head, "--no-checkout"))
-                files = FilesAtBase(repository, Commit(ref=head, sha=head), str(place), most=MOST_BYTES)
-                self._write(files, tree, place / "base", gold)
-                (place / "labels.json").write_bytes(msgspec.json.encode(labels))
+                tree = trees.enter_context(self._tree(repository, place / "head", head, most=MOST_BYTES))
+                file = tree / (self._files(tree)[0] or ".")
+                if gold is not None and not file.exists():
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_bytes(gold)
+                (tree / "../labels.json").write_bytes(msgspec.json.encode(labels))
                 flags |= {"--base": commit, "--labels": "../labels.json"}
+            (tree / "../run.jsonl").write_bytes(run)
             words = [word for each in flags.items() for word in each]
-            return _report(tree, written, words, {"GITHUB_BASE_REF": pull.base_ref})
+            return _report(tree, place / "report.json", words, {"GITHUB_BASE_REF": pull.base_ref})
 
-    def _write(self, files: FilesAtBase, tree: Path, base: Path, gold: bytes | None) -> None:
-        """Write the files of a pull request that its criteria name; those that cannot be read name none.
-
-        What the base names, too, may lie anywhere; else this machine's files are none of a pull request's.
-        """
-        for path in self._places:
-            files.copy(path)
-        theirs, ours = self._files(base), self._files(tree)
-        for path in filter(None, ours):
-            outside = path.startswith(("/", "../"))
-            if outside and path not in theirs:
-                raise bad_input("leads out of the repository; name a file of the commit in the criteria", file=path)
-            if not outside and not is_remote(path):
+    @contextmanager
+    def _tree(self, repository: Repository, room: Path, commit: str, most: int | None = None) -> Iterator[Path]:
+        """A work tree of a commit with the files that its criteria name, all of them regular ones, and no others."""
+        tree = room / "tree"
+        # Hooks lie outside what a commit brings; a work tree needs none.
+        add = ("worktree", "add", "--no-checkout", "--detach", str(tree), commit)
+        found = run_git(repository.root, "-c", f"core.hooksPath={os.devnull}", *add)
+        if found.returncode:
+            raise bad_input(f"git cannot make a work tree of {commit[:12]}: {said(found)}")
+        try:
+            files = FilesAtBase(repository, Commit(ref=commit, sha=commit), str(room), most=most)
+            for path in self._places:
                 files.copy(path)
-        file = tree / (ours[0] or ".")
-        if gold is not None and file.is_relative_to(tree) and ".." not in file.parts and not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(gold)
+            for path in filter(None, self._files(tree)):
+                if path.startswith(("/", "../")):  # this machine's files are none of anybody's criteria
+                    raise bad_input("leads out of the repository; name a file of the commit in the criteria", file=path)
+                if not is_remote(path):
+                    files.copy(path)
+            yield tree
+        finally:
+            run_git(repository.root, "worktree", "remove", "--force", str(tree))
 
     @property
     def _places(self) -> Sequence[str]:
         return [self.arguments["--criteria"]] if "--criteria" in self.arguments else DEFAULT_PATHS
 
     def _asked(self, tree: Path) -> Criteria | None:
-        """The criteria of a tree; None where it has none, or none that can be read, which the check says.
-
-        This process has secrets, and what a link aims at may be one: nothing outside of the tree is read.
-        """
+        """The criteria of a tree; None where it has none, or none that can be read, which the check says."""
         path = next((path for path in self._places if (tree / path).is_file()), None)
-        if path is None or not (tree / path).resolve().is_relative_to(tree.resolve()):
-            return None
         try:
-            return load_criteria(str(tree / path), at=path)
+            return load_criteria(str(tree / path), at=path) if path else None
         except RankgateError:
             return None
 
@@ -176,19 +173,6 @@ def text_at(folder: Path, ref: str, path: str) -> str:
     if entry is None or entry.kind != "blob" or entry.mode == LINK:
         raise bad_input("is not a file at the base", file=path)
     return repository.text(entry.sha)
-
-
-@contextmanager
-def _tree(repository: Repository, tree: Path, commit: str, *options: str) -> Iterator[None]:
-    # Hooks lie outside what a commit brings; a work tree needs none.
-    add = ("-c", f"core.hooksPath={os.devnull}", "worktree", "add", *options, "--detach", str(tree), commit)
-    found = run_git(repository.root, *add)
-    if found.returncode:
-        raise bad_input(f"git cannot check out {commit[:12]}: {said(found)}")
-    try:
-        yield
-    finally:
-        run_git(repository.root, "worktree", "remove", "--force", str(tree))
 
 
 def _report(tree: Path, written: Path, arguments: Sequence[str], more: Mapping[str, str]) -> Report:
