@@ -275,6 +275,7 @@ def no_waiver_label() -> None:
     Path("ship-criteria.yaml").write_text(PLAIN.partition("waiver_label")[0])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("change", "right", "labels", "verdict"),
     [
@@ -451,6 +452,20 @@ def test_a_gold_set_that_the_job_made_counts_where_no_commit_has_one(
 def test_a_gold_set_of_the_base_that_the_pull_request_takes_out_of_git_decides_all_the_same(judging: Path) -> None:
     Path("gold.yaml").unlink()
     assert report_on(judging, 5, GOLD_LABEL, gold=gold_of(*range(5)).encode()).verdict.value == "fail"
+
+
+def test_what_the_workflow_names_may_lie_anywhere_and_nothing_of_an_artifact_is_written_there(
+    judging: Path, tmp_path: Path
+) -> None:
+    """On a machine of the team's own: it is the default branch's workflow that names it."""
+    (tmp_path / "elsewhere.yaml").write_text(gold_of(*range(5)))
+    pull = pushed()
+    for gold, right, verdict in (("elsewhere.yaml", 5, "pass"), ("absent.yaml", 5, "not_judged")):
+        arguments = {"--gold": str(tmp_path / gold)}
+        at_base = BaseCheckout(repository=judging, date="2026-01-31", arguments=arguments)
+        report = at_base.judge(at_base.at_tip(pull), run(right), labels=[], gold=gold_of(*range(5)).encode())
+        assert report.verdict.value == verdict
+    assert not (tmp_path / "absent.yaml").exists()
 
 
 def test_a_group_of_the_merge_queue_is_judged_onto_one_that_only_the_queue_has(judging: Path) -> None:

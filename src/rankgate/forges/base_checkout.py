@@ -87,8 +87,8 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
             flags |= self._copied(tree, place / "baseline", pull)
             if labels is not None:
                 tree = trees.enter_context(self._tree(repository, place / "head", head, most=MOST_BYTES))
-                file = tree / (self._files(tree)[0] or ".")
-                if gold is not None and not file.exists():
+                file = tree / (named := self._files(tree)[0] or ".")
+                if gold is not None and not _outside(named) and not file.exists():
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_bytes(gold)
                 (tree / "../labels.json").write_bytes(msgspec.json.encode(labels))
@@ -111,9 +111,9 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
             for path in self._places:
                 files.copy(path)
             for path in filter(None, self._files(tree)):
-                if path.startswith(("/", "../")):  # this machine's files are none of anybody's criteria
+                if _outside(path) and path not in self.arguments.values():  # this machine's files are no commit's
                     raise bad_input("leads out of the repository; name a file of the commit in the criteria", file=path)
-                if not is_remote(path):
+                if not _outside(path) and not is_remote(path):
                     files.copy(path)
             yield tree
         finally:
@@ -173,6 +173,10 @@ def text_at(folder: Path, ref: str, path: str) -> str:
     if entry is None or entry.kind != "blob" or entry.mode == LINK:
         raise bad_input("is not a file at the base", file=path)
     return repository.text(entry.sha)
+
+
+def _outside(path: str) -> bool:
+    return path.startswith(("/", "../"))
 
 
 def _report(tree: Path, written: Path, arguments: Sequence[str], more: Mapping[str, str]) -> Report:
