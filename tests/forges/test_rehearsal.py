@@ -615,7 +615,10 @@ def test_a_workflow_that_a_branch_rewrites_turns_no_check_green_that_is_pinned_t
 ) -> None:
     """Whoever can push has GITHUB_TOKEN with every right, and runs our own action with it; the key he has not."""
     github, app = team.github, {"bot-login": "acme-gate[bot]"}
-    pull = github.new_pull()
+    team.git("checkout", "-qb", "change")
+    team.push("change", "Another workflow")
+    pull = github.open_pull("change")
+    team.git("checkout", "-q", "main")
     team.retrieve("pass")
     posted = {"name": CHECK, "head_sha": pull.head_sha, "status": "completed", "conclusion": "success"}
     github.do("POST", "/check-runs", posted, by=github.token)
