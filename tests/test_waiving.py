@@ -202,8 +202,8 @@ def test_a_label_that_the_criteria_do_not_name_means_nothing(allowed: str | None
     ("standing", "says"),
     [
         ("stranger", "set by somebody who may not write"),
-        ("head moved", "newer commits"),
-        ("taken off", "taken off again"),
+        ("head moved", "pushed to, reopened or pointed at another base"),
+        ("unreported", "before the newest run of this commit was reported"),
         ("unknown", "GitHub did not say"),
     ],
 )

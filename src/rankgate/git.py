@@ -100,6 +100,10 @@ class Repository(msgspec.Struct, frozen=True):
         if found.returncode:
             raise GitError(f"git cannot read the object {blob}: {said(found)}")
 
+    def size(self, blob: str) -> int:
+        """How many bytes a blob has."""
+        return int(run_git(self.root, "cat-file", "-s", blob).stdout)
+
     def text(self, blob: str) -> str:
         """A small blob as text, as of a link."""
         return run_git(self.root, "cat-file", "blob", blob).stdout.decode("utf-8", "surrogateescape")

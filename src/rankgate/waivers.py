@@ -21,7 +21,7 @@ from rankgate.yaml_text import KeyPath, YamlDocument, load_yaml
 MOST_BYTES = 1_000_000
 ACCEPT_GOLD, ACCEPT_RUN = "rankgate: accept gold", "rankgate: accept run path"  # labels of pull requests
 
-Standing = Literal["counts", "stranger", "head moved", "taken off", "unknown", "not the head's"]
+Standing = Literal["counts", "stranger", "head moved", "unreported", "unknown", "not the head's"]
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LINK = re.compile(r"https?://[^\s/]+(/\S*)?")
@@ -87,13 +87,18 @@ class Waivers(msgspec.Struct, frozen=True, kw_only=True):
 class SetLabel(msgspec.Struct, frozen=True, kw_only=True):
     """A label that stands on the pull request, and what it is worth.
 
-    It counts if whoever set it may write to the repository, and for the commit that it was set on alone. Of `not the
-    head's` it is about a gold set that the job made, and not the commit's.
+    It counts if whoever set it may write to the repository, and for the commit that it was set on alone, which had been
+    reported on by then. Of `not the head's` it is about a gold set that the job made, and not the commit's.
     """
 
     name: str
     by: str
     standing: Standing
+
+
+def labels_in(path: str) -> tuple[SetLabel, ...]:
+    """The labels that the reporting job has written down for a check."""
+    return msgspec.json.decode(Path(path).read_bytes(), type=tuple[SetLabel, ...])
 
 
 def waivers_of(criteria: Criteria) -> Waivers:

@@ -33,8 +33,8 @@ GOLD_LABEL = SetLabel(name=ACCEPT_GOLD, by="alice", standing="counts")
 RUN_LABEL = SetLabel(name=ACCEPT_RUN, by="alice", standing="counts")
 REFUSED: list[tuple[Standing, str]] = [
     ("stranger", "it was set by somebody who may not write to this repository"),
-    ("head moved", "the pull request has newer commits, or another base, than it was set on"),
-    ("taken off", "it has been taken off again"),
+    ("head moved", "the pull request was pushed to, reopened or pointed at another base since"),
+    ("unreported", "it was set before the newest run of this commit was reported; set it again when that is"),
     ("unknown", "GitHub did not say whether whoever set it may write to this repository"),
 ]
 

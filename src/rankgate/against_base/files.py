@@ -34,13 +34,17 @@ class _Copy(msgspec.Struct, frozen=True):
 
 
 class FilesAtBase:
-    """The files of one commit. Copies are made as they are asked for and live as long as `files_at` is open."""
+    """The files of one commit. Copies are made as they are asked for and live as long as `files_at` is open.
 
-    def __init__(self, repository: Repository, commit: Commit, room: str) -> None:
+    With `most` they may have so many bytes together, a KiB more each, and pointers of Git LFS stay what they are.
+    """
+
+    def __init__(self, repository: Repository, commit: Commit, room: str, *, most: int | None = None) -> None:
         self.commit = commit
         self._head = Commit(ref="HEAD", sha=repository.commit("HEAD")) if repository.has("HEAD") else None
         self._repository = repository
         self._room = room
+        self._left = most
         self._copies: dict[str, _Copy] = {}
 
     def find(self, path: str) -> str | None:
@@ -58,6 +62,14 @@ class FilesAtBase:
             return path
         copy = self._copied(path, inside, self.commit)
         return copy or (None if self._in_head(inside) else path)
+
+    def copy(self, path: str) -> str | None:
+        """A copy of what the commit has at a path of the repository; None where it has nothing there.
+
+        Raises:
+            RankgateError: it lies in a submodule, or behind a link that leaves the repository, or is too large.
+        """
+        return self._copied(path, posixpath.normpath(path), self.commit)
 
     def find_in_head(self, path: str) -> str | None:
         """A copy of what HEAD has at a path; None where it has nothing there, as where the job made the file."""
@@ -185,10 +197,15 @@ class FilesAtBase:
 
     def _write(self, blob: Entry, copy: str, path: str, commit: Commit) -> None:
         self._copies[copy] = _Copy(path, f"{path} at {commit.shown}")
+        if self._left is not None:
+            self._left -= self._repository.size(blob.sha) + 1024
+            if self._left < 0:
+                raise bad_input("is too large, with all other files that the criteria name", file=path)
         Path(copy).parent.mkdir(parents=True, exist_ok=True)
         with Path(copy).open("wb") as file:
             self._repository.write(blob.sha, file)
-        _fill_pointer(Path(copy), self._repository.root, self._copies[copy].name)
+        if self._left is None:
+            _fill_pointer(Path(copy), self._repository.root, self._copies[copy].name)
 
 
 @contextmanager

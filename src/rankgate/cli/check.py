@@ -44,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
         "(default: inputs.baseline)",
     )
     made.add_argument("--baseline-copy", metavar="DIR", help=argparse.SUPPRESS)  # of the reporting job's to this check
+    made.add_argument("--labels", metavar="FILE", help=argparse.SUPPRESS)  # likewise
     made.add_argument(
         "--base",
         metavar="REF",
@@ -123,6 +124,7 @@ def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
     from rankgate.cli.inputs import file_of, refuse_two_stdins
     from rankgate.forges.base_branch import base_branch
     from rankgate.inputs import Inputs
+    from rankgate.waivers import labels_in
 
     criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
     refuse_two_stdins(criteria, gold, run, baseline)
@@ -135,6 +137,7 @@ def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
         base=arguments.base,
         branch=base_branch(os.environ) if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
+        labels=labels_in(arguments.labels) if arguments.labels else (),
         open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else store_for),
         exhibit=exhibit,
     )

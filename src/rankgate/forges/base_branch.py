@@ -8,13 +8,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rankgate.baselines.git_place import place_of
+from rankgate.baselines.git_place import Place, place_of
 from rankgate.environment import JOBS, OURS
 from rankgate.errors import bad_input, shown
 from rankgate.forges.context import Pull
 from rankgate.git import is_ancestor, repository_around
 
-QUEUED = re.compile(r"refs/heads/gh-readonly-queue/(?P<base>.+)/pr-[0-9]+-(?P<sha>[0-9a-f]+)")
+QUEUED = re.compile(r"refs/heads/gh-readonly-queue/(?P<base>.+)/pr-(?P<number>[0-9]+)-(?P<sha>[0-9a-f]+)")
+_US = {f"GIT_{who}_{what}": "rankgate" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 
 def base_branch(environment: Mapping[str, str]) -> str | None:
@@ -29,12 +30,32 @@ def at_tip(pull: Pull, clone: Path) -> Pull:
     Raises:
         RankgateError: git cannot fetch it, or there is no such branch any more.
     """
-    spec = f"base branch {shown(pull.base_ref)}"
-    place = place_of(pull.base_ref, None, spec=spec, folder=str(clone), tokens=(*JOBS, OURS))
+    place = _place(pull, clone)
     ref = place.fetch(f"refs/heads/{pull.base_ref}", pull.base_ref)
     if ref is None:
-        raise bad_input(f"the {spec} of pull request {pull.number} is not there; point it at another one")
+        raise bad_input(f"the {place.spec} of pull request {pull.number} is not there; point it at another one")
     return replace(pull, base_sha=place.made("rev-parse", "--verify", f"{ref}^{{commit}}"))
+
+
+def merged(pull: Pull, clone: Path) -> str:
+    """A commit of the clone that merges the pull request's head, fetched, onto its base; no file is checked out.
+
+    Raises:
+        RankgateError: git cannot fetch the head, or the two have conflicts.
+    """
+    place = _place(pull, clone)
+    place.fetch(pull.head_sha, f"pull/{pull.number}")
+    tree = place.git("merge-tree", "--write-tree", pull.base_sha, pull.head_sha)
+    if tree.returncode:
+        why = "they have conflicts" if tree.returncode == 1 else f"{place.said(tree)}; git 2.38 or later can"
+        raise bad_input(f"git cannot merge {pull.head_sha[:12]} into {shown(pull.base_ref)} as that is now: {why}")
+    made = ("commit-tree", tree.stdout.decode().strip(), "-m", "merge", "-p", pull.base_sha, "-p", pull.head_sha)
+    return place.made(*made, environment=_US)
+
+
+def _place(pull: Pull, clone: Path) -> Place:
+    spec = f"base branch {shown(pull.base_ref)}"
+    return place_of(pull.base_ref, None, spec=spec, folder=str(clone), tokens=(*JOBS, OURS))
 
 
 def at_merge(pull: Pull, now: Pull, clone: Path) -> Pull:
