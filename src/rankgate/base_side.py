@@ -97,7 +97,8 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     """The base, what the pull request changed of it, and both verdicts.
 
     `head_verdict` is by the pull request's own criteria and gold set, `base_verdict` by the base's; None where these
-    are the same, where the base has no criteria, or where they could not judge. `keys` are changed keys that
+    are the same, where the base has no criteria, or where they could not judge. `introduced` says that the base has no
+    criteria for this gate, `elsewhere` where it has some that this check does not read. `keys` are changed keys that
     concern all gates. `baseline_is_this_run` says whether the pull request's own copy of the baseline holds the
     rankings that were judged, None where it brings none or nobody can tell. `problems` say why something of the base
     could not be used.
@@ -113,6 +114,7 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     head_verdict: Verdict
     base_verdict: Verdict | None = None
     introduced: bool = False
+    elsewhere: list[str] = []
     gates: list[GateChange] = []
     keys: list[KeyChange] = []
     queries: QueryChanges | None = None

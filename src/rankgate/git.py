@@ -33,6 +33,7 @@ _OURS = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",  # a replaced object is not what was merged
 }
+_WILDCARDS = dict.fromkeys((f"GIT_{kind}_PATHSPECS" for kind in ("LITERAL", "GLOB", "NOGLOB", "ICASE")), "0")
 
 
 class GitError(RankgateError):
@@ -89,6 +90,31 @@ class Repository(msgspec.Struct, frozen=True):
     def entries(self, commit: str, folder: str) -> list[Entry]:
         """What lies directly in a folder."""
         return self._entries(commit, f"{folder}/" if folder else "")
+
+    def matching(self, commit: str, pattern: str) -> list[str]:
+        """The YAML and JSON files of a commit with a line that has an extended regular expression, links left out.
+
+        Raises:
+            GitError: git cannot read them.
+        """
+        words = ("-l", "-z", "-a", "-E", "--no-recurse-submodules", "-e", pattern, commit, "--", "*.y*ml", "*.json")
+        found = run_git(self.root, "grep", *words, environment=_WILDCARDS)
+        if found.returncode > 1:  # 1 says that there is none
+            raise GitError(f"git cannot search {commit}: {said(found)}")
+        return [name.partition(":")[2] for name in found.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]]
+
+    def new_links(self, before: str, after: str) -> list[str]:
+        """The paths that are links at one commit, and were none or others at another.
+
+        Raises:
+            GitError: git cannot read one of them.
+        """
+        words = ("-r", "-z", "--no-renames", "--diff-filter=AMT", before, after)
+        found = run_git(self.root, "diff-tree", *words)
+        if found.returncode:
+            raise GitError(f"git cannot compare {before} and {after}: {said(found)}")
+        parts = found.stdout.decode("utf-8", "surrogateescape").split("\0")
+        return [path for about, path in zip(parts[::2], parts[1::2], strict=False) if about.split(" ")[1] == LINK]
 
     def write(self, blob: str, file: BinaryIO) -> None:
         """Write a blob's bytes as they are stored; no filter touches them.
@@ -174,8 +200,10 @@ def repository_around(folder: str, *, asker: str = "--base") -> Repository:
         GitError: git is missing, or there is none.
     """
     found = run_git(folder, "rev-parse", "--show-toplevel", asker=asker)
-    if found.returncode == 0:
-        return Repository(os.path.realpath(found.stdout.decode("utf-8", "surrogateescape").rstrip("\n")))
+    root = os.path.realpath(found.stdout.decode("utf-8", "surrogateescape").rstrip("\n"))
+    # Files of a commit can look like a repository of their own, but none is called `.git`.
+    if found.returncode == 0 and os.path.lexists(f"{root}/.git"):
+        return Repository(root)
     why = said(found)
     if "dubious ownership" in why:
         raise GitError(

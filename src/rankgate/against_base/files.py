@@ -8,7 +8,7 @@ import posixpath
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,8 +36,9 @@ class _Copy(msgspec.Struct, frozen=True):
 class FilesAtBase:
     """The files of one commit. Copies are made as they are asked for and live as long as `files_at` is open."""
 
-    def __init__(self, repository: Repository, commit: Commit, room: str) -> None:
+    def __init__(self, repository: Repository, commit: Commit, room: str, tip: str | None = None) -> None:
         self.commit = commit
+        self._tip = tip
         self._head = Commit(ref="HEAD", sha=repository.commit("HEAD")) if repository.has("HEAD") else None
         self._repository = repository
         self._room = room
@@ -63,6 +64,62 @@ class FilesAtBase:
         """A copy of what HEAD has at a path; None where it has nothing there, as where the job made the file."""
         inside = self._inside(path)
         return None if inside is None or self._head is None else self._copied(path, inside, self._head)
+
+    def plain_in_head(self, path: str) -> str | None:
+        """As `find_in_head`, but of a file alone, and neither it nor a folder on the way is a link."""
+        inside = self._inside(path)
+        entry = self._repository.entry(self._head.sha, inside) if inside and self._head else None
+        return self.find_in_head(path) if entry and (entry.kind, entry.mode == LINK) == ("blob", False) else None
+
+    def matching(self, pattern: str) -> list[str]:
+        """The base's YAML and JSON files that have a regular expression on a line, from the current directory."""
+        found = self._repository.matching(self.commit.sha, pattern)
+        return [os.path.relpath(f"{self._repository.root}/{path}", os.path.realpath(".")) for path in found]
+
+    def behind_links(self, names: Iterable[str]) -> list[str]:
+        """What a link to the current directory, or to one around it, led to at the base, if HEAD has changed the link.
+
+        Args:
+            names: of files, relative to the current directory.
+
+        Raises:
+            RankgateError: the base has a folder with such a file in the link's place.
+        """
+        found, here, root = list[str](), Path(os.path.realpath(".")), self._repository.root
+        for link in self._repository.new_links(self.commit.sha, self._head.sha) if self._head else ():
+            aim = os.path.realpath(f"{root}/{link}")
+            if here.is_relative_to(aim):
+                folder = posixpath.join(link, here.relative_to(aim).as_posix())
+                paths = [posixpath.normpath(posixpath.join(folder, name)) for name in names]
+                there = [path for path in paths if self._there(path, self.commit.sha)]
+                was = self._repository.entry(self.commit.sha, link)
+                if there and was and was.kind == FOLDER:
+                    message = "is a folder of the base and a link now; bring the link in a pull request of its own"
+                    raise bad_input(message, file=link)
+                found += there
+        return found
+
+    def refuse_stale(self, paths: Iterable[str]) -> None:
+        """What judges must be what the tip of the base branch has, where that is known.
+
+        Raises:
+            GitError: the tip has another file at one of the paths.
+        """
+        for path in paths if self._tip else ():
+            inside = self._inside(path)
+            if inside is not None and self._there(inside, self.commit.sha) != self._there(inside, self._tip or ""):
+                raise GitError(
+                    f"the merge commit is stale: the base branch has another {shown_path(path)} now; push to the pull "
+                    "request, or close and reopen it"
+                )
+
+    def _there(self, inside: str, commit: str) -> Entry | None:
+        """What a commit has at a path, whatever that is called there; None also where it lies out of reach."""
+        try:
+            found = self._followed(inside, commit)
+        except RankgateError:
+            return None
+        return found and replace(found, path="")
 
     def refuse_link(self, path: str) -> None:
         """A run is a file of its own: behind a link may lie the baseline, or what somebody else recorded.
@@ -192,16 +249,22 @@ class FilesAtBase:
 
 
 @contextmanager
-def files_at(ref: str) -> Iterator[FilesAtBase]:
+def files_at(ref: str, tip: str | None = None) -> Iterator[FilesAtBase]:
     """The files at a ref of the repository around the current directory; errors raised meanwhile name no copy.
 
+    Args:
+        ref: names the commit.
+        tip: the commit that the base branch is at now, where the ref may lie behind it.
+
     Raises:
-        GitError: git is missing, this is no repository, or it has no such commit.
+        GitError: git is missing, this is no repository or a submodule, or it has no such commit.
     """
     repository = repository_around(".")
+    if run_git(repository.root, "rev-parse", "--show-superproject-working-tree").stdout.strip():
+        raise GitError("--base: this is a submodule, whose commits the pull request chooses; judge outside of it")
     commit = Commit(ref=ref, sha=repository.commit(ref))
     with tempfile.TemporaryDirectory(prefix="rankgate-base-") as room:
-        files = FilesAtBase(repository, commit, shown_path(room))
+        files = FilesAtBase(repository, commit, shown_path(room), tip)
         try:
             yield files
         except RankgateError as error:

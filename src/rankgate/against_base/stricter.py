@@ -29,6 +29,7 @@ _GOLD_REFUSED = {
     "absent": "the gold set that the base names is not there, and the pull request's own stands in",
 }
 _MOVED = "the run that the base names is absent, and the pull request names another; write both paths first"
+_ELSEWHERE = "the base has ship criteria, but not where this check reads them"
 _COPIED = "the pull request changes the file of the run, whose rankings are now those of the baseline"
 
 
@@ -61,6 +62,7 @@ def stricter(
         *_criteria_sentences(base),
         *([] if gold_failures else _gold_sentences(base)),
         *_problem_sentences(base),
+        *([_ELSEWHERE] if base.elsewhere else []),
         *([_COPIED] if base.run_copied == "commit" else []),
         *dict.fromkeys([*head.warnings, *(by_base.warnings if by_base else ())]),
     ]
@@ -189,7 +191,9 @@ def _notes(base: BaseSide, by_base: Report | None) -> list[str]:
     what = {"added": "adds", "deleted": "deletes", "edited": "edits"}.get(base.waivers_changed or "", "")
     counts = "they count once" if base.waivers_changed == "added" else "the base's count until"
     notes = {
-        "The base has no ship criteria yet: the pull request's own decide alone.": base.introduced,
+        "The base has no ship criteria yet: the pull request's own decide alone.": (
+            base.introduced and not base.elsewhere
+        ),
         _BASELINE_CHANGED.get(base.baseline_changed or "", ""): base.baseline_changed,
         "The pull request's copy of the baseline is not the run that was judged: accept that run again.": (
             base.baseline_is_this_run is False

@@ -37,25 +37,30 @@ def at_tip(pull: Pull, clone: Path) -> Pull:
     return replace(pull, base_sha=place.made("rev-parse", "--verify", f"{ref}^{{commit}}"))
 
 
-def at_merge(pull: Pull, now: Pull, clone: Path) -> Pull:
+def at_merge(pull: Pull, now: Pull, clone: Path, merged: str | None) -> Pull:
     """The pull request as it is now, with what the merge commit that is checked out was merged onto as its base.
 
-    `pull` is the event's, whose head is judged; `now` may have another base branch. What that has got since then is not
-    in the working tree, and would look as if it had been undone.
+    What the base branch has got since then is not in the working tree, and would look as if it had been undone.
+
+    Args:
+        pull: the event's, whose head is judged.
+        now: as GitHub has it, with the tip of its base branch as its base.
+        clone: where the merge commit is checked out.
+        merged: GitHub's merge commit of the event: whoever can push can make one of the same head onto an older base.
 
     Raises:
-        RankgateError: what is checked out is no merge of that head, or no longer one onto that branch; or as for
-            `at_tip`.
+        RankgateError: what is checked out is no merge of that head, not GitHub's, or no longer one onto that branch.
     """
-    parents = repository_around(str(clone)).parents("HEAD")
-    if len(parents) != 2 or parents[1] != pull.head_sha:  # noqa: PLR2004 -- the base and the head
+    repository = repository_around(str(clone))
+    parents = repository.parents("HEAD")
+    if len(parents) != 2 or parents[1] != pull.head_sha or repository.commit("HEAD") != merged:  # noqa: PLR2004
         raise bad_input(
-            f"the merge commit is stale: HEAD is no merge of {pull.head_sha[:12]} into its base; check out what "
-            "actions/checkout takes without `ref:`, or name the commit to judge against in the input `base`"
+            f"the merge commit is stale: HEAD is not GitHub's merge of {pull.head_sha[:12]} into its base; check out "
+            "what actions/checkout takes without `ref:`, or name the commit to judge against in the input `base`"
         )
-    if not is_ancestor(parents[0], at_tip(now, clone).base_sha, folder=str(clone)):
+    if now.base_ref != pull.base_ref or not is_ancestor(parents[0], now.base_sha, folder=str(clone)):
         raise bad_input(
-            f"the merge commit is stale: it was merged onto {parents[0][:12]}, which is no commit of "
+            f"the merge commit is stale: it was merged onto {parents[0][:12]}, which is not for "
             f"{shown(now.base_ref)} as that is now; push to the pull request, or close and reopen it"
         )
     return replace(now, base_sha=parents[0])
