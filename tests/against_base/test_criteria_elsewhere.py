@@ -197,7 +197,7 @@ def test_a_working_directory_that_becomes_a_link_is_not_judged(
     Path("search").symlink_to("mild")
     commit()
     monkeypatch.chdir("search")
-    with pytest.raises(RankgateError, match="search: is a folder of the base and a link now"):
+    with pytest.raises(RankgateError, match="search: leads here and did not at the base"):
         judge()
 
 
@@ -210,11 +210,11 @@ def test_a_folder_around_the_working_directory_that_becomes_a_link_is_not_judged
     Path("services").symlink_to("mild")
     commit()
     monkeypatch.chdir("services/search")
-    with pytest.raises(RankgateError, match="services: is a folder of the base and a link now"):
+    with pytest.raises(RankgateError, match="services: leads here and did not at the base"):
         judge()
 
 
-def test_a_link_to_the_working_directory_that_leads_elsewhere_warns(
+def test_a_link_to_the_working_directory_that_leads_elsewhere_is_not_judged(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The base had a link there before: nobody can say which gate the check was of."""
@@ -229,8 +229,8 @@ def test_a_link_to_the_working_directory_that_leads_elsewhere_warns(
     Path("current").symlink_to("mild")
     commit()
     monkeypatch.chdir("current")
-    found = judge()
-    assert (found.verdict, found.base and found.base.elsewhere) == (WARN, ["current/ship-criteria.yaml"])
+    with pytest.raises(RankgateError, match="current: leads here and did not at the base"):
+        judge()
 
 
 def test_links_that_lead_past_the_working_directory_are_nobodys_business(

@@ -65,39 +65,25 @@ class FilesAtBase:
         inside = self._inside(path)
         return None if inside is None or self._head is None else self._copied(path, inside, self._head)
 
-    def plain_in_head(self, path: str) -> str | None:
-        """As `find_in_head`, but of a file alone, and neither it nor a folder on the way is a link."""
-        inside = self._inside(path)
-        entry = self._repository.entry(self._head.sha, inside) if inside and self._head else None
-        return self.find_in_head(path) if entry and (entry.kind, entry.mode == LINK) == ("blob", False) else None
-
     def matching(self, pattern: str) -> list[str]:
         """The base's YAML and JSON files that have a regular expression on a line, from the current directory."""
         found = self._repository.matching(self.commit.sha, pattern)
         return [os.path.relpath(f"{self._repository.root}/{path}", os.path.realpath(".")) for path in found]
 
-    def behind_links(self, names: Iterable[str]) -> list[str]:
-        """What a link to the current directory, or to one around it, led to at the base, if HEAD has changed the link.
-
-        Args:
-            names: of files, relative to the current directory.
+    def refuse_moved_link(self, names: Iterable[str]) -> None:
+        """The current directory may be what a link leads to that HEAD has changed, or put in a folder's place.
 
         Raises:
-            RankgateError: the base has a folder with such a file in the link's place.
+            RankgateError: the base has a file of one of these names where the link is.
         """
-        found, here, root = list[str](), Path(os.path.realpath(".")), self._repository.root
+        here, root = Path(os.path.realpath(".")), self._repository.root
         for link in self._repository.new_links(self.commit.sha, self._head.sha) if self._head else ():
             aim = os.path.realpath(f"{root}/{link}")
-            if here.is_relative_to(aim):
-                folder = posixpath.join(link, here.relative_to(aim).as_posix())
-                paths = [posixpath.normpath(posixpath.join(folder, name)) for name in names]
-                there = [path for path in paths if self._there(path, self.commit.sha)]
-                was = self._repository.entry(self.commit.sha, link)
-                if there and was and was.kind == FOLDER:
-                    message = "is a folder of the base and a link now; bring the link in a pull request of its own"
-                    raise bad_input(message, file=link)
-                found += there
-        return found
+            paths = (posixpath.join(link, os.path.relpath(here, aim), name) for name in names)
+            if here.is_relative_to(aim) and any(
+                self._there(posixpath.normpath(path), self.commit.sha) for path in paths
+            ):
+                raise bad_input("leads here and did not at the base; remove the link first, add it later", file=link)
 
     def refuse_stale(self, paths: Iterable[str]) -> None:
         """What judges must be what the tip of the base branch has, where that is known.
@@ -122,7 +108,7 @@ class FilesAtBase:
         return found and replace(found, path="")
 
     def refuse_link(self, path: str) -> None:
-        """A run is a file of its own: behind a link may lie the baseline, or what somebody else recorded.
+        """Behind a link may lie another file, as the baseline in place of a run.
 
         Raises:
             RankgateError: the path, or a folder on the way to it within the repository, is a symbolic link.

@@ -27,13 +27,6 @@ from rankgate.waivers import Waivers, load_waivers
 
 BaselineChange = Literal["added", "deleted", "replaced"]
 WaiversChange = Literal["added", "deleted", "edited"]
-# What became of waivers that the base has or not, where the pull request has some or not.
-_CHANGES: dict[tuple[bool, bool], WaiversChange | None] = {
-    (True, True): "edited",
-    (True, False): "deleted",
-    (False, True): "added",
-    (False, False): None,
-}
 _GATES = r"""(^|[{, "'])gates["']?[[:space:]]*:"""  # a line that ship criteria have, and not they alone
 _Read = TypeVar("_Read")
 
@@ -52,25 +45,15 @@ class Own(msgspec.Struct, frozen=True, kw_only=True):
         return self.inputs.baseline or self.criteria.baseline
 
 
-class WaiversAtBase(msgspec.Struct, frozen=True, kw_only=True):
-    """The base's waivers, the label by which its criteria let violations be waived, and what became of the file.
-
-    Both are those of the base alone: criteria of the pull request that stand in for broken ones waive nothing.
-    """
-
-    waivers: Waivers
-    label: str | None = None
-    changed: WaiversChange | None = None
-
-
 class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
     """The base's criteria, gold set and baseline; in place of criteria and gold that cannot be read stand the own ones.
 
     `criteria` are None where the base has none for this gate; `elsewhere` are the places where it has others. What is
-    byte by byte the pull request's is its very object.
-    `baseline` says where to read the base's, None where it has none or none that can be read; `problems` say what could
-    not be. Of a gold set that is no file of the base, `gold_unknown` says whether the job made it or the base's is not
-    there at all, so that the pull request's own stands in; `lenient` that the base's criteria let gold sets change.
+    byte by byte the pull request's is its very object. `baseline` says where to read the base's, None where it has none
+    or none that can be read; `problems` say what could not be. Of a gold set that is no file of the base,
+    `gold_unknown` says whether the job made it or the base's is not there at all, so that the pull request's own stands
+    in; `lenient` that the base's criteria let gold sets change. `waivers`, and `waiver_label`, by which violations may
+    be waived, are those of the base alone: criteria of the pull request that stand in for broken ones waive nothing.
     """
 
     criteria: Criteria | None
@@ -80,7 +63,9 @@ class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
     lenient: bool
     baseline: InputFile | None
     baseline_changed: BaselineChange | None
-    waivers: WaiversAtBase
+    waivers: Waivers
+    waiver_label: str | None
+    waivers_changed: WaiversChange | None
     problems: tuple[Problem, ...]
 
 
@@ -93,7 +78,8 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
     """
     problems: list[Problem] = []
     names = [own.inputs.criteria] if own.inputs.criteria else DEFAULT_PATHS
-    elsewhere = files.behind_links(names)
+    files.refuse_moved_link(names)
+    elsewhere: list[str] = []
 
     def tried(read: Callable[[], _Read], otherwise: _Read) -> _Read:
         try:
@@ -107,14 +93,13 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
     mine: Criteria | None = own.criteria
     criteria = tried(lambda: _criteria(own, names, files), mine)
     if criteria is None:
-        criteria, others = _criteria_elsewhere(own, files)
-        elsewhere += others
+        criteria, elsewhere = _criteria_elsewhere(own, files)
     read = None if problems else criteria
     gold = tried(lambda: _gold(own, criteria, files), own.gold) if criteria else own.gold
     nothing: tuple[InputFile | None, BaselineChange | None] = (None, None)
     baseline, changed = tried(lambda: _baseline(own, criteria, files), nothing)
-    none = WaiversAtBase(waivers=Waivers(name=own.criteria.waivers), label=read.waiver_label if read else None)
-    waivers = tried(lambda: _waivers(own, read, files), none)
+    none: tuple[Waivers, WaiversChange | None] = (Waivers(name=own.criteria.waivers), None)
+    waivers, waivers_changed = tried(lambda: _waivers(own, read, files), none)
     named = _gold_named(own, criteria)
     files.refuse_stale([*names, *([named.path] if named else []), read.waivers if read else own.criteria.waivers])
     return BaseInputs(
@@ -126,6 +111,8 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
         baseline=baseline,
         baseline_changed=changed,
         waivers=waivers,
+        waiver_label=read.waiver_label if read else None,
+        waivers_changed=waivers_changed,
         problems=tuple(problems),
     )
 
@@ -150,33 +137,35 @@ def _criteria_elsewhere(own: Own, files: FilesAtBase) -> tuple[Criteria | None, 
     Raises:
         RankgateError: there are several of them.
     """
-    found = {path: _loaded(files.find(path), path) for path in files.matching(_GATES)}
-    others = {path: criteria for path, criteria in found.items() if criteria}
-    mine = own.inputs.run or own.criteria.run, own.baseline
+    found: dict[str, Criteria] = {}
+    for path in files.matching(_GATES):
+        with suppress(RankgateError):
+            found[path] = load_criteria(files.find(path) or path, at=path)
+    mine = {_place(own.inputs.run or own.criteria.run), _place(own.baseline)} - {None}
     this = [
         path
-        for path, criteria in others.items()
-        if _loaded(files.plain_in_head(path), path) is None
-        or any(map(_same_place, mine, (criteria.run, criteria.baseline)))
+        for path, criteria in found.items()
+        if mine & {_place(criteria.run), _place(criteria.baseline)} or not _kept(path, files)
     ]
     if len(this) > 1:
         places = ", ".join(map(shown_path, this))
         raise bad_input(f"the base has criteria of this gate in several places ({places}); change one at a time")
     if this:
-        return replace(others[this[0]], name=files.name(this[0])), []
-    return None, sorted(map(shown_path, others))
+        return replace(found[this[0]], name=files.name(this[0])), []
+    return None, sorted(map(shown_path, found))
 
 
-def _loaded(file: str | None, path: str) -> Criteria | None:
+def _kept(path: str, files: FilesAtBase) -> bool:
+    """Whether HEAD still has criteria in a place, and no link leads there."""
     with suppress(RankgateError):
-        return load_criteria(file, at=path) if file else None
-    return None
+        files.refuse_link(path)
+        copy = files.find_in_head(path)
+        return copy is not None and bool(load_criteria(copy))
+    return False
 
 
-def _same_place(one: InputFile | None, other: InputFile | None) -> bool:
-    if one is None or other is None or STDIN in (one.path, other.path):
-        return False
-    return one.path == other.path or os.path.realpath(one.path) == os.path.realpath(other.path)
+def _place(file: InputFile | None) -> str | None:
+    return None if file is None or file.path == STDIN else os.path.realpath(file.path)
 
 
 def _gold(own: Own, criteria: Criteria | None, files: FilesAtBase) -> Gold:
@@ -267,20 +256,15 @@ def _same_file(one: str | None, other: str) -> bool:
     return bool(files) and all(map(Path.is_file, files)) and files[0].read_bytes() == files[1].read_bytes()
 
 
-def _waivers(own: Own, criteria: Criteria | None, files: FilesAtBase) -> WaiversAtBase:
-    """What the base waives.
+def _waivers(own: Own, criteria: Criteria | None, files: FilesAtBase) -> tuple[Waivers, WaiversChange | None]:
+    """What the base waives, and what became of the file.
 
     A file that git does not know may have been written by the pull request's own code, so that it is not read: unlike
     a gold set or a baseline, waivers count only as the base has them.
     """
-    named = criteria.waivers if criteria else beside(own.path, WAIVERS)
+    named, mine = criteria.waivers if criteria else beside(own.path, WAIVERS), own.criteria.waivers
     found = files.find(named)
-    at_base = found if found is not None and found != named and Path(found).is_file() else None
-    mine, change = own.criteria.waivers, None
-    if not (Path(mine).is_file() and _same_file(at_base, mine)):
-        change = _CHANGES[at_base is not None, Path(mine).is_file()]
-    return WaiversAtBase(
-        waivers=load_waivers(at_base, name=files.name(named)) if at_base else Waivers(name=named),
-        label=criteria.waiver_label if criteria else None,
-        changed=change,
-    )
+    if found is None or found == named or not Path(found).is_file():
+        return Waivers(name=named), "added" if Path(mine).is_file() else None
+    changed: WaiversChange | None = None if _same_file(found, mine) else "edited" if Path(mine).is_file() else "deleted"
+    return load_waivers(found, name=files.name(named)), changed

@@ -134,7 +134,7 @@ def _renamed(case: _Case) -> dict[str, str]:
     """New names of gates by their old ones; a name for which a waiver waits is another gate, which covers nothing."""
     if case.base.criteria is None:
         return {}
-    waived = {waiver.gate for waiver in case.base.waivers.waivers.entries}
+    waived = {waiver.gate for waiver in case.base.waivers.entries}
     renamed = renamed_gates(case.base.criteria, case.own.criteria)
     return {old: new for old, new in renamed.items() if new not in waived}
 
@@ -200,9 +200,9 @@ def _within(file: str | None, folder: str) -> bool:
 
 def _waived(report: Report, inputs: Inputs, base: BaseInputs) -> Report:
     """With the violations that the base waives, or that a label which the base allows waives for this commit."""
-    found = waive(report, base.waivers.waivers, inputs.date)
-    label = _label(inputs, base.waivers.label)
-    return waive_by_label(found, label, base.waivers.label) if label else found
+    found = waive(report, base.waivers, inputs.date)
+    label = _label(inputs, base.waiver_label)
+    return waive_by_label(found, label, base.waiver_label) if label else found
 
 
 def _refusals(case: _Case, said: BaseSide) -> list[str]:
@@ -237,7 +237,7 @@ def _said(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | No
         gold_changes="fail" if strict else "warn",
         baseline_changed=base.baseline_changed,
         baseline_is_this_run=_same_rankings(stored, case.run, untrusted=own.inputs.untrusted_run),
-        waivers_changed=base.waivers.changed,
+        waivers_changed=base.waivers_changed,
         gold=_gold_state(case, theirs, queries),
         run_moved=(case.moved and ("accepted" if _counts(_label(own.inputs, ACCEPT_RUN)) else "refused")) or None,
         run_copied=_copied(case, head.report),
