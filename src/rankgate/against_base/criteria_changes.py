@@ -15,13 +15,13 @@ from rankgate.model import Evidence
 from rankgate.redaction import redacted
 
 # From the mildest on: what holds by a later one holds by an earlier one.
-_ORDER: dict[str, tuple[str | int | None, ...]] = {
+_ORDER: dict[str, tuple[str | float | None, ...]] = {
     "gold_changes": ("warn", None, "fail"),
     "fork_runs": ("trusted", "untrusted"),
+    "evidence": (Evidence.PROVEN_HARM.value, Evidence.ESTIMATE.value, Evidence.PROVEN_SAFE.value),
     "baseline.accept": ("green", "manual"),
     "baseline.max_age.severity": ("warning", "error"),
 }
-_STRICTNESS = (Evidence.PROVEN_HARM, Evidence.ESTIMATE, Evidence.PROVEN_SAFE)
 
 
 def gate_changes(before: Criteria, after: Criteria) -> list[GateChange]:
@@ -70,7 +70,7 @@ def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
     ]
 
 
-def _keys(criteria: Criteria) -> dict[str, str | int | None]:
+def _keys(criteria: Criteria) -> dict[str, str | float | None]:
     policy, age = criteria.policy, criteria.policy.max_age
     files = {"gold": criteria.gold, "run": criteria.run, "baseline": criteria.baseline}
     return {
@@ -89,14 +89,12 @@ def _keys(criteria: Criteria) -> dict[str, str | int | None]:
     }
 
 
-def _weakens(key: str, old: str | int | None, new: str | int | None) -> bool:
+def _weakens(key: str, old: str | float | None, new: str | float | None) -> bool:
     if key in _ORDER:
         return _ORDER[key].index(new) < _ORDER[key].index(old)
-    if isinstance(old, int) and key.startswith("baseline.max_age"):
-        return not isinstance(new, int) or new > old
-    if key == "waiver_label":
-        return new is not None
-    return not key.startswith(("inputs", "baseline.max_age"))
+    if key.startswith("baseline.max_age"):
+        return isinstance(old, int | float) and not (isinstance(new, int | float) and new < old)
+    return new is not None if key == "waiver_label" else not key.startswith("inputs")
 
 
 def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
@@ -108,8 +106,8 @@ def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
         return
     yield from _limits("", old, new, _limits_of(old), _limits_of(new))
     if old.evidence is not new.evidence:
-        weakens = _STRICTNESS.index(new.evidence) < _STRICTNESS.index(old.evidence)
-        yield KeyChange(key="evidence", before=old.evidence.value, after=new.evidence.value, weakens=weakens)
+        sides = old.evidence.value, new.evidence.value
+        yield KeyChange(key="evidence", before=sides[0], after=sides[1], weakens=_weakens("evidence", *sides))
     if old.confidence != new.confidence:
         # More confidence asks for more proof: of harm before it blocks, or of safety before it passes.
         mild = new.confidence > old.confidence
@@ -157,13 +155,8 @@ def _limits_of(gate: Gate) -> Limits:
 def _limits(prefix: str, gate: Gate, now: Gate, old: Limits, new: Limits) -> Iterator[KeyChange]:
     """Limits of a gate, or of a segment, which has its gate's severity where it states none."""
     metric = gate.metric
-    if old.threshold != new.threshold:
-        lower, higher = _below(new.threshold, old.threshold), _below(old.threshold, new.threshold)
-        gone = old.threshold is not None and new.threshold is None
-        weakens = gone or (lower if metric.direction is Direction.HIGHER else higher)
-        yield KeyChange(
-            key=f"{prefix}threshold", before=old.threshold, after=new.threshold, weakens=weakens, unit=metric.unit
-        )
+    floor = metric.direction is Direction.HIGHER
+    yield from _ceiling(f"{prefix}threshold", old.threshold, new.threshold, metric.unit, floor=floor)
     yield from _ceiling(f"{prefix}regression_max", old.regression_max, new.regression_max, metric.unit)
     if old.blocks is not new.blocks:
         blocked, blocks = (
@@ -173,14 +166,12 @@ def _limits(prefix: str, gate: Gate, now: Gate, old: Limits, new: Limits) -> Ite
         yield KeyChange(key=f"{prefix}severity", before=sides[0], after=sides[1], weakens=blocked and not blocks)
 
 
-def _below(one: float | None, other: float | None) -> bool:
-    return one is not None and other is not None and one < other
-
-
-def _ceiling(key: str, old: float | None, new: float | None, unit: Unit | None = None) -> Iterator[KeyChange]:
-    """A limit that asks for more the lower it is, and for nothing where it is absent."""
+def _ceiling(
+    key: str, old: float | None, new: float | None, unit: Unit | None = None, *, floor: bool = False
+) -> Iterator[KeyChange]:
+    """A limit that asks for more the lower it is, a floor the higher, and for nothing where it is absent."""
     if old != new:
-        weakens = old is not None and (new is None or new > old)
+        weakens = old is not None and (new is None or (new < old) is floor)
         yield KeyChange(key=key, before=old, after=new, weakens=weakens, unit=unit)
 
 

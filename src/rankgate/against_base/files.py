@@ -79,10 +79,9 @@ class FilesAtBase:
         here, root = Path(os.path.realpath(".")), self._repository.root
         for link in self._repository.new_links(self.commit.sha, self._head.sha) if self._head else ():
             aim = os.path.realpath(f"{root}/{link}")
-            paths = (posixpath.join(link, os.path.relpath(here, aim), name) for name in names)
-            if here.is_relative_to(aim) and any(
-                self._there(posixpath.normpath(path), self.commit.sha) for path in paths
-            ):
+            within = os.path.relpath(here, aim)
+            paths = (posixpath.normpath(posixpath.join(link, within, name)) for name in names)
+            if here.is_relative_to(aim) and any(self._there(path, self.commit.sha) for path in paths):
                 raise bad_input("leads here and did not at the base; remove the link first, add it later", file=link)
 
     def refuse_stale(self, paths: Iterable[str]) -> None:
@@ -121,13 +120,10 @@ class FilesAtBase:
     def brought(self, path: str) -> bool:
         """Whether a file is one that HEAD has, and the base has not or has otherwise."""
         inside = self._inside(path)
-        if inside is None or self._head is None:
+        if inside is None or self._head is None or not self._in_head(inside):
             return False
-        try:
-            entry = self._followed(inside, self._head.sha)
-        except RankgateError:  # a submodule's
-            return True
-        return entry is not None and entry != self._repository.entry(self.commit.sha, entry.path)
+        there = self._there(inside, self._head.sha)  # nothing of a submodule's
+        return there is None or there != self._there(inside, self.commit.sha)
 
     def kept(self, path: str) -> str:
         """The path, or a copy of what comes through a pipe and can be read only once.

@@ -251,9 +251,9 @@ def _is_baselines(name: str) -> bool:
     return name == MANIFEST or name in map(log_name, LOGS) or RUN.fullmatch(name) is not None
 
 
-def _same_file(one: str | None, other: str) -> bool:
-    files = [Path(one), Path(other)] if one is not None else []
-    return bool(files) and all(map(Path.is_file, files)) and files[0].read_bytes() == files[1].read_bytes()
+def _same_file(*paths: str) -> bool:
+    files = [*map(Path, paths)]
+    return all(map(Path.is_file, files)) and files[0].read_bytes() == files[1].read_bytes()
 
 
 def _waivers(own: Own, criteria: Criteria | None, files: FilesAtBase) -> tuple[Waivers, WaiversChange | None]:

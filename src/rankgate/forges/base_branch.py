@@ -40,16 +40,12 @@ def at_tip(pull: Pull, clone: Path) -> Pull:
 def at_merge(pull: Pull, now: Pull, clone: Path, merged: str | None) -> Pull:
     """The pull request as it is now, with what the merge commit that is checked out was merged onto as its base.
 
-    What the base branch has got since then is not in the working tree, and would look as if it had been undone.
-
-    Args:
-        pull: the event's, whose head is judged.
-        now: as GitHub has it, with the tip of its base branch as its base.
-        clone: where the merge commit is checked out.
-        merged: GitHub's merge commit of the event: whoever can push can make one of the same head onto an older base.
+    `pull` is the event's, whose head is judged, and `merged` its merge commit: whoever can push can make another. `now`
+    has the tip of the base branch as its base. What that has got since the merge is not in the working tree, and would
+    look as if it had been undone.
 
     Raises:
-        RankgateError: what is checked out is no merge of that head, not GitHub's, or no longer one onto that branch.
+        RankgateError: what is checked out is not GitHub's merge of that head, or no longer one onto that branch.
     """
     repository = repository_around(str(clone))
     parents = repository.parents("HEAD")
