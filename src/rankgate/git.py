@@ -86,11 +86,16 @@ class Repository(msgspec.Struct, frozen=True):
 
     def entry(self, commit: str, path: str) -> Entry | None:
         """What a commit has at a path, which is relative to the root; links are not followed. None where nothing is."""
-        return next(iter(self._entries(commit, path)), None)
+        return next(iter(self.entries(commit, path)), None)
 
-    def entries(self, commit: str, folder: str) -> list[Entry]:
-        """What lies directly in a folder."""
-        return self._entries(commit, f"{folder}/" if folder else "")
+    def entries(self, commit: str, path: str) -> list[Entry]:
+        """What a commit has at a path, or in a folder whose path ends in `/`; of an empty path, in the root."""
+        found = run_git(self.root, "ls-tree", "-z", "--full-tree", commit, *(["--", path] if path else []))
+        if found.returncode:
+            raise GitError(f"git cannot list {shown(path)} at {commit}: {said(found)}")
+        lines = filter(None, found.stdout.decode("utf-8", "surrogateescape").split("\0"))
+        parts = ((about.split(" "), name) for about, _, name in (line.partition("\t") for line in lines))
+        return [Entry(mode, kind, sha, name) for (mode, kind, sha), name in parts]
 
     def matching(self, commit: str, pattern: str) -> list[str]:
         """The YAML and JSON files of a commit with a line that has an extended regular expression, links left out.
@@ -144,17 +149,6 @@ class Repository(msgspec.Struct, frozen=True):
                 "`fetch-depth: 0`, or `git fetch origin` that commit"
             )
         return "no such commit in this repository; fetch it, with actions/checkout by `fetch-depth: 0`"
-
-    def _entries(self, commit: str, path: str) -> list[Entry]:
-        found = run_git(self.root, "ls-tree", "-z", "--full-tree", commit, *(["--", path] if path else []))
-        if found.returncode:
-            raise GitError(f"git cannot list {shown(path)} at {commit}: {said(found)}")
-        entries: list[Entry] = []
-        for line in filter(None, found.stdout.decode("utf-8", "surrogateescape").split("\0")):
-            about, _, name = line.partition("\t")
-            mode, kind, sha = about.split(" ")
-            entries.append(Entry(mode, kind, sha, name))
-        return entries
 
     def ancestors(self, base: str | None = None) -> list[str]:
         """The commit where HEAD left the base, and those before it, the nearest first, as far as they are here.

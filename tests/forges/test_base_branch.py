@@ -141,7 +141,7 @@ def test_the_branch_is_the_one_that_github_names_now(hosted: Hosted) -> None:
     """The event says `main`; meanwhile somebody has pointed the pull request at `release`, which lacks that commit."""
     git("push", "--quiet", "origin", f"{hosted.first}:refs/heads/release", at=hosted.people)
     hosted.checked_out(hosted.merge(hosted.opened, hosted.head))
-    with pytest.raises(RankgateError, match="which is not for 'release' as that is now"):
+    with pytest.raises(RankgateError, match="not onto 'release' as that is now"):
         hosted.judged_by("release")
 
 

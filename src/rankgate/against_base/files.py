@@ -186,7 +186,7 @@ class FilesAtBase:
             return copy
         Path(copy).mkdir(parents=True, exist_ok=True)
         self._copies[copy] = _Copy(shown_path(path), f"{shown_path(path)} at {commit.shown}")
-        for each in self._repository.entries(commit.sha, entry.path):
+        for each in self._repository.entries(commit.sha, entry.path and f"{entry.path}/"):
             name = posixpath.basename(each.path)
             blob = self._followed(each.path, commit.sha)
             if blob is not None and blob.kind != FOLDER:

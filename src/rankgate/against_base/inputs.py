@@ -242,13 +242,10 @@ def _same_baseline(mine: str, theirs: str) -> bool:
     folders = Path(mine), Path(theirs)
     if not all(map(Path.is_dir, folders)):
         return _same_file(theirs, mine)
-    names = {file.name for folder in folders for file in folder.iterdir() if _is_baselines(file.name)}
+    parts = {MANIFEST, *map(log_name, LOGS)}
+    names = {file.name for folder in folders for file in folder.iterdir()}
+    names = {name for name in names if name in parts or RUN.fullmatch(name)}  # the others are read by nobody
     return all(_same_file(*(str(folder / name) for folder in folders)) for name in names)
-
-
-def _is_baselines(name: str) -> bool:
-    """Whether a file of that name is read as a part of a baseline."""
-    return name == MANIFEST or name in map(log_name, LOGS) or RUN.fullmatch(name) is not None
 
 
 def _same_file(*paths: str) -> bool:

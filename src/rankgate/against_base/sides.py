@@ -188,14 +188,11 @@ def _judged(case: _Case, inputs: Inputs, criteria: Criteria, gold: Gold) -> _Jud
     try:
         return _Judged(case.judge(inputs, criteria, gold))
     except RankgateError as error:
-        if case.baseline is None or not all(_within(problem.file, case.baseline.path) for problem in error.problems):
+        folder, files = case.baseline.path if case.baseline else None, [problem.file for problem in error.problems]
+        if folder is None or not all(file is not None and Path(file).is_relative_to(folder) for file in files):
             raise
         report = case.judge(inputs, replace(criteria, baseline=None), gold)
         return _Judged(report, tuple(case.files.problems(error)))
-
-
-def _within(file: str | None, folder: str) -> bool:
-    return file is not None and Path(file).is_relative_to(folder)
 
 
 def _waived(report: Report, inputs: Inputs, base: BaseInputs) -> Report:

@@ -74,8 +74,7 @@ def stricter(
             *(Verdict.WARN for _ in warnings),
         ]
     )
-    name = by_base.provenance.criteria if by_base else None
-    problems = [*head.problems, *problems_of(added, name)]
+    problems = [*head.problems, *problems_of(added, by_base.provenance.criteria if by_base else None)]
     return replace(
         head,
         verdict=verdict,

@@ -56,7 +56,7 @@ def at_merge(pull: Pull, now: Pull, clone: Path, merged: str | None) -> Pull:
         )
     if now.base_ref != pull.base_ref or not is_ancestor(parents[0], now.base_sha, folder=str(clone)):
         raise bad_input(
-            f"the merge commit is stale: it was merged onto {parents[0][:12]}, which is not for "
-            f"{shown(now.base_ref)} as that is now; push to the pull request, or close and reopen it"
+            f"the merge commit is stale: it was merged onto {parents[0][:12]}, not onto {shown(now.base_ref)} as that "
+            "is now; push to the pull request, or close and reopen it"
         )
     return replace(now, base_sha=parents[0])
