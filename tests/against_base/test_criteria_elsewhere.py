@@ -169,6 +169,33 @@ def test_a_second_gate_that_is_merged_is_like_any_other(repository: Path, monkey
     assert (found.verdict, found.warnings) == (PASS, [])
 
 
+def test_which_of_the_bases_gates_a_check_reads_is_the_workflows_to_say(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit that the page names: both are the base's, and nothing in a commit says which one the check was for."""
+    on_main(lambda: gate_in("mild", MILD, lost=HARD))
+    commit()
+    assert judge().verdict is FAIL
+    monkeypatch.chdir("mild")
+    assert (judge().verdict, judge().warnings) == (PASS, [])
+
+
+def test_the_common_ancestor_of_an_old_branch_has_an_old_gate(repository: Path) -> None:
+    """Why the page says to require branches that are up to date."""
+    write_run(Path("run.jsonl"), lost=("q5",))
+    git("switch", "--quiet", "main")
+    Path("ship-criteria.yaml").write_text(MILD)
+    commit()
+    git("switch", "--quiet", "--force-create", "pull")
+    commit()
+    git("switch", "--quiet", "main")
+    Path("ship-criteria.yaml").write_text(CRITERIA)
+    commit()
+    git("switch", "--quiet", "pull")
+    old = check(Inputs(date="2026-01-31", base=git("merge-base", "main", "HEAD")))
+    assert (old.verdict, judge().verdict) == (PASS, FAIL)
+
+
 @pytest.mark.parametrize("text", ["features:\n  gates: [a, b]\n", "gates: {logic: and}\n", "gates:\n\t- x\n"])
 def test_what_only_looks_like_criteria_is_none(repository: Path, text: str) -> None:
     def without() -> None:
