@@ -103,8 +103,8 @@ class Repository(msgspec.Struct, frozen=True):
         Raises:
             GitError: git cannot read them.
         """
-        words = ("-l", "-z", "-a", "-E", "--no-recurse-submodules", "-e", pattern, commit, "--", "*.y*ml", "*.json")
-        found = run_git(self.root, "grep", *words, environment=_WILDCARDS)
+        how = ("-l", "-z", "-a", "-E", "--no-color", "--no-recurse-submodules", "-e", pattern)
+        found = run_git(self.root, "grep", *how, commit, "--", "*.y*ml", "*.json", environment=_WILDCARDS)
         if found.returncode > 1:  # 1 says that there is none
             raise GitError(f"git cannot search {commit}: {said(found)}")
         return [name.partition(":")[2] for name in found.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]]

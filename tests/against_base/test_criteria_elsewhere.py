@@ -435,3 +435,37 @@ def test_the_bases_criteria_are_found_however_git_is_told_to_read_paths(
     commit()
     monkeypatch.setitem(os.environ, f"GIT_{variable}_PATHSPECS", "1")
     assert judge("gates.yaml").verdict is FAIL
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("color.ui", "always"), ("color.grep", "always"), ("grep.patternType", "fixed"), ("submodule.recurse", "true")],
+)
+def test_the_bases_criteria_are_found_whatever_settings_git_has(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str
+) -> None:
+    Path("gates.yaml").write_text(MILD)
+    commit()
+    for name, text in {"COUNT": "1", "KEY_0": key, "VALUE_0": value}.items():
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", text)
+    assert judge("gates.yaml").verdict is FAIL
+
+
+def test_a_sparse_checkout_does_not_hide_the_bases_criteria(repository: Path) -> None:
+    """The folder that comes first is not checked out, as by `sparse-checkout:` in the workflow."""
+
+    def first() -> None:
+        Path("config").mkdir()
+        git("mv", "ship-criteria.yaml", "config")
+        text = Path("config/ship-criteria.yaml").read_text()
+        for name in ("gold: ", "run: ", "baseline: "):
+            text = text.replace(name, f"{name}../")
+        Path("config/ship-criteria.yaml").write_text(text)
+
+    on_main(first)
+    Path("ship-criteria.yaml").write_text(MILD)
+    commit()
+    git("sparse-checkout", "set", "--no-cone", "/*", "!/config/")
+    assert not Path("config").exists()
+    found = judge()
+    assert (found.verdict, found.provenance.criteria) == (FAIL, "ship-criteria.yaml")
