@@ -98,7 +98,7 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
 
     `head_verdict` is by the pull request's own criteria and gold set, `base_verdict` by the base's; None where these
     are the same, where the base has no criteria, or where they could not judge. `introduced` says that the base has no
-    criteria for this gate, `elsewhere` where it has some that this check does not read. `keys` are changed keys that
+    criteria, `elsewhere` where it has some and none for this gate. `keys` are changed keys that
     concern all gates. `baseline_is_this_run` says whether the pull request's own copy of the baseline holds the
     rankings that were judged, None where it brings none or nobody can tell. `problems` say why something of the base
     could not be used.

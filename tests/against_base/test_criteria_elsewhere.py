@@ -152,7 +152,7 @@ def test_a_second_gate_in_a_folder_of_its_own_warns_and_names_the_first(
     found = judge()
     assert (found.verdict, found.warnings, found.failures) == (WARN, [ELSEWHERE], [])
     assert found.base is not None
-    assert (found.base.introduced, found.base.elsewhere) == (True, ["../ship-criteria.yaml"])
+    assert (found.base.introduced, found.base.elsewhere) == (False, ["../ship-criteria.yaml"])
     (said,) = told(found)
     assert said.startswith("The base's criteria in '../ship-criteria.yaml' do not judge this check")
     assert "The base has no ship criteria yet: the pull request's own decide alone." not in found.notes
@@ -469,3 +469,16 @@ def test_a_sparse_checkout_does_not_hide_the_bases_criteria(repository: Path) ->
     assert not Path("config").exists()
     found = judge()
     assert (found.verdict, found.provenance.criteria) == (FAIL, "ship-criteria.yaml")
+
+
+@pytest.mark.parametrize("key", ["name", "metric"])
+def test_a_metric_that_the_job_no_longer_installs_does_not_break_the_bases_criteria(repository: Path, key: str) -> None:
+    """Nothing else of them would judge either: it stands in the pull request's own package, or in its requirements."""
+    gate = (
+        "  - {name: mine@1, threshold: 0.5}\n" if key == "name" else "  - {name: x, metric: mine@1, threshold: 0.5}\n"
+    )
+    on_main(lambda: Path("ship-criteria.yaml").write_text(CRITERIA.replace("gates:\n", f"gates:\n{gate}")))
+    Path("ship-criteria.yaml").write_text(MILD)
+    commit()
+    with pytest.raises(RankgateError, match=r"ship-criteria\.yaml at main .*install what has the metric"):
+        judge()

@@ -155,8 +155,8 @@ def _limits_of(gate: Gate) -> Limits:
 def _limits(prefix: str, gate: Gate, now: Gate, old: Limits, new: Limits) -> Iterator[KeyChange]:
     """Limits of a gate, or of a segment, which has its gate's severity where it states none."""
     metric = gate.metric
-    floor = metric.direction is Direction.HIGHER
-    yield from _ceiling(f"{prefix}threshold", old.threshold, new.threshold, metric.unit, floor=floor)
+    higher = metric.direction is Direction.HIGHER
+    yield from _ceiling(f"{prefix}threshold", old.threshold, new.threshold, metric.unit, floor=higher)
     yield from _ceiling(f"{prefix}regression_max", old.regression_max, new.regression_max, metric.unit)
     if old.blocks is not new.blocks:
         blocked, blocks = (

@@ -29,6 +29,7 @@ BaselineChange = Literal["added", "deleted", "replaced"]
 WaiversChange = Literal["added", "deleted", "edited"]
 _GATES = r"""(^|[{, "'])gates["']?[[:space:]]*:"""  # a line that ship criteria have, and not they alone
 _Read = TypeVar("_Read")
+_Other = TypeVar("_Other")
 
 
 class Own(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,9 +80,8 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
     problems: list[Problem] = []
     names = [own.inputs.criteria] if own.inputs.criteria else DEFAULT_PATHS
     files.refuse_moved_link(names)
-    elsewhere: list[str] = []
 
-    def tried(read: Callable[[], _Read], otherwise: _Read) -> _Read:
+    def tried(read: Callable[[], _Read], otherwise: _Other) -> _Read | _Other:
         try:
             return read()
         except GitError:
@@ -90,16 +90,13 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
             problems.extend(files.problems(error))
             return otherwise
 
-    mine: Criteria | None = own.criteria
-    criteria = tried(lambda: _criteria(own, names, files), mine)
-    if criteria is None:
-        criteria, elsewhere = _criteria_elsewhere(own, files)
+    criteria = tried(lambda: _criteria(own, names, files), own.criteria)
+    criteria, elsewhere = (criteria, []) if criteria else _criteria_elsewhere(own, files)
     read = None if problems else criteria
     gold = tried(lambda: _gold(own, criteria, files), own.gold) if criteria else own.gold
-    nothing: tuple[InputFile | None, BaselineChange | None] = (None, None)
-    baseline, changed = tried(lambda: _baseline(own, criteria, files), nothing)
-    none: tuple[Waivers, WaiversChange | None] = (Waivers(name=own.criteria.waivers), None)
-    waivers, waivers_changed = tried(lambda: _waivers(own, read, files), none)
+    baseline, changed = tried(lambda: _baseline(own, criteria, files), (None, None))
+    none = Waivers(name=own.criteria.waivers)
+    waivers, waivers_changed = tried(lambda: _waivers(own, read, files), (none, None))
     named = _gold_named(own, criteria)
     files.refuse_stale([*names, *([named.path] if named else []), read.waivers if read else own.criteria.waivers])
     return BaseInputs(
@@ -125,7 +122,12 @@ def _criteria(own: Own, names: Sequence[str], files: FilesAtBase) -> Criteria | 
             continue  # what the job made is none of the base's
         if path == own.path and _same_file(found, path):
             return own.criteria
-        return replace(load_criteria(found, at=path), name=files.name(path))
+        try:
+            return replace(load_criteria(found, at=path), name=files.name(path))
+        except RankgateError as error:  # main cannot be mended by installing less: there these criteria were read
+            if any((problem.key or "").endswith((".name", ".metric")) for problem in error.problems):
+                raise GitError(f"{files.problems(error)[0]}; install what has the metric") from error
+            raise
     return None
 
 
@@ -150,9 +152,8 @@ def _criteria_elsewhere(own: Own, files: FilesAtBase) -> tuple[Criteria | None, 
     if len(this) > 1:
         places = ", ".join(map(shown_path, this))
         raise bad_input(f"the base has criteria of this gate in several places ({places}); change one at a time")
-    if this:
-        return replace(found[this[0]], name=files.name(this[0])), []
-    return None, sorted(map(shown_path, found))
+    own_one = replace(found[this[0]], name=files.name(this[0])) if this else None
+    return own_one, [] if own_one else sorted(map(shown_path, found))
 
 
 def _kept(path: str, files: FilesAtBase) -> bool:

@@ -226,7 +226,7 @@ def _said(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | No
         sha=case.files.commit.sha,
         head_verdict=head.report.verdict,
         base_verdict=by_base.verdict if by_base else None,
-        introduced=base.criteria is None,
+        introduced=base.criteria is None and not base.elsewhere,
         elsewhere=list(base.elsewhere),
         gates=gate_changes(criteria, own.criteria),
         keys=key_changes(criteria, own.criteria),

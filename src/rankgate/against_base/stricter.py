@@ -190,9 +190,7 @@ def _notes(base: BaseSide, by_base: Report | None) -> list[str]:
     what = {"added": "adds", "deleted": "deletes", "edited": "edits"}.get(base.waivers_changed or "", "")
     counts = "they count once" if base.waivers_changed == "added" else "the base's count until"
     notes = {
-        "The base has no ship criteria yet: the pull request's own decide alone.": (
-            base.introduced and not base.elsewhere
-        ),
+        "The base has no ship criteria yet: the pull request's own decide alone.": base.introduced,
         _BASELINE_CHANGED.get(base.baseline_changed or "", ""): base.baseline_changed,
         "The pull request's copy of the baseline is not the run that was judged: accept that run again.": (
             base.baseline_is_this_run is False
