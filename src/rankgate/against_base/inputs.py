@@ -125,8 +125,9 @@ def _criteria(own: Own, names: Sequence[str], files: FilesAtBase) -> Criteria | 
         try:
             return replace(load_criteria(found, at=path), name=files.name(path))
         except RankgateError as error:  # main cannot be mended by installing less: there these criteria were read
-            if any((problem.key or "").endswith((".name", ".metric")) for problem in error.problems):
-                raise GitError(f"{files.problems(error)[0]}; install what has the metric") from error
+            named = [problem for problem in files.problems(error) if (problem.key or "").endswith((".name", ".metric"))]
+            if named:
+                raise GitError(f"{named[0]} (install what has it, or mend the base)") from error
             raise
     return None
 
