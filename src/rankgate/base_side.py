@@ -88,9 +88,10 @@ class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
     removed_unanswered: int = 0
 
     @property
-    def weakens(self) -> bool:
-        """Whether queries of the base are judged otherwise, or no longer."""
-        return bool(self.removed or self.relabelled or self.edited)
+    def done(self) -> dict[str, int]:
+        """To how many queries of the base something was done, so that they are judged otherwise or no longer."""
+        counts = {"removes": self.removed, "relabels": self.relabelled, "edits": self.edited}
+        return {what: count for what, count in counts.items() if count}
 
 
 class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +138,8 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
         """What of the base judges otherwise than the pull request's own, in words."""
         gates = any(gate.change != "renamed" for gate in self.gates)
         criteria = gates or any(not key.key.startswith("inputs.") for key in self.keys)
-        if self.queries is None or not (self.queries.weakens or self.queries.added):
+        if self.queries is None or not (self.queries.done or self.queries.added):
             return "the criteria of the base"
-        return "the criteria and the gold set of the base" if criteria else "the gold set of the base"
+        done = " and ".join(f"{what} {count:,}" for what, count in self.queries.done.items())
+        whole = "the criteria and the questions of the base" if criteria else "the questions of the base"
+        return whole + (f", of which this pull request {done}" if done else "")

@@ -163,12 +163,9 @@ def _criteria_sentences(base: BaseSide) -> list[str]:
 
 
 def _gold_sentences(base: BaseSide) -> list[str]:
-    queries = base.queries
-    if queries is None or not queries.weakens:
-        return []
-    counts = {"removes": queries.removed, "relabels": queries.relabelled, "edits": queries.edited}
-    done = [f"{what} {count_text(count, 'query', 'queries')}" for what, count in counts.items() if count]
-    return [f"the pull request {_listed(done)} of the gold set"]
+    counts = base.queries.done if base.queries else {}
+    done = [f"{what} {count_text(count, 'query', 'queries')}" for what, count in counts.items()]
+    return [f"the pull request {_listed(done)} of the gold set"] if done else []
 
 
 def _to_accept(base: BaseSide) -> list[str]:
