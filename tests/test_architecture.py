@@ -101,7 +101,7 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"written"}, "the criteria file as it is written"),
     ({"criteria_problems"}, "what is wrong with what it means"),
     ({"criteria", "baselines"}, "what is asked for, and where the accepted run lies: neither has seen a score"),
-    ({"waivers", "waiver_entries"}, "what may be violated for a while: known by the names of gates alone"),
+    ({"waivers"}, "what may be violated for a while: known by the names of gates alone"),
     ({"evidence", "reasons"}, "what a limit and an interval say together, and how it reads"),
     ({"detectable", "noise"}, "what a gold set can see, and what moves by itself"),
     (
@@ -223,7 +223,7 @@ PURE_UNITS = {
     *("model", "metrics", "matching", "plan", "scoring", "estimates", "transfer", "statistics", "comparison"),
     *("gates", "segments", "movements", "facts", "starting", "wording", "report", "detectable", "noise"),
     *("pooling", "labels", "staleness", "cases", "playbook", "diagnosis", "gold_changes", "quoting", "workflows"),
-    *("criteria_problems", "waiver_use", "waiver_entries", "waiving", "trend"),
+    *("criteria_problems", "waiver_use", "waiving", "trend"),
     *("exhibit", "exhibiting", "explaining", "displaced", "deciding"),
     *("environment", "base_side", "headline", "differences", "lineage", "anchoring", "acceptance"),
 }

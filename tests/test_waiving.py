@@ -11,9 +11,8 @@ from tests.renderers.reports import RECALL, REPORT
 from rankgate.exit_codes import exit_code
 from rankgate.model import SEVERITY_ORDER, Verdict
 from rankgate.report import GateResult, Report
-from rankgate.waiver_entries import ceiling, entry
 from rankgate.waiver_use import Waived
-from rankgate.waivers import SetLabel, Waiver, Waivers
+from rankgate.waivers import SetLabel, Waiver, Waivers, ceiling, entry
 from rankgate.waiving import waive, waive_by_label
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED

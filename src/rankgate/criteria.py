@@ -28,6 +28,7 @@ from rankgate.written import (
     WrittenCriteria,
     WrittenGate,
     WrittenInput,
+    WrittenLimits,
     WrittenMatching,
     WrittenRun,
     WrittenSegments,
@@ -200,27 +201,20 @@ def _policy(written: WrittenBaseline) -> BaselinePolicy:
 
 
 def _rule(written: WrittenSegments) -> SegmentRule:
-    rule = _segment_limits(written)
+    limits = _limits(written, Limits(threshold=None, regression_max=None, blocks=None))
     return SegmentRule(
         by=(written.by,) if isinstance(written.by, str) else tuple(written.by),
-        limits=rule,
+        limits=limits,
         min_queries=written.min_queries,
-        only={
-            value: Limits(
-                threshold=rule.threshold if limits.threshold is None else limits.threshold,
-                regression_max=rule.regression_max if limits.regression_max is None else limits.regression_max,
-                blocks=rule.blocks if limits.severity is None else limits.severity == "error",
-            )
-            for value, limits in written.only.items()
-        },
+        only={value: _limits(own, limits) for value, own in written.only.items()},
     )
 
 
-def _segment_limits(written: WrittenSegments) -> Limits:
+def _limits(written: WrittenSegments | WrittenLimits, otherwise: Limits) -> Limits:
     return Limits(
-        threshold=written.threshold,
-        regression_max=written.regression_max,
-        blocks=None if written.severity is None else written.severity == "error",
+        threshold=otherwise.threshold if written.threshold is None else written.threshold,
+        regression_max=otherwise.regression_max if written.regression_max is None else written.regression_max,
+        blocks=otherwise.blocks if written.severity is None else written.severity == "error",
     )
 
 

@@ -35,11 +35,11 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
     Criteria that are None are looked for in the usual places; any other file that is None comes from `inputs:` in them.
     `base` names the commit by which the run is judged as well; None for none. `branch` is the base branch where `base`
-    does not name it, as in Actions, where that is a sha. With `untrusted_run` the run is a stranger's, and read as
-    hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name. `labels` stand on the
-    pull request; they count only with a base. `exhibit` asks for what pages show beyond the report, with so
-    many items of each ranking. `open_store` opens a store once: a branch is fetched and a bucket asked once, however
-    many sides are judged by what lies there.
+    does not name it, as in Actions, where that is a sha; `tip` is the commit that it is at now. With
+    `untrusted_run` the run is a stranger's, and read as hostile data. With `without_baseline` it is compared with
+    nothing, whatever the criteria name. `labels` stand on the pull request; they count only with a base. `exhibit` asks
+    for what pages show beyond the report, with so many items of each ranking. `open_store` opens a store once: a branch
+    is fetched and a bucket asked once, however many sides are judged by what lies there.
     """
 
     date: str
@@ -49,6 +49,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     baseline: InputFile | None = None
     base: str | None = None
     branch: str | None = None
+    tip: str | None = None
     untrusted_run: bool = False
     without_baseline: bool = False
     labels: tuple[SetLabel, ...] = ()

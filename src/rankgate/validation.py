@@ -18,8 +18,7 @@ from rankgate.readers.formats import read_gold, read_run
 from rankgate.report import GateResult
 from rankgate.scoring import ids_of, refuse_silence, refuse_strangers, score
 from rankgate.staleness import refuse_stale
-from rankgate.waiver_entries import entry
-from rankgate.waivers import Waivers, waivers_of
+from rankgate.waivers import Waivers, entry, waivers_of
 
 T = TypeVar("T")
 MOST_PROBLEMS = 1000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,12 +14,16 @@ from msgspec import Meta
 from rankgate.criteria import Criteria
 from rankgate.errors import bad_input, shown
 from rankgate.model import TOLERANCE
-from rankgate.readers.dates import days_between, iso_day
+from rankgate.quoting import quoted
+from rankgate.readers.dates import days_after, days_between, iso_day
 from rankgate.readers.source import open_source
+from rankgate.report import GateResult
 from rankgate.shapes import shaped
 from rankgate.yaml_text import KeyPath, YamlDocument, load_yaml
 
 MOST_BYTES = 1_000_000
+ENTRY_DAYS = 30
+_DIGITS = 3  # of a ceiling, after the point; two waivers of one gate rarely differ by less
 ACCEPT_GOLD, ACCEPT_RUN = "rankgate: accept gold", "rankgate: accept run path"  # labels of pull requests
 
 Standing = Literal["counts", "stranger", "head moved", "unreported", "unknown", "not the head's"]
@@ -174,3 +179,30 @@ def _check_of(document: YamlDocument) -> Callable[[msgspec.Struct, KeyPath], Ite
                 yield key, f"say {'why' if key == 'reason' else 'who answers for it'}, in place of {shown(text)}"
 
     return check
+
+
+def entry(result: GateResult, date: str) -> str:
+    """A waiver to copy for a gate that is violated now, as YAML. It does not validate until it is filled in.
+
+    Args:
+        result: a gate whose `violation` is known.
+        date: the ISO day of today; the entry expires thirty days later.
+    """
+    segment = "" if result.segment is None else f"    segment: {quoted(result.segment)}\n"
+    return (
+        f"  - gate: {quoted(result.name)}\n{segment}"
+        f"    up_to: {ceiling(result.violation or 0.0)}\n"
+        f"    expires: {days_after(date, ENTRY_DAYS)}\n"
+        '    issue: "<link to the issue>"\n'
+        '    reason: "<why this is accepted for now>"\n'
+        '    by: "<who answers for it>"\n'
+    )
+
+
+def ceiling(violation: float) -> str:
+    """A violation rounded up to three decimals, as YAML writes a number."""
+    scale = 10**_DIGITS
+    scaled = violation * scale
+    # A value such as 0.18000000000000002 is 0.18: waivers are compared with that tolerance too.
+    whole = round(scaled) if math.isclose(scaled, round(scaled), rel_tol=0, abs_tol=1e-6) else math.ceil(scaled)
+    return f"{whole // scale}.{whole % scale:0{_DIGITS}d}"

@@ -173,14 +173,14 @@ SIDE_DOORS = [
             )
         ],
         "the pull request removes 2 queries of the gold set",
-        "by the gold set of the base, recall@5 dropped from 100.0% to 60.0%",
+        "by the questions of the base, of which this pull request removes 2, recall@5 dropped from 100.0% to 60.0%",
         id="remove the hard queries",
     ),
     pytest.param(
         lambda: Path("gold.yaml").write_text(gold(*QUERIES, q4="other-q4", q5="other-q5")),
         ["The pull request relabels 2 queries ('q4', 'q5')."],
         "the pull request relabels 2 queries of the gold set",
-        "by the gold set of the base, recall@5 dropped from 100.0% to 60.0%",
+        "by the questions of the base, of which this pull request relabels 2, recall@5 dropped from 100.0% to 60.0%",
         id="relabel the hard queries",
     ),
 ]
@@ -666,7 +666,7 @@ def test_added_easy_queries_do_not_lift_a_mean_over_its_floor(repository: Path) 
     assert judge(base=None).verdict is PASS
     found = judge()
     assert found.verdict is FAIL
-    assert found.summary.startswith("Do not merge: by the gold set of the base, recall@5 is 60.0%, below the floor")
+    assert found.summary.startswith("Do not merge: by the questions of the base, recall@5 is 60.0%, below the floor")
 
 
 def test_what_a_gate_of_the_base_reads_must_be_there(repository: Path) -> None:

@@ -304,7 +304,9 @@ def test_questions_that_the_run_does_not_answer_count_as_the_worst(repository: P
     commit()
     found = judge()
     assert found.verdict is FAIL
-    assert found.summary.startswith("Do not merge: by the gold set of the base, recall@5")
+    assert found.summary.startswith(
+        "Do not merge: by the questions of the base, of which this pull request removes 2, recall@5"
+    )
     note = "Of the base's gold set 2 questions are absent from the run, which counts as the worst result."
     assert note in found.notes
 

@@ -133,6 +133,8 @@ class Team:
         variables = about.pop("variables", {})
         told = environment(self.events, self.proxy, event, pull=pull, **{"run": 100 + self.runs, **about})
         told.update(variables, GITHUB_EVENT_NAME=name)
+        if event == "pull_request":
+            told["GITHUB_SHA"] = self.git("rev-parse", "HEAD")
         token = told.pop("GITHUB_TOKEN")
         told["RUNNER_TEMP"] = str(self.runner_temp)
         return run_action(ROOT, inputs, told, self.clone, token=token, timeout=300, **ending)

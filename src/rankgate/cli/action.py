@@ -199,10 +199,10 @@ def _judged(job: Job) -> Report:
     if context.event in ("pull_request", "push"):
         _keep_run(job, named)
     try:
-        base, branch = _base(job)
+        base, branch, tip = _base(job)
     except RankgateError as error:
         return not_judged(named, error.problems)
-    return judged(replace(named, base=base, branch=branch, labels=_labels(job)))
+    return judged(replace(named, base=base, branch=branch, tip=tip, labels=_labels(job)))
 
 
 def _keep_run(job: Job, named: Inputs) -> None:
@@ -217,25 +217,26 @@ def _keep_run(job: Job, named: Inputs) -> None:
         shutil.copyfile(found.path, job.upload / MEMBER)
 
 
-def _base(job: Job) -> tuple[str | None, str | None]:
-    """The commit that judges too, and its branch; of a pull request what GitHub names now, not when the event was sent.
+def _base(job: Job) -> tuple[str | None, str | None, str | None]:
+    """The commit that judges too, its branch and the tip of that; of a pull request what GitHub names now.
 
     Raises:
         RankgateError: that cannot be found out, or what is checked out is no merge onto it.
     """
-    from rankgate.forges.base_branch import at_merge
+    from rankgate.forges.base_branch import at_merge, at_tip
 
     wanted, context, branch = job.inputs.base, job.context, base_branch(os.environ)
     if wanted or context.event != "pull_request" or context.pull is None:
-        return None if wanted == NO_BASE else wanted or context.base, branch
+        return None if wanted == NO_BASE else wanted or context.base, branch, None
     try:
         now = pull_of(Client(context.api_url, token_of(), tell=print), context.repository, context.pull.number)
     except ForgeError as error:
         raise bad_input(
             f"the base of the pull request is not known: {error}; the job needs `permissions: pull-requests: read`"
         ) from error
-    found = at_merge(context.pull, now, Path.cwd())
-    return found.base_sha, found.base_ref
+    now = at_tip(now, Path.cwd())
+    found = at_merge(context.pull, now, Path.cwd(), os.environ.get("GITHUB_SHA"))
+    return found.base_sha, found.base_ref, now.base_sha
 
 
 def _labels(job: Job) -> tuple[SetLabel, ...]:

@@ -58,25 +58,26 @@ def _place(pull: Pull, clone: Path) -> Place:
     return place_of(pull.base_ref, None, spec=spec, folder=str(clone), tokens=(*JOBS, OURS))
 
 
-def at_merge(pull: Pull, now: Pull, clone: Path) -> Pull:
+def at_merge(pull: Pull, now: Pull, clone: Path, event_sha: str | None) -> Pull:
     """The pull request as it is now, with what the merge commit that is checked out was merged onto as its base.
 
-    `pull` is the event's, whose head is judged; `now` may have another base branch. What that has got since then is not
-    in the working tree, and would look as if it had been undone.
+    `pull` is the event's, whose head is judged, and `event_sha` its merge commit: whoever can push can make more.
+    `now` has the tip of the base branch as its base. What that has got since the merge is not in the working tree, and would
+    look as if it had been undone.
 
     Raises:
-        RankgateError: what is checked out is no merge of that head, or no longer one onto that branch; or as for
-            `at_tip`.
+        RankgateError: what is checked out is not GitHub's merge of that head, or no longer one onto that branch.
     """
-    parents = repository_around(str(clone)).parents("HEAD")
-    if len(parents) != 2 or parents[1] != pull.head_sha:  # noqa: PLR2004 -- the base and the head
+    repository = repository_around(str(clone))
+    parents = repository.parents("HEAD")
+    if len(parents) != 2 or parents[1] != pull.head_sha or repository.commit("HEAD") != event_sha:  # noqa: PLR2004
         raise bad_input(
-            f"the merge commit is stale: HEAD is no merge of {pull.head_sha[:12]} into its base; check out what "
-            "actions/checkout takes without `ref:`, or name the commit to judge against in the input `base`"
+            f"the merge commit is stale: HEAD is not GitHub's merge of {pull.head_sha[:12]} into its base; check out "
+            "what actions/checkout takes without `ref:`, or name the commit to judge against in the input `base`"
         )
-    if not is_ancestor(parents[0], at_tip(now, clone).base_sha, folder=str(clone)):
+    if now.base_ref != pull.base_ref or not is_ancestor(parents[0], now.base_sha, folder=str(clone)):
         raise bad_input(
-            f"the merge commit is stale: it was merged onto {parents[0][:12]}, which is no commit of "
-            f"{shown(now.base_ref)} as that is now; push to the pull request, or close and reopen it"
+            f"the merge commit is stale: it was merged onto {parents[0][:12]}, not onto {shown(now.base_ref)} as that "
+            "is now; push to the pull request, or close and reopen it"
         )
     return replace(now, base_sha=parents[0])
