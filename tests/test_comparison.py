@@ -87,12 +87,11 @@ def test_the_interval_of_a_mean_change(lost: int, won: int, *, proven: bool) -> 
     assert high is not None
     assert low <= found.delta <= high
     assert (high < 0) == proven
-    assert ((low, high) == (0.0, 0.0)) == (lost == won == 0)
 
 
 def test_a_single_changed_query_has_no_interval() -> None:
     assert compared("recall@5", [1.0], [0.5]).ci is None
-    assert compared("recall@5", [0.5], [0.5]).ci == (0.0, 0.0)
+    assert compared("recall@5", [0.5], [0.5]).ci is None
 
 
 @pytest.mark.parametrize(

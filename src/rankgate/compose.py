@@ -15,13 +15,13 @@ from rankgate.detectable import power_notes
 from rankgate.differences import Difference, gold_differences, run_differences
 from rankgate.displaced import with_displacers
 from rankgate.errors import Problem
-from rankgate.estimates import CONFIDENCE, distribution, estimate, is_rate
+from rankgate.estimates import distribution, estimate, is_rate
 from rankgate.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.headline import INTERNAL, headline, summary_of
 from rankgate.inputs import Inputs
 from rankgate.lineage import age_problems, clock_problems, lineage_note
 from rankgate.metrics.base import Metric
-from rankgate.model import Gold, Scores, Verdict, worst
+from rankgate.model import CONFIDENCE, Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
 from rankgate.notes import judged_value, notes_of, untrusted_notes
 from rankgate.readers.base import Run

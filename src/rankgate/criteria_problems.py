@@ -56,6 +56,11 @@ def _limits(written: WrittenGate) -> Iterator[tuple[str | KeyPath, str]]:
     if (written.must_pass or written.max_lost_queries is not None) and metric.worst is None:
         key = "must_pass" if written.must_pass else "max_lost_queries"
         yield key, f"{metric.name} has no worst value that a query could have"
+    if written.noise and metric.at_quantile is not None:
+        yield "noise", f"{metric.name} is a quantile; noise is of means alone"
+    widest = widest_change(metric)
+    if widest is not None and written.noise > widest:
+        yield "noise", f"{written.noise:g} is more than {metric.name} can move ({widest:g})"
     yield from _out_of_range(metric, written.threshold, written.regression_max)
     for key, message in _out_of_range(metric, None, written.drift_max):
         yield key.replace("regression_max", "drift_max"), message

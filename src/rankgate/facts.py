@@ -16,6 +16,9 @@ from rankgate.matching import match
 from rankgate.metrics.base import Cutoff, Direction, Metric
 from rankgate.model import TOLERANCE, Gold, Ranking, Sample
 from rankgate.report import GateResult
+from rankgate.statistics.clusters import FEWEST as FEWEST_FOR_INTERVAL
+from rankgate.statistics.quantiles import quantile_interval
+from rankgate.statistics.sign_flips import FEWEST as FEWEST_FOR_TEST
 from rankgate.tags import segments_of
 from rankgate.wording import count_text, telling_decimals, value_text
 
@@ -121,6 +124,37 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
                 name, said = next(iter(blind.items()))
                 count = count_text(len(blind), "segment")
                 facts.append(f"gate {shown(gate.name)}, {count} of {len(sizes)}: in {shown(name)} {said}")
+    return facts
+
+
+def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
+    """Gates and segments with too few queries, or clusters, for a bound or for any proof."""
+    facts: list[str] = []
+    samples = list(gold.samples.values())
+    clustered = any(sample.cluster is not None for sample in samples)
+    for gate in criteria.gates:
+        scored = {row for row, sample in enumerate(samples) if _scorable(gate.metric, sample, criteria.default_k)}
+        name, q = shown(gate.name), gate.metric.at_quantile
+        if q is not None and None in quantile_interval([0.0] * len(scored), q, confidence=gate.confidence):
+            asked = count_text(len(scored), "question gives", "questions give")
+            facts.append(f"gate {name}: {asked} {gate.metric.name} no bound; the swap test alone can prove a change")
+        if not clustered or q is not None:
+            continue
+        parts = {f"gate {name}": scored}
+        for rule in gate.segments:
+            named = {tag: scored.intersection(rows) for tag, rows in segments_of(gold, rule.by).items()}
+            judged = [tag for tag, rows in named.items() if len(rows) >= rule.min_queries and rule.limits_of(tag)]
+            parts |= {f"gate {name}, {shown(tag)}": named[tag] for tag in judged}
+        for place, rows in parts.items():
+            count = len({(samples[row].cluster, None if samples[row].cluster else row) for row in rows})
+            if count < FEWEST_FOR_INTERVAL:
+                least = FEWEST_FOR_TEST if count < FEWEST_FOR_TEST else FEWEST_FOR_INTERVAL
+                what = (
+                    "harm can be proven"
+                    if count < FEWEST_FOR_TEST
+                    else "there is an interval to prove more than a drop"
+                )
+                facts.append(f"{place}: {count_text(count, 'cluster')}; from {least} on {what}")
     return facts
 
 

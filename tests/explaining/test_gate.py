@@ -400,19 +400,3 @@ def test_questions_that_are_not_compared_are_named() -> None:
     told = section(text(report(gate, exhibit=exhibit), gate), "The change (regression_max)")
     assert "Not compared: 1 question, since the baseline lacks it (new)." in told
     assert "Not compared: 1 question, since the metric has no value for it in the baseline (one-sided)." in told
-
-
-@pytest.mark.parametrize(
-    ("number", "written"),
-    [
-        pytest.param(1.0, "1", id="one"),
-        pytest.param(0.25, "0.25", id="a quarter"),
-        pytest.param(0.000488281, "0.000488", id="three digits"),
-        pytest.param(0.0000658, "0.0000658", id="with its zeros"),
-        pytest.param(1.234e-9, "1.23e-09", id="too many zeros to count"),
-        pytest.param(0.0, "0", id="none"),
-    ],
-)
-def test_a_p_value_is_written_to_three_digits(number: float, written: str) -> None:
-    gate = replace(RECALL, p_value=number)
-    assert f"  p-value {written}: how often changes" in text(report(gate), gate)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from rankgate.comparison import baseline_column
+from rankgate.comparison import baseline_column, on_rows, same_lists
 from rankgate.matching import match
 from rankgate.metrics.base import Metric
 from rankgate.metrics.together import Together
@@ -16,11 +16,15 @@ Column = Sequence[float | None]
 
 
 class Columns(msgspec.Struct, frozen=True):
-    """Metrics with their values for the run and, where there is one, for the baseline: a row a gold query."""
+    """Metrics with their values for the run and, where there is one, for the baseline: a row a gold query.
+
+    `same` says whether the scored lists of some rows are equal in both.
+    """
 
     metrics: Sequence[Metric]
     now: Mapping[str, Column]
     before: Mapping[str, Column] | None
+    same: Callable[[Metric, Sequence[int]], bool] = lambda *_: False
 
 
 def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baseline: Scores | None) -> Columns:
@@ -37,7 +41,11 @@ def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baselin
     unknown = baseline.silent.keys() | {Need.BASELINE}
     before = {metric.name: [None] * len(gold.samples) for metric in shown if metric.needs & unknown}
     known = [metric for metric in shown if metric.name not in before]
-    return Columns(shown, now, {**before, **_columns(known, gold, baseline, absent=False)})
+
+    def same(metric: Metric, rows: Sequence[int]) -> bool:
+        return same_lists(metric, on_rows(candidate, rows), on_rows(baseline, rows))
+
+    return Columns(shown, now, {**before, **_columns(known, gold, baseline, absent=False)}, same)
 
 
 def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, Column]:
