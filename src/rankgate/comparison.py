@@ -77,7 +77,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             better=better,
             worse=worse,
             ci=None if confidence is None else self.interval(confidence),
-            exact=None if confidence is None else self.exact(),
+            exact=None if confidence is None else self.exact(confidence),
         )
 
     @property
@@ -117,16 +117,19 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         low, high = (math.hypot(mean - bound, shift) for bound in found)
         return max(mean - low, -most), min(mean + high, most)
 
-    def exact(self) -> Exact | None:
-        """The test that proves harm where an interval cannot: of clusters under 30, and of quantiles.
+    def exact(self, confidence: float) -> Exact | None:
+        """The test that proves harm where an interval cannot: of clusters under 30, of quantiles without a bound.
 
         With noise its p is no less than the chance that noise alone moves the mean as far.
         """
-        side = self._harm
+        side, q = self._harm, self.metric.at_quantile
         if not self._finite:
             return None
-        if self.metric.at_quantile is not None:
-            return Exact(*swap_p(self.new, self.old, self.metric.at_quantile, side=side))
+        if q is not None:
+            low, high = self.interval(confidence) or (None, None)
+            return (
+                Exact(*swap_p(self.new, self.old, q, side=side)) if (high if side == "below" else low) is None else None
+            )
         found = cluster_flip_p(self.changes, self.clusters, side=side) if self.clusters else None
         if found is None:
             return None
@@ -136,20 +139,22 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             p = max(p, math.erfc((-mean if side == "below" else mean) / (2 * self.noise)) / 2)
         return Exact(p, least)
 
+    def proven(self, level: float) -> bool:
+        """Whether there is harm at all, at this one-sided level: by the interval, or by the exact test."""
+        exact = self.exact(1 - 2 * level)
+        return beyond(self.interval(1 - 2 * level), 0.0, self._harm) or (exact is not None and exact.p < level)
+
     def level(self) -> float:
-        """The one-sided level at which harm is proven: by the interval, or by the exact test; 1.0 where by neither."""
-        side, reach, exact = self._harm, self._reach, self.exact()
-        found: float | None
+        """The one-sided level at which harm is proven; 1.0 where it is at none."""
+        side, reach, found = self._harm, self._reach, None
         if self.metric.at_quantile is not None or self.noise:
-            found = level_at(self._proven)
-        elif self.clusters:
+            return level_at(self.proven)
+        if self.clusters:
             found = clustered_mean_level(self.changes, self.clusters, 0.0, side=side, low=-reach, high=reach)
         else:
             found = difference_level(self.changes, side=side, widest=self.ends or reach)
+        exact = self.exact(CONFIDENCE)
         return min(exact.p if exact else 1.0, 1.0 if found is None else found)
-
-    def _proven(self, level: float) -> bool:
-        return beyond(self.interval(1 - 2 * level), 0.0, self._harm)
 
     @property
     def _finite(self) -> bool:
