@@ -119,7 +119,7 @@ def test_a_plain_drop_says_no_number_that_the_reason_does_not(
 def test_a_plain_floor_says_no_number_that_the_reason_does_not(
     name: str, value: float, threshold: float, found: Finding, ci: tuple[float, float]
 ) -> None:
-    reason = floor_reason(value, ci, threshold, parse_metric(name), found, confidence=0.95, units="queries")
+    reason = floor_reason(value, ci, threshold, parse_metric(name), found, 0.95, "queries")
     plain = plain_reason(reason)
     assert set(NUMBER.findall(plain)) <= set(NUMBER.findall(reason))
     assert plain.partition(",")[0] == reason.partition(",")[0]

@@ -197,7 +197,7 @@ def test_an_unchanged_run_is_safe_at_any_limit_and_a_changed_one_is_not(check: C
 
 
 def test_lists_of_questions_without_a_value_do_not_count(check: Check) -> None:
-    gold = [{}] * 30 + [{"expected_output": [], "metadata": {"no_answer": True}}] * 5
+    gold: list[Line] = [{}] * 30 + [{"expected_output": [], "metadata": {"no_answer": True}}] * 5
     before = [{"topk": ["a", "x"]}] * 35
     (gate,) = check(RECALL, gold, before, before[:30] + [{"topk": ["z"]}] * 5)["gates"]
     assert (gate["n"], gate["delta_ci"]) == (30, [0.0, 0.0])

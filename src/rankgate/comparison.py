@@ -45,16 +45,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pairs(msgspec.Struct, frozen=True, kw_only=True):
-    """The values of the queries that have one on both sides, and what they say of the change at any confidence.
+    """The values of the queries, at least one, that have one on both sides, and what they say at any confidence.
 
-    Attributes:
-        metric: of the values.
-        new: the candidate's values, at least one.
-        old: the baseline's, in the same order.
-        clusters: the label of each query's; empty where the gold has none.
-        ends: the most that each query can have, where that is what intervals append.
-        same: whether the scored lists of all these queries are equal; asked only where no value changed.
-        noise: the standard deviation of what all queries of a run have in common, from `rankgate noise`.
+    `clusters` are their labels, `ends` what `attainable` gives for them, and `noise` what `rankgate noise` does. `same`
+    tells whether all their scored lists are equal, and is asked only where no value changed.
     """
 
     metric: Metric
@@ -96,10 +90,10 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         if metric.at_quantile is not None:
             return difference_of_quantiles_interval(self.new, self.old, metric.at_quantile, confidence=confidence)
         changes, reach = self.changes, self._reach
-        if not any(changes) and self.same():
-            return (0.0, 0.0)
         found: tuple[float, float] | None
         if not any(changes):
+            if self.same():
+                return (0.0, 0.0)
             count, fewest = (len(set(self.clusters)), FEWEST) if self.clusters else (len(changes), 2)
             bound = unchanged_bound(count, reach, confidence)
             found = (0.0 - bound, bound) if count >= fewest else None
@@ -109,12 +103,9 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             found = difference_interval(changes, widest=self.ends or widest, confidence=confidence)
         if found is None or not self.noise:
             return found
-        mean, shift = (
-            math.fsum(changes) / len(changes),
-            math.sqrt(2) * normal_quantile((1 - confidence) / 2) * self.noise,
-        )
+        mean, z = math.fsum(changes) / len(changes), normal_quantile((1 - confidence) / 2)
         most = math.inf if widest is None else widest
-        low, high = (math.hypot(mean - bound, shift) for bound in found)
+        low, high = (math.hypot(mean - bound, math.sqrt(2) * z * self.noise) for bound in found)
         return max(mean - low, -most), min(mean + high, most)
 
     def exact(self, confidence: float) -> Exact | None:
@@ -127,9 +118,8 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             return None
         if q is not None:
             low, high = self.interval(confidence) or (None, None)
-            return (
-                Exact(*swap_p(self.new, self.old, q, side=side)) if (high if side == "below" else low) is None else None
-            )
+            bound = high if side == "below" else low
+            return Exact(*swap_p(self.new, self.old, q, side=side)) if bound is None else None
         found = cluster_flip_p(self.changes, self.clusters, side=side) if self.clusters else None
         if found is None:
             return None
@@ -227,12 +217,8 @@ def same_lists(metric: Metric, candidate: Scores, baseline: Scores) -> bool:
 
     Hits that moved tell without a look at the lists; they are read only where no hit did. Not known is not the same.
     """
-    scored = candidate.values.get(metric.name, candidate.query_ids)
-    compared = [
-        query_id
-        for query_id, value in zip(candidate.query_ids, scored, strict=True)
-        if value is not None and query_id not in baseline.missing
-    ]
+    rows = zip(candidate.query_ids, candidate.values.get(metric.name, candidate.query_ids), strict=True)
+    compared = [query_id for query_id, value in rows if value is not None and query_id not in baseline.missing]
     sides = [(candidate.matched.get(query_id), baseline.matched.get(query_id)) for query_id in compared]
     if any(new and old and _hits(metric, new) != _hits(metric, old) for new, old in sides):
         return False

@@ -53,13 +53,7 @@ def estimate(
         value=metric.aggregate(defined),
         n=len(defined),
         undefined=len(values) - len(defined),
-        ci=interval(
-            defined,
-            metric,
-            confidence=confidence,
-            clusters=defined_only(clusters, values),
-            ends=ends,
-        ),
+        ci=interval(defined, metric, confidence=confidence, clusters=defined_only(clusters, values), ends=ends),
         distribution=distribution(defined) if is_rate(metric) else None,
     )
 
@@ -131,13 +125,7 @@ def interval(
 
 
 def level(
-    defined: Sequence[float],
-    metric: Metric,
-    value: float,
-    *,
-    side: Side,
-    clusters: Sequence[str] = (),
-    ends: Sequence[float] = (),
+    defined: Sequence[float], metric: Metric, value: float, side: Side, clusters: Sequence[str], ends: Sequence[float]
 ) -> float | None:
     """The one-sided level at which the bound of `interval` touches a value; None where there is no bound."""
     if metric.at_quantile is not None:

@@ -133,7 +133,8 @@ def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
     samples = list(gold.samples.values())
     clustered = any(sample.cluster is not None for sample in samples)
     for gate in criteria.gates:
-        scored = {row for row, sample in enumerate(samples) if _scorable(gate.metric, sample, criteria.default_k)}
+        every, k = gate.metric.worst is None, criteria.default_k  # what the run alone states, any query may have
+        scored = {row for row, each in enumerate(samples) if every or _scorable(gate.metric, each, k)}
         name, q = shown(gate.name), gate.metric.at_quantile
         if q is not None and None in quantile_interval([0.0] * len(scored), q, confidence=gate.confidence):
             asked = count_text(len(scored), "question gives", "questions give")
@@ -148,13 +149,9 @@ def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
         for place, rows in parts.items():
             count = len({(samples[row].cluster, None if samples[row].cluster else row) for row in rows})
             if count < FEWEST_FOR_INTERVAL:
-                least = FEWEST_FOR_TEST if count < FEWEST_FOR_TEST else FEWEST_FOR_INTERVAL
-                what = (
-                    "harm can be proven"
-                    if count < FEWEST_FOR_TEST
-                    else "there is an interval to prove more than a drop"
-                )
-                facts.append(f"{place}: {count_text(count, 'cluster')}; from {least} on {what}")
+                harm, interval = f"{FEWEST_FOR_TEST} on harm can be proven", f"{FEWEST_FOR_INTERVAL} on a low value can"
+                needed = f"{harm}, from {interval}" if count < FEWEST_FOR_TEST else interval
+                facts.append(f"{place}: {count_text(count, 'cluster')} of questions; from {needed}")
     return facts
 
 

@@ -32,7 +32,8 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     finite = all(map(math.isfinite, numbers)) and max(numbers, default=0.0) <= LARGEST
     own, pairs = _measured(gate, candidate, baseline) if finite else (None, None)
 
-    drifts, units = Need.BASELINE in metric.needs, "clusters" if candidate.clusters else "queries"
+    drifts, clustered = Need.BASELINE in metric.needs, candidate.clusters and metric.at_quantile is None
+    units = "clusters" if clustered else "queries"
     ruled: list[tuple[Finding, str]] = []
     beyond: list[float] = []  # of each that is ruled on
     warnings: list[str] = []
@@ -113,7 +114,7 @@ def _measured(gate: Gate, candidate: Scores, baseline: Scores | None) -> tuple[E
 def _floor(gate: Gate, own: Estimate, threshold: float, units: str) -> tuple[Finding, str]:
     metric, confidence = gate.metric, gate.confidence
     found = rule_on_floor(gate.evidence, own.value, own.ci, threshold, metric.direction)
-    return found, floor_reason(own.value, own.ci, threshold, metric, found, confidence=confidence, units=units)
+    return found, floor_reason(own.value, own.ci, threshold, metric, found, confidence, units)
 
 
 def _drop(gate: Gate, pairs: Comparison, regression_max: float, scored: int, units: str) -> tuple[Finding, str]:

@@ -15,13 +15,12 @@ The bound comes before the subtraction: the variance of the means is what the ru
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 import msgspec
 
-from rankgate.comparison import compare
+from rankgate.comparison import paired
 from rankgate.metrics.base import Metric, widest_change
 
 FEWEST_RUNS = 3
@@ -57,17 +56,12 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True):
 
 def noise_of(metric: Metric, columns: Sequence[Sequence[float | None]]) -> Noise | None:
     """What moved between the runs, one column of values each; None where no two of them have a query in common."""
-    compared = [
-        (found, differences)
-        for first, second in combinations(columns, 2)
-        if (found := compare(metric, second, first, with_interval=False))
-        if (differences := list(_differences(first, second)))
-    ]
-    if not compared:
+    found = [pairs for first, second in combinations(columns, 2) if (pairs := paired(metric, second, first))]
+    if not found:
         return None
-    shifts = [abs(found.delta) for found, _ in compared]
-    fewest = min(found.n_pairs for found, _ in compared)
-    spread = _root_mean_variance([differences for _, differences in compared]) if fewest > 1 else None
+    compared = [pairs.compared(None) for pairs in found]
+    shifts, fewest = [abs(each.delta) for each in compared], min(each.n_pairs for each in compared)
+    spread = _root_mean_variance([pairs.changes for pairs in found]) if fewest > 1 else None
     margin = noise = None
     if spread is not None and len(columns) >= FEWEST_RUNS and metric.at_quantile is None:
         # The mean squared shift between two of K runs is twice the variance of their means.
@@ -79,7 +73,7 @@ def noise_of(metric: Metric, columns: Sequence[Sequence[float | None]]) -> Noise
         values=tuple(_value(metric, column) for column in columns),
         largest=max(shifts),
         mean=math.fsum(shifts) / len(shifts),
-        moving=math.fsum((found.better + found.worse) / found.n_pairs for found, _ in compared) / len(compared),
+        moving=math.fsum((each.better + each.worse) / each.n_pairs for each in compared) / len(compared),
         spread=spread,
         n_pairs=fewest,
         margin=margin,
@@ -96,11 +90,6 @@ def lower_fifth(freedom: int) -> float:
 def _value(metric: Metric, column: Sequence[float | None]) -> float | None:
     defined = [value for value in column if value is not None]
     return metric.aggregate(defined) if defined else None
-
-
-def _differences(first: Sequence[float | None], second: Sequence[float | None]) -> Iterator[float]:
-    pairs = ((old, new) for old, new in zip(first, second, strict=True) if old is not None and new is not None)
-    return (operator.sub(new, old) for old, new in pairs)
 
 
 def _root_mean_variance(samples: Sequence[Sequence[float]]) -> float:

@@ -21,14 +21,7 @@ from rankgate.wording import (
 
 
 def floor_reason(
-    value: float,
-    ci: Interval | None,
-    threshold: float,
-    metric: Metric,
-    found: Finding,
-    *,
-    confidence: float,
-    units: str,
+    value: float, ci: Interval | None, threshold: float, metric: Metric, found: Finding, confidence: float, units: str
 ) -> str:
     """`recall@5 is 84.1%, below the floor of 85.0%`, and what the interval adds where it decides or casts doubt."""
     decimals = max(telling_decimals(value, threshold, metric.unit), exact_decimals(threshold, metric.unit))

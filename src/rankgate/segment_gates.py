@@ -17,6 +17,7 @@ from rankgate.estimates import attainable, defined_only, level
 from rankgate.metrics.base import Direction, Metric
 from rankgate.model import Evidence, EvidenceState, Gold, Scores, Verdict
 from rankgate.report import GateResult
+from rankgate.statistics.saddlepoint import Side
 from rankgate.statistics.sign_flips import FEWEST
 from rankgate.tags import segments_of
 from rankgate.wording import count_text
@@ -40,8 +41,8 @@ def _by_rule(
         if (limits := rule.limits_of(name)) is not None
     ]
     judged = [part for part in parts if part.size >= rule.min_queries]
-    provable = [part for part in judged if part.clusters is None or part.clusters >= FEWEST]
-    corrected = _corrected(gate, provable) if gate.evidence is Evidence.PROVEN_HARM else {}
+    provable = [part for part in judged if part.provable and gate.evidence is Evidence.PROVEN_HARM]
+    corrected = _corrected(gate, provable)
     for part in parts:
         confidence = corrected.get(part.name, gate.confidence)
         found = decide(replace(part.gate, confidence=confidence), part.candidate, part.baseline)
@@ -69,16 +70,16 @@ class _Part:
         self.candidate, self.baseline = candidate, baseline
         column = candidate.values[gate.metric.name]
         self.size = sum(value is not None for value in column)
-        self.clusters = len(set(defined_only(candidate.clusters, column))) if candidate.clusters else None
+        clustered = candidate.clusters and gate.metric.at_quantile is None
+        self.provable = not clustered or len(set(defined_only(candidate.clusters, column))) >= FEWEST
 
     def concluded(self, found: GateResult, *, among: int, enough: bool) -> GateResult:
         """The decision as it stands for a segment.
 
         On enough queries a violation blocks, and one that nothing could have proven warns; what is within noise passes.
         """
-        violated = found.verdict is Verdict.FAIL and enough
+        violated, blocked = found.verdict is Verdict.FAIL and enough, Verdict.FAIL if self.blocks else Verdict.WARN
         unprovable = found.only_inconclusive and found.evidence_state is EvidenceState.NO_INTERVAL and enough
-        worse = Verdict.FAIL if violated and self.blocks else Verdict.WARN
         reasons = found.reasons
         if not enough:
             few = count_text(self.size, "query", "queries")
@@ -89,7 +90,7 @@ class _Part:
             found,
             segment=self.name,
             severity="error" if self.blocks else "warning",
-            verdict=worse if violated or unprovable else Verdict.PASS,
+            verdict=blocked if violated else Verdict.WARN if unprovable else Verdict.PASS,
             violation=found.violation if violated else None,
             only_inconclusive=unprovable,
             too_small=not enough,
@@ -121,12 +122,10 @@ def _levels(metric: Metric, part: _Part) -> Iterator[float]:
     """The levels at which the segment's value is proven below its threshold, and a drop to be one; 1.0 for neither."""
     if part.gate.threshold is not None:
         column = part.candidate.values[metric.name]
-        found = level(
-            *([value for value in column if value is not None], metric, part.gate.threshold),
-            side="below" if metric.direction is Direction.HIGHER else "above",
-            clusters=defined_only(part.candidate.clusters, column),
-            ends=attainable(metric, part.candidate, column),
-        )
+        side: Side = "below" if metric.direction is Direction.HIGHER else "above"
+        values = [value for value in column if value is not None]
+        clusters, ends = defined_only(part.candidate.clusters, column), attainable(metric, part.candidate, column)
+        found = level(values, metric, part.gate.threshold, side, clusters, ends)
         yield 1.0 if found is None else found
     if part.gate.regression_max is not None and part.baseline is not None:
         pairs = paired_scores(metric, part.candidate, part.baseline, noise=part.gate.noise)

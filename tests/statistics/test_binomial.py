@@ -73,7 +73,7 @@ def test_failures_mirror_successes(counts: tuple[int, int]) -> None:
 # --- the swap test
 
 Pair = tuple[int, int]
-PAIRS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=9)
+PAIRS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=7)
 QUANTILES = st.sampled_from([0.5, 0.75, 0.9, 0.99])
 
 
@@ -108,7 +108,9 @@ def test_it_counts_every_swap(pairs: list[Pair], q: float) -> None:
 def test_a_p99_of_270(slower: int, p: float, least: float) -> None:
     before = [float(270 - row) for row in range(270)]
     after = [1000 * ms if row < slower else ms for row, ms in enumerate(before)]
-    assert swap_p(after, before, 0.99, side="above") == (pytest.approx(p), pytest.approx(least))
+    found = swap_p(after, before, 0.99, side="above")
+    assert found[0] == pytest.approx(p)
+    assert found[1] == pytest.approx(least)
 
 
 @given(PAIRS, QUANTILES, st.randoms(use_true_random=False))

@@ -72,13 +72,12 @@ def run(arguments: argparse.Namespace) -> int:
     sides = []
     for file, opened in zip((a, b), runs, strict=True):
         again = partial(named_run, file, plan.needs, deepest=deepest)
-        side = scored(gold, opened, plan, again, workers=workers, watch=bar)
-        scores = side.scores
+        sides.append(scored(gold, opened, plan, again, workers=workers, watch=bar))
+        scores = sides[-1].scores
         refuse_strangers(scores, opened.name, gold)
         if opened.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more
             refuse_silence(scores, plan, opened.name)
         plan = replace(plan, baseline_ids=ids_of(scores, plan))
-        sides.append(side)
     before, after = (side.scores for side in sides)
     before = listed(gold, plan, sides[1], sides[0]) or before
     found: list[tuple[Metric, Comparison | Estimate | None]] = [

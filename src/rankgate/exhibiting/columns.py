@@ -16,15 +16,12 @@ Column = Sequence[float | None]
 
 
 class Columns(msgspec.Struct, frozen=True):
-    """Metrics with their values for the run and, where there is one, for the baseline: a row a gold query.
-
-    `same` says whether the scored lists of some rows are equal in both.
-    """
+    """Metrics with their values for the run and, where there is one, for the baseline: a row a gold query."""
 
     metrics: Sequence[Metric]
     now: Mapping[str, Column]
     before: Mapping[str, Column] | None
-    same: Callable[[Metric, Sequence[int]], bool] = lambda *_: False
+    same: Callable[[Metric, Sequence[int]], bool] = lambda *_: False  # are the scored lists of these rows equal?
 
 
 def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baseline: Scores | None) -> Columns:
@@ -39,13 +36,13 @@ def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baselin
     if baseline is None:
         return Columns(shown, now, None)
     unknown = baseline.silent.keys() | {Need.BASELINE}
-    before = {metric.name: [None] * len(gold.samples) for metric in shown if metric.needs & unknown}
+    before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in shown if each.needs & unknown}
     known = [metric for metric in shown if metric.name not in before]
-
-    def same(metric: Metric, rows: Sequence[int]) -> bool:
-        return same_lists(metric, on_rows(candidate, rows), on_rows(baseline, rows))
-
-    return Columns(shown, now, {**before, **_columns(known, gold, baseline, absent=False)}, same)
+    before |= _columns(known, gold, baseline, absent=False)
+    return Columns(
+        *(shown, now, before),
+        lambda metric, rows: same_lists(metric, on_rows(candidate, rows), on_rows(baseline, rows)),
+    )
 
 
 def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, Column]:
