@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rankgate.cli import main
+from rankgate.statistics.power import detectable_drop, queries_needed
 
 Report = dict[str, Any]
 Line = Mapping[str, Any]
@@ -247,3 +248,48 @@ def test_noise_of_whole_runs_in_few_conversations(check: Check, noise: float, ve
     now = [LOST if row % 10 == 0 else FOUND for row in range(90)]
     gates = f"  - {{name: recall@5, regression_max: 0.03, noise: {noise}}}\n"
     assert check(gates, gold, [FOUND] * 90, now)["verdict"] == verdict
+
+
+def test_validate_names_what_has_too_few_conversations_and_no_bound(
+    check: Check, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold = [{**line, "latency_ms": {"all": 1}} for line in talks([30] * 5, ["lang:en"])]
+    runs = slow(0, 150)
+    check(SLOWEST + BY_LANGUAGE, gold, runs, runs)
+    capsys.readouterr()
+    assert main(["validate", "--gold", "gold.jsonl", "--run", "now.jsonl", "--baseline", "before.jsonl"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    few = "5 clusters of questions; from 6 on harm can be proven, from 10 on a low value can"
+    bound = "150 questions give latency(quantile=0.99) no bound; the swap test alone can prove a change"
+    for line in (
+        f"look at: gate 'p99': {bound}",
+        f"look at: gate 'recall@5': {few}",
+        f"look at: gate 'recall@5', 'lang:en': {few}",
+    ):
+        assert line in lines
+
+
+def test_compare_says_no_change_of_the_same_lists_alone(check: Check, capsys: pytest.CaptureFixture[str]) -> None:
+    before = [{"topk": ["a", "x"]}] * 30
+    check(RECALL, [{}] * 30, before, [{"topk": ["a", "z"]}] * 30)
+    Path("copy.jsonl").write_bytes(Path("before.jsonl").read_bytes())
+    capsys.readouterr()
+    bounds = []
+    for other in ("copy.jsonl", "now.jsonl"):
+        call = ["compare", "before.jsonl", other, "--gold", "gold.jsonl", "--metrics", "recall@1,5", "--format", "json"]
+        assert main(call) == 0
+        bounds.append([found["ci"][1] for found in json.loads(capsys.readouterr().out)["metrics"].values()])
+    wide = pytest.approx(1 - 0.025 ** (1 / 30))
+    assert bounds == [[0.0, 0.0], [0.0, wide]]  # recall@1 sees the first document alone
+
+
+def test_the_numbers_that_the_page_reckons_with() -> None:
+    assert detectable_drop("proven_harm", spread=0.3, queries=785, regression_max=0.03) == pytest.approx(
+        0.039, abs=5e-5
+    )
+    needed = [
+        queries_needed("proven_safe", spread=0.3, drop=0.03, regression_max=0.03, confidence=each) or 0
+        for each in (0.9, 0.95, 0.99)
+    ]
+    assert needed[0] / needed[1] == pytest.approx(0.79, abs=0.005)  # a fifth fewer
+    assert needed[2] / needed[1] == pytest.approx(1.5, abs=0.02)  # half as many more

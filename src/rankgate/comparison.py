@@ -64,14 +64,15 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         metric, new, old = self.metric, self.new, self.old
         risen, fallen = sum(map(operator.gt, new, old)), sum(map(operator.lt, new, old))
         better, worse = (risen, fallen) if metric.direction is Direction.HIGHER else (fallen, risen)
+        ci = None if confidence is None else self.interval(confidence)
         return Comparison(
             value=metric.aggregate(new),
             baseline=metric.aggregate(old),
             n_pairs=len(new),
             better=better,
             worse=worse,
-            ci=None if confidence is None else self.interval(confidence),
-            exact=None if confidence is None else self.exact(confidence),
+            ci=ci,
+            exact=None if confidence is None else self.exact(ci),
         )
 
     @property
@@ -108,8 +109,8 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         low, high = (math.hypot(mean - bound, math.sqrt(2) * z * self.noise) for bound in found)
         return max(mean - low, -most), min(mean + high, most)
 
-    def exact(self, confidence: float) -> Exact | None:
-        """The test that proves harm where an interval cannot: of clusters under 30, of quantiles without a bound.
+    def exact(self, ci: Interval | None) -> Exact | None:
+        """The test that proves harm beside this interval: of clusters under 30, of quantiles where it has no bound.
 
         With noise its p is no less than the chance that noise alone moves the mean as far.
         """
@@ -117,7 +118,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         if not self._finite:
             return None
         if q is not None:
-            low, high = self.interval(confidence) or (None, None)
+            low, high = ci or (None, None)
             bound = high if side == "below" else low
             return Exact(*swap_p(self.new, self.old, q, side=side)) if bound is None else None
         found = cluster_flip_p(self.changes, self.clusters, side=side) if self.clusters else None
@@ -131,8 +132,8 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
 
     def proven(self, level: float) -> bool:
         """Whether there is harm at all, at this one-sided level: by the interval, or by the exact test."""
-        exact = self.exact(1 - 2 * level)
-        return beyond(self.interval(1 - 2 * level), 0.0, self._harm) or (exact is not None and exact.p < level)
+        exact = self.exact(ci := self.interval(1 - 2 * level))
+        return beyond(ci, 0.0, self._harm) or (exact is not None and exact.p < level)
 
     def level(self) -> float:
         """The one-sided level at which harm is proven; 1.0 where it is at none."""
@@ -143,7 +144,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             found = clustered_mean_level(self.changes, self.clusters, 0.0, side=side, low=-reach, high=reach)
         else:
             found = difference_level(self.changes, side=side, widest=self.ends or reach)
-        exact = self.exact(CONFIDENCE)
+        exact = self.exact(None)
         return min(exact.p if exact else 1.0, 1.0 if found is None else found)
 
     @property

@@ -8,8 +8,7 @@ from rankgate.statistics.saddlepoint import Side
 
 _NEGLIGIBLE = 1e-18  # of the sum: a binomial probability below it cannot move the level
 _SMALLEST = 1e-12  # a level below it is 0
-_HALVINGS = 30  # of the level's logarithm: seven digits
-_CLOSE = 50  # halvings of a share
+_HALVINGS = 40  # of a share, and of a level's logarithm
 
 
 def share_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
@@ -87,7 +86,7 @@ def _most_likely(count: int, n: int, tail: float) -> float:
     if count == n:
         return 1.0
     low, high = count / n, 1.0
-    for _ in range(_CLOSE):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if at_most(count, n, middle) > tail else (low, middle)
     return high
