@@ -531,7 +531,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             gate("metric: recall@5\n    threshold: 0.5\n    noise: 2"),
-            ["5: gates[0].noise: 2 is more than recall@5 can move (1)"],
+            ["5: gates[0].noise: 2 is more than recall@5 can move (1); write 0.02 for 2%"],
             id="noise in percent",
         ),
         pytest.param(

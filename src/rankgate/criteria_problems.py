@@ -58,12 +58,9 @@ def _limits(written: WrittenGate) -> Iterator[tuple[str | KeyPath, str]]:
         yield key, f"{metric.name} has no worst value that a query could have"
     if written.noise and metric.at_quantile is not None:
         yield "noise", f"{metric.name} is a quantile; noise is of means alone"
-    widest = widest_change(metric)
-    if widest is not None and written.noise > widest:
-        yield "noise", f"{written.noise:g} is more than {metric.name} can move ({widest:g})"
     yield from _out_of_range(metric, written.threshold, written.regression_max)
-    for key, message in _out_of_range(metric, None, written.drift_max):
-        yield key.replace("regression_max", "drift_max"), message
+    for key, size in (("drift_max", written.drift_max), ("noise", written.noise or None)):
+        yield from ((key, message) for _, message in _out_of_range(metric, None, size))
     for index, rule in enumerate(rules_of(written)):
         where: KeyPath = ("segments", index) if isinstance(written.segments, list) else ("segments",)
         for path, message in _rule_problems(metric, rule):

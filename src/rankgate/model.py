@@ -211,7 +211,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     gold has none. `strangers` are the run's queries that the gold does not have, `duplicates` the removed repeats,
     `cut` the lists that were longer than the depth. `silent` is what metrics read and no ranking states, each with the
     first query that could have stated it. `clusters` has the cluster of each query where the gold names any.
-    `relisted` tells of a baseline whose lists the candidate's differ from (see `comparison.relisted`); None: not known.
+    `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
     """
 
     query_ids: tuple[str, ...]

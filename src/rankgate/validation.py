@@ -115,8 +115,8 @@ def _judged(
     if baseline:
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(baseline, plan))
     candidate = score(gold, rankings, plan)
-    if baseline and accepted is not None:
-        tells = relisted(gold, plan, lambda: rankings, lambda: accepted)
+    if baseline:
+        tells = relisted(gold, plan, lambda: rankings, lambda: accepted or ())
         baseline = msgspec.structs.replace(baseline, relisted=tells)
     refuse_strangers(candidate, name, gold)
     refuse_silence(candidate, plan, name)

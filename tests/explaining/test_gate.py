@@ -11,7 +11,7 @@ from rankgate.explaining.gate import checks_of, explain_gate
 from rankgate.explaining.named import gates_named, whole_gates
 from rankgate.metrics.base import Direction
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Evidence, EvidenceState, Verdict
+from rankgate.model import Evidence, EvidenceState, Exact, Verdict
 from rankgate.renderers.explaining.gate import render_gates
 from rankgate.report import GateResult, Provenance, Queries, Report
 from rankgate.waiver_use import Waived, WaiverState, WaiverUse
@@ -400,3 +400,12 @@ def test_questions_that_are_not_compared_are_named() -> None:
     told = section(text(report(gate, exhibit=exhibit), gate), "The change (regression_max)")
     assert "Not compared: 1 question, since the baseline lacks it (new)." in told
     assert "Not compared: 1 question, since the metric has no value for it in the baseline (one-sided)." in told
+
+
+def test_an_exact_test_that_stands_beside_the_interval_is_said() -> None:
+    gate = replace(RECALL, exact=Exact(p=2**-9, least=2**-9), delta_ci=None)
+    told = section(text(report(gate), gate), "The change (regression_max)")
+    assert (
+        "Exact test: p = 0.002 (what moved, tossed like coins; it is 0.002 at least); harm is proven below 0.025."
+        in told
+    )

@@ -90,6 +90,9 @@ def comparison_lines(row: Row, other: str) -> list[str]:
     if check is None:
         return [*lines, "No limit is set on it."]
     lines.append(f"Allowed: {_allowed(gate)}. {_stands(check, gate, decimals)}")
+    if (exact := gate.exact) is not None:
+        said = f"p = {exact.p:.2g} (what moved, tossed like coins; it is {exact.least:.2g} at least)"
+        lines.append(f"Exact test: {said}; harm is proven below {(1 - gate.confidence) / 2:.3g}.")
     spread = interval_text(gate.delta_ci, gate.unit, change=True)
     if gate.delta_ci == (0.0, 0.0):
         lines.append("No question changed, so that there is nothing to doubt.")
