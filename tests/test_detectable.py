@@ -201,6 +201,7 @@ def scores(values: list[float], name: str = "recall@5") -> Scores:
         strangers=(),
         duplicates=0,
         cut=0,
+        relisted=lambda: {"": frozenset()},
     )
 
 

@@ -1,10 +1,12 @@
 """Suspicious facts: each is told once, with at most three examples, and a sound set of inputs has none."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
-from rankgate.facts import gate_facts, gold_facts, power_facts, run_facts, unseen_facts
+from rankgate.facts import gate_facts, gold_facts, power_facts, proof_facts, run_facts, unseen_facts
 from rankgate.gates import decide
 from rankgate.metrics.names import parse_metric
 from rankgate.model import Gold, Ranking, Sample, Scores
@@ -304,3 +306,58 @@ def test_with_runs_what_moved_tells_what_can_be_seen() -> None:
     [fact] = power_facts(criteria, gold, [decide(criteria.gates[0], now, before)])
     assert fact.startswith("gate 'recall@5': 100 questions cannot tell a drop of 10.0 pp from noise (about ")
     assert "assumed" not in fact
+
+
+CLUSTER = "of questions; from"
+HARM = "6 on harm can be proven, from 10 on a low value can"
+
+
+@pytest.mark.parametrize(
+    ("metric", "clusters", "facts"),
+    [
+        pytest.param("recall@5", [None] * 40, [], id="no clusters"),
+        pytest.param("recall@5", [*map(str, range(10))] * 4, [], id="ten"),
+        pytest.param(
+            "recall@5",
+            [*map(str, range(9))] * 4,
+            [f"gate 'g': 9 clusters {CLUSTER} 10 on a low value can"],
+            id="nine: no interval",
+        ),
+        pytest.param("recall@5", ["a", "b"] * 20, [f"gate 'g': 2 clusters {CLUSTER} {HARM}"], id="two: no proof"),
+        pytest.param("recall@5", ["a"] * 20 + [None] * 20, [], id="a question of none is one of its own"),
+        pytest.param(
+            "latency(quantile=0.99)",
+            [None] * 367,
+            ["gate 'g': 367 questions give latency(quantile=0.99) no bound; the swap test alone can prove a change"],
+            id="too few for a bound",
+        ),
+        pytest.param("latency(quantile=0.99)", ["a"] * 368, [], id="enough; clusters are not asked for"),
+    ],
+)
+def test_what_is_too_few_for_a_proof(metric: str, clusters: list[str | None], facts: list[str]) -> None:
+    gold = gold_of(*(sample(f"q{row}", "a", cluster=cluster) for row, cluster in enumerate(clusters)))
+    assert proof_facts(proving(Gate(name="g", metric=parse_metric(metric), **LIMITS)), gold) == facts
+
+
+LIMITS: Any = {"threshold": None, "regression_max": 0.03, "blocks": True, "line": None}
+
+
+def proving(gate: Gate) -> Criteria:
+    return Criteria(name="c.yaml", gates=(gate,), default_k=5, gold=None, run=None, baseline=None)
+
+
+def test_segments_of_too_few_clusters_are_named_where_they_are_judged_at_all() -> None:
+    tags = [("de", 3, 30), ("en", 8, 40), ("fr", 12, 36), ("pt", 2, 10)]
+    gold = gold_of(
+        *(
+            sample(f"{lang}{row}", "a", tags=(f"lang:{lang}",), cluster=f"{lang}{row % clusters}")
+            for lang, clusters, size in tags
+            for row in range(size)
+        )
+    )
+    rule = SegmentRule(by=("lang",), limits=Limits(threshold=0.5, regression_max=None, blocks=None))
+    found = proof_facts(proving(Gate(name="g", metric=parse_metric("mrr"), segments=(rule,), **LIMITS)), gold)
+    assert found == [
+        f"gate 'g', 'lang:de': 3 clusters {CLUSTER} {HARM}",
+        f"gate 'g', 'lang:en': 8 clusters {CLUSTER} 10 on a low value can",
+    ]

@@ -80,7 +80,7 @@ def test_each_segment_is_judged_for_itself() -> None:
         ("lang:es", FAIL, 0.8),
     ]
     assert found["lang:es"].reasons == [
-        "recall@5 is 80.0%, below the floor of 90.0%, within noise (95%: 64.8 to 91.9%)"
+        "recall@5 is 80.0%, below the floor of 90.0%, within noise (95%: 64.4 to 90.9%)"
     ]
     assert found["lang:es"].n == 40
 

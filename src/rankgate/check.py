@@ -18,7 +18,7 @@ from rankgate.parallel import Watch, unwatched
 from rankgate.report import Report
 from rankgate.scoring import ids_of
 from rankgate.segments import by_tag
-from rankgate.side import refuse_unfit, scored, scored_if_any
+from rankgate.side import listed, refuse_unfit, scored, scored_if_any
 from rankgate.staleness import lost_ids
 from rankgate.waivers import waivers_of
 from rankgate.waiving import waive
@@ -58,8 +58,8 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     open_run = partial(run_of, inputs.run, criteria, plan.needs, untrusted=inputs.untrusted_run)
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)
-    before = baseline.scores if baseline else None
-    results = judge_all(criteria, gold, candidate.scores, before, anchor.scores if anchor else None)
+    before, since = (listed(gold, plan, candidate, side) for side in (baseline, anchor))
+    results = judge_all(criteria, gold, candidate.scores, before, since)
     leading = leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, baseline.scores) if baseline and leading else []

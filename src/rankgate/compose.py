@@ -15,13 +15,13 @@ from rankgate.detectable import power_notes
 from rankgate.differences import Difference, gold_differences, run_differences
 from rankgate.displaced import with_displacers
 from rankgate.errors import Problem
-from rankgate.estimates import CONFIDENCE, distribution, estimate, is_rate
+from rankgate.estimates import attainable, distribution, estimate, is_rate
 from rankgate.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.headline import INTERNAL, headline, summary_of
 from rankgate.inputs import Inputs
 from rankgate.lineage import age_problems, clock_problems, lineage_note
 from rankgate.metrics.base import Metric
-from rankgate.model import Gold, Scores, Verdict, worst
+from rankgate.model import CONFIDENCE, Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
 from rankgate.notes import judged_value, notes_of, untrusted_notes
 from rankgate.readers.base import Run
@@ -89,7 +89,7 @@ def compose(
         gates=results,
         metrics={metric.name: _decided_value(metric, results, candidate.scores) for metric in metrics},
         baseline_metrics={
-            metric.name: metric_value(metric, baseline_column(metric, baseline.scores), baseline.scores.clusters)
+            metric.name: metric_value(metric, baseline_column(metric, baseline.scores), baseline.scores)
             for metric in metrics
         }
         if baseline
@@ -164,7 +164,7 @@ def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores
     """The candidate's value as one of the metric's gates has it; computing its interval again would give the same."""
     gate = next((gate for gate in results if _of_whole(gate, metric)), None)
     if gate is None:
-        value = metric_value(metric, scores.values[metric.name], scores.clusters)
+        value = metric_value(metric, scores.values[metric.name], scores)
         return replace(value, with_judge=judged_value(metric, scores))
     defined = [value for value in scores.values[metric.name] if value is not None]
     return MetricValue(
@@ -184,9 +184,9 @@ def _of_whole(gate: GateResult, metric: Metric) -> bool:
     return gate.metric == metric.name and gate.segment is None and gate.confidence == CONFIDENCE
 
 
-def metric_value(metric: Metric, values: Sequence[float | None], clusters: Sequence[str]) -> MetricValue:
+def metric_value(metric: Metric, values: Sequence[float | None], scores: Scores) -> MetricValue:
     """A column's value as the report has it."""
-    found = estimate(values, metric, clusters=clusters)
+    found = estimate(values, metric, clusters=scores.clusters, ends=attainable(metric, scores, values))
     return MetricValue(
         value=found.value if found else None,
         ci=found.ci if found else None,

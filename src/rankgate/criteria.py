@@ -12,11 +12,10 @@ import msgspec
 
 from rankgate.criteria_problems import check_of, metric_of, rules_of
 from rankgate.errors import bad_input, shown
-from rankgate.estimates import CONFIDENCE
 from rankgate.lineage import AgeLimit
 from rankgate.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.base import Metric
-from rankgate.model import Evidence
+from rankgate.model import CONFIDENCE, Evidence
 from rankgate.plan import Plan
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
@@ -83,6 +82,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     blocks: bool
     evidence: Evidence = Evidence.ESTIMATE
     confidence: float = CONFIDENCE
+    noise: float = 0.0
     segments: tuple[SegmentRule, ...] = ()
     must_pass: tuple[str, ...] = ()
     max_lost_queries: int | None = None
@@ -184,6 +184,7 @@ def _gate(written: WrittenGate, whole: WrittenCriteria, line: int | None) -> Gat
         blocks=written.severity == "error",
         evidence=Evidence(written.evidence or whole.evidence),
         confidence=whole.confidence if written.confidence is None else written.confidence,
+        noise=written.noise,
         segments=tuple(_rule(rule) for rule in rules_of(written)),
         must_pass=tuple(map(str, written.must_pass)),
         max_lost_queries=written.max_lost_queries,

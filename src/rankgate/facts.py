@@ -16,6 +16,9 @@ from rankgate.matching import match
 from rankgate.metrics.base import Cutoff, Direction, Metric
 from rankgate.model import TOLERANCE, Gold, Ranking, Sample
 from rankgate.report import GateResult
+from rankgate.statistics.clusters import FEWEST as FEWEST_FOR_INTERVAL
+from rankgate.statistics.quantiles import quantile_interval
+from rankgate.statistics.sign_flips import FEWEST as FEWEST_FOR_TEST
 from rankgate.tags import segments_of
 from rankgate.wording import count_text, telling_decimals, value_text
 
@@ -121,6 +124,34 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
                 name, said = next(iter(blind.items()))
                 count = count_text(len(blind), "segment")
                 facts.append(f"gate {shown(gate.name)}, {count} of {len(sizes)}: in {shown(name)} {said}")
+    return facts
+
+
+def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
+    """Gates and segments with too few queries, or clusters, for a bound or for any proof."""
+    facts: list[str] = []
+    samples = list(gold.samples.values())
+    clustered = any(sample.cluster is not None for sample in samples)
+    for gate in criteria.gates:
+        every, k = gate.metric.worst is None, criteria.default_k  # what the run alone states, any query may have
+        scored = {row for row, each in enumerate(samples) if every or _scorable(gate.metric, each, k)}
+        name, q = shown(gate.name), gate.metric.at_quantile
+        if q is not None and None in quantile_interval([0.0] * len(scored), q, confidence=gate.confidence):
+            asked = count_text(len(scored), "question gives", "questions give")
+            facts.append(f"gate {name}: {asked} {gate.metric.name} no bound; the swap test alone can prove a change")
+        if not clustered or q is not None:
+            continue
+        parts = {f"gate {name}": scored}
+        for rule in gate.segments:
+            named = {tag: scored.intersection(rows) for tag, rows in segments_of(gold, rule.by).items()}
+            judged = [tag for tag, rows in named.items() if len(rows) >= rule.min_queries and rule.limits_of(tag)]
+            parts |= {f"gate {name}, {shown(tag)}": named[tag] for tag in judged}
+        for place, rows in parts.items():
+            count = len({(samples[row].cluster, None if samples[row].cluster else row) for row in rows})
+            if count < FEWEST_FOR_INTERVAL:
+                harm, interval = f"{FEWEST_FOR_TEST} on harm can be proven", f"{FEWEST_FOR_INTERVAL} on a low value can"
+                needed = f"{harm}, from {interval}" if count < FEWEST_FOR_TEST else interval
+                facts.append(f"{place}: {count_text(count, 'cluster')} of questions; from {needed}")
     return facts
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rankgate.comparison import Comparison, baseline_column, compare
+from rankgate.comparison import Comparison, baseline_column, paired_scores
 from rankgate.criteria import Gate
 from rankgate.deciding import NO_BASELINE
 from rankgate.detectable import detectable
-from rankgate.estimates import Estimate, estimate
+from rankgate.estimates import Estimate, attainable, estimate
 from rankgate.evidence import Finding, Ruling, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
 from rankgate.model import EvidenceState, Need, Scores, Verdict
 from rankgate.reasons import drop_reason, floor_reason, uncompared_reason
@@ -30,12 +30,10 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     old_values = baseline_column(metric, baseline) if baseline else []
     numbers = [abs(value) for value in (*values, *old_values) if value is not None]
     finite = all(map(math.isfinite, numbers)) and max(numbers, default=0.0) <= LARGEST
-    own = estimate(values, metric, confidence=gate.confidence, clusters=candidate.clusters) if finite else None
-    pairs = None
-    if finite and baseline:
-        pairs = compare(metric, values, old_values, confidence=gate.confidence, clusters=candidate.clusters)
+    own, pairs = _measured(gate, candidate, baseline) if finite else (None, None)
 
-    drifts = Need.BASELINE in metric.needs
+    drifts, clustered = Need.BASELINE in metric.needs, candidate.clusters and metric.at_quantile is None
+    units = "clusters" if clustered else "queries"
     ruled: list[tuple[Finding, str]] = []
     beyond: list[float] = []  # of each that is ruled on
     warnings: list[str] = []
@@ -56,10 +54,10 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
                 target = warnings if lacking or metric.worst is None else unjudged
                 target.append(uncompared_reason(metric, lacking))
             else:
-                ruled.append(_drop(gate, pairs, gate.regression_max, own.n))
+                ruled.append(_drop(gate, pairs, gate.regression_max, own.n, units))
                 beyond.append(beyond_drop(pairs.delta, gate.regression_max, metric.direction))
         if gate.threshold is not None:
-            ruled.append(_floor(gate, own, gate.threshold))
+            ruled.append(_floor(gate, own, gate.threshold, units))
             beyond.append(beyond_floor(own.value, gate.threshold, metric.direction))
     if own is not None:
         warnings += _doubts(gate, candidate, baseline, values, old_values)
@@ -86,7 +84,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         paired_value=pairs.value if pairs else None,
         delta=pairs.delta if pairs else None,
         delta_ci=pairs.ci if pairs else None,
-        p_value=pairs.p if pairs else None,
+        exact=pairs.exact if pairs else None,
         regression_max=gate.regression_max,
         evidence=gate.evidence,
         evidence_state=EvidenceState.NO_BASELINE if alone else _state([found for found, _ in ruled]),
@@ -104,16 +102,26 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     )
 
 
-def _floor(gate: Gate, own: Estimate, threshold: float) -> tuple[Finding, str]:
+def _measured(gate: Gate, candidate: Scores, baseline: Scores | None) -> tuple[Estimate | None, Comparison | None]:
+    metric, confidence, clusters = gate.metric, gate.confidence, candidate.clusters
+    values = candidate.values[metric.name]
+    ends = attainable(metric, candidate, values)
+    own = estimate(values, metric, confidence=confidence, clusters=clusters, ends=ends)
+    pairs = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
+    return own, pairs.compared(confidence) if pairs else None
+
+
+def _floor(gate: Gate, own: Estimate, threshold: float, units: str) -> tuple[Finding, str]:
     metric, confidence = gate.metric, gate.confidence
     found = rule_on_floor(gate.evidence, own.value, own.ci, threshold, metric.direction)
-    return found, floor_reason(own.value, own.ci, threshold, metric, found, confidence=confidence)
+    return found, floor_reason(own.value, own.ci, threshold, metric, found, confidence, units)
 
 
-def _drop(gate: Gate, pairs: Comparison, regression_max: float, scored: int) -> tuple[Finding, str]:
+def _drop(gate: Gate, pairs: Comparison, regression_max: float, scored: int, units: str) -> tuple[Finding, str]:
     metric, confidence = gate.metric, gate.confidence
-    found = rule_on_drop(gate.evidence, pairs.delta, pairs.ci, regression_max, metric.direction)
-    return found, drop_reason(pairs, regression_max, metric, scored, found, confidence=confidence)
+    change = pairs.delta, pairs.ci, regression_max, metric.direction
+    found = rule_on_drop(gate.evidence, *change, pairs.exact, confidence)
+    return found, drop_reason(pairs, regression_max, metric, scored, found, confidence, units)
 
 
 def _detectable(gate: Gate, values: Sequence[float | None], old: Sequence[float | None]) -> Detectable | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
 import msgspec
 
 # Differences smaller than this come from rounding in binary fractions and mean nothing.
 TOLERANCE = 1e-9
+
+CONFIDENCE = 0.95  # of intervals, where nobody asks for another
 
 # Lower and upper bound; None where the data do not support that bound.
 Interval = tuple[float | None, float | None]
@@ -181,6 +183,13 @@ class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     rewrites: tuple[MatchedQuery, ...] = ()
 
 
+class Exact(msgspec.Struct, frozen=True):
+    """An exact one-sided test for harm: its p-value, and the least that it could have been with what moved."""
+
+    p: float
+    least: float
+
+
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     """How a rate is spread over the queries: shares at 0, in between and at 1, and the three quartiles.
 
@@ -202,6 +211,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     gold has none. `strangers` are the run's queries that the gold does not have, `duplicates` the removed repeats,
     `cut` the lists that were longer than the depth. `silent` is what metrics read and no ranking states, each with the
     first query that could have stated it. `clusters` has the cluster of each query where the gold names any.
+    `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
     """
 
     query_ids: tuple[str, ...]
@@ -214,3 +224,4 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
     silent: Mapping[Need, str] = {}
+    relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None

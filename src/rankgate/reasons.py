@@ -21,7 +21,7 @@ from rankgate.wording import (
 
 
 def floor_reason(
-    value: float, ci: Interval | None, threshold: float, metric: Metric, found: Finding, *, confidence: float
+    value: float, ci: Interval | None, threshold: float, metric: Metric, found: Finding, confidence: float, units: str
 ) -> str:
     """`recall@5 is 84.1%, below the floor of 85.0%`, and what the interval adds where it decides or casts doubt."""
     decimals = max(telling_decimals(value, threshold, metric.unit), exact_decimals(threshold, metric.unit))
@@ -29,13 +29,13 @@ def floor_reason(
     equal = abs(value - threshold) <= TOLERANCE
     side = "exactly at" if equal else "above" if value > threshold else "below"
     now, bound = value_text(value, metric.unit, decimals), value_text(threshold, metric.unit, decimals)
-    spread = interval_text(ci, metric.unit)
+    spread = f"{confidence_text(confidence)}: {interval_text(ci, metric.unit)}"
     said = f"{metric.name} is {now}, {side} the {limit} of {bound}"
-    return said + _doubt(found, spread, confidence, f"not proven to hold the {limit}")
+    return said + _doubt(found, spread, units, f"not proven to hold the {limit}")
 
 
 def drop_reason(
-    pairs: Comparison, regression_max: float, metric: Metric, scored: int, found: Finding, *, confidence: float
+    pairs: Comparison, regression_max: float, metric: Metric, scored: int, found: Finding, confidence: float, units: str
 ) -> str:
     """`recall@5 dropped from 87.0% to 81.2% (−5.8 pp; at most −3.0 pp allowed)`, and what the interval adds."""
     unit, delta = metric.unit, pairs.delta
@@ -59,18 +59,19 @@ def drop_reason(
     # For the better no limit applies, unless it must be proven that it holds.
     inside = change if better and found.ruling is Ruling.HOLDS else f"{change}; {limit}"
     spread = interval_text(pairs.ci, unit, change=True)
-    return f"{moved}{on_pairs} ({inside})" + _doubt(found, spread, confidence, f"a larger {harm} is not ruled out")
+    spread = f"{confidence_text(confidence)}: {spread}" if spread else f"p = {pairs.exact.p:.2g}" if pairs.exact else ""
+    return f"{moved}{on_pairs} ({inside})" + _doubt(found, spread, units, f"a larger {harm} is not ruled out")
 
 
-def _doubt(found: Finding, spread: str, confidence: float, unproven: str) -> str:
+def _doubt(found: Finding, spread: str, units: str, unproven: str) -> str:
     safety = found.evidence is Evidence.PROVEN_SAFE
     if found.state is EvidenceState.NO_INTERVAL:
-        return f", with too few queries to {'prove that it holds' if safety else 'tell it from noise'}"
+        return f", with too few {units} to {'prove that it holds' if safety else 'tell it from noise'}"
     if found.state is not EvidenceState.INCONCLUSIVE:
         return ""
     # Of what violates by its estimate one says noise; of what must be proven safe, what is lacking.
     what = unproven if found.ruling is Ruling.VIOLATED and safety else "within noise"
-    return f", {what} ({confidence_text(confidence)}: {spread})"
+    return f", {what} ({spread})"
 
 
 _CHANGE = re.compile(

@@ -15,7 +15,7 @@ from rankgate.exhibit import Exhibit
 from rankgate.gold_changes import GoldChanges
 from rankgate.lineage import Lineage
 from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Distribution, Evidence, EvidenceState, Interval, Verdict
+from rankgate.model import Distribution, Evidence, EvidenceState, Exact, Interval, Verdict
 from rankgate.redaction import redacted
 from rankgate.waiver_use import Waived, WaiverUse
 
@@ -51,12 +51,13 @@ class GateResult(_Part, frozen=True, kw_only=True):
 
     `value` is over all `n` scored queries. `baseline`, `delta` and `delta_ci` are over the `n_pairs` queries for which
     both runs have a value, and `paired_value` is the candidate's on those, so that paired_value − baseline = delta.
-    `p_value` is the two-sided sign-flip p-value of the change, for experts: the decision is the interval's. `line` is
-    where the gate stands in the criteria.
+    `exact` is the one-sided test that can prove a drop beside the interval: of clusters under 30, and of quantiles.
+    `line` is where the gate stands in the criteria.
 
     `evidence` says what decides; `evidence_state` is what the intervals, at `confidence`, say of the limits: clear,
-    inconclusive (within noise), no_interval (too few queries for one), or no_baseline where a regression check had
-    nothing to compare with. `only_inconclusive` marks a warning for nothing but what could not be proven.
+    inconclusive (within noise), no_interval (too few queries, or clusters, to prove anything), or no_baseline where a
+    regression check had nothing to compare with. `only_inconclusive` marks a warning for nothing but what could not be
+    proven.
     `since` is the anchor where the result is about the drift from it. `segment` is the tag, or tags, whose queries the
     result is about; None for all, and `too_small` says that it has too few of them to be judged. `queries` are those
     that must pass and do not. `violation` is how far the gate lies beyond its limits (the larger, where it breaks
@@ -80,7 +81,7 @@ class GateResult(_Part, frozen=True, kw_only=True):
     paired_value: float | None
     delta: float | None
     delta_ci: Interval | None
-    p_value: float | None = None
+    exact: Exact | None = None
     regression_max: float | None
     evidence: Evidence = Evidence.ESTIMATE
     evidence_state: EvidenceState

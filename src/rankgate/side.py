@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
+from rankgate.comparison import relisted
 from rankgate.model import Gold, Ranking, Scores
 from rankgate.parallel import Watch, score_run, unwatched
 from rankgate.plan import Plan
@@ -66,6 +67,12 @@ def scored_if_any(
     """The same for a run that may not be there; `opened` opens it, or gives None."""
     run = opened()
     return scored(gold, run, plan, opened, workers=workers, watch=watch) if run else None
+
+
+def listed(gold: Gold, plan: Plan, candidate: Side, other: Side | None) -> Scores | None:
+    """The other side's scores, which now know where the candidate's lists differ from its own."""
+    tells = relisted(gold, plan, candidate.lists, other.lists) if other else None
+    return msgspec.structs.replace(other.scores, relisted=tells) if other else None
 
 
 def refuse_unfit(gold: Gold, plan: Plan, candidate: Side, baseline: Side | None) -> None:

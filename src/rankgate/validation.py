@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from rankgate import facts
+from rankgate.comparison import relisted
 from rankgate.criteria import Criteria, load_criteria
 from rankgate.errors import Problem, RankgateError
 from rankgate.inputs import Inputs, baseline_of, deepest_cutoff
@@ -76,7 +77,9 @@ def validate(inputs: Inputs) -> Findings:
         plan = msgspec.structs.replace(plan, depth=opened.depth if opened else None)
         results = _attempt(problems, _judged, criteria, gold, run_file.path, rankings, accepted, plan) or []
         problems += _unjudged(criteria.name, results) if criteria else []
-    found += facts.power_facts(criteria, gold, results) if criteria and gold else []
+    found += (
+        [*facts.power_facts(criteria, gold, results), *facts.proof_facts(criteria, gold)] if criteria and gold else []
+    )
     read = {
         "criteria": criteria,
         "gold": gold,
@@ -111,6 +114,9 @@ def _judged(
     if baseline:
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(baseline, plan))
     candidate = score(gold, rankings, plan)
+    if baseline:
+        tells = relisted(gold, plan, lambda: rankings, lambda: accepted or ())
+        baseline = msgspec.structs.replace(baseline, relisted=tells)
     refuse_strangers(candidate, name, gold)
     refuse_silence(candidate, plan, name)
     if criteria is None:

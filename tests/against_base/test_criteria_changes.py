@@ -139,6 +139,13 @@ WEAKER, STRONGER = True, False
             id="less confidence that all is well",
         ),
         pytest.param(
+            "mrr, threshold: 0.6, evidence: proven_harm",
+            "mrr, threshold: 0.6, evidence: proven_harm, noise: 0.05",
+            "raises noise of gate 'mrr' from 0 to 0.05",
+            "lowers noise of gate 'mrr' from 0.05 to 0",
+            id="more of a drop that is noise",
+        ),
+        pytest.param(
             "mrr, threshold: 0.6, must_pass: [a, b]",
             "mrr, threshold: 0.6, must_pass: [b]",
             "takes 'a' out of must_pass of gate 'mrr'",
@@ -450,6 +457,7 @@ EVERY_KEY: dict[tuple[type[msgspec.Struct], str], tuple[str, str]] = {
             ("severity", "warning"),
             ("evidence", "proven_safe"),
             ("confidence", 0.9),
+            ("noise", 0.01),
             ("segments", f"{{{RULE}}}"),
             ("must_pass", "[q]"),
             ("max_lost_queries", 0),

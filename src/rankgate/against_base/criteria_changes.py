@@ -108,11 +108,12 @@ def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
     if old.evidence is not new.evidence:
         sides = old.evidence.value, new.evidence.value
         yield KeyChange(key="evidence", before=sides[0], after=sides[1], weakens=_weakens("evidence", *sides))
-    if old.confidence != new.confidence:
-        # More confidence asks for more proof: of harm before it blocks, or of safety before it passes.
-        mild = new.confidence > old.confidence
+    for key, before, after in (("confidence", old.confidence, new.confidence), ("noise", old.noise, new.noise)):
+        # More of either asks for more proof: of harm before it blocks, or of safety before it passes.
+        mild = after > before
         weakens = {Evidence.PROVEN_HARM: mild, Evidence.PROVEN_SAFE: not mild, Evidence.ESTIMATE: False}[new.evidence]
-        yield KeyChange(key="confidence", before=old.confidence, after=new.confidence, weakens=weakens)
+        if mild or after < before:
+            yield KeyChange(key=key, before=before, after=after, weakens=weakens)
     if set(old.must_pass) != set(new.must_pass):
         weakens = not set(old.must_pass) <= set(new.must_pass)
         yield KeyChange(key="must_pass", before=list(old.must_pass), after=list(new.must_pass), weakens=weakens)

@@ -62,8 +62,8 @@ def at_merge(pull: Pull, now: Pull, clone: Path, event_sha: str | None) -> Pull:
     """The pull request as it is now, with what the merge commit that is checked out was merged onto as its base.
 
     `pull` is the event's, whose head is judged, and `event_sha` its merge commit: whoever can push can make more.
-    `now` has the tip of the base branch as its base. What that has got since the merge is not in the working tree, and would
-    look as if it had been undone.
+    `now` has the tip of the base branch as its base. What that has got since the merge is not in the working tree, and
+    would look as if it had been undone.
 
     Raises:
         RankgateError: what is checked out is not GitHub's merge of that head, or no longer one onto that branch.

@@ -47,7 +47,7 @@ def quantile(values: Sequence[float], q: float) -> float:
         raise ValueError(f"q must lie between 0 and 1, not {q!r}")
     if not values:
         raise ValueError("no values have no quantile")
-    return _ranked(values)[_rank(len(values), q) - 1]
+    return _ranked(values)[rank_of(len(values), q) - 1]
 
 
 def quantile_interval(
@@ -115,7 +115,7 @@ def _ranked(values: Sequence[float]) -> list[float]:
     return sorted(values)
 
 
-def _rank(n: int, q: float) -> int:
+def rank_of(n: int, q: float) -> int:
     """The smallest k from 1 to n with k / n >= q."""
     rank = min(max(math.ceil(n * q), 1), n)
     return rank - 1 if rank > 1 and (rank - 1) / n >= q else rank
