@@ -40,9 +40,9 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
         from rankgate.against_base.sides import check_both  # noqa: PLC0415 -- git is paid for only where a base is named
 
         return check_both(inputs, inputs.base, judge)
-    criteria = load_criteria(inputs.criteria or find_criteria())
-    refuse_nothing(inputs, criteria)
-    return waive(judge(inputs, criteria, gold_of(inputs.gold, criteria)), waivers_of(criteria), inputs.date)
+    refuse_nothing(inputs, criteria := load_criteria(inputs.criteria or find_criteria()))
+    found = judge(inputs, criteria, gold_of(inputs.gold, criteria, inputs.part))
+    return waive(found, waivers_of(criteria), inputs.date)
 
 
 def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | None, watch: Watch) -> Report:
@@ -59,7 +59,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)
     before = baseline.scores if baseline else None
-    results = judge_all(criteria, gold, candidate.scores, before, anchor.scores if anchor else None)
+    results = judge_all(criteria, gold, candidate.scores, before, anchor.scores if anchor else None, inputs.part)
     leading = leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, baseline.scores) if baseline and leading else []

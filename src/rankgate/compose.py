@@ -23,7 +23,7 @@ from rankgate.lineage import age_problems, clock_problems, lineage_note
 from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
-from rankgate.notes import judged_value, notes_of, untrusted_notes
+from rankgate.notes import judged_value, notes_of, part_notes, untrusted_notes
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
@@ -81,6 +81,7 @@ def compose(
         warnings=warnings,
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
+            *part_notes(gold, inputs.part),
             *filter(None, [lineage_note(lineage) if lineage else None]),
             *notes_of(criteria, candidate, baseline, changes),
         ],
@@ -211,6 +212,7 @@ def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
         unjudged=len(candidate.strangers),
         duplicates=candidate.duplicates,
         new=len(baseline.missing) if baseline else 0,
+        left_out=len(gold.left_out),
     )
 
 
@@ -250,4 +252,5 @@ def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline:
         if named and named.format:
             command += [f"--{flag}-format", named.format]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
+    command += [] if inputs.part == "public" else ["--gold-part", inputs.part]
     return [*command, "--baseline", baseline.name] if baseline else command

@@ -5,7 +5,9 @@ Pure: takes what was read, returns sentences. Text from the inputs appears only 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from msgspec.structs import replace
 
@@ -14,12 +16,14 @@ from rankgate.detectable import blind_spot, detectable
 from rankgate.errors import shown
 from rankgate.matching import match
 from rankgate.metrics.base import Cutoff, Direction, Metric
-from rankgate.model import TOLERANCE, Gold, Ranking, Sample
+from rankgate.model import TOLERANCE, Evidence, Gold, Ranking, Sample
 from rankgate.report import GateResult
 from rankgate.tags import segments_of
-from rankgate.wording import count_text, telling_decimals, value_text
+from rankgate.wording import count_text, delta_text, telling_decimals, value_text
 
 MOST_NAMED = 3
+PART = 0.2  # of its value: a loss that a gate should see
+NEUTRAL = 0.025  # of the queries are lost, and as many won; also the share of such changes that may be blocked
 
 
 def gold_facts(gold: Gold) -> list[str]:
@@ -48,7 +52,7 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str
     facts: list[str] = []
     answered = {ranking.query_id: ranking for ranking in rankings}
     missing = [query_id for query_id in gold.samples if query_id not in answered]
-    strangers = [query_id for query_id in answered if query_id not in gold.samples]
+    strangers = [query_id for query_id in answered if query_id not in gold.samples and query_id not in gold.left_out]
     if missing:
         count = count_text(len(missing), "query is", "queries are")
         facts.append(f"{count} absent from {name} and would score as worst; {_named(missing)}")
@@ -105,10 +109,19 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     for gate in criteria.gates:
         scorable = [_scorable(gate.metric, sample, criteria.default_k) for sample in gold.samples.values()]
         said = blind_spot(gate, measured.get((gate.name, None)) or detectable(gate, queries=sum(scorable)))
-        facts += [f"gate {shown(gate.name)}: {said}"] if said else []
+        found = next((each for each in results if each.place == (gate.name, None)), None)
+        sentences = (said, _lost_unseen(gate, found) if found else None, _blocks_by_chance(gate, sum(scorable)))
+        facts += [f"gate {shown(gate.name)}: {sentence}" for sentence in sentences if sentence]
         for rule in gate.segments:
             blind: dict[str, str] = {}
             sizes = {name: sum(scorable[row] for row in rows) for name, rows in segments_of(gold, rule.by).items()}
+            held = [size for name, size in sizes.items() if rule.limits_of(name) is not None]
+            if held and max(held) < rule.min_queries:
+                none = (
+                    "does not judge its only segment" if len(held) == 1 else f"judges none of its {len(held)} segments"
+                )
+                most = f"{max(held)} questions at most, {rule.min_queries} are needed (`min_queries`)"
+                facts.append(f"gate {shown(gate.name)} {none} by {' and '.join(map(shown, rule.by))}: {most}")
             # The smallest first, for it sees least; what is too small to be judged promises nothing.
             for name, size in sorted(sizes.items(), key=lambda item: item[1]):
                 limits = rule.limits_of(name)
@@ -124,10 +137,61 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     return facts
 
 
+def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
+    """That a gate which limits drops lets a fifth of its value be lost, in words; None where it, or its floor, would not."""
+    value, unit, limit, seen = found.value, gate.metric.unit, gate.regression_max, found.detectable
+    if limit is None or not value or value < 0 or gate.metric.direction is Direction.LOWER:
+        return None
+    part, high = PART * value, found.ci[1] if found.ci else None
+    noise = 0.0 if gate.evidence is not Evidence.PROVEN_HARM else value if high is None else high - value
+    if gate.threshold is not None and value - part + noise < gate.threshold:
+        return None
+    caught = limit if limit >= part or seen is None else seen.detectable
+    if caught < part:
+        return None
+    sizes = [delta_text(size, unit).lstrip("+") for size in (part, caught)]
+    why = "a drop of {} is allowed" if caught == limit else "drops are caught four times in five from {} on"
+    return f"a fifth of {value_text(value, unit)}, {sizes[0]}, can be lost unseen: {why.format(sizes[1])}"
+
+
+def _blocks_by_chance(gate: Gate, queries: int) -> str | None:
+    """What `max_lost_queries` does to changes that lose as much as they win, in words; None where that is little.
+
+    Blocked is P(Bin(queries, 2.5 %) > limit).
+    """
+    limit = gate.max_lost_queries
+    if limit is None or gate.evidence is not Evidence.PROVEN_HARM or limit >= queries:
+        return None
+    ways, lost, kept = math.lgamma(queries + 1), math.log(NEUTRAL), math.log1p(-NEUTRAL)
+    masses = (
+        math.exp(ways - math.lgamma(k + 1) - math.lgamma(queries - k + 1) + k * lost + (queries - k) * kept)
+        for k in range(queries + 1)
+    )
+    blocked = [1 - chance for chance in accumulate(masses)]
+    enough = next(count for count, share in enumerate(blocked) if share <= NEUTRAL)
+    if limit >= enough:
+        return None
+    return (
+        f"`max_lost_queries: {limit}` beside proven_harm blocks {blocked[limit]:.0%} of the changes that lose 2.5% of "
+        f"{queries:,} questions and win as many; from {enough} on it blocks at most 2.5% of them"
+    )
+
+
 def _scorable(metric: Metric, sample: Sample, default_k: int) -> bool:
     """Whether a query counts for the metric at all, whatever is found."""
     nothing = Ranking(sample.query_id, [])
     return metric.absent(match(sample, nothing, default_k=default_k, needs=metric.needs)) is not None
+
+
+def best_possible(metric: Metric, samples: Mapping[str, Sample], default_k: int) -> dict[str, float]:
+    """The metric's value on each query's own ideal list, without the queries for which it is undefined."""
+    best: dict[str, float] = {}
+    for sample in samples.values():
+        ideal = sorted(sample.relevant(), key=lambda doc: -sample.gains[doc])
+        value = metric.per_query(match(sample, Ranking(sample.query_id, ideal), default_k=default_k))
+        if value is not None:
+            best[sample.query_id] = value
+    return best
 
 
 def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[str]:
@@ -135,19 +199,16 @@ def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[
     metric = gate.metric
     if metric.needs or metric.high is None or metric.direction is Direction.LOWER or metric.cutoff is Cutoff.NONE:
         return []
-    best: list[float] = []
+    best = best_possible(metric, samples, default_k)
     short: list[str] = []
-    for sample in samples.values():
-        ideal = [doc for doc, _ in sorted(sample.gains.items(), key=lambda item: -item[1]) if sample.gains[doc] > 0]
-        value = metric.per_query(match(sample, Ranking(sample.query_id, ideal), default_k=default_k))
-        if value is not None:
-            best.append(value)
-            k = metric.cutoff if isinstance(metric.cutoff, int) else sample.k or default_k
-            if value < metric.high and len(ideal) > k:
-                short.append(sample.query_id)
+    for query_id, value in best.items():
+        sample = samples[query_id]
+        k = metric.cutoff if isinstance(metric.cutoff, int) else sample.k or default_k
+        if value < metric.high and len(sample.relevant()) > k:
+            short.append(query_id)
     if not best:
         return []
-    reachable = metric.aggregate(best)
+    reachable = metric.aggregate(list(best.values()))
     facts: list[str] = []
     if short:
         facts.append(

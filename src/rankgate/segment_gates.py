@@ -17,6 +17,7 @@ from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.estimates import defined_only
 from rankgate.metrics.base import Direction, Metric, widest_change
 from rankgate.model import Evidence, EvidenceState, Gold, Scores, Verdict
+from rankgate.paradox import fell
 from rankgate.report import GateResult
 from rankgate.statistics.clusters import clustered_difference_level, clustered_mean_level
 from rankgate.statistics.quantile_levels import difference_of_quantiles_level, quantile_level
@@ -47,7 +48,12 @@ def _by_rule(
     for part in parts:
         confidence = corrected.get(part.name, gate.confidence)
         found = decide(replace(part.gate, confidence=confidence), part.candidate, part.baseline)
-        yield part.concluded(found, among=len(corrected), enough=part in judged)
+        alone = found if confidence == gate.confidence else decide(part.gate, part.candidate, part.baseline)
+        yield replace(
+            part.concluded(found, among=len(corrected), enough=part in judged),
+            min_queries=rule.min_queries,
+            fell=fell(alone, certain=True),
+        )
 
 
 class _Part:
@@ -184,6 +190,7 @@ def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:
 
 
 def _misfits(rule: SegmentRule, gold: Gold) -> Iterator[tuple[str, str]]:
+    gold = replace(gold, samples=gold.all_samples)  # a private part may hold all queries of a segment
     keys = {tag.partition(":")[0] for sample in gold.samples.values() for tag in sample.tags if ":" in tag}
     for key in rule.by:
         if key not in keys:

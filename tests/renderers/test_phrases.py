@@ -210,7 +210,7 @@ SMALL = replace(PART, too_small=True)
 )
 def test_how_many_segments_hold(gates: list[GateResult], line: str) -> None:
     report = Report(verdict=Verdict.PASS, summary="s", gates=gates, provenance=Provenance(rankgate="0", date="d"))
-    assert phrases.segments_line(report) == line
+    assert phrases.segments_line(report, repr) == line
 
 
 def test_the_values_of_a_green_comment_stand_in_the_order_of_the_gates_each_metric_once() -> None:

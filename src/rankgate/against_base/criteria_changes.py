@@ -62,6 +62,8 @@ def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
     found = [
         KeyChange(key="match", before=_match(before.match), after=_match(after.match), weakens=True),
         KeyChange(key="default_k", before=before.default_k, after=after.default_k, weakens=True),
+        # A smaller share shows what was private, a larger one leaves more unjudged.
+        KeyChange(key="holdout", before=before.holdout or None, after=after.holdout or None, weakens=True),
         KeyChange(
             key="gold_changes",
             before=before.gold_changes,

@@ -13,8 +13,9 @@ from rankgate.tags import segments_of
 
 
 def query_changes(before: Gold, after: Gold) -> QueryChanges | None:
-    """How a gold set differs from the base's; None where it does not."""
-    old, new = before.samples, after.samples
+    """How a gold set differs from the base's; None where it does not. Private queries are counted and not named."""
+    old, new = before.all_samples, after.all_samples
+    private = before.left_out.keys() | after.left_out.keys()
     added = [query_id for query_id in new if query_id not in old]
     removed = [query_id for query_id in old if query_id not in new]
     both = [(query_id, sample, new[query_id]) for query_id, sample in old.items() if query_id in new]
@@ -22,16 +23,20 @@ def query_changes(before: Gold, after: Gold) -> QueryChanges | None:
     edited = [query_id for query_id, was, now in both if was.gains == now.gains and _other(was) != _other(now, was)]
     if not (added or removed or relabelled or edited):
         return None
+
+    def named(ids: list[str]) -> list[str]:
+        return [query_id for query_id in ids if query_id not in private][:MOST_IDS]
+
     return QueryChanges(
         queries=len(old),
         added=len(added),
         removed=len(removed),
         relabelled=len(relabelled),
         edited=len(edited),
-        added_ids=added[:MOST_IDS],
-        removed_ids=removed[:MOST_IDS],
-        relabelled_ids=relabelled[:MOST_IDS],
-        edited_ids=edited[:MOST_IDS],
+        added_ids=named(added),
+        removed_ids=named(removed),
+        relabelled_ids=named(relabelled),
+        edited_ids=named(edited),
     )
 
 

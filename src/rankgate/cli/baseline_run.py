@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from rankgate.baselines.packing import Packed
     from rankgate.baselines.records import Record
     from rankgate.criteria import Criteria, InputFile
+    from rankgate.plan import Part
     from rankgate.report import Report
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A run with its record; `report` is None where there are no criteria or no gold set to judge it by.
 
-    `unusable` says why what is accepted now could not be compared with.
+    `unusable` says why what is accepted now could not be compared with. `private` is the report on the private part of
+    the gold set, where there is one.
     """
 
     memory: Memory
@@ -30,6 +32,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     record: Record
     report: Report | None
     unusable: str | None = None
+    private: Report | None = None
 
 
 def candidate_of(arguments: argparse.Namespace) -> Candidate:
@@ -60,17 +63,19 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
     memory = memory_of(place_of(arguments, criteria))
     with readable_twice(run_file.path if run_file else "") as path:
         again = run_file and replace(run_file, path=path)
-        gold = gold_of(gold_file, criteria) if gold_file or (criteria and criteria.gold) else None
+        gold = gold_of(gold_file, criteria) if gold_file or (criteria and criteria.gold) else None  # its public part
         # Latencies always, for later gates; of the rest what today's gates read.
         needs = frozenset({Need.LATENCY}) | (criteria.plan().needs if criteria else frozenset())
         opened = run_of(again, criteria, needs)
         name = "standard input" if run_file and path != run_file.path else opened.name
         rankings = list(opened.rankings)
-        if gold and not any(ranking.query_id in gold.samples for ranking in rankings):
-            raise bad_input(f"the run has none of the {len(gold.samples)} queries of {gold.name}", file=name)
+        if gold and not any(ranking.query_id in gold.all_samples for ranking in rankings):
+            raise bad_input(f"the run has none of the {len(gold.all_samples)} queries of {gold.name}", file=name)
         packed = pack(rankings, source=name, depth=depth)
         mark = mark_of(gold, fingerprint_of(gold)) if gold else None
         report, unusable = _judged(arguments, criteria, again, memory, date) if criteria and gold else (None, None)
+        hidden = criteria if gold and gold.left_out else None
+        private = _judged(arguments, hidden, again, memory, date, "private")[0] if hidden else None
     commit, branch = origin_of(arguments)
     record = replace(
         recorded(packed, source=name, provenance=opened.provenance, gold=mark, date=date),
@@ -79,7 +84,8 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
         verdict=report.verdict if report else None,
         scores=scores_of(report) if report else {},
     )
-    return Candidate(memory=memory, criteria=criteria, packed=packed, record=record, report=report, unusable=unusable)
+    run = Candidate(memory=memory, criteria=criteria, packed=packed, record=record, report=report, unusable=unusable)
+    return replace(run, private=private)
 
 
 def refuse_later(newest: Record | None, date: str, spec: str) -> None:
@@ -96,7 +102,12 @@ def refuse_later(newest: Record | None, date: str, spec: str) -> None:
 
 
 def _judged(
-    arguments: argparse.Namespace, criteria: Criteria, run: InputFile | None, memory: Memory, date: str
+    arguments: argparse.Namespace,
+    criteria: Criteria,
+    run: InputFile | None,
+    memory: Memory,
+    date: str,
+    part: Part = "public",
 ) -> tuple[Report, str | None]:
     """The run judged against what is accepted now, or against nothing where that cannot be used any more."""
     from rankgate.cli.check import judge
@@ -108,7 +119,7 @@ def _judged(
 
     named = file_of(arguments, "criteria")
     inputs = Inputs(
-        date=date, criteria=named.path if named else criteria.name, gold=file_of(arguments, "gold"), run=run
+        date=date, criteria=named.path if named else criteria.name, gold=file_of(arguments, "gold"), run=run, part=part
     )
     try:
         there = bool(memory.read("accepted"))
