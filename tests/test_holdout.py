@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -147,7 +148,7 @@ def test_a_cluster_stands_in_place_of_the_id() -> None:
 def test_a_larger_share_contains_the_smaller() -> None:
     gold = samples(*[None] * 300)
     parts = [set(part_of(gold, share, ()).left_out) for share in (0.1, 0.2, 0.5, 0.9)]
-    assert all(small < large for small, large in zip(parts, parts[1:], strict=False))
+    assert all(small < large for small, large in pairwise(parts))
 
 
 def test_clusters_stay_together() -> None:

@@ -19,7 +19,7 @@ from rankgate.metrics.base import Cutoff, Direction, Metric
 from rankgate.model import TOLERANCE, Evidence, Gold, Ranking, Sample
 from rankgate.report import GateResult
 from rankgate.tags import segments_of
-from rankgate.wording import count_text, delta_text, telling_decimals, value_text
+from rankgate.wording import count_text, delta_text, none_judged, telling_decimals, value_text
 
 MOST_NAMED = 3
 PART = 0.2  # of its value: a loss that a gate should see
@@ -117,11 +117,8 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
             sizes = {name: sum(scorable[row] for row in rows) for name, rows in segments_of(gold, rule.by).items()}
             held = [size for name, size in sizes.items() if rule.limits_of(name) is not None]
             if held and max(held) < rule.min_queries:
-                none = (
-                    "does not judge its only segment" if len(held) == 1 else f"judges none of its {len(held)} segments"
-                )
-                most = f"{max(held)} questions at most, {rule.min_queries} are needed (`min_queries`)"
-                facts.append(f"gate {shown(gate.name)} {none} by {' and '.join(map(shown, rule.by))}: {most}")
+                none = none_judged(len(held), max(held), rule.min_queries)
+                facts.append(f"gate {shown(gate.name)}, {' and '.join(map(shown, rule.by))}: {none} (`min_queries`)")
             # The smallest first, for it sees least; what is too small to be judged promises nothing.
             for name, size in sorted(sizes.items(), key=lambda item: item[1]):
                 limits = rule.limits_of(name)
@@ -138,7 +135,7 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
 
 
 def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
-    """That a gate which limits drops lets a fifth of its value be lost, in words; None where it, or its floor, would not."""
+    """That a gate which limits drops lets a fifth of its value be lost, in words; None where its limits do not."""
     value, unit, limit, seen = found.value, gate.metric.unit, gate.regression_max, found.detectable
     if limit is None or not value or value < 0 or gate.metric.direction is Direction.LOWER:
         return None

@@ -14,6 +14,7 @@ from rankgate.wording import (
     delta_text,
     exact_decimals,
     interval_text,
+    none_judged,
     telling_decimals,
     value_text,
 )
@@ -161,10 +162,8 @@ def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
         keys = tuple(tag.partition(":")[0] for tag in (part.segment or "").split(" × "))
         rules.setdefault((part.name, part.min_queries, keys), []).append(part)
     for found in rules.values():
-        if all(part.too_small and part.min_queries for part in found):
-            some = f"none of its {len(found)} segments" if len(found) > 1 else "nothing of its only segment"
-            most = f"{max(part.n for part in found)} questions at most, {found[0].min_queries} are needed"
-            yield f"{found[0].metric} judges {some}: {most}."
+        if all(part.too_small for part in found) and (least := found[0].min_queries):
+            yield f"{found[0].metric} {none_judged(len(found), max(part.n for part in found), least)}."
 
 
 def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterator[str]:
