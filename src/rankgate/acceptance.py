@@ -12,8 +12,7 @@ from rankgate.statistics.quantiles import square_and_add
 class GateChange(msgspec.Struct, frozen=True, kw_only=True):
     """A gate's value with what is accepted now and with the run that would be; None where there is none.
 
-    `change` is over the public queries, `private` over the private ones; `apart` is the interval of the one minus the
-    other, at the gate's confidence. The two share no query.
+    `change` is over the public queries, `private` over the private ones; `apart` is the interval of their difference.
     """
 
     gate: str

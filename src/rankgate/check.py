@@ -59,7 +59,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)
     before = baseline.scores if baseline else None
-    results = judge_all(criteria, gold, candidate.scores, before, anchor.scores if anchor else None, inputs.part)
+    results = judge_all(criteria, gold, candidate.scores, before, anchor.scores if anchor else None)
     leading = leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, baseline.scores) if baseline and leading else []

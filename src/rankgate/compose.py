@@ -81,7 +81,7 @@ def compose(
         warnings=warnings,
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
-            *part_notes(gold, inputs.part),
+            *part_notes(gold),
             *filter(None, [lineage_note(lineage) if lineage else None]),
             *notes_of(criteria, candidate, baseline, changes),
         ],

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 
 from msgspec.structs import replace
 
@@ -19,7 +18,7 @@ from rankgate.metrics.base import Cutoff, Direction, Metric
 from rankgate.model import TOLERANCE, Evidence, Gold, Ranking, Sample
 from rankgate.report import GateResult
 from rankgate.tags import segments_of
-from rankgate.wording import count_text, delta_text, none_judged, telling_decimals, value_text
+from rankgate.wording import count_text, delta_text, telling_decimals, value_text
 
 MOST_NAMED = 3
 PART = 0.2  # of its value: a loss that a gate should see
@@ -109,16 +108,19 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     for gate in criteria.gates:
         scorable = [_scorable(gate.metric, sample, criteria.default_k) for sample in gold.samples.values()]
         said = blind_spot(gate, measured.get((gate.name, None)) or detectable(gate, queries=sum(scorable)))
-        found = next((each for each in results if each.place == (gate.name, None)), None)
-        sentences = (said, _lost_unseen(gate, found) if found else None, _blocks_by_chance(gate, sum(scorable)))
+        unseen = (_lost_unseen(gate, found) for found in results if found.place == (gate.name, None))
+        sentences = (said, *unseen, _blocks_by_chance(gate, sum(scorable)))
         facts += [f"gate {shown(gate.name)}: {sentence}" for sentence in sentences if sentence]
         for rule in gate.segments:
             blind: dict[str, str] = {}
             sizes = {name: sum(scorable[row] for row in rows) for name, rows in segments_of(gold, rule.by).items()}
             held = [size for name, size in sizes.items() if rule.limits_of(name) is not None]
             if held and max(held) < rule.min_queries:
-                none = none_judged(len(held), max(held), rule.min_queries)
-                facts.append(f"gate {shown(gate.name)}, {' and '.join(map(shown, rule.by))}: {none} (`min_queries`)")
+                none = (
+                    f"judges none of its {len(held)} segments" if len(held) > 1 else "does not judge its only segment"
+                )
+                most = f"at most {count_text(max(held), 'question')}, fewer than {rule.min_queries} (`min_queries`)"
+                facts.append(f"gate {shown(gate.name)} {none} by {' and '.join(map(shown, rule.by))}: {most}")
             # The smallest first, for it sees least; what is too small to be judged promises nothing.
             for name, size in sorted(sizes.items(), key=lambda item: item[1]):
                 limits = rule.limits_of(name)
@@ -152,25 +154,20 @@ def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
 
 
 def _blocks_by_chance(gate: Gate, queries: int) -> str | None:
-    """What `max_lost_queries` does to changes that lose as much as they win, in words; None where that is little.
-
-    Blocked is P(Bin(queries, 2.5 %) > limit).
-    """
+    """What `max_lost_queries` does to neutral changes, P(Bin(queries, 2.5 %) > limit), in words; None where little."""
     limit = gate.max_lost_queries
     if limit is None or gate.evidence is not Evidence.PROVEN_HARM or limit >= queries:
         return None
     ways, lost, kept = math.lgamma(queries + 1), math.log(NEUTRAL), math.log1p(-NEUTRAL)
-    masses = (
+    blocked = 1 - sum(
         math.exp(ways - math.lgamma(k + 1) - math.lgamma(queries - k + 1) + k * lost + (queries - k) * kept)
-        for k in range(queries + 1)
+        for k in range(limit + 1)
     )
-    blocked = [1 - chance for chance in accumulate(masses)]
-    enough = next(count for count, share in enumerate(blocked) if share <= NEUTRAL)
-    if limit >= enough:
-        return None
+    of_what = f"the changes that lose 2.5% of {count_text(queries, 'question')} and win as many"
     return (
-        f"`max_lost_queries: {limit}` beside proven_harm blocks {blocked[limit]:.0%} of the changes that lose 2.5% of "
-        f"{queries:,} questions and win as many; from {enough} on it blocks at most 2.5% of them"
+        f"`max_lost_queries: {limit}` beside proven_harm blocks {blocked:.0%} of {of_what}"
+        if blocked > NEUTRAL
+        else None
     )
 
 
@@ -197,12 +194,9 @@ def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[
     if metric.needs or metric.high is None or metric.direction is Direction.LOWER or metric.cutoff is Cutoff.NONE:
         return []
     best = best_possible(metric, samples, default_k)
-    short: list[str] = []
-    for query_id, value in best.items():
-        sample = samples[query_id]
-        k = metric.cutoff if isinstance(metric.cutoff, int) else sample.k or default_k
-        if value < metric.high and len(sample.relevant()) > k:
-            short.append(query_id)
+    k = metric.cutoff if isinstance(metric.cutoff, int) else None
+    capped = (query_id for query_id, value in best.items() if value < metric.high)
+    short = [each for each in capped if len(samples[each].relevant()) > (k or samples[each].k or default_k)]
     if not best:
         return []
     reachable = metric.aggregate(list(best.values()))

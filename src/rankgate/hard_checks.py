@@ -71,7 +71,7 @@ def part_of(gold: Gold, holdout: float, gates: Sequence[Gate], part: Part = "pub
     Raises:
         RankgateError: there is no query in that part.
     """
-    if part == "whole" or (part == "public" and not holdout):
+    if part == "whole":
         return gold
     musts = {row for gate in gates for row in must_pass_rows(gate, gold)}
     kept: dict[str, Sample] = {}
@@ -81,7 +81,7 @@ def part_of(gold: Gold, holdout: float, gates: Sequence[Gate], part: Part = "pub
         (kept if private == (part == "private") else others)[sample.query_id] = sample
     if not kept:
         raise bad_input(f"`holdout: {holdout:g}` leaves no {part} query to judge", file=gold.name)
-    return replace(gold, samples=kept, left_out=others, fingerprint=None) if others else gold
+    return replace(gold, samples=kept, left_out=others, private=part == "private", fingerprint=None) if others else gold
 
 
 def _position(sample: Sample) -> float:

@@ -39,8 +39,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name. `labels` stand on the
     pull request; they count only with a base. `exhibit` asks for what pages show beyond the report, with so
     many items of each ranking. `open_store` opens a store once: a branch is fetched and a bucket asked once, however
-    many sides are judged by what lies there. `part` is what of the gold set is judged, where the criteria keep a part
-    of it private.
+    many sides are judged by what lies there. `part` is what is judged of a gold set that is private in part.
     """
 
     date: str
@@ -84,11 +83,12 @@ def gold_of(
     if untrusted:
         refuse_large_gold(found.path)
     gold = read_gold(found.path, found.format)
-    if part == "whole" or (part == "public" and not (criteria and criteria.holdout)):
+    holdout, gates = (criteria.holdout, criteria.gates) if criteria else (0.0, ())
+    if not holdout and part != "private":
         return gold
     from rankgate.hard_checks import part_of  # noqa: PLC0415 -- paid only where asked for
 
-    return part_of(gold, criteria.holdout if criteria else 0.0, criteria.gates if criteria else (), part)
+    return part_of(gold, holdout, gates, part)
 
 
 def run_of(

@@ -10,25 +10,18 @@ from rankgate.criteria import Criteria
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates import decide
 from rankgate.model import Evidence, Gold, Scores
-from rankgate.plan import Part
 from rankgate.report import GateResult
 
 
 def judge_all(
-    criteria: Criteria,
-    gold: Gold,
-    candidate: Scores,
-    baseline: Scores | None,
-    anchor: Scores | None = None,
-    part: Part = "public",
+    criteria: Criteria, gold: Gold, candidate: Scores, baseline: Scores | None, anchor: Scores | None = None
 ) -> list[GateResult]:
     """A result for every gate, in order, each followed by its drift since the anchor and by those of its segments.
 
     Of the private part, which has few queries, only what is proven over all of them counts.
     """
-    if part == "private":
-        proving = (replace(gate, evidence=Evidence.PROVEN_HARM) for gate in criteria.gates)
-        return [decide(gate, candidate, baseline) for gate in proving]
+    if gold.private:
+        return [decide(replace(gate, evidence=Evidence.PROVEN_HARM), candidate, baseline) for gate in criteria.gates]
     results: list[GateResult] = []
     for gate in criteria.gates:
         result = decide(gate, candidate, baseline)

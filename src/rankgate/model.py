@@ -104,7 +104,7 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
     """The gold set by query id, in file order.
 
     `fingerprint` is a digest of the judgments, whatever the format; None until somebody asks for it (`fingerprint_of`).
-    `left_out` are the queries of the file that are not judged here, private ones as a rule: nothing names them.
+    `left_out` are those of the file that are not judged here: private ones, or the others of a `private` part.
     """
 
     samples: Mapping[str, Sample]
@@ -112,6 +112,7 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
     format: str
     fingerprint: str | None = None
     left_out: Mapping[str, Sample] = {}
+    private: bool = False
 
     @property
     def all_samples(self) -> Mapping[str, Sample]:

@@ -9,7 +9,6 @@ from rankgate.criteria import Criteria
 from rankgate.gold_changes import GoldChanges
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.model import Gold, Scores
-from rankgate.plan import Part
 from rankgate.report import JudgedValue
 from rankgate.side import Side
 from rankgate.wording import count_text, value_text
@@ -68,9 +67,9 @@ def untrusted_notes(criteria: Criteria, *, untrusted: bool) -> list[str]:
     return [f"{supplied}, but nobody here has seen the retriever return them{counts}."]
 
 
-def part_notes(gold: Gold, part: Part) -> list[str]:
-    """Which queries of the gold set are left out; nothing where none is."""
-    which = f"{len(gold.left_out):,} {'public' if part == 'private' else 'private'}"
+def part_notes(gold: Gold) -> list[str]:
+    """How many queries of the gold set are left out; nothing where none is."""
+    which = f"{len(gold.left_out):,} {'public' if gold.private else 'private'}"
     asked = count_text(len(gold.all_samples), "question")
     return [f"Not judged here: {which} of {asked}; `rankgate baseline accept` judges all."] if gold.left_out else []
 

@@ -11,7 +11,6 @@ from rankgate.matching import BY_CHUNK, DEFAULT_K, Matching
 from rankgate.metrics.base import Metric, needs_of
 from rankgate.model import Need
 
-# What of a gold set is judged, where the criteria keep a share of it private.
 Part = Literal["public", "private", "whole"]
 
 

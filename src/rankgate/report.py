@@ -58,8 +58,8 @@ class GateResult(_Part, frozen=True, kw_only=True):
     inconclusive (within noise), no_interval (too few queries for one), or no_baseline where a regression check had
     nothing to compare with. `only_inconclusive` marks a warning for nothing but what could not be proven.
     `since` is the anchor where the result is about the drift from it. `segment` is the tag, or tags, whose queries the
-    result is about; None for all, and `too_small` says that it has fewer than `min_queries`, too few to be judged;
-    `fell` that the whole interval of its own change, uncorrected, is on the worse side of zero. `queries` are those
+    result is about; None for all, and `too_small` says that it has too few of them to be judged, `fell` that the whole
+    interval of its own change, uncorrected, is on the worse side of zero. `queries` are those
     that must pass and do not. `violation` is how far the gate lies beyond its limits (the larger, where it breaks
     both), None where it breaks none; `hard_check_failed` says that it fails for single questions, whatever its limits;
     `waived` who lets the violation pass. `judged_by` marks a result by the base's criteria or gold set where that is
@@ -88,7 +88,6 @@ class GateResult(_Part, frozen=True, kw_only=True):
     confidence: float = 0.95
     only_inconclusive: bool = False
     too_small: bool = False
-    min_queries: int | None = None
     fell: bool = False
     violation: float | None = None
     hard_check_failed: bool = False

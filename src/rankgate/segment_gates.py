@@ -49,11 +49,8 @@ def _by_rule(
         confidence = corrected.get(part.name, gate.confidence)
         found = decide(replace(part.gate, confidence=confidence), part.candidate, part.baseline)
         alone = found if confidence == gate.confidence else decide(part.gate, part.candidate, part.baseline)
-        yield replace(
-            part.concluded(found, among=len(corrected), enough=part in judged),
-            min_queries=rule.min_queries,
-            fell=fell(alone, certain=True),
-        )
+        concluded = part.concluded(found, among=len(corrected), enough=part in judged)
+        yield replace(concluded, fell=fell(alone, certain=True))
 
 
 class _Part:

@@ -55,7 +55,11 @@ def validate(inputs: Inputs) -> Findings:
         gold = _attempt(problems, read_gold, gold_file.path, gold_file.format, most_problems=MOST_PROBLEMS)
     if gold and criteria and criteria.holdout:
         gold = _attempt(problems, part_of, gold, criteria.holdout, criteria.gates) or gold
-        problems += _too_few_private(gold, criteria)
+        few = (
+            f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private; it takes {LEAST_PRIVATE} to see"
+        )
+        if len(gold.left_out) < LEAST_PRIVATE:
+            problems.append(Problem(f"{few} a drift: raise it, or leave it out", criteria.name, None, "holdout"))
     if run_file:
         rankings = _attempt(
             problems,
@@ -123,13 +127,6 @@ def _judged(
         return []
     refuse_stale(gold, plan, candidate, lambda: rankings, None if accepted is None else lambda: accepted)
     return judge_all(criteria, gold, candidate, baseline)
-
-
-def _too_few_private(gold: Gold, criteria: Criteria) -> list[Problem]:
-    """A private part that is too small to tell overfitting from noise."""
-    few = f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private, fewer than {LEAST_PRIVATE}"
-    message = f"{few}, by which no drift could be seen; leave it out, or let it be larger"
-    return [Problem(message, criteria.name, None, "holdout")] if len(gold.left_out) < LEAST_PRIVATE else []
 
 
 def _unjudged(name: str, results: list[GateResult]) -> list[Problem]:

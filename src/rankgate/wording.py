@@ -85,12 +85,6 @@ def count_text(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def none_judged(segments: int, most: int, least: int) -> str:
-    """`judges none of its 12 segments: 25 questions at most, 30 are needed`."""
-    which = "does not judge its only segment" if segments == 1 else f"judges none of its {segments} segments"
-    return f"{which}: {count_text(most, 'question')} at most, {least} are needed"
-
-
 def _decimals(unit: Unit, wanted: int | None) -> int:
     if wanted is not None:
         return wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
 from rankgate.base_side import QueryChanges
@@ -21,23 +22,12 @@ def query_changes(before: Gold, after: Gold) -> QueryChanges | None:
     both = [(query_id, sample, new[query_id]) for query_id, sample in old.items() if query_id in new]
     relabelled = [query_id for query_id, was, now in both if was.gains != now.gains]
     edited = [query_id for query_id, was, now in both if was.gains == now.gains and _other(was) != _other(now, was)]
-    if not (added or removed or relabelled or edited):
+    changes = {"added": added, "removed": removed, "relabelled": relabelled, "edited": edited}
+    if not any(changes.values()):
         return None
-
-    def named(ids: list[str]) -> list[str]:
-        return [query_id for query_id in ids if query_id not in private][:MOST_IDS]
-
-    return QueryChanges(
-        queries=len(old),
-        added=len(added),
-        removed=len(removed),
-        relabelled=len(relabelled),
-        edited=len(edited),
-        added_ids=named(added),
-        removed_ids=named(removed),
-        relabelled_ids=named(relabelled),
-        edited_ids=named(edited),
-    )
+    named = {f"{name}_ids": [each for each in ids if each not in private][:MOST_IDS] for name, ids in changes.items()}
+    counts = {name: len(ids) for name, ids in changes.items()}
+    return msgspec.convert({"queries": len(old), **counts, **named}, QueryChanges)
 
 
 def _other(sample: Sample, was: Sample | None = None) -> Sample:

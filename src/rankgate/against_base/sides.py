@@ -22,7 +22,6 @@ from rankgate.against_base.stricter import reason_if_worse, stricter
 from rankgate.base_side import BaseSide, GoldState, QueryChanges
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.gold_changes import MOST_IDS
 from rankgate.hard_checks import part_of
 from rankgate.inputs import Inputs, accepted_run, baseline_of, gold_of, refuse_nothing
 from rankgate.model import Gold
@@ -284,7 +283,7 @@ def _with_reason(queries: QueryChanges, head: Report, by_base: Report | None, wh
     """The changes with what the removed queries would have made of the verdict, as far as the run answers them."""
     if by_base is None or whole is None or by_base.queries is None or whole.queries is None:
         return queries
-    if by_base.queries.left_out and len(queries.removed_ids) < min(queries.removed, MOST_IDS):
+    if by_base.queries.left_out and len(queries.removed_ids) < queries.removed:
         return queries  # what private ones would change is not judged here
     unanswered = min(whole.queries.missing - by_base.queries.missing, queries.removed)
     if unanswered == queries.removed:

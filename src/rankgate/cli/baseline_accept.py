@@ -93,8 +93,7 @@ def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
     added = found.memory.add("history", found.record, found.packed.data)
     green = found.criteria is not None and found.criteria.policy.accepts_green
     moved = green and found.unusable is None and found.report is not None and is_green(found.report)
-    why_not = private_refusal(found.private) if moved and found.private else None
-    whys = [why_not] if why_not else []
+    whys = list(filter(None, [private_refusal(found.private)])) if moved and found.private else []
 
     def is_overtaken(accepted: Sequence[Record]) -> bool:
         why = overtaken(accepted, found.record)

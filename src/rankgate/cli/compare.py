@@ -92,11 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
         for metric in plan.metrics
     ]
     absent = [(run.name, len(scores.missing)) for run, scores in zip(filter(None, runs), sides, strict=True)]
-    say(
-        _json(found, after, before)
-        if arguments.format == "json"
-        else [_table(found), *_absent(absent), *part_notes(gold, arguments.gold_part)]
-    )
+    lines = [*_absent(absent), *part_notes(gold)]
+    say(_json(found, after, before) if arguments.format == "json" else [_table(found), *lines])
     return 0
 
 

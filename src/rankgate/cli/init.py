@@ -21,9 +21,9 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     made = make_parser(
         "init",
-        "Write ship criteria for a gold set, with floors derived from a run where there is one and metrics that can\n"
-        "move on it, and a GitHub workflow that records a run with your retriever (or takes the run file) and judges\n"
-        "it. With --github a second one, which judges the pull requests of forks; without --gold the\n"
+        "Write ship criteria for a gold set, with metrics that can move on it and floors derived from a run where\n"
+        "there is one, and a GitHub workflow that records a run with your retriever (or takes the run file) and\n"
+        "judges it. With --github a second one, which judges the pull requests of forks; without --gold the\n"
         "criteria stay as they are and say what the workflows need.",
         [
             "rankgate init --gold gold.yaml --run run.jsonl",

@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     say(
         _json(plan.metrics, estimates, scores)
         if arguments.format == "json"
-        else [*_table(plan.metrics, estimates, scores), *part_notes(gold, arguments.gold_part)]
+        else [*_table(plan.metrics, estimates, scores), *part_notes(gold)]
     )
     return 0
 

@@ -14,7 +14,6 @@ from rankgate.wording import (
     delta_text,
     exact_decimals,
     interval_text,
-    none_judged,
     telling_decimals,
     value_text,
 )
@@ -133,8 +132,7 @@ def values_line(report: Report, most: int = 4) -> str:
 def segments_line(report: Report, spell: Callable[[str], str]) -> str:
     """What became of the segments that gates look at: `Segments: 1 fail, 9 hold, 2 too small to judge.` or so.
 
-    Rules that judge none of their segments are named, and segments that fell although they do not block; `spell` makes
-    the tags of those safe to show.
+    Then the rules that judge none, and the segments that fell and do not block; `spell` makes their tags safe to show.
     """
     parts = [gate for gate in report.gates if gate.segment is not None and gate.judged_by is None]
     if not parts:
@@ -160,10 +158,10 @@ def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
     rules: dict[object, list[GateResult]] = {}
     for part in parts:
         keys = tuple(tag.partition(":")[0] for tag in (part.segment or "").split(" × "))
-        rules.setdefault((part.name, part.min_queries, keys), []).append(part)
-    for found in rules.values():
-        if all(part.too_small for part in found) and (least := found[0].min_queries):
-            yield f"{found[0].metric} {none_judged(len(found), max(part.n for part in found), least)}."
+        rules.setdefault((part.name, keys), []).append(part)
+    for found in (each for each in rules.values() if all(part.too_small for part in each)):
+        none = f"judges none of its {len(found)} segments" if len(found) > 1 else "does not judge its only segment"
+        yield f"{found[0].metric} {none}: at most {max(found, key=lambda part: part.n).reasons[0]}."
 
 
 def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterator[str]:

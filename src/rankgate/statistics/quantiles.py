@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 Bounds = tuple[float | None, float | None]
-
 _NEGLIGIBLE = 1e-18  # of the tail: a binomial probability below it cannot move the rank found
 _ROUNDING = 1e-12  # of the tail: 1 - 0.9 and (1 - 0.8) / 2 are the same number, as written
 _HASTINGS_ABOVE = (0.010328, 0.802853, 2.515517)
