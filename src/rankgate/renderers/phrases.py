@@ -161,14 +161,14 @@ def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
         rules.setdefault((part.name, keys), []).append(part)
     for found in (each for each in rules.values() if all(part.too_small for part in each)):
         none = f"judges none of its {len(found)} segments" if len(found) > 1 else "does not judge its only segment"
-        yield f"{found[0].metric} {none}: at most {max(found, key=lambda part: part.n).reasons[0]}."
+        yield f"{found[0].metric} {none}: at most {'; '.join(max(found, key=lambda part: part.n).reasons)}."
 
 
 def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterator[str]:
     """Segments that certainly fell, each by itself, and neither fail nor warn, with the reason; the worst first."""
     fallen = [part for part in parts if part.fell and part.verdict is Verdict.PASS]
     shown = [
-        f"{spell(part.segment or '')} {gate_change(part)} in {part.metric} ({part.reasons[0]})"
+        f"{spell(part.segment or '')} {gate_change(part)} in {part.metric} ({'; '.join(part.reasons)})"
         for part in sorted(fallen, key=lambda part: -abs(part.delta or 0.0))[:MOST_FALLEN]
     ]
     more = f" and {len(fallen) - MOST_FALLEN} more" if len(fallen) > MOST_FALLEN else ""
