@@ -116,9 +116,7 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
             sizes = {name: sum(scorable[row] for row in rows) for name, rows in segments_of(gold, rule.by).items()}
             held = [size for name, size in sizes.items() if rule.limits_of(name) is not None]
             if held and max(held) < rule.min_queries:
-                none = (
-                    f"judges none of its {len(held)} segments" if len(held) > 1 else "does not judge its only segment"
-                )
+                none = f"judges none of its {len(held)} segments" if held[1:] else "does not judge its only segment"
                 most = f"at most {count_text(max(held), 'question')}, fewer than {rule.min_queries} (`min_queries`)"
                 facts.append(f"gate {shown(gate.name)} {none} by {' and '.join(map(shown, rule.by))}: {most}")
             # The smallest first, for it sees least; what is too small to be judged promises nothing.
@@ -163,12 +161,10 @@ def _blocks_by_chance(gate: Gate, queries: int) -> str | None:
         math.exp(ways - math.lgamma(k + 1) - math.lgamma(queries - k + 1) + k * lost + (queries - k) * kept)
         for k in range(limit + 1)
     )
-    of_what = f"the changes that lose 2.5% of {count_text(queries, 'question')} and win as many"
-    return (
-        f"`max_lost_queries: {limit}` beside proven_harm blocks {blocked:.0%} of {of_what}"
-        if blocked > NEUTRAL
-        else None
-    )
+    if blocked <= NEUTRAL:
+        return None
+    which = f"the changes that lose 2.5% of {count_text(queries, 'question')} and win as many"
+    return f"`max_lost_queries: {limit}` beside proven_harm blocks {blocked:.0%} of {which}"
 
 
 def _scorable(metric: Metric, sample: Sample, default_k: int) -> bool:

@@ -55,11 +55,9 @@ def validate(inputs: Inputs) -> Findings:
         gold = _attempt(problems, read_gold, gold_file.path, gold_file.format, most_problems=MOST_PROBLEMS)
     if gold and criteria and criteria.holdout:
         gold = _attempt(problems, part_of, gold, criteria.holdout, criteria.gates) or gold
-        few = (
-            f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private; it takes {LEAST_PRIVATE} to see"
-        )
+        few = f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private, fewer than {LEAST_PRIVATE}"
         if len(gold.left_out) < LEAST_PRIVATE:
-            problems.append(Problem(f"{few} a drift: raise it, or leave it out", criteria.name, None, "holdout"))
+            problems.append(Problem(f"{few}: raise it, or leave it out", criteria.name, None, "holdout"))
     if run_file:
         rankings = _attempt(
             problems,
