@@ -283,6 +283,7 @@ def test_who_asks_for_another_part_gets_it(part: str, numbers: list[int]) -> Non
     assert (report.queries.total, report.queries.unjudged) == (len(numbers), 0)
     assert report.provenance.command[-2:] == (["--baseline", "baseline"])
     assert ("--gold-part" in report.provenance.command) == (part != "public")
+    assert (report.gold_changes, report.differences) == (None, [])
 
 
 def test_a_query_is_recorded_whatever_its_part(project: Path) -> None:
@@ -409,6 +410,15 @@ def test_the_share_of_the_base_decides_and_another_is_named(
     assert f"The pull request {said.get(str(share), 'removes holdout 0.3')}." in printed
     assert report.base is not None
     assert [(key.key, key.weakens) for key in report.base.keys] == [("holdout", True)]
+
+
+@pytest.mark.parametrize(("part", "total"), [("private", len(PRIVATE)), ("whole", TOTAL)])
+def test_with_a_base_too_another_part_can_be_asked_for(repository: Path, part: str, total: int) -> None:
+    (repository / "notes.txt").write_text("other\n", encoding="utf-8")
+    commit()
+    report = report_of("--base", "main", "--gold-part", part)
+    assert report.queries is not None
+    assert report.queries.total == total
 
 
 def test_a_pull_request_that_brings_a_share_is_judged_without(

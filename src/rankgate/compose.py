@@ -70,7 +70,8 @@ def compose(
     verdict = worst([*(result.verdict for result in results), *own])
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
-    changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
+    public = inputs.part == "public"  # the part that a baseline remembers
+    changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline and public else None
     mark = mark_of(gold, fingerprint, by_query=False)
     problems = problems_of(results, criteria.name)
     return Report(
@@ -229,7 +230,7 @@ def _telling(moved: Sequence[Movement], candidate: Side, baseline: Side) -> list
 def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:
     """What differs; nothing is read of what a stranger's run says of itself, so that it cannot be compared."""
     said = [] if inputs.untrusted_run else run_differences(baseline.provenance, run.provenance)
-    return [*said, *gold_differences(baseline.gold, gold)]
+    return [*said, *(gold_differences(baseline.gold, gold) if inputs.part == "public" else ())]
 
 
 def _source(run: Run) -> Source:

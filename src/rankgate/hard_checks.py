@@ -97,6 +97,7 @@ def refuse_unknown_musts(gates: Sequence[Gate], gold: Gold, name: str) -> None:
         RankgateError: every entry that is neither a query nor a tag of the gold.
     """
     tags = {tag for sample in gold.all_samples.values() for tag in sample.tags}
+    known = {*gold.all_samples, *tags}
     problems = [
         Problem(
             f"{shown(entry)} is neither a query nor a tag of {gold.name}{did_you_mean(entry, {*gold.samples, *tags})}",
@@ -106,7 +107,7 @@ def refuse_unknown_musts(gates: Sequence[Gate], gold: Gold, name: str) -> None:
         )
         for gate in gates
         for entry in gate.must_pass
-        if entry not in tags and entry not in gold.all_samples
+        if entry not in known
     ]
     if problems:
         raise RankgateError(problems)

@@ -68,7 +68,7 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
         opened = run_of(again, criteria, needs)
         name = "standard input" if run_file and path != run_file.path else opened.name
         rankings = list(opened.rankings)
-        if gold and not any(ranking.query_id in gold.all_samples for ranking in rankings):
+        if gold and gold.all_samples.keys().isdisjoint(ranking.query_id for ranking in rankings):
             raise bad_input(f"the run has none of the {len(gold.all_samples)} queries of {gold.name}", file=name)
         packed = pack(rankings, source=name, depth=depth)
         mark = mark_of(gold, fingerprint_of(gold)) if gold else None
