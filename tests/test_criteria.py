@@ -649,8 +649,8 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             f"{ONE}severity: error\n",
             [
                 (
-                    "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, match, "
-                    "gold_changes, fork_runs, waiver_label)"
+                    "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
+                    "holdout, match, gold_changes, fork_runs, waiver_label)"
                 )
             ],
             id="a key a level too high",

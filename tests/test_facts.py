@@ -1,5 +1,7 @@
 """Suspicious facts: each is told once, with at most three examples, and a sound set of inputs has none."""
 
+from fractions import Fraction
+from math import comb
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
 from rankgate.facts import gate_facts, gold_facts, power_facts, proof_facts, run_facts, unseen_facts
 from rankgate.gates import decide
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Gold, Ranking, Sample, Scores
+from rankgate.model import Evidence, Gold, Ranking, Sample, Scores
 
 
 def sample(query_id: str, *relevant: str, **known: object) -> Sample:
@@ -303,9 +305,124 @@ def test_with_runs_what_moved_tells_what_can_be_seen() -> None:
         for each in (moved, moved[::-1])
     )
     assert power_facts(criteria, gold, []) == []
-    [fact] = power_facts(criteria, gold, [decide(criteria.gates[0], now, before)])
+    fact, lost = power_facts(criteria, gold, [decide(criteria.gates[0], now, before)])
     assert fact.startswith("gate 'recall@5': 100 questions cannot tell a drop of 10.0 pp from noise (about ")
     assert "assumed" not in fact
+    assert lost == "gate 'recall@5': a fifth of 40.0%, 8.0 pp, can be lost unseen: a drop of 10.0 pp is allowed"
+
+
+def test_a_rule_that_judges_none_of_its_segments_is_named_with_the_number_that_it_takes() -> None:
+    rule = replace(BY_LANG, min_queries=30)
+    twelve = tagged(**{f"l{number}": 25 for number in range(12)})
+    said = (
+        "gate 'recall@5' judges none of its 12 segments by 'lang': at most 25 questions, fewer than 30 (`min_queries`)"
+    )
+    assert said in power_of(twelve, "recall@5", segments=(rule,))
+    one = "gate 'recall@5' does not judge its only segment by 'lang': at most 29 questions, fewer than 30"
+    assert any(fact.startswith(one) for fact in power_of(tagged(en=29), "recall@5", segments=(rule,)))
+    for enough in (tagged(en=30), tagged(en=30, **{f"l{number}": 25 for number in range(12)})):
+        assert [
+            fact
+            for fact in power_of(enough, "recall@5", segments=(rule,))
+            if "only segment" in fact or "none of its" in fact
+        ] == []
+
+
+def test_only_segments_with_limits_count_for_a_rule() -> None:
+    only = {"de": Limits(threshold=0.5, regression_max=None, blocks=None)}
+    none = Limits(threshold=None, regression_max=None, blocks=None)
+    rule = replace(BY_LANG, limits=none, only=only, min_queries=30)
+    [fact] = power_of(tagged(en=100, de=20), "recall@5", segments=(rule,))
+    assert fact.startswith("gate 'recall@5' does not judge its only segment by 'lang': at most 20 questions")
+
+
+LOST = "gate 'found': a fifth of {}, {}, can be lost unseen: {}"
+
+
+@pytest.mark.parametrize(
+    ("value", "count", "known", "fact"),
+    [
+        pytest.param(
+            0.11, 1000, {}, LOST.format("11.0%", "2.2 pp", "a drop of 3.0 pp is allowed"), id="three points of 11 %"
+        ),
+        pytest.param(0.9, 1000, {}, None, id="three points of 90 %"),
+        pytest.param(0.15, 100_000, {}, LOST.format("15.0%", "3.0 pp", "a drop of 3.0 pp is allowed"), id="exactly"),
+        pytest.param(
+            0.9,
+            10,
+            {"evidence": Evidence.PROVEN_HARM},
+            LOST.format("90.0%", "18.0 pp", "drops are caught four times in five from 26.6 pp on"),
+            id="ten questions prove little",
+        ),
+        pytest.param(0.9, 40, {"evidence": Evidence.PROVEN_HARM}, None, id="forty prove enough"),
+        pytest.param(0.11, 1000, {"threshold": 0.1}, None, id="the floor catches it"),
+        pytest.param(
+            0.11,
+            1000,
+            {"threshold": 0.1, "evidence": Evidence.PROVEN_HARM},
+            LOST.format("11.0%", "2.2 pp", "a drop of 3.0 pp is allowed"),
+            id="a floor that would have to be proven does not",
+        ),
+        pytest.param(0.11, 1000, {"regression_max": None, "threshold": 0.01}, None, id="no drop is promised to stop"),
+        pytest.param(0.0, 1000, {}, None, id="nothing is left to lose"),
+        pytest.param(0.11, 1000, {"metric": parse_metric("misroute_rate")}, None, id="lower is better"),
+    ],
+)
+def test_a_gate_that_cannot_see_a_fifth_of_its_value_lost_is_named(
+    value: float, count: int, known: dict[str, object], fact: str | None
+) -> None:
+    gate = Gate(name="found", metric=parse_metric("recall@5"), threshold=None, regression_max=0.03, blocks=True, line=1)
+    gate = replace(gate, **known)
+    hits = round(value * count)
+    column: list[float | None] = [float(row < hits) for row in range(count)]
+    now = Scores(
+        query_ids=tuple(many(count)),
+        values={gate.metric.name: column},
+        matched={},
+        missing=frozenset(),
+        strangers=(),
+        duplicates=0,
+        cut=0,
+    )
+    criteria = replace(criteria_of("recall@5"), gates=(gate,))
+    gold = gold_of(sample("q1", "a"))
+    facts = power_facts(criteria, gold, [decide(gate, now, now)])
+    assert [each for each in facts if "can be lost unseen" in each] == ([fact] if fact else [])
+
+
+@pytest.mark.parametrize(
+    ("questions", "limit", "share"),
+    [
+        pytest.param(100, 3, "24%", id="100 questions"),
+        pytest.param(200, 3, "74%", id="200 questions"),
+        pytest.param(300, 3, "94%", id="300 questions"),
+        pytest.param(100, 0, "92%", id="none may be lost"),
+        pytest.param(100, 5, "4%", id="one too few"),
+        pytest.param(100, 6, None, id="enough"),
+        pytest.param(20_000, 3, "100%", id="many questions"),
+        pytest.param(5, 5, None, id="as many as there are"),
+    ],
+)
+def test_what_max_lost_queries_does_to_neutral_changes_is_said(questions: int, limit: int, share: str | None) -> None:
+    """The expected share adds up the binomial distribution in whole numbers, where these are few."""
+    gold = gold_of(*(sample(query_id, "a") for query_id in many(questions)))
+    facts = power_of(gold, "recall@5", max_lost_queries=limit, evidence=Evidence.PROVEN_HARM)
+    said = (
+        f"gate 'recall@5': `max_lost_queries: {limit}` beside proven_harm blocks {share} of the changes that lose 2.5% "
+        f"of {questions:,} questions and win as many"
+    )
+    assert [fact for fact in facts if "max_lost" in fact] == ([said] if share else [])
+    if questions <= 300:
+        blocked = 1 - float(_at_most(questions, limit))
+        assert (f"{blocked:.0%}" == share) if share else blocked <= 0.025
+    assert not any("max_lost" in fact for fact in power_of(gold, "recall@5", max_lost_queries=limit))
+
+
+def _at_most(questions: int, count: int) -> Fraction:
+    lost = Fraction(1, 40)
+    return sum(
+        (comb(questions, k) * lost**k * (1 - lost) ** (questions - k) for k in range(count + 1)), start=Fraction(0)
+    )
 
 
 CLUSTER = "of questions; from"

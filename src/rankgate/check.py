@@ -40,9 +40,9 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
         from rankgate.against_base.sides import check_both  # noqa: PLC0415 -- git is paid for only where a base is named
 
         return check_both(inputs, inputs.base, judge)
-    criteria = load_criteria(inputs.criteria or find_criteria())
-    refuse_nothing(inputs, criteria)
-    return waive(judge(inputs, criteria, gold_of(inputs.gold, criteria)), waivers_of(criteria), inputs.date)
+    refuse_nothing(inputs, criteria := load_criteria(inputs.criteria or find_criteria()))
+    found = judge(inputs, criteria, gold_of(inputs.gold, criteria, inputs.part))
+    return waive(found, waivers_of(criteria), inputs.date)
 
 
 def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | None, watch: Watch) -> Report:

@@ -23,7 +23,7 @@ from rankgate.lineage import age_problems, clock_problems, lineage_note
 from rankgate.metrics.base import Metric
 from rankgate.model import CONFIDENCE, Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
-from rankgate.notes import judged_value, notes_of, untrusted_notes
+from rankgate.notes import judged_value, notes_of, part_notes, untrusted_notes
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
@@ -70,7 +70,8 @@ def compose(
     verdict = worst([*(result.verdict for result in results), *own])
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
-    changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
+    public = inputs.part == "public"  # the part that a baseline remembers
+    changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline and public else None
     mark = mark_of(gold, fingerprint, by_query=False)
     problems = problems_of(results, criteria.name)
     return Report(
@@ -81,6 +82,7 @@ def compose(
         warnings=warnings,
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
+            *part_notes(gold),
             *filter(None, [lineage_note(lineage) if lineage else None]),
             *notes_of(criteria, candidate, baseline, changes),
         ],
@@ -211,6 +213,7 @@ def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
         unjudged=len(candidate.strangers),
         duplicates=candidate.duplicates,
         new=len(baseline.missing) if baseline else 0,
+        left_out=len(gold.left_out),
     )
 
 
@@ -227,7 +230,7 @@ def _telling(moved: Sequence[Movement], candidate: Side, baseline: Side) -> list
 def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:
     """What differs; nothing is read of what a stranger's run says of itself, so that it cannot be compared."""
     said = [] if inputs.untrusted_run else run_differences(baseline.provenance, run.provenance)
-    return [*said, *gold_differences(baseline.gold, gold)]
+    return [*said, *(gold_differences(baseline.gold, gold) if inputs.part == "public" else ())]
 
 
 def _source(run: Run) -> Source:
@@ -250,4 +253,5 @@ def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline:
         if named and named.format:
             command += [f"--{flag}-format", named.format]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
+    command += [] if inputs.part == "public" else ["--gold-part", inputs.part]
     return [*command, "--baseline", baseline.name] if baseline else command

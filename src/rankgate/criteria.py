@@ -101,6 +101,7 @@ class Criteria(msgspec.Struct, frozen=True, kw_only=True):
     """Checked ship criteria.
 
     `waivers` is where waivers would lie; `waivers_named` says that the file names the place, so that they must be.
+    `holdout` is the share of private queries; 0 for none.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Criteria(msgspec.Struct, frozen=True, kw_only=True):
     gold: InputFile | None
     run: InputFile | None
     baseline: InputFile | None
+    holdout: float = 0.0
     match: Matching = BY_CHUNK
     gold_changes: Literal["warn", "fail"] | None = None
     fork_runs: Literal["untrusted", "trusted"] = "untrusted"
@@ -161,6 +163,7 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
         name=name,
         gates=tuple(_gate(gate, written, document.line(("gates", index))) for index, gate in enumerate(written.gates)),
         default_k=written.default_k,
+        holdout=written.holdout or 0.0,
         match=_matching(written.match),
         gold_changes=written.gold_changes,
         fork_runs=written.fork_runs,

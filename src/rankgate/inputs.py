@@ -15,7 +15,7 @@ from rankgate.criteria import Criteria, InputFile
 from rankgate.errors import RankgateError, bad_input
 from rankgate.metrics.base import Cutoff
 from rankgate.model import Gold, Need
-from rankgate.plan import Plan
+from rankgate.plan import Part, Plan
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
@@ -39,7 +39,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     `untrusted_run` the run is a stranger's, and read as hostile data. With `without_baseline` it is compared with
     nothing, whatever the criteria name. `labels` stand on the pull request; they count only with a base. `exhibit` asks
     for what pages show beyond the report, with so many items of each ranking. `open_store` opens a store once: a branch
-    is fetched and a bucket asked once, however many sides are judged by what lies there.
+    is fetched and a bucket asked once, however many sides are judged by what lies there. `part` is what is judged of a
+    gold set that is private in part.
     """
 
     date: str
@@ -54,6 +55,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     without_baseline: bool = False
     labels: tuple[SetLabel, ...] = ()
     exhibit: int | None = None
+    part: Part = "public"
     open_store: OpenStore = msgspec.field(default_factory=lambda: cache(store_for))
 
 
@@ -69,18 +71,26 @@ def refuse_nothing(inputs: Inputs, criteria: Criteria) -> None:
         raise _not_named(missing, criteria)
 
 
-def gold_of(named: InputFile | None, criteria: Criteria | None, *, untrusted: bool = False) -> Gold:
-    """The gold set; one that is untrusted is measured before.
+def gold_of(
+    named: InputFile | None, criteria: Criteria | None, part: Part = "public", *, untrusted: bool = False
+) -> Gold:
+    """The gold set, or the part of it that is asked for; one that is untrusted is measured before.
 
     Raises:
-        RankgateError: none is named, it cannot be read, or it is untrusted and too large.
+        RankgateError: none is named, it cannot be read, it is untrusted and too large, or nothing is in that part.
     """
     found = named or (criteria.gold if criteria else None)
     if found is None:
         raise _not_named(["gold"], criteria)
     if untrusted:
         refuse_large_gold(found.path)
-    return read_gold(found.path, found.format)
+    gold = read_gold(found.path, found.format)
+    holdout, gates = (criteria.holdout, criteria.gates) if criteria else (0.0, ())
+    if not holdout and part != "private":
+        return gold
+    from rankgate.hard_checks import part_of  # noqa: PLC0415 -- paid only where asked for
+
+    return part_of(gold, holdout, gates, part)
 
 
 def run_of(

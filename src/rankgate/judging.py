@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from rankgate.criteria import Criteria
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates import decide
-from rankgate.model import Gold, Scores
+from rankgate.model import Evidence, Gold, Scores
 from rankgate.report import GateResult
 
 
 def judge_all(
     criteria: Criteria, gold: Gold, candidate: Scores, baseline: Scores | None, anchor: Scores | None = None
 ) -> list[GateResult]:
-    """A result for every gate, in order, each followed by its drift since the anchor and by those of its segments."""
+    """A result for every gate, in order, each followed by its drift since the anchor and by those of its segments.
+
+    Of the private part, which has few queries, only what is proven over all of them counts.
+    """
+    if gold.private:
+        return [decide(replace(gate, evidence=Evidence.PROVEN_HARM), candidate, baseline) for gate in criteria.gates]
     results: list[GateResult] = []
     for gate in criteria.gates:
         result = decide(gate, candidate, baseline)

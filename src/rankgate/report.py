@@ -59,7 +59,8 @@ class GateResult(_Part, frozen=True, kw_only=True):
     regression check had nothing to compare with. `only_inconclusive` marks a warning for nothing but what could not be
     proven.
     `since` is the anchor where the result is about the drift from it. `segment` is the tag, or tags, whose queries the
-    result is about; None for all, and `too_small` says that it has too few of them to be judged. `queries` are those
+    result is about; None for all, and `too_small` says that it has too few of them to be judged, `fell` that the whole
+    interval of its own change, uncorrected, is on the worse side of zero. `queries` are those
     that must pass and do not. `violation` is how far the gate lies beyond its limits (the larger, where it breaks
     both), None where it breaks none; `hard_check_failed` says that it fails for single questions, whatever its limits;
     `waived` who lets the violation pass. `judged_by` marks a result by the base's criteria or gold set where that is
@@ -88,6 +89,7 @@ class GateResult(_Part, frozen=True, kw_only=True):
     confidence: float = 0.95
     only_inconclusive: bool = False
     too_small: bool = False
+    fell: bool = False
     violation: float | None = None
     hard_check_failed: bool = False
     waived: Waived | None = None
@@ -139,7 +141,7 @@ class Queries(_Part, frozen=True, kw_only=True):
 
     `scored` have a relevant document; `no_relevant` have none and are left out of relevance metrics; `missing` are in
     the gold and not in the run (worst value); `unjudged` are in the run and not in the gold (ignored). `new` are those
-    that the baseline lacks.
+    that the baseline lacks. `left_out` are private as a rule, not judged, and in none of the other numbers.
     """
 
     total: int
@@ -150,6 +152,7 @@ class Queries(_Part, frozen=True, kw_only=True):
     unjudged: int
     duplicates: int
     new: int
+    left_out: int = 0
 
 
 class SegmentValue(_Part, frozen=True, kw_only=True):

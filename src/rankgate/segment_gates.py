@@ -16,6 +16,7 @@ from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.estimates import attainable, defined_only, level
 from rankgate.metrics.base import Direction, Metric
 from rankgate.model import Evidence, EvidenceState, Gold, Scores, Verdict
+from rankgate.paradox import fell
 from rankgate.report import GateResult
 from rankgate.statistics.saddlepoint import Side
 from rankgate.statistics.sign_flips import FEWEST
@@ -46,7 +47,9 @@ def _by_rule(
     for part in parts:
         confidence = corrected.get(part.name, gate.confidence)
         found = decide(replace(part.gate, confidence=confidence), part.candidate, part.baseline)
-        yield part.concluded(found, among=len(corrected), enough=part in judged)
+        alone = found if confidence == gate.confidence else decide(part.gate, part.candidate, part.baseline)
+        concluded = part.concluded(found, among=len(corrected), enough=part in judged)
+        yield replace(concluded, fell=fell(alone, certain=True))
 
 
 class _Part:
@@ -149,6 +152,7 @@ def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:
 
 
 def _misfits(rule: SegmentRule, gold: Gold) -> Iterator[tuple[str, str]]:
+    gold = replace(gold, samples=gold.all_samples)  # a private part may hold all queries of a segment
     keys = {tag.partition(":")[0] for sample in gold.samples.values() for tag in sample.tags if ":" in tag}
     for key in rule.by:
         if key not in keys:

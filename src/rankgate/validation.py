@@ -11,6 +11,7 @@ from rankgate import facts
 from rankgate.comparison import relisted
 from rankgate.criteria import Criteria, load_criteria
 from rankgate.errors import Problem, RankgateError
+from rankgate.hard_checks import part_of
 from rankgate.inputs import Inputs, baseline_of, deepest_cutoff
 from rankgate.judging import judge_all, refuse_misfits, whole
 from rankgate.model import Gold, Ranking, Verdict
@@ -23,6 +24,7 @@ from rankgate.waivers import Waivers, entry, waivers_of
 
 T = TypeVar("T")
 MOST_PROBLEMS = 1000
+LEAST_PRIVATE = 100  # queries, of which an effect of 11 to 15 points is seen in half of the cases
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -51,6 +53,11 @@ def validate(inputs: Inputs) -> Findings:
     gold = rankings = None
     if gold_file:
         gold = _attempt(problems, read_gold, gold_file.path, gold_file.format, most_problems=MOST_PROBLEMS)
+    if gold and criteria and criteria.holdout:
+        gold = _attempt(problems, part_of, gold, criteria.holdout, criteria.gates) or gold
+        few = f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private, fewer than {LEAST_PRIVATE}"
+        if len(gold.left_out) < LEAST_PRIVATE:
+            problems.append(Problem(f"{few}: raise it, or leave it out", criteria.name, None, "holdout"))
     if run_file:
         rankings = _attempt(
             problems,

@@ -214,6 +214,10 @@ class WrittenCriteria(_Written, frozen=True, kw_only=True):
     confidence: Annotated[float, Meta(gt=0.5, lt=1, description="Confidence of the intervals, such as 0.95.")] = (
         CONFIDENCE
     )
+    holdout: Annotated[
+        Annotated[float, Meta(gt=0, lt=1)] | None,
+        Meta(description="Share of the queries that is private, which only `rankgate baseline accept` judges."),
+    ] = None
     match: Annotated[
         Literal["chunk", "doc", "text"] | WrittenMatching,
         Meta(description="What makes a retrieved item a document of the gold: chunk (default), doc or text."),

@@ -439,6 +439,7 @@ EVERY_KEY: dict[tuple[type[msgspec.Struct], str], tuple[str, str]] = {
         f"inputs: {{baseline: {{path: x}}}}\n{ONE}",
         f"inputs: {{baseline: {{path: x, map: {{query_id: q, items: i}}}}}}\n{ONE}",
     ),
+    (WrittenCriteria, "holdout"): (f"holdout: 0.2\n{ONE}", f"holdout: 0.3\n{ONE}"),
     (WrittenBaseline, "accept"): (ONE, f"baseline: {{accept: green}}\n{ONE}"),
     (WrittenBaseline, "anchor"): (ONE, f"{ANCHORED}{ONE}"),
     (WrittenBaseline, "max_age"): (ONE, f"baseline: {{max_age: {{days: 1}}}}\n{ONE}"),

@@ -398,6 +398,19 @@ def test_of_two_that_take_a_name_at_once_the_second_is_told(
     assert [each["source"] for each in shown(capsys, "show")["anchors"]] == ["run-10.jsonl"]
 
 
+@pytest.mark.parametrize("evidence", ["estimate", "proven_harm", "proven_safe"])
+def test_the_estimate_decides_of_drift_whatever_the_gates_evidence(
+    capsys: pytest.CaptureFixture[str], evidence: str
+) -> None:
+    """Three lost of ten are never proven harm, and two are never proven safe."""
+    Path("ship-criteria.yaml").write_text(f"evidence: {evidence}\n{DRIFT}", encoding="utf-8")
+    assert accepted(10) == 0
+    assert baseline("anchor", "launch") == 0
+    for right, verdict in ((8, "pass"), (7, "fail")):
+        drift = check(right)["gates"][1]
+        assert (drift["since"], drift["verdict"], drift["evidence"]) == ("launch", verdict, "estimate")
+
+
 def test_drift_needs_the_anchors_name(capsys: pytest.CaptureFixture[str]) -> None:
     Path("ship-criteria.yaml").write_text(DRIFT.replace("baseline: {anchor: launch}\n", ""), encoding="utf-8")
     assert main(["check"]) == 2

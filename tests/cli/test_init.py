@@ -519,14 +519,12 @@ def test_neither_workflow_is_overwritten_unless_forced(existing: Path) -> None:
     assert existing.read_text(encoding="utf-8") != "mine\n"
 
 
-def test_the_evidence_fits_the_number_of_questions(project: Path) -> None:
-    assert init(*FROM_RUN) == 0
-    assert {gate.evidence for gate in load_criteria("ship-criteria.yaml").gates} == {Evidence.PROVEN_HARM}
-    assert "# Few questions: 3 cannot tell" in Path("ship-criteria.yaml").read_text(encoding="utf-8")
-    many = "".join(json.dumps({"id": f"q{number}", "expected_output": ["a"]}) + "\n" for number in range(785))
+@pytest.mark.parametrize("questions", [1, 785, 2000])
+def test_only_a_proven_drop_blocks_at_first_however_many_questions_there_are(questions: int) -> None:
+    many = "".join(json.dumps({"id": f"q{number}", "expected_output": ["a"]}) + "\n" for number in range(questions))
     Path("many.jsonl").write_text(many, encoding="utf-8")
-    assert init("--to", "many.yaml", gold="many.jsonl") == 0
-    assert {gate.evidence for gate in load_criteria("many.yaml").gates} == {Evidence.ESTIMATE}
+    assert init(gold="many.jsonl") == 0
+    assert {gate.evidence for gate in load_criteria("ship-criteria.yaml").gates} == {Evidence.PROVEN_HARM}
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,8 @@ def _keys(criteria: Criteria) -> dict[str, str | float | None]:
     return {
         "match": _match(criteria.match),
         "default_k": criteria.default_k,
+        "holdout": criteria.holdout
+        or None,  # a smaller share shows what was private, a larger one leaves more unjudged
         "gold_changes": criteria.gold_changes,
         "fork_runs": criteria.fork_runs,
         "waiver_label": criteria.waiver_label,

@@ -23,6 +23,7 @@ from rankgate.against_base.stricter import reason_if_worse, stricter
 from rankgate.base_side import BaseSide, GoldState, QueryChanges
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.hard_checks import part_of
 from rankgate.inputs import Inputs, Opener, accepted_run, baseline_of, gold_of, refuse_nothing, run_of
 from rankgate.model import Gold, Ranking
 from rankgate.readers.formats import read_gold
@@ -57,9 +58,9 @@ def check_both(inputs: Inputs, ref: str, judge: Judge) -> Report:
             raise bad_input("is no file of the commit; with --base only those count as criteria", file=shown_path(path))
         criteria = load_criteria(path)
         waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
-        gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run)
+        gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run, part="whole")
         own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold)
-        case = _case(own, base_inputs(own, files), files, judge)
+        case = _case(*_parted(own, base_inputs(own, files)), files, judge)
         head = _head(case)
         theirs = _theirs(case)
         whole = _with_removed(case) if theirs and case.base.lenient else None
@@ -111,6 +112,15 @@ def _case(own: Own, base: BaseInputs, files: FilesAtBase, judge: Judge) -> _Case
     return _Case(own, base, files, judge, judged_by, run, moved, label, accepted, baseline)
 
 
+def _parted(own: Own, base: BaseInputs) -> tuple[Own, BaseInputs]:
+    """Both gold sets without what is private by the base's share; what must pass by either side's criteria is not."""
+    share = (base.criteria or own.criteria).holdout
+    gates = [*own.criteria.gates, *(base.criteria.gates if base.criteria else ())]
+    gold = part_of(own.gold, share, gates, own.inputs.part)
+    theirs = gold if base.gold is own.gold else part_of(base.gold, share, gates, own.inputs.part)
+    return replace(own, gold=gold), replace(base, gold=theirs)
+
+
 def _gold_label(own: Own, files: FilesAtBase) -> SetLabel | None:
     """The label that accepts the gold set, which is that of the commit and no other that the job has made."""
     label = _label(own.inputs, ACCEPT_GOLD)
@@ -118,7 +128,7 @@ def _gold_label(own: Own, files: FilesAtBase) -> SetLabel | None:
     if label is None or named is None or not _counts(label):
         return label
     copy = files.find_in_head(named.path)
-    same = copy is not None and read_gold(copy, named.format).samples == own.gold.samples
+    same = copy is not None and read_gold(copy, named.format).samples == own.gold.all_samples
     return label if same else replace(label, standing="not the head's")
 
 
@@ -318,6 +328,8 @@ def _with_reason(queries: QueryChanges, head: Report, by_base: Report | None, wh
     """The changes with what the removed queries would have made of the verdict, as far as the run answers them."""
     if by_base is None or whole is None or by_base.queries is None or whole.queries is None:
         return queries
+    if by_base.queries.left_out and len(queries.removed_ids) < queries.removed:
+        return queries  # what private ones would change is not judged here
     unanswered = min(whole.queries.missing - by_base.queries.missing, queries.removed)
     if unanswered == queries.removed:
         return replace(queries, removed_unanswered=unanswered)

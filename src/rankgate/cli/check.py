@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
         ],
     )
     add_criteria(made)
-    add_gold(made)
+    add_gold(made, parts=True)
     add_run(made)
     made.add_argument(
         "--baseline",
@@ -140,4 +140,5 @@ def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
         labels=labels_in(arguments.labels) if arguments.labels else (),
         open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else store_for),
         exhibit=exhibit,
+        part=arguments.gold_part,
     )

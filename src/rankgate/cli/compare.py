@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("a", metavar="A", help="the run before")
     made.add_argument("b", metavar="B", help="the run after")
-    add_gold(made)
+    add_gold(made, parts=True)
     add_criteria(made)
     made.add_argument(
         "--metrics", metavar="LIST", default=DEFAULT_METRICS, help=f"comma-separated (default: {DEFAULT_METRICS})"
@@ -55,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.estimates import estimate
     from rankgate.inputs import deepest_cutoff, gold_of, named_run
     from rankgate.model import Need
+    from rankgate.notes import part_notes
     from rankgate.scoring import ids_of, refuse_silence, refuse_strangers
     from rankgate.side import listed, scored
 
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_two_stdins(gold_file, a, b)
     workers = workers_of(arguments)
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
-    gold = gold_of(gold_file, criteria)
+    gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
     plan = plan_of(arguments, criteria)
     deepest = deepest_cutoff(plan, gold)
     runs = [named_run(file, plan.needs, deepest=deepest) for file in (a, b)]
@@ -96,7 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
         for metric in plan.metrics
     ]
     absent = [(side.run.name, len(side.scores.missing)) for side in sides]
-    say(_json(found, after, before) if arguments.format == "json" else [_table(found), *_absent(absent)])
+    lines = [*_absent(absent), *part_notes(gold)]
+    say(_json(found, after, before) if arguments.format == "json" else [_table(found), *lines])
     return 0
 
 

@@ -69,6 +69,7 @@ def _report(arguments: argparse.Namespace) -> Report:
         run=run,
         baseline=baseline,
         exhibit=max(depth, _MISSES_DEPTH) if arguments.misses else depth,
+        part=arguments.gold_part,
     )
     return check(inputs, workers=workers_of(arguments), watch=bar)
 

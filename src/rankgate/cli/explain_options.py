@@ -50,7 +50,7 @@ def explain_parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
     add_criteria(made)
-    add_gold(made)
+    add_gold(made, parts=True)
     add_run(made)
     made.add_argument(
         "--baseline", metavar="SPEC", help="a directory written by `rankgate baseline accept`, or any run file"
@@ -87,5 +87,6 @@ def _refuse_beside_a_report(arguments: argparse.Namespace) -> None:
     if arguments.misses or arguments.query is not None or arguments.bm25 is not None or arguments.depth is not None:
         raise bad_input("a report holds no rankings; leave out --report and name the inputs of the check")
     given = [flag for flag in (*INPUTS, "date", "workers") if getattr(arguments, flag) is not None]
+    given += [] if arguments.gold_part == "public" else ["gold-part"]
     if given:
         raise bad_input(f"--report stands in place of the inputs; leave out --{given[0]}")

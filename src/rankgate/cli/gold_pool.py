@@ -35,7 +35,7 @@ def pool_action(arguments: argparse.Namespace) -> tuple[str, str]:
     form = output_suffix(arguments, POOL_FORMS, "a pool", [file.path for file in (named, *files) if file])
     names = run_names(arguments.runs)
     how = _matching(arguments, criteria.match if criteria else BY_CHUNK)
-    gold = gold_of(named, criteria)
+    gold = gold_of(named, criteria, part="whole")
     runs = {name: named_run(file, how.needs | {Need.TEXTS}) for name, file in zip(names, files, strict=True)}
     rankings = {name: opened.rankings for name, opened in runs.items()}
     pooled = pool(gold, rankings, depth=arguments.depth, how=how, as_judge=arguments.as_judge)

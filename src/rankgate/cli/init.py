@@ -21,9 +21,9 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     made = make_parser(
         "init",
-        "Write ship criteria for a gold set, with floors derived from a run where there is one and the evidence that\n"
-        "so many questions can carry, and a GitHub workflow that records a run with your retriever (or takes the run\n"
-        "file) and judges it. With --github a second one, which judges the pull requests of forks; without --gold the\n"
+        "Write ship criteria for a gold set, with metrics that can move on it and floors derived from a run where\n"
+        "there is one, and a GitHub workflow that records a run with your retriever (or takes the run file) and\n"
+        "judges it. With --github a second one, which judges the pull requests of forks; without --gold the\n"
         "criteria stay as they are and say what the workflows need.",
         [
             "rankgate init --gold gold.yaml --run run.jsonl",
@@ -88,16 +88,20 @@ def run(arguments: argparse.Namespace) -> int:
 def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -> None:
     from rankgate.cli.progress import bar
     from rankgate.estimates import estimate
+    from rankgate.facts import best_possible
     from rankgate.files import write_atomic
     from rankgate.inputs import gold_of, run_of
+    from rankgate.matching import DEFAULT_K
     from rankgate.metrics.names import parse_metric
     from rankgate.parallel import score_run
     from rankgate.plan import Plan
     from rankgate.scoring import refuse_strangers
-    from rankgate.starting import FIRST_GATES, Start, criteria_text
+    from rankgate.starting import FIRST_GATES, Start, criteria_text, first_gates
 
     gold = gold_of(gold_file, None)
-    metrics = [parse_metric(name) for name, _, _ in FIRST_GATES]
+    best = best_possible(parse_metric(FIRST_GATES[0][0]), gold.samples, DEFAULT_K)
+    reachable = sum(best.values()) / len(best) if best else None
+    metrics = [parse_metric(name) for name, _, _ in first_gates(reachable)]
     scores = None
     if run_file:
         opened = run_of(run_file, None)
@@ -110,10 +114,10 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -
         baseline=_relative("baseline", base),
         measured=[(metric, estimate(scores.values[metric.name], metric) if scores else None) for metric in metrics],
         measured_run=run_file.path if run_file else None,
-        questions=sum(bool(sample.relevant()) for sample in gold.samples.values()),
+        reachable=reachable,
     )
     write_atomic(to, criteria_text(start))
-    print(f"wrote {redacted(to)}: {len(FIRST_GATES)} gates over {len(gold.samples)} questions")
+    print(f"wrote {redacted(to)}: {len(metrics)} gates over {len(gold.samples)} questions")
 
 
 def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:

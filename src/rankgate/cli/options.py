@@ -28,8 +28,8 @@ def make_parser(command: str, description: str, examples: Sequence[str]) -> argp
     )
 
 
-def add_gold(parser: argparse.ArgumentParser) -> None:
-    """`--gold` and `--gold-format`."""
+def add_gold(parser: argparse.ArgumentParser, *, parts: bool = False) -> None:
+    """`--gold`, `--gold-format` and, where `parts` of it can be asked for, `--gold-part`."""
     parser.add_argument(
         "--gold",
         metavar="FILE",
@@ -41,6 +41,9 @@ def add_gold(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="yaml, json, jsonl, qrels, beir, dict, ragas or llama_index; else told from the content",
     )
+    if parts:
+        what = "which queries count where the criteria keep a share private, `holdout` (default: public)"
+        parser.add_argument("--gold-part", choices=["public", "private", "whole"], default="public", help=what)
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:

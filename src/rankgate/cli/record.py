@@ -151,7 +151,7 @@ def _gold(arguments: argparse.Namespace) -> Gold:
     from rankgate.inputs import gold_of
 
     named = file_of(arguments, "gold")
-    return gold_of(named, None if named else criteria_if_any(arguments))
+    return gold_of(named, None if named else criteria_if_any(arguments), part="whole")
 
 
 @contextmanager

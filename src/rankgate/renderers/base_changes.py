@@ -144,6 +144,8 @@ def _with_removed(queries: QueryChanges, say: Spell) -> str:
 
 def _ids(count: int, ids: Sequence[str], spell: Spell) -> str:
     shown = ids[:MOST_IDS]
+    if not shown:
+        return count_text(count, "private query", "private queries")
     more = f" and {count - len(shown):,} more" if count > len(shown) else ""
     return f"{count_text(count, 'query', 'queries')} ({', '.join(map(spell, shown))}{more})"
 

@@ -1,6 +1,8 @@
-"""The parts of a report as short texts: what the terminal and the comment both say. Holds no text from the inputs."""
+"""The parts of a report as short texts: what the terminal and the comment both say. Text from the inputs is spelled."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 
 from rankgate.exhibit import Expected
 from rankgate.metrics.base import Direction
@@ -18,6 +20,7 @@ from rankgate.wording import (
 
 ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
 NOTHING = "–"
+MOST_FALLEN = 5
 
 
 def gate_baseline(gate: GateResult) -> str:
@@ -126,8 +129,11 @@ def values_line(report: Report, most: int = 4) -> str:
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "") + "." if shown else ""
 
 
-def segments_line(report: Report) -> str:
-    """What became of the segments that gates look at: `Segments: 1 fail, 9 hold, 2 too small to judge.` or so."""
+def segments_line(report: Report, spell: Callable[[str], str]) -> str:
+    """What became of the segments that gates look at: `Segments: 1 fail, 9 hold, 2 too small to judge.` or so.
+
+    Then the rules that judge none, and the segments that fell and do not block; `spell` makes their tags safe to show.
+    """
     parts = [gate for gate in report.gates if gate.segment is not None and gate.judged_by is None]
     if not parts:
         return ""
@@ -143,7 +149,31 @@ def segments_line(report: Report) -> str:
         "within noise": noise,
         "too small to judge": small,
     }
-    return f"Segments: {', '.join(f'{count} {word}' for word, count in counts.items() if count)}."
+    line = f"Segments: {', '.join(f'{count} {word}' for word, count in counts.items() if count)}."
+    return " ".join([line, *_judge_none(parts), *_fallen(parts, spell)])
+
+
+def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
+    """Rules all of whose segments are too small."""
+    rules: dict[object, list[GateResult]] = {}
+    for part in parts:
+        keys = tuple(tag.partition(":")[0] for tag in (part.segment or "").split(" × "))
+        rules.setdefault((part.name, keys), []).append(part)
+    for found in (each for each in rules.values() if all(part.too_small for part in each)):
+        none = f"judges none of its {len(found)} segments" if len(found) > 1 else "does not judge its only segment"
+        yield f"{found[0].metric} {none}: at most {'; '.join(max(found, key=lambda part: part.n).reasons)}."
+
+
+def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterator[str]:
+    """Segments that certainly fell, each by itself, and neither fail nor warn, with the reason; the worst first."""
+    fallen = [part for part in parts if part.fell and part.verdict is Verdict.PASS]
+    shown = [
+        f"{spell(part.segment or '')} {gate_change(part)} in {part.metric} ({'; '.join(part.reasons)})"
+        for part in sorted(fallen, key=lambda part: -abs(part.delta or 0.0))[:MOST_FALLEN]
+    ]
+    more = f" and {len(fallen) - MOST_FALLEN} more" if len(fallen) > MOST_FALLEN else ""
+    if shown:
+        yield f"Got worse and does not block: {'; '.join(shown)}{more}."
 
 
 def segment_text(value: SegmentValue) -> str:

@@ -55,7 +55,7 @@ def terminal_blocks(report: Report) -> list[Block]:
                 *_changed(report),
                 differences_line(report, plain),
                 phrases.queries_line(report),
-                phrases.segments_line(report),
+                phrases.segments_line(report, lambda tag: inert(shorten(visible(tag), 40))),
                 *report.notes,
                 *report.fine_print,
             ],

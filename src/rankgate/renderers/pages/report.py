@@ -54,7 +54,7 @@ def render_report(report: Report) -> str:
         bar_width=BAR_WIDTH,
         notes=[
             visible(text)
-            for text in (phrases.queries_line(report), phrases.segments_line(report), *report.notes)
+            for text in (phrases.queries_line(report), phrases.segments_line(report, visible), *report.notes)
             if text
         ],
         fine_print=[visible(text) for text in report.fine_print],
