@@ -303,7 +303,7 @@ HOMES = [
     ),
     pytest.param(
         "time",
-        {"recording", "forges.exchange", "baselines.git_branch"},
+        {"recording", "forges.exchange", "baselines.git_branch", "baselines.git_place"},
         id="time: a recorded retriever is timed; the API asks to wait, and so do pushes of others",
     ),
     pytest.param("pydantic", set(), id="pydantic: nowhere, msgspec checks what is read"),

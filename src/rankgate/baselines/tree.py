@@ -26,7 +26,6 @@ from rankgate.baselines.packing import RUN, checked, run_name
 from rankgate.baselines.records import LOGS, SCHEMA_VERSION, Log, Record
 from rankgate.baselines.tree_files import Tree
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.wording import count_text
 
 MANIFEST = "manifest.json"
 _FROM_GIT = "restore it from version control"  # what accepting a run does not mend
@@ -214,7 +213,7 @@ class TreeMemory:
         lines = (self.tree.read(log) or b"").split(b"\n")
         count = sum(map(bool, map(bytes.strip, lines)))
         if count:
-            return f"{log} has {count_text(count, 'record')}"
+            return f"{log} has {count} record{'s' if count > 1 else ''}"
         named = {record.run for each in LOGS for record in self._log(each)}
         runs = [name for name in self.tree.names() if RUN.fullmatch(name) and name not in named]
         return f"{runs[0]} is the run of no other record" if runs else None
