@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,6 +15,57 @@ from rankgate.model import Interval, Scores
 from rankgate.statistics.quantiles import difference_of_quantiles_interval
 from rankgate.statistics.saddlepoint import difference_interval
 from rankgate.statistics.sign_flips import sign_flip_p
+
+FEW = 0.01  # the share of queries that may lack a value without making what is left another sample
+
+
+class Gaps(NamedTuple):
+    """The rows in which a metric's value is not there or not comparable.
+
+    `missing` and `missing_before` lack the key that the metric reads, now and in the baseline: a query that the run
+    lacks has no key, one that joined the gold after the baseline is no matter. `one_sided` are undefined in one run
+    only, `other_judge` are pairs that do not name the same judge.
+    """
+
+    missing: list[int]
+    missing_before: list[int]
+    one_sided: list[int]
+    other_judge: list[int]
+
+
+def too_many(rows: Sequence[int], among: int) -> bool:
+    """Whether so many of the queries are more than 1 %, and more than one."""
+    return len(rows) > max(FEW * among, 1)
+
+
+def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
+    """What is missing of a metric's values."""
+    found = Gaps([], [], [], [])
+    now, before = (side.givers.get(metric.name, {}) if side else {} for side in (candidate, baseline))
+    old_values = baseline_column(metric, baseline) if baseline else [None] * len(candidate.query_ids)
+    for row, query_id in enumerate(candidate.query_ids):
+        new, old = candidate.values[metric.name][row], old_values[row]
+        if now.get(query_id, "") is None or (metric.worst is None and metric.needs and query_id in candidate.missing):
+            found.missing.append(row)
+        elif baseline and query_id not in baseline.missing:
+            if before.get(query_id, "") is None:
+                found.missing_before.append(row)
+            elif (new is None) != (old is None):
+                found.one_sided.append(row)
+            elif new is not None and now.get(query_id) != before.get(query_id):
+                found.other_judge.append(row)
+    return found
+
+
+def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[list[float | None]]:
+    """The columns with the worst value where they lack one in these rows.
+
+    That is the metric's own; without one the worst observed in any of them, or 0 if that is worse still.
+    """
+    seen = [value for column in columns for value in column if value is not None]
+    end = min(0.0, *seen) if metric.direction is Direction.HIGHER else max(seen)
+    worst = end if metric.worst is None else metric.worst
+    return [[worst if row in rows and x is None else x for row, x in enumerate(column)] for column in columns]
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):

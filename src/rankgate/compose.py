@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from rankgate import __version__
-from rankgate.comparison import baseline_column
+from rankgate.comparison import baseline_column, gaps
 from rankgate.criteria import Criteria
 from rankgate.detectable import power_notes
 from rankgate.differences import Difference, gold_differences, run_differences
@@ -20,6 +20,7 @@ from rankgate.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.headline import INTERNAL, headline, summary_of
 from rankgate.inputs import Inputs
 from rankgate.lineage import age_problems, clock_problems, lineage_note
+from rankgate.matching import OF_THE_LINE
 from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
@@ -163,15 +164,17 @@ def internal_error(error: BaseException) -> Problem:
 def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores) -> MetricValue:
     """The candidate's value as one of the metric's gates has it; computing its interval again would give the same."""
     gate = next((gate for gate in results if _of_whole(gate, metric)), None)
+    missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
     if gate is None:
         value = metric_value(metric, scores.values[metric.name], scores.clusters)
-        return replace(value, with_judge=judged_value(metric, scores))
+        return replace(value, with_judge=judged_value(metric, scores), missing=missing)
     defined = [value for value in scores.values[metric.name] if value is not None]
     return MetricValue(
         value=gate.value,
         ci=gate.ci,
         n=gate.n,
         undefined=len(scores.query_ids) - gate.n,
+        missing=missing,
         unit=gate.unit,
         direction=gate.direction,
         meaning=gate.meaning,

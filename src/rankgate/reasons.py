@@ -111,6 +111,28 @@ def plain_reason(reason: str) -> str:
     return _NOISE.sub("; that may be chance", _UNPROVEN.sub(unproven, _CHANGE.sub(said, reason)))
 
 
+def missing_reason(metric: Metric, missing: int, among: int, side: str) -> str:
+    """Why nothing is judged where values are not there."""
+    asked = count_text(among, "question")
+    return f"{metric.name} is missing for {missing:,} of {asked} in the {side}; write null where a tool gives none"
+
+
+def incomparable_reason(metric: Metric, pairs: int, among: int) -> str:
+    """Why the values of two runs are not compared."""
+    return (
+        f"{metric.name} is not comparable with the baseline: for {pairs:,} of {count_text(among, 'question')} the two "
+        "runs do not name the same judge"
+    )
+
+
+def one_sided_reason(metric: Metric, count: int, worst: Comparison) -> str:
+    """What else the change could be, where values are undefined on one side."""
+    return (
+        f"only one of the two runs has a value for {count_text(count, 'question')}, and with the worst value there the "
+        f"change is {delta_text(worst.delta, metric.unit)}"
+    )
+
+
 def uncompared_reason(metric: Metric, lacking: Sequence[str]) -> str:
     """Why there is a baseline and nothing to compare with it."""
     if lacking:

@@ -9,9 +9,9 @@ import msgspec
 
 from rankgate.errors import bad_input, shown
 from rankgate.matching import match
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import BaseMetric, Metric
 from rankgate.metrics.together import Together
-from rankgate.model import Gold, MatchedQuery, Need, Ranking, Sample, Scores
+from rankgate.model import LINE_KEYS, Details, Gold, MatchedQuery, Need, Ranking, Sample, Scores
 from rankgate.plan import Plan
 
 
@@ -47,6 +47,8 @@ class Tally:
         self.duplicates = self.cut = 0
         self.silent: dict[Need, str] = {}  # what no ranking has stated so far, and the first that could have
         self.stated: set[Need] = set()
+        self.of_lines = [metric for metric in plan.metrics if metric.needs & LINE_KEYS.keys()]
+        self.givers: dict[str, dict[str, str | None]] = {}
 
     def add(self, rankings: Iterable[Ranking]) -> None:
         """Score these rankings."""
@@ -73,6 +75,8 @@ class Tally:
                 column[row] = value
             if self.with_judge:
                 self._add_judged(row, sample, ranking, before)
+            for metric in self.of_lines:
+                self._note(metric, query)
             if plan.keep_matched:
                 self.matched[query_id] = query
             if len(self.stated) < len(asked):
@@ -96,6 +100,14 @@ class Tally:
         for judged, metric in zip(self.with_judge, plan.metrics, strict=True):
             judged[row] = metric.per_query(query)
 
+    def _note(self, metric: Metric, query: MatchedQuery) -> None:
+        """That the line lacks what the metric reads of it, or else who gave the value."""
+        details = query.details or Details()
+        judge = (details.judges or {}).get(getattr(metric, "field", ""))
+        lacks = _lacks(metric, query, details)
+        if lacks or judge:
+            self.givers.setdefault(metric.name, {})[query.query_id] = None if lacks else judge
+
     def _listen(self, ranking: Ranking, asked: Sequence[Need]) -> None:
         for need in asked:
             said = STATED[need](ranking)
@@ -115,6 +127,17 @@ def _items_state(key: str) -> Callable[[Ranking], bool | None]:
     return states
 
 
+def _lacks(metric: Metric, query: MatchedQuery, details: Details) -> bool:
+    """Whether the line leaves out what the metric reads of it, for a query for which the gold defines the metric."""
+    keys = [need for need in LINE_KEYS if need in metric.needs]
+    own = not isinstance(metric, BaseMetric) or metric.stated(details)
+    if own and all(getattr(details, LINE_KEYS[need]) is not None for need in keys):
+        return False
+    if Need.RAW in keys or Need.REWRITES in keys:
+        return bool(query.ideal)
+    return metric.worst is None or metric.absent(query) is not None
+
+
 def _line_states(key: str) -> Callable[[Ranking], bool | None]:
     return lambda ranking: ranking.details is not None and getattr(ranking.details, key) is not None
 
@@ -124,12 +147,7 @@ STATED: dict[Need, Callable[[Ranking], bool | None]] = {
     Need.TEXTS: _items_state("text"),
     Need.VERSIONS: _items_state("version"),
     Need.ITEM_SCORES: _items_state("score"),
-    Need.RAW: _line_states("raw"),
-    Need.REWRITES: _line_states("rewrites"),
-    Need.LATENCY: _line_states("latency_ms"),
-    Need.SOURCE: _line_states("source"),
-    Need.ENTITIES: _line_states("entities"),
-    Need.SCORES: _line_states("scores"),
+    **{need: _line_states(key) for need, key in LINE_KEYS.items()},
 }
 
 
@@ -183,6 +201,7 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         cut=tally.cut,
         clusters=_clusters(gold),
         silent={need: query_id for need, query_id in tally.silent.items() if need not in tally.stated},
+        givers=tally.givers,
     )
 
 

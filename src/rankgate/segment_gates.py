@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from rankgate.comparison import baseline_column
+from rankgate.comparison import baseline_column, gaps, too_many
 from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.estimates import defined_only
@@ -69,7 +69,8 @@ class _Part:
         )
         self.name, self.blocks, self.smallest = name, blocks, rule.min_queries
         self.candidate, self.baseline = candidate, baseline
-        self.size = sum(value is not None for value in candidate.values[gate.metric.name])
+        self.missing = gaps(gate.metric, candidate, None).missing
+        self.size = sum(value is not None for value in candidate.values[gate.metric.name]) + len(self.missing)
 
     def concluded(self, found: GateResult, *, among: int, enough: bool) -> GateResult:
         """The decision as it stands for a segment: only a violation, on enough queries, warns or blocks."""
@@ -80,11 +81,14 @@ class _Part:
             reasons = [f"{few}, fewer than the {self.smallest} that a segment needs to be judged"]
         elif found.evidence_state is EvidenceState.INCONCLUSIVE and among > 1:
             reasons = [f"{reason}, corrected for {among} segments" for reason in reasons]
+        verdict = (Verdict.FAIL if self.blocks else Verdict.WARN) if violated else Verdict.PASS
+        if enough and too_many(self.missing, self.size):
+            verdict = Verdict.NOT_JUDGED if self.blocks else Verdict.WARN
         return replace(
             found,
             segment=self.name,
             severity="error" if self.blocks else "warning",
-            verdict=(Verdict.FAIL if self.blocks else Verdict.WARN) if violated else Verdict.PASS,
+            verdict=verdict,
             violation=found.violation if violated else None,
             only_inconclusive=False,
             too_small=not enough,

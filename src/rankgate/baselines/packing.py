@@ -156,9 +156,17 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
         Need.LATENCY: details.latency_ms or None,
         Need.SOURCE: details.source,
         Need.ENTITIES: details.entities,
-        Need.SCORES: details.scores,
+        Need.SCORES: _scores(details),
     }
     return entry | {need.value: value for need, value in stated.items() if value is not None}
+
+
+def _scores(details: Details) -> dict[str, Any] | None:
+    """Other tools' numbers, each with who gave it where that is named."""
+    if details.scores is None:
+        return None
+    named = {name: {"value": details.scores[name], "judge": judge} for name, judge in (details.judges or {}).items()}
+    return {**details.scores, **named}
 
 
 def _listed(ranking: Ranking, depth: int) -> list[Any]:

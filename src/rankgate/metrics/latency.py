@@ -7,7 +7,7 @@ from enum import Enum
 from typing import ClassVar
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Unit
-from rankgate.model import MatchedQuery, Need
+from rankgate.model import Details, MatchedQuery, Need
 from rankgate.statistics.quantiles import quantile as empirical_quantile
 
 
@@ -25,7 +25,8 @@ class Stage(Enum):
 class Latency(BaseMetric, frozen=True, kw_only=True):
     """Milliseconds per query, from `latency_ms` of the run: the mean, or a quantile over the queries.
 
-    Lower is better. From 0 up; undefined for a query without the stage's time, and for a query that the run lacks.
+    Lower is better. From 0 up; undefined for a query without the stage's time, or with null for it (or for one of the
+    stages that are added up), and for a query that the run lacks.
 
     Attributes:
         stage: retrieve, rerank, or total (default): as the query states it, else the sum of the stages that it states.
@@ -69,8 +70,14 @@ class Latency(BaseMetric, frozen=True, kw_only=True):
         if not times:
             return None
         if self.stage is Stage.TOTAL and self.stage.value not in times:
-            return sum(times.values())
+            parts = [time for time in times.values() if time is not None]
+            return sum(parts) if len(parts) == len(times) else None
         return times.get(self.stage.value)
+
+    def stated(self, details: Details) -> bool:
+        """Whether the stage's time is there."""
+        times = details.latency_ms or {}
+        return bool(times) if self.stage is Stage.TOTAL else self.stage.value in times
 
     def aggregate(self, values: Sequence[float]) -> float:
         """The mean, or the quantile asked for."""
