@@ -58,10 +58,7 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
 
 
 def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[list[float | None]]:
-    """The columns with the worst value where they lack one in these rows.
-
-    That is the metric's own; without one the worst observed in any of them, or 0 if that is worse still.
-    """
+    """The columns with the metric's worst value (else 0, or the worst observed) where they lack one in these rows."""
     seen = [value for column in columns for value in column if value is not None]
     end = min(0.0, *seen) if metric.direction is Direction.HIGHER else max(seen)
     worst = end if metric.worst is None else metric.worst
@@ -72,7 +69,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """A metric of two runs over the queries for which both have a value.
 
     `better` and `worse` count the queries that moved in the metric's own direction and against it. `p` is the two-sided
-    sign-flip p-value of the mean change, for experts: the decision is the interval's.
+    sign-flip p-value of the mean change, for experts: the decision is the interval's. `changes` are query by query,
+    with their `clusters` if there are any.
     """
 
     value: float
@@ -82,6 +80,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     worse: int
     ci: Interval | None
     p: float | None = None
+    changes: Sequence[float] = ()
+    clusters: Sequence[str] = ()
 
     @property
     def delta(self) -> float:
@@ -119,6 +119,8 @@ def compare(
         worse=worse,
         ci=_interval(metric, new_values, old_values, confidence, labels) if with_interval else None,
         p=_p_value(metric, new_values, old_values) if with_interval and with_p and not labels else None,
+        changes=list(map(operator.sub, new_values, old_values)),
+        clusters=labels,
     )
 
 

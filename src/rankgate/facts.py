@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria, Gate
-from rankgate.detectable import blind_spot, detectable
+from rankgate.detectable import blind_spot, detectable, leaves_open
 from rankgate.errors import shown
 from rankgate.matching import match
 from rankgate.metrics.base import Cutoff, Direction, Metric
@@ -100,28 +100,45 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
         gold: its size tells what can be seen before there is any run.
         results: of the gates and their segments, where there are a run and a baseline: what moved tells it better.
     """
-    measured = {(result.name, result.segment): result.detectable for result in results if result.n_pairs}
+    measured = {(result.name, result.segment): result for result in results if result.n_pairs}
     facts: list[str] = []
     for gate in criteria.gates:
-        scorable = [_scorable(gate.metric, sample, criteria.default_k) for sample in gold.samples.values()]
-        said = blind_spot(gate, measured.get((gate.name, None)) or detectable(gate, queries=sum(scorable)))
+        scorable = {
+            row: sample
+            for row, sample in enumerate(gold.samples.values())
+            if _scorable(gate.metric, sample, criteria.default_k)
+        }
+        said = _blind_spot(gate, measured.get((gate.name, None)), list(scorable.values()))
         facts += [f"gate {shown(gate.name)}: {said}"] if said else []
         for rule in gate.segments:
             blind: dict[str, str] = {}
-            sizes = {name: sum(scorable[row] for row in rows) for name, rows in segments_of(gold, rule.by).items()}
+            segments = {
+                name: [scorable[row] for row in rows if row in scorable]
+                for name, rows in segments_of(gold, rule.by).items()
+            }
             # The smallest first, for it sees least; what is too small to be judged promises nothing.
-            for name, size in sorted(sizes.items(), key=lambda item: item[1]):
+            for name, samples in sorted(segments.items(), key=lambda item: len(item[1])):
                 limits = rule.limits_of(name)
-                if limits is None or size < rule.min_queries:
+                if limits is None or len(samples) < rule.min_queries:
                     continue
                 part = replace(gate, regression_max=limits.regression_max)
-                said = blind_spot(part, measured.get((gate.name, name)) or detectable(part, queries=size))
+                said = _blind_spot(part, measured.get((gate.name, name)), samples)
                 blind |= {name: said} if said else {}
             if blind:
                 name, said = next(iter(blind.items()))
                 count = count_text(len(blind), "segment")
-                facts.append(f"gate {shown(gate.name)}, {count} of {len(sizes)}: in {shown(name)} {said}")
+                facts.append(f"gate {shown(gate.name)}, {count} of {len(segments)}: in {shown(name)} {said}")
     return facts
+
+
+def _blind_spot(gate: Gate, result: GateResult | None, samples: Sequence[Sample]) -> str | None:
+    """What the gate cannot see over these queries: as measured, if that leaves anything open, else as planned."""
+    if result:
+        return blind_spot(gate, result.detectable) if leaves_open(result) else None
+    clustered = any(sample.cluster is not None for sample in samples)
+    clusters = [sample.cluster or (sample.query_id,) for sample in samples] if clustered else []
+    relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
+    return blind_spot(gate, detectable(gate, queries=len(samples), clusters=clusters, relevant=relevant))
 
 
 def _scorable(metric: Metric, sample: Sample, default_k: int) -> bool:

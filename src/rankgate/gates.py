@@ -10,7 +10,7 @@ from rankgate.comparison import FEW, Comparison, Gaps, at_worst, baseline_column
 from rankgate.criteria import Gate
 from rankgate.deciding import NO_BASELINE
 from rankgate.detectable import detectable
-from rankgate.estimates import Estimate, estimate
+from rankgate.estimates import Estimate, defined_only, estimate
 from rankgate.evidence import Finding, Ruling, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
 from rankgate.metrics.base import Metric
 from rankgate.model import LINE_KEYS, EvidenceState, Need, Scores, Verdict
@@ -44,12 +44,15 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         pairs = compare(metric, values, old_values, confidence=gate.confidence, clusters=candidate.clusters)
 
     gap = gaps(metric, candidate, baseline)
-    unjudged = _unusable(gate, values, own, baseline, pairs, gap)
-    if not finite:
-        unjudged = [f"{metric.name} is not a finite number for every query"]
     ruled: list[_Ruled] = []
     warnings: list[str] = []
-    if own is not None and not unjudged:
+    unjudged: list[str] = []
+    if own is None and finite and baseline is None and Need.BASELINE in metric.needs:
+        warnings.append(f"{NO_BASELINE}: {metric.name} compares with it")
+    elif own is None:
+        nowhere = f"defined for none of the {count_text(len(values), 'query', 'queries')}"
+        unjudged.append(f"{metric.name} is {nowhere if finite else 'not a finite number for every query'}")
+    elif not (unjudged := _missing(gate, gap, len(values), pairs)):
         # A drop says more than a floor, so it is named first.
         if gate.regression_max is not None:
             uncompared = _uncompared(metric, baseline, pairs, gap)
@@ -57,22 +60,19 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
             (unjudged if lost and metric.worst is not None else warnings).extend(uncompared)
             ruled += [_drop(gate, candidate, old_values, pairs, gap)] if pairs and not uncompared else []
         ruled += [_floor(gate, own, gate.threshold)] if gate.threshold is not None else []
-    elif not unjudged:
-        warnings.append(f"{NO_BASELINE}: {metric.name} compares with it")
     if own is not None:
         warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
     violations, inconclusive, held = (
         [each.reason for each in ruled if each.found.ruling is ruling]
         for ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE, Ruling.HOLDS)
     )
-    state = _state([each.found for each in ruled])
+    alone = pairs is None if gate.regression_max is not None else Need.BASELINE in metric.needs and baseline is None
+    state = EvidenceState.NO_BASELINE if alone else _state([each.found for each in ruled])
     if pairs and too_many(gap.other_judge, pairs.n_pairs):
         pairs, state = None, EvidenceState.NOT_COMPARABLE
-    elif pairs is None if gate.regression_max is not None else own is None and baseline is None:
-        state = EvidenceState.NO_BASELINE
-    verdict = Verdict.WARN if unjudged or violations or inconclusive or warnings else Verdict.PASS
-    if unjudged or (violations and gate.blocks):
-        verdict = Verdict.NOT_JUDGED if unjudged else Verdict.FAIL
+    blocked = Verdict.FAIL if gate.blocks else Verdict.WARN
+    doubtful = bool(warnings or inconclusive)
+    verdict = Verdict.NOT_JUDGED if unjudged else blocked if violations else Verdict.WARN if doubtful else Verdict.PASS
     return GateResult(
         name=gate.name,
         metric=metric.name,
@@ -93,9 +93,11 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         evidence=gate.evidence,
         evidence_state=state,
         confidence=gate.confidence,
-        violation=max((each.beyond for each in ruled if each.found.ruling is Ruling.VIOLATED), default=None),
+        violation=None
+        if unjudged
+        else max((each.beyond for each in ruled if each.found.ruling is Ruling.VIOLATED), default=None),
         only_inconclusive=bool(inconclusive) and not (unjudged or violations or warnings),
-        detectable=_detectable(gate, values, old_values) if finite else None,
+        detectable=_detectable(gate, own, pairs, defined_only(candidate.clusters, values)) if own else None,
         verdict=verdict,
         reasons=unjudged + violations + inconclusive + warnings or held,
         n=own.n if own else 0,
@@ -136,22 +138,11 @@ def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pai
     return _Ruled(found, said, beyond_drop(pairs.delta, most, metric.direction))
 
 
-def _unusable(
-    gate: Gate,
-    values: Sequence[float | None],
-    own: Estimate | None,
-    baseline: Scores | None,
-    pairs: Comparison | None,
-    gap: Gaps,
-) -> list[str]:
-    """Why a gate cannot be judged: nothing has a value, too few have, or there is nothing to compare that should be."""
-    metric, drops = gate.metric, gate.regression_max is not None and pairs is not None
-    if own is None and (baseline or Need.BASELINE not in metric.needs):
-        return [f"{metric.name} is defined for none of the {count_text(len(values), 'query', 'queries')}"]
-    for rows, side in ((gap.missing, "run"), (gap.missing_before if drops else [], "baseline")):
-        if too_many(rows, len(values)):
-            return [missing_reason(metric, len(rows), len(values), side)]
-    return []
+def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> list[str]:
+    """Why a gate cannot be judged: on a side that it looks at, too many queries lack the value."""
+    drops = pairs is not None and gate.regression_max is not None
+    sides = ((gap.missing, "run"), (gap.missing_before if drops else [], "baseline"))
+    return [missing_reason(gate.metric, len(rows), among, side) for rows, side in sides if too_many(rows, among)]
 
 
 def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | None, gap: Gaps) -> list[str]:
@@ -165,10 +156,11 @@ def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | Non
     return []
 
 
-def _detectable(gate: Gate, values: Sequence[float | None], old: Sequence[float | None]) -> Detectable | None:
+def _detectable(gate: Gate, own: Estimate, pairs: Comparison | None, clusters: Sequence[str]) -> Detectable | None:
     """What can be seen: from what moved on the pairs, or without any from the number of queries alone."""
-    changes = [new - before for new, before in zip(values, old, strict=False) if new is not None and before is not None]
-    return detectable(gate, queries=len(changes) or sum(new is not None for new in values), differences=changes)
+    if pairs:
+        return detectable(gate, queries=pairs.n_pairs, differences=pairs.changes, clusters=pairs.clusters)
+    return detectable(gate, queries=own.n, clusters=clusters)
 
 
 def _state(found: Sequence[Finding]) -> EvidenceState:

@@ -119,18 +119,14 @@ def missing_reason(metric: Metric, missing: int, among: int, side: str) -> str:
 
 def incomparable_reason(metric: Metric, pairs: int, among: int) -> str:
     """Why the values of two runs are not compared."""
-    return (
-        f"{metric.name} is not comparable with the baseline: for {pairs:,} of {count_text(among, 'question')} the two "
-        "runs do not name the same judge"
-    )
+    where = f"for {pairs:,} of {count_text(among, 'question')} the two runs do not name the same judge"
+    return f"{metric.name} is not comparable with the baseline: {where}"
 
 
 def one_sided_reason(metric: Metric, count: int, worst: Comparison) -> str:
     """What else the change could be, where values are undefined on one side."""
-    return (
-        f"only one of the two runs has a value for {count_text(count, 'question')}, and with the worst value there the "
-        f"change is {delta_text(worst.delta, metric.unit)}"
-    )
+    lacking = f"only one of the two runs has a value for {count_text(count, 'question')}"
+    return f"{lacking}, and with the worst value there the change is {delta_text(worst.delta, metric.unit)}"
 
 
 def uncompared_reason(metric: Metric, lacking: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from rankgate.criteria import Gate
 from rankgate.detectable import detectable
 from rankgate.estimates import Estimate
 from rankgate.metrics.base import Metric, Unit
+from rankgate.model import Evidence
 from rankgate.quoting import quoted
 from rankgate.wording import value_text
 
@@ -20,6 +21,8 @@ FIRST_GATES: tuple[tuple[str, float, bool], ...] = (
     ("mrr", 0.05, False),
     ("ndcg@10", 0.03, False),
 )
+
+_NOISE = Evidence.PROVEN_SAFE  # whose question is how much noise hides
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,12 +86,12 @@ def evidence_lines(questions: int, metrics: Sequence[Metric]) -> list[str]:
     Nothing has been compared yet, so how much changes spread is assumed.
     """
     gates = [
-        Gate(name=name, metric=metric, threshold=None, regression_max=drop, blocks=blocks, line=None)
+        Gate(name=name, metric=metric, threshold=None, regression_max=drop, blocks=blocks, evidence=_NOISE, line=None)
         for (name, drop, blocks), metric in zip(FIRST_GATES, metrics, strict=True)
     ]
     found = [seen for gate in gates if (seen := detectable(gate, queries=1))]
     needed = max(seen.queries_needed or 0 for seen in found)
-    asked = f"which takes about {needed:,} (if changes spread by 0.3;"
+    asked = f"which takes about {needed:,} (by usual spreads;"
     if questions >= needed:
         return [
             f"# Many questions: {questions:,} tell the drops allowed below from noise, {asked}",

@@ -495,7 +495,7 @@ def test_the_evidence_fits_the_number_of_questions(project: Path) -> None:
     assert init(*FROM_RUN) == 0
     assert {gate.evidence for gate in load_criteria("ship-criteria.yaml").gates} == {Evidence.PROVEN_HARM}
     assert "# Few questions: 3 cannot tell" in Path("ship-criteria.yaml").read_text(encoding="utf-8")
-    many = "".join(json.dumps({"id": f"q{number}", "expected_output": ["a"]}) + "\n" for number in range(785))
+    many = "".join(json.dumps({"id": f"q{number}", "expected_output": ["a"]}) + "\n" for number in range(1715))
     Path("many.jsonl").write_text(many, encoding="utf-8")
     assert init("--to", "many.yaml", gold="many.jsonl") == 0
     assert {gate.evidence for gate in load_criteria("many.yaml").gates} == {Evidence.ESTIMATE}
