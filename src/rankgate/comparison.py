@@ -22,9 +22,8 @@ FEW = 0.01  # the share of queries that may lack a value without making what is 
 class Gaps(NamedTuple):
     """The rows in which a metric's value is not there or not comparable.
 
-    `missing` and `missing_before` lack the key that the metric reads, now and in the baseline: a query that the run
-    lacks has no key, one that joined the gold after the baseline is no matter. `one_sided` are undefined in one run
-    only, `other_judge` are pairs that do not name the same judge.
+    `missing` and `missing_before` lack the key that it reads, now and in the baseline; queries that joined the gold later
+    do not count. `one_sided` are undefined in one run only, `other_judge` are pairs that do not name the same judge.
     """
 
     missing: list[int]
@@ -43,14 +42,13 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
     found = Gaps([], [], [], [])
     now, before = (side.givers.get(metric.name, {}) if side else {} for side in (candidate, baseline))
     old_values = baseline_column(metric, baseline) if baseline else [None] * len(candidate.query_ids)
-    for row, query_id in enumerate(candidate.query_ids):
-        new, old = candidate.values[metric.name][row], old_values[row]
+    for row, (query_id, new) in enumerate(zip(candidate.query_ids, candidate.values[metric.name], strict=True)):
         if now.get(query_id, "") is None or (metric.worst is None and metric.needs and query_id in candidate.missing):
             found.missing.append(row)
         elif baseline and query_id not in baseline.missing:
             if before.get(query_id, "") is None:
                 found.missing_before.append(row)
-            elif (new is None) != (old is None):
+            elif (new is None) != (old_values[row] is None):
                 found.one_sided.append(row)
             elif new is not None and now.get(query_id) != before.get(query_id):
                 found.other_judge.append(row)

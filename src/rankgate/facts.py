@@ -103,21 +103,17 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     measured = {(result.name, result.segment): result for result in results if result.n_pairs}
     facts: list[str] = []
     for gate in criteria.gates:
-        scorable = {
-            row: sample
-            for row, sample in enumerate(gold.samples.values())
-            if _scorable(gate.metric, sample, criteria.default_k)
-        }
-        said = _blind_spot(gate, measured.get((gate.name, None)), list(scorable.values()))
+        counts = [s if _scorable(gate.metric, s, criteria.default_k) else None for s in gold.samples.values()]
+        said = _blind_spot(gate, measured.get((gate.name, None)), [*filter(None, counts)])
         facts += [f"gate {shown(gate.name)}: {said}"] if said else []
         for rule in gate.segments:
             blind: dict[str, str] = {}
-            segments = {
-                name: [scorable[row] for row in rows if row in scorable]
+            parts = {
+                name: [*filter(None, map(counts.__getitem__, rows))]
                 for name, rows in segments_of(gold, rule.by).items()
             }
             # The smallest first, for it sees least; what is too small to be judged promises nothing.
-            for name, samples in sorted(segments.items(), key=lambda item: len(item[1])):
+            for name, samples in sorted(parts.items(), key=lambda item: len(item[1])):
                 limits = rule.limits_of(name)
                 if limits is None or len(samples) < rule.min_queries:
                     continue
@@ -127,7 +123,7 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
             if blind:
                 name, said = next(iter(blind.items()))
                 count = count_text(len(blind), "segment")
-                facts.append(f"gate {shown(gate.name)}, {count} of {len(segments)}: in {shown(name)} {said}")
+                facts.append(f"gate {shown(gate.name)}, {count} of {len(parts)}: in {shown(name)} {said}")
     return facts
 
 
@@ -135,8 +131,7 @@ def _blind_spot(gate: Gate, result: GateResult | None, samples: Sequence[Sample]
     """What the gate cannot see over these queries: as measured, if that leaves anything open, else as planned."""
     if result:
         return blind_spot(gate, result.detectable) if leaves_open(result) else None
-    clustered = any(sample.cluster is not None for sample in samples)
-    clusters = [sample.cluster or (sample.query_id,) for sample in samples] if clustered else []
+    clusters = [sample.cluster or (sample.query_id,) for sample in samples]  # a query without one is its own
     relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
     return blind_spot(gate, detectable(gate, queries=len(samples), clusters=clusters, relevant=relevant))
 

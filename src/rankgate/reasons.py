@@ -9,6 +9,7 @@ from rankgate.comparison import Comparison
 from rankgate.evidence import Finding, Ruling
 from rankgate.metrics.base import Direction, Metric
 from rankgate.model import TOLERANCE, Evidence, EvidenceState, Interval
+from rankgate.report import GateResult
 from rankgate.wording import (
     confidence_text,
     count_text,
@@ -127,6 +128,15 @@ def one_sided_reason(metric: Metric, count: int, worst: Comparison) -> str:
     """What else the change could be, where values are undefined on one side."""
     lacking = f"only one of the two runs has a value for {count_text(count, 'question')}"
     return f"{lacking}, and with the worst value there the change is {delta_text(worst.delta, metric.unit)}"
+
+
+def unjudged_reason(gate: GateResult) -> str:
+    """What documents that nobody has judged can make of a change, and what to do."""
+    ends, delta = gate.unjudged, gate.delta or 0.0
+    wrong, right, alone = (delta_text(size, gate.unit) for size in (delta, ends["relevant"], ends["condensed"]))
+    shares = f"{ends['judged']:.0%} of the first results, {ends['judged_before']:.0%} of the baseline's"
+    change = f"the change of {gate.metric} is {wrong} if the others are wrong, {right} if right, {alone} without them"
+    return f"the gold set judges {shares}: {change}; rankgate gold pool lists what to label"
 
 
 def uncompared_reason(metric: Metric, lacking: Sequence[str]) -> str:

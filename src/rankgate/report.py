@@ -62,7 +62,8 @@ class GateResult(_Part, frozen=True, kw_only=True):
     few of them to be judged. `queries` are those that must pass and do not. `violation` is how far the gate lies beyond
     its limits (the larger, where it breaks both), None where it breaks none; `hard_check_failed` says that it fails for
     single questions, whatever its limits; `waived` who lets the violation pass. `judged_by` marks a result by the
-    base's criteria or gold set where that is the stricter one.
+    base's criteria or gold set where that is the stricter one. `unjudged` is there where a pooled gold set judges less
+    of the run: the `judged` shares of both first k, the changes with the rest `relevant`, and left out (`condensed`).
     """
 
     name: str
@@ -91,6 +92,7 @@ class GateResult(_Part, frozen=True, kw_only=True):
     hard_check_failed: bool = False
     waived: Waived | None = None
     detectable: Detectable | None = None
+    unjudged: Mapping[str, float] = {}
     verdict: Verdict
     reasons: list[str]
     queries: list[str] = []

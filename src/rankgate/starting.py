@@ -22,8 +22,6 @@ FIRST_GATES: tuple[tuple[str, float, bool], ...] = (
     ("ndcg@10", 0.03, False),
 )
 
-_NOISE = Evidence.PROVEN_SAFE  # whose question is how much noise hides
-
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
     """What is known when criteria are written for the first time; paths are relative to the criteria file.
@@ -86,7 +84,15 @@ def evidence_lines(questions: int, metrics: Sequence[Metric]) -> list[str]:
     Nothing has been compared yet, so how much changes spread is assumed.
     """
     gates = [
-        Gate(name=name, metric=metric, threshold=None, regression_max=drop, blocks=blocks, evidence=_NOISE, line=None)
+        Gate(
+            name=name,
+            metric=metric,
+            threshold=None,
+            regression_max=drop,
+            blocks=blocks,
+            evidence=Evidence.PROVEN_SAFE,
+            line=None,
+        )
         for (name, drop, blocks), metric in zip(FIRST_GATES, metrics, strict=True)
     ]
     found = [seen for gate in gates if (seen := detectable(gate, queries=1))]
