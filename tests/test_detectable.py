@@ -346,7 +346,7 @@ def test_one_note_names_the_gates_that_block_first() -> None:
     )
     more = gate("hit@1", evidence=HARM)
     [crowded] = power_notes([*gates, more], [*results, judged(more, *MOVED)])
-    assert crowded.endswith(" Likewise hit@5, hit@1, mrr and 1 more.")
+    assert crowded.endswith(" Likewise hit@5, hit@1, mrr, map.")
 
 
 def test_segments_have_no_note_of_their_own() -> None:

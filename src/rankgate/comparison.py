@@ -20,10 +20,9 @@ FEW = 0.01  # the share of queries that may lack a value without making what is 
 
 
 class Gaps(NamedTuple):
-    """The rows in which a metric's value is not there or not comparable.
+    """Rows without the key that a metric reads, now or in a baseline that has the query, and those that do not compare.
 
-    `missing` and `missing_before` lack the key that it reads, now and in the baseline; queries that joined the gold later
-    do not count. `one_sided` are undefined in one run only, `other_judge` are pairs that do not name the same judge.
+    `one_sided` are undefined in one run only, `other_judge` are pairs that do not name the same judge.
     """
 
     missing: list[int]
@@ -67,8 +66,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """A metric of two runs over the queries for which both have a value.
 
     `better` and `worse` count the queries that moved in the metric's own direction and against it. `p` is the two-sided
-    sign-flip p-value of the mean change, for experts: the decision is the interval's. `changes` are query by query,
-    with their `clusters` if there are any.
+    sign-flip p-value of the mean change, for experts: the decision is the interval's. `changes` are by query.
     """
 
     value: float

@@ -24,10 +24,11 @@ from rankgate.matching import OF_THE_LINE
 from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
-from rankgate.notes import judged_value, notes_of, unjudged_notes, untrusted_notes
+from rankgate.notes import judged_value, notes_of, untrusted_notes
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
+from rankgate.reasons import unjudged_reason
 from rankgate.report import (
     BaselineSource,
     Diagnosis,
@@ -83,7 +84,7 @@ def compose(
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
             *filter(None, [lineage_note(lineage) if lineage else None]),
-            *unjudged_notes(results),
+            *dict.fromkeys(f"{unjudged_reason(each)}." for each in results if each.unjudged and each.segment is None),
             *notes_of(criteria, candidate, baseline, changes),
         ],
         fine_print=power_notes(criteria.gates, results),

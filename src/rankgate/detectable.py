@@ -23,7 +23,6 @@ from rankgate.wording import count_text, delta_text, exact_decimals
 _HIT, _MOST_STEPS, _OTHER_RATE = 0.43, 0.1, 0.3
 _USUAL = {"hit": _HIT, "recall_all": _HIT, "mrr": 0.37, "ndcg": 0.23, "map": 0.23, "precision": 0.2, "f": 0.2}
 _RECALLS = ("recall", "capped_recall", "weighted_recall", "recall_auc")
-_MOST_NAMED = 3
 _DIGITS = 3
 _LARGEST = 1e150  # beyond it squares overflow
 
@@ -49,11 +48,8 @@ def detectable(
         None where nothing can be said: no drop is forbidden, nothing is compared, the metric is a quantile, or its
         spread is neither measured nor, its values not being rates, to be assumed.
     """
-    limit = gate.regression_max
-    if limit is None or queries < 1 or gate.metric.at_quantile is not None:
-        return None
-    farthest = max(map(abs, differences), default=0.0)
-    if farthest > _LARGEST:
+    limit, farthest = gate.regression_max, max(map(abs, differences), default=0.0)
+    if limit is None or queries < 1 or gate.metric.at_quantile is not None or farthest > _LARGEST:
         return None
     planned = _usual_spread(gate.metric, relevant) if is_rate(gate.metric) else None
     spread = power.planning_spread(differences, clusters, planned=planned, queries=queries)
@@ -101,9 +97,11 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
             f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time; {needed} "
             f"questions would do, or allowing {margin}{assumed}"
         )
-    caught = f"{harm}s of {_text(seen.detectable, unit)} or more are detected 80 % of the time"
-    if is_rate(gate.metric) and seen.detectable > 1:
-        caught = f"no {harm} is detected 80 % of the time"
+    some, possible = (
+        f"{harm}s of {_text(seen.detectable, unit)} or more are",
+        not is_rate(gate.metric) or seen.detectable <= 1,
+    )
+    caught = f"{some if possible else f'no {harm} is'} detected 80 % of the time"
     twice = _text(2 * gate.regression_max, unit, exact_decimals(2 * gate.regression_max, unit))
     return f"with {asked}, {caught} ({limit} allowed); {needed} would detect {twice}{assumed}"
 
@@ -114,22 +112,13 @@ def power_notes(gates: Sequence[Gate], results: Sequence[GateResult]) -> list[st
     Gates that block come first. One that compared nothing, or whose interval decides it, is left out.
     """
     compared = {
-        result.name: result.detectable
-        for result in results
-        if result.segment is None and result.n_pairs and leaves_open(result)
+        each.name: each.detectable for each in results if each.segment is None and each.n_pairs and leaves_open(each)
     }
-    blind = [
-        (gate.metric.name, said)
-        for gate in sorted(gates, key=lambda gate: not gate.blocks)
-        if (said := blind_spot(gate, compared.get(gate.name)))
-    ]
-    if not blind:
-        return []
-    (name, said), *others = blind
-    names = [other for other in dict.fromkeys(other for other, _ in others) if other != name]
-    more = f" and {len(names) - _MOST_NAMED} more" * (len(names) > _MOST_NAMED)
-    likewise = f" Likewise {', '.join(names[:_MOST_NAMED])}{more}." if names else ""
-    return [f"{name}: {said}.{likewise}"]
+    ranked = sorted(gates, key=lambda gate: not gate.blocks)
+    blind = [(gate.metric.name, said) for gate in ranked if (said := blind_spot(gate, compared.get(gate.name)))]
+    names = list(dict.fromkeys(name for name, _ in blind))
+    likewise = f" Likewise {', '.join(names[1:])}." if names[1:] else ""
+    return [f"{names[0]}: {blind[0][1]}.{likewise}"] if blind else []
 
 
 def leaves_open(result: GateResult) -> bool:

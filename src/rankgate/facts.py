@@ -108,10 +108,8 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
         facts += [f"gate {shown(gate.name)}: {said}"] if said else []
         for rule in gate.segments:
             blind: dict[str, str] = {}
-            parts = {
-                name: [*filter(None, map(counts.__getitem__, rows))]
-                for name, rows in segments_of(gold, rule.by).items()
-            }
+            tagged = segments_of(gold, rule.by).items()
+            parts = {name: [*filter(None, map(counts.__getitem__, rows))] for name, rows in tagged}
             # The smallest first, for it sees least; what is too small to be judged promises nothing.
             for name, samples in sorted(parts.items(), key=lambda item: len(item[1])):
                 limits = rule.limits_of(name)

@@ -22,7 +22,7 @@ from rankgate.reasons import (
     one_sided_reason,
     uncompared_reason,
 )
-from rankgate.report import Detectable, GateResult
+from rankgate.report import GateResult
 from rankgate.wording import count_text
 
 LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
@@ -97,7 +97,9 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         if unjudged
         else max((each.beyond for each in ruled if each.found.ruling is Ruling.VIOLATED), default=None),
         only_inconclusive=bool(inconclusive) and not (unjudged or violations or warnings),
-        detectable=_detectable(gate, own, pairs, defined_only(candidate.clusters, values)) if own else None,
+        detectable=detectable(gate, queries=pairs.n_pairs, differences=pairs.changes, clusters=pairs.clusters)
+        if pairs
+        else detectable(gate, queries=own.n if own else 0, clusters=defined_only(candidate.clusters, values)),
         verdict=verdict,
         reasons=unjudged + violations + inconclusive + warnings or held,
         n=own.n if own else 0,
@@ -129,9 +131,7 @@ def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pai
     said = drop_reason(pairs, most, metric, scored, found, confidence=gate.confidence)
     if too_many(gap.one_sided, len(values)) and metric.needs & LINE_KEYS.keys():
         columns = at_worst(metric, (values, old_values), set(gap.one_sided))
-        worst = (
-            compare(metric, *columns, confidence=gate.confidence, clusters=candidate.clusters, with_p=False) or pairs
-        )
+        worst = compare(metric, *columns, confidence=gate.confidence, clusters=candidate.clusters) or pairs
         if rule_on_drop(gate.evidence, worst.delta, worst.ci, most, metric.direction).ruling is not found.ruling:
             found = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
             said += f"; {one_sided_reason(metric, len(gap.one_sided), worst)}"
@@ -156,13 +156,6 @@ def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | Non
     return []
 
 
-def _detectable(gate: Gate, own: Estimate, pairs: Comparison | None, clusters: Sequence[str]) -> Detectable | None:
-    """What can be seen: from what moved on the pairs, or without any from the number of queries alone."""
-    if pairs:
-        return detectable(gate, queries=pairs.n_pairs, differences=pairs.changes, clusters=pairs.clusters)
-    return detectable(gate, queries=own.n, clusters=clusters)
-
-
 def _state(found: Sequence[Finding]) -> EvidenceState:
     """The least certain of several states."""
     states = {each.state for each in found}
@@ -172,12 +165,10 @@ def _state(found: Sequence[Finding]) -> EvidenceState:
 
 def _doubts(gate: Gate, candidate: Scores, gap: Gaps, *, compared: bool) -> list[str]:
     """Reasons to look twice although no limit is broken."""
-    metric = gate.metric
-    doubts: list[str] = []
-    if candidate.missing and metric.worst is None:
-        gone = count_text(len(candidate.missing), "query is", "queries are")
-        doubts.append(f"{gone} absent from the run and not counted in {metric.name}")
-    if compared and gate.regression_max is not None and len(gap.one_sided) > FEW * len(candidate.query_ids):
-        count = count_text(len(gap.one_sided), "query has", "queries have")
-        doubts.append(f"{count} {metric.name} in only one of the two runs")
-    return doubts
+    metric, gone = gate.metric, count_text(len(candidate.missing), "query is", "queries are")
+    count = count_text(len(gap.one_sided), "query has", "queries have")
+    lonely = compared and gate.regression_max is not None and len(gap.one_sided) > FEW * len(candidate.query_ids)
+    absent = bool(candidate.missing) and metric.worst is None
+    return [f"{gone} absent from the run and not counted in {metric.name}"] * absent + [
+        f"{count} {metric.name} in only one of the two runs"
+    ] * lonely

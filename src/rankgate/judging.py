@@ -21,18 +21,16 @@ from rankgate.report import GateResult
 from rankgate.scoring import score
 from rankgate.side import Side
 
-POOLED, MOST_LOST = 0.8, 0.05  # of the baseline's first k at least so much is judged, and of the run's so much less
-LEAST_JUDGED = 0.25  # of the baseline's share: below, nobody can tell anything
+POOLED, MOST_LOST, LEAST_JUDGED = 0.8, 0.05, 0.25  # judged of the baseline; less of the run's; share of that share
 NO_CUTOFF = 10  # results that are looked at where a metric has no number
 
 
 def judge_sides(
     criteria: Criteria, gold: Gold, plan: Plan, candidate: Side, baseline: Side | None, anchor: Side | None
 ) -> list[GateResult]:
-    """As `judge_all`, and in doubt where documents that a pooled gold leaves unjudged could undo a proof of harm.
+    """As `judge_all`, and in doubt where what a pooled gold leaves unjudged undoes a proof of harm.
 
-    Pooled is a gold with judgments of gain 0; one of right documents alone is complete as declared. Both lists are read
-    once more where it is and a metric fell.
+    Pooled is one with judgments of gain 0: then both lists are read once more where a metric fell.
     """
     sides, since = [candidate, *([baseline] if baseline else [])], anchor.scores if anchor else None
     results = judge_all(criteria, gold, candidate.scores, baseline.scores if baseline else None, since)
@@ -62,7 +60,7 @@ def _ends(
 
     k, rel = metric.cutoff if isinstance(metric.cutoff, int) else NO_CUTOFF, max(1.0, getattr(metric, "rel", 0.0))
     known = {q: {*sample.gains, *sample.negatives} for q, sample in gold.samples.items()}
-    names = [{q: [doc for doc, _ in results_of(each, plan.how)] for q, each in side.items()} for side in lists]
+    names = [{q: list(dict(results_of(each, plan.how))) for q, each in side.items()} for side in lists]
     shown = [[(q, doc) for q, docs in side.items() for doc in docs[:k]] for side in names]
     unjudged = [[(q, doc) for q, doc in side if doc not in known[q]] for side in shown]
     judged, before = (1 - len(some) / max(len(side), 1) for some, side in zip(unjudged, shown, strict=True))
@@ -74,10 +72,8 @@ def _ends(
     lenient = replace(gold, samples={q: replace(sample, gains=gains[q]) for q, sample in gold.samples.items()})
     alone = replace(plan, metrics=[metric], keep_matched=False)
     relevant = [score(lenient, side.values(), alone).values[metric.name] for side in lists]
-    alone, condensed = replace(alone, how=BY_CHUNK), list[list[float | None]]()
-    for side in names:
-        rankings = [Ranking(q, [doc for doc in dict.fromkeys(docs) if doc in known[q]]) for q, docs in side.items()]
-        condensed.append(score(gold, rankings, alone).values[metric.name])
+    kept = [[Ranking(q, [doc for doc in docs if doc in known[q]]) for q, docs in side.items()] for side in names]
+    condensed = [score(gold, side, replace(alone, how=BY_CHUNK)).values[metric.name] for side in kept]
     pairs = compare(metric, *condensed, with_interval=False)
     return relevant, {"judged": judged, "judged_before": before, "condensed": pairs.delta if pairs else 0.0}
 

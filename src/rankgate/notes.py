@@ -9,8 +9,7 @@ from rankgate.criteria import Criteria
 from rankgate.gold_changes import GoldChanges
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.model import Scores
-from rankgate.reasons import unjudged_reason
-from rankgate.report import GateResult, JudgedValue
+from rankgate.report import JudgedValue
 from rankgate.side import Side
 from rankgate.wording import count_text, value_text
 
@@ -55,12 +54,6 @@ def notes_of(
             f"Lists have up to {longest:,} results now, {before:,} in the baseline; metrics of the whole list see that."
         )
     return notes
-
-
-def unjudged_notes(results: Sequence[GateResult]) -> list[str]:
-    """Where documents that the gold set does not judge could change what a metric says, one sentence a metric."""
-    said = {gate.metric: unjudged_reason(gate) for gate in results if gate.unjudged and gate.segment is None}
-    return [f"{reason[:1].upper()}{reason[1:]}." for reason in said.values()]
 
 
 def untrusted_notes(criteria: Criteria, *, untrusted: bool) -> list[str]:

@@ -120,8 +120,8 @@ def missing_reason(metric: Metric, missing: int, among: int, side: str) -> str:
 
 def incomparable_reason(metric: Metric, pairs: int, among: int) -> str:
     """Why the values of two runs are not compared."""
-    where = f"for {pairs:,} of {count_text(among, 'question')} the two runs do not name the same judge"
-    return f"{metric.name} is not comparable with the baseline: {where}"
+    asked = f"{pairs:,} of {count_text(among, 'question')}"
+    return f"{metric.name} is not comparable with the baseline: for {asked} the two runs do not name the same judge"
 
 
 def one_sided_reason(metric: Metric, count: int, worst: Comparison) -> str:
@@ -132,11 +132,11 @@ def one_sided_reason(metric: Metric, count: int, worst: Comparison) -> str:
 
 def unjudged_reason(gate: GateResult) -> str:
     """What documents that nobody has judged can make of a change, and what to do."""
-    ends, delta = gate.unjudged, gate.delta or 0.0
-    wrong, right, alone = (delta_text(size, gate.unit) for size in (delta, ends["relevant"], ends["condensed"]))
+    ends = {"wrong": gate.delta or 0.0, **gate.unjudged}
+    wrong, right, alone = (delta_text(ends[end], gate.unit) for end in ("wrong", "relevant", "condensed"))
     shares = f"{ends['judged']:.0%} of the first results, {ends['judged_before']:.0%} of the baseline's"
-    change = f"the change of {gate.metric} is {wrong} if the others are wrong, {right} if right, {alone} without them"
-    return f"the gold set judges {shares}: {change}; rankgate gold pool lists what to label"
+    change = f"the change is {wrong} if the others are wrong, {right} if right, {alone} without them"
+    return f"{gate.metric} rests on judgments of {shares}: {change}; rankgate gold pool lists what to label"
 
 
 def uncompared_reason(metric: Metric, lacking: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from rankgate.errors import bad_input, shown
 from rankgate.matching import match
-from rankgate.metrics.base import BaseMetric, Metric
+from rankgate.metrics.base import Metric
 from rankgate.metrics.together import Together
 from rankgate.model import LINE_KEYS, Details, Gold, MatchedQuery, Need, Ranking, Sample, Scores
 from rankgate.plan import Plan
@@ -101,11 +101,14 @@ class Tally:
             judged[row] = metric.per_query(query)
 
     def _note(self, metric: Metric, query: MatchedQuery) -> None:
-        """That the line lacks what the metric reads of it, or else who gave the value."""
-        details = query.details or Details()
+        """That the line lacks what the metric reads of it, where the gold defines the metric, or else who gave it."""
+        details, keys = query.details or Details(), metric.needs & LINE_KEYS.keys()
+        stated = getattr(metric, "stated", None)  # whether its own entry is there, be it null
+        lacks = any(getattr(details, LINE_KEYS[need]) is None for need in keys) or (stated and not stated(details))
+        other_list = keys & {Need.RAW, Need.REWRITES}
+        defined = bool(query.ideal) if other_list else metric.worst is None or metric.absent(query) is not None
         judge = (details.judges or {}).get(getattr(metric, "field", ""))
-        lacks = _lacks(metric, query, details)
-        if lacks or judge:
+        if judge or (lacks and defined):
             self.givers.setdefault(metric.name, {})[query.query_id] = None if lacks else judge
 
     def _listen(self, ranking: Ranking, asked: Sequence[Need]) -> None:
@@ -125,17 +128,6 @@ def _items_state(key: str) -> Callable[[Ranking], bool | None]:
         return any(getattr(item, key) is not None for item in items or ()) if ranking.ids else None
 
     return states
-
-
-def _lacks(metric: Metric, query: MatchedQuery, details: Details) -> bool:
-    """Whether the line leaves out what the metric reads of it, for a query for which the gold defines the metric."""
-    keys = [need for need in LINE_KEYS if need in metric.needs]
-    own = not isinstance(metric, BaseMetric) or metric.stated(details)
-    if own and all(getattr(details, LINE_KEYS[need]) is not None for need in keys):
-        return False
-    if Need.RAW in keys or Need.REWRITES in keys:
-        return bool(query.ideal)
-    return metric.worst is None or metric.absent(query) is not None
 
 
 def _line_states(key: str) -> Callable[[Ranking], bool | None]:

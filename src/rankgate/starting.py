@@ -84,18 +84,11 @@ def evidence_lines(questions: int, metrics: Sequence[Metric]) -> list[str]:
     Nothing has been compared yet, so how much changes spread is assumed.
     """
     gates = [
-        Gate(
-            name=name,
-            metric=metric,
-            threshold=None,
-            regression_max=drop,
-            blocks=blocks,
-            evidence=Evidence.PROVEN_SAFE,
-            line=None,
-        )
+        Gate(name=name, metric=metric, threshold=None, regression_max=drop, blocks=blocks, line=None)
         for (name, drop, blocks), metric in zip(FIRST_GATES, metrics, strict=True)
     ]
-    found = [seen for gate in gates if (seen := detectable(gate, queries=1))]
+    noisy = [msgspec.structs.replace(gate, evidence=Evidence.PROVEN_SAFE) for gate in gates]
+    found = [seen for gate in noisy if (seen := detectable(gate, queries=1))]
     needed = max(seen.queries_needed or 0 for seen in found)
     asked = f"which takes about {needed:,} (by usual spreads;"
     if questions >= needed:

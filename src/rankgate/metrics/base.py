@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
-from rankgate.model import Details, MatchedQuery, Need
+from rankgate.model import MatchedQuery, Need
 
 # Written around a ranking metric: see `gain`. Parameters of any ranking metric: see `views`.
 RERANK_GAIN = "rerank_gain"
@@ -198,11 +198,6 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
     def absent(self, query: MatchedQuery) -> float | None:
         """The worst value, or None where the metric is undefined for the query with an empty list."""
         return None if self.per_query(query) is None else self.worst
-
-    def stated(self, details: Details) -> bool:
-        """Whether a line that has the key which the metric reads has this metric's own entry there, be it null."""
-        del details
-        return True
 
     def parameters(self) -> dict[str, str]:
         """Parameters that differ from their defaults, as text, in declared order."""

@@ -25,8 +25,7 @@ class Stage(Enum):
 class Latency(BaseMetric, frozen=True, kw_only=True):
     """Milliseconds per query, from `latency_ms` of the run: the mean, or a quantile over the queries.
 
-    Lower is better. From 0 up; undefined for a query without the stage's time, or with null for it (or for one of the
-    stages that are added up), and for a query that the run lacks.
+    Lower is better. From 0 up; undefined for a query whose stages have no time or null, and for one that the run lacks.
 
     Attributes:
         stage: retrieve, rerank, or total (default): as the query states it, else the sum of the stages that it states.
@@ -70,14 +69,12 @@ class Latency(BaseMetric, frozen=True, kw_only=True):
         if not times:
             return None
         if self.stage is Stage.TOTAL and self.stage.value not in times:
-            parts = [time for time in times.values() if time is not None]
-            return sum(parts) if len(parts) == len(times) else None
+            return None if None in times.values() else sum(filter(None, times.values()))
         return times.get(self.stage.value)
 
     def stated(self, details: Details) -> bool:
         """Whether the stage's time is there."""
-        times = details.latency_ms or {}
-        return bool(times) if self.stage is Stage.TOTAL else self.stage.value in times
+        return self.stage is Stage.TOTAL or self.stage.value in (details.latency_ms or {})
 
     def aggregate(self, values: Sequence[float]) -> float:
         """The mean, or the quantile asked for."""

@@ -149,8 +149,7 @@ class Score(LineMetric, frozen=True, kw_only=True):
     """The mean of a number that another tool wrote into `scores` of the line: `score(faithfulness)`.
 
     rankgate does not know what it means, so a gate on it states `direction: higher` or `lower`. Any finite number;
-    undefined where the line states null or NaN, which is the tool's own word for it, where it does not state it, and
-    for a query that the run lacks. Whoever gave it may be named: `{"faithfulness": {"value": 0.8, "judge": "…"}}`.
+    undefined where the line states null or NaN, or no such key, and for a query that the run lacks.
 
     Attributes:
         field: the key in `scores`; it must be given and stands alone: `score(cost)`.

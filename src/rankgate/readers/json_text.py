@@ -46,7 +46,8 @@ def strict_json(text: str | bytes) -> Any:
 
 def without_nan(text: bytes) -> bytes:
     """NaN, which Python tools write for what they could not compute, as null, unless it is the score of an item."""
-    return text if infinite_score(text) else _STRING_OR_NAN.sub(lambda m: b"null" if m[0] == b"NaN" else m[0], text)
+    strings_too = rb'"(?:[^"\\]|\\.)*"|NaN'
+    return text if infinite_score(text) else re.sub(strings_too, lambda m: b"null" if m[0] == b"NaN" else m[0], text)
 
 
 def explain(line: bytes, error: Exception) -> str:
@@ -84,7 +85,6 @@ def _kinds(union: str) -> str:
     return " or ".join(dict.fromkeys(words))
 
 
-_STRING_OR_NAN = re.compile(rb'"(?:[^"\\]|\\.)*"|NaN')
 _WORDS = {
     "float": "a number",
     "int": "a whole number",

@@ -31,11 +31,8 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
     if not plausible(times):
         raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
     source = getattr(line, Need.SOURCE.value, None)
-    scores: Mapping[str, float | Judged | None] | None = getattr(line, Need.SCORES.value, None)
-    judge = getattr(line, "judge", None)
-    named = {
-        name: (value.judge if isinstance(value, Judged) else None) or judge for name, value in (scores or {}).items()
-    }
+    judge, scores = getattr(line, "judge", None), getattr(line, Need.SCORES.value, None)
+    given = {name: each if isinstance(each, Judged) else Judged(each) for name, each in (scores or {}).items()}
     details = Details(
         items=ranked.details.items if ranked.details else None,
         raw=None if raw is None else _ranking(query_id, as_items(raw), needs, "raw_topk"),
@@ -47,10 +44,8 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
         latency_ms=times or None,
         source=None if source is None else str(source),
         entities=getattr(line, Need.ENTITIES.value, None),
-        scores=None
-        if scores is None
-        else {name: value.value if isinstance(value, Judged) else value for name, value in scores.items()},
-        judges={name: judge for name, judge in named.items() if judge} or None,
+        scores=None if scores is None else {name: each.value for name, each in given.items()},
+        judges={name: who for name, each in given.items() if (who := each.judge or judge)} or None,
     )
     return Ranking(query_id, ranked.ids, ranked.duplicates, None if details == Details() else details)
 

@@ -106,12 +106,7 @@ class _Lines:
             UnicodeDecodeError: it is not UTF-8.
         """
         line.decode()
-        try:
-            return self._decode_loose(line)
-        except msgspec.DecodeError:
-            if b"NaN" not in line:
-                raise
-            return self._decode_loose(without_nan(line))
+        return self._decode_loose(without_nan(line) if b"NaN" in line else line)
 
 
 def _fitting(head: bytes, shape: type[SettledLine]) -> Callable[[bytes], SettledLine] | None:

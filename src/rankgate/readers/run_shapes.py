@@ -140,8 +140,7 @@ def loose_shape(needs: frozenset[Need]) -> type[LooseLine]:
         rewrite: Any = msgspec.defstruct("Rewrite", [("topk", listed), ("query", str | None, None)], gc=False)
         lists.append((Need.REWRITES.value, list[rewrite] | None, None))
     fields = lists + _added(_LINE_KEYS, needs)
-    if Need.SCORES in needs:
-        fields.append(("judge", str | None, None))
+    fields += [("judge", str | None, None)] * (Need.SCORES in needs)
     return msgspec.defstruct("Line", fields, bases=(LooseLine,), gc=False, rename=CAMEL)  # type: ignore[return-value]
 
 

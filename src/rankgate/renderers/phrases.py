@@ -171,9 +171,8 @@ def queries_line(report: Report) -> str:
     asked, parts = count_text(queries.total, "question"), list[str]()
     stated = {name: value for name, value in report.metrics.items() if value.missing is not None}
     if not stated or len(stated) < len(report.metrics):
-        parts.append(f"{queries.scored:,} of {asked} scored")
-        if queries.no_relevant:
-            parts.append(f"{queries.no_relevant:,} without a right document in the gold set left out")
+        left_out = f"{queries.no_relevant:,} without a right document in the gold set left out"
+        parts += [f"{queries.scored:,} of {asked} scored", *[left_out] * bool(queries.no_relevant)]
     for name, value in stated.items():  # what lines state is no matter of right documents
         lacking = f" ({value.missing:,} missing, {value.undefined - (value.missing or 0):,} undefined)"
         if value.undefined or not parts:

@@ -32,10 +32,9 @@ _RISK = 0.05  # that more moves than the upper bound of the share
 
 
 class Spread(NamedTuple):
-    """A standard deviation s of paired differences, and whether it was assumed for want of data.
+    """A standard deviation s of paired differences, of as many independent queries where there are clusters.
 
-    With clusters it is the one with which as many independent queries would have the same standard error; ``cluster``
-    is the mean size of the cluster in which a query finds itself, 1 without any.
+    It may be assumed for want of data; ``cluster`` is the mean size of the one in which a query finds itself.
     """
 
     value: float
