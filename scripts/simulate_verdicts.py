@@ -20,7 +20,7 @@ from rankgate.metrics.names import parse_metric
 from rankgate.noise import noise_of
 from rankgate.statistics.binomial import share_level
 from rankgate.statistics.clusters import clustered_mean_level
-from rankgate.statistics.power import Evidence, detectable_drop
+from rankgate.statistics.power import Sight, Spread, planning_spread
 from rankgate.statistics.quantiles import quantile, quantile_interval
 from rankgate.statistics.saddlepoint import Side, difference_level, mean_level
 from rankgate.statistics.sign_flips import cluster_flip_p
@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 LEVEL = 0.025  # one-sided, at 95 % confidence
 LIMIT = 0.03  # the regression_max of the tables that have one
 SIZES = (50, 100, 200, 400, 1000, 3000, 10_000)
-ALL_EVIDENCE: tuple[Evidence, ...] = ("estimate", "proven_safe", "proven_harm")
+ALL_EVIDENCE = ("estimate", "proven_safe", "proven_harm")
 SIDES: tuple[Side, ...] = ("below", "above")
 MOVING = 0.3  # of the questions, where every one of them may come out otherwise
 AGAIN = 3  # of the samples of each kind are computed a second time, by rankgate
@@ -208,7 +208,7 @@ class Simulation(NamedTuple):
             same(found[row], difference_level(sample(people, drawn[row]), truth, side=side, widest=REACH))
         return found
 
-    def violated(self, evidence: Evidence, people: Population, drawn: Floats) -> npt.NDArray[np.bool_]:
+    def violated(self, evidence: str, people: Population, drawn: Floats) -> npt.NDArray[np.bool_]:
         """Which samples the gate of ``evidence`` would block."""
         drop = -(drawn @ people.values) / drawn.sum(axis=1)
         over: npt.NDArray[np.bool_] = drop > LIMIT + 1e-9
@@ -330,12 +330,60 @@ def blocks(simulation: Simulation) -> None:
         for size in sizes:
             drop = 0.0
             for _ in range(20):  # the spread depends on the drop a little
-                drop = detectable_drop(evidence, spread=moved(drop).spread, queries=size, regression_max=LIMIT)
+                drop = Sight(moved(drop).spread, REACH).drop(evidence, size, LIMIT)
             people = moved(drop)
             blocked = simulation.violated(evidence, people, simulation.draw(people, size)).mean()
             cells.append(f"{100 * drop:.1f} pp: {100 * blocked:.0f} %")
         rows.append([f"`{evidence}`", *cells])
     table(["", *(f"N = {size}" for size in sizes)], rows)
+
+    print("**The same over conversations that are lost or won as a whole, `proven_harm`**\n")
+    counts, rounds = (30, 60, 100, 300), max(simulation.runs // 10, 100)
+    rows = []
+    for size in (3, 12):
+        cells = []
+        for count in counts:
+            drop = alone = 0.0
+            for _ in range(20):
+                apart, together = conversations(drop, count, size)
+                drop = (
+                    drop + Sight(together.value, together.cluster * REACH).drop("proven_harm", count * size, LIMIT)
+                ) / 2
+                alone = Sight(apart.value, REACH).drop("proven_harm", count * size, LIMIT)
+            blocked = [caught(simulation, each, count, size, rounds) for each in (drop, alone)]
+            cells.append(
+                f"{100 * drop:.1f} pp: {100 * blocked[0]:.0f} % ({100 * alone:.1f} pp: {100 * blocked[1]:.0f} %)"
+            )
+        rows.append([f"of {size}", *cells])
+    table(["", *(f"{count} clusters" for count in counts)], rows)
+    print("In brackets what a formula would say that took the questions for independent.\n")
+
+
+def steps(drop: float) -> tuple[Floats, Floats]:
+    """What becomes of a conversation, and how likely that is."""
+    return np.array([-1.0, 0.0, 1.0]), np.array([0.15 + drop / 2, 0.7, 0.15 - drop / 2])
+
+
+def conversations(drop: float, count: int, size: int) -> tuple[Spread, Spread]:
+    """The spread of so many conversations as they are expected to turn out, as if independent and by cluster."""
+    kinds, chances = steps(drop)
+    whole = np.repeat(kinds, np.round(chances * count * 1000).astype(int))[:: 1000 // 10]
+    differences, labels = np.repeat(whole, size).tolist(), np.repeat(np.arange(len(whole)), size).tolist()
+    found = planning_spread(differences, planned=None), planning_spread(differences, labels, planned=None)
+    if found[0] is None or found[1] is None:
+        raise SystemExit("ten conversations have to move")
+    return found[0], found[1]
+
+
+def caught(simulation: Simulation, drop: float, count: int, size: int, rounds: int) -> float:
+    """How often a drop of conversations as a whole is proven harm."""
+    kinds, chances = steps(drop)
+    labels, blocked = np.repeat(np.arange(count), size).tolist(), 0
+    for _ in range(rounds):
+        differences = np.repeat(simulation.source.choice(kinds, size=count, p=chances), size).tolist()
+        level = clustered_mean_level(differences, labels, 0.0, side="below", low=-REACH, high=REACH)
+        blocked += level is not None and level < LEVEL and -math.fsum(differences) / len(differences) > LIMIT
+    return blocked / rounds
 
 
 def segments(simulation: Simulation) -> None:

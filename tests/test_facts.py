@@ -152,13 +152,16 @@ def test_relevant_ids_that_no_ranking_holds(runs: list[list[Ranking]], facts: li
     assert unseen_facts(SOUND, runs) == facts
 
 
-def criteria_of(name: str, threshold: float | None = None, default_k: int = 5) -> Criteria:
+def criteria_of(
+    name: str, threshold: float | None = None, default_k: int = 5, evidence: Evidence = Evidence.ESTIMATE
+) -> Criteria:
     gate = Gate(
         name=name,
         metric=parse_metric(name),
         threshold=threshold,
         regression_max=0.1,
         blocks=True,
+        evidence=evidence,
         line=2,
     )
     return Criteria(name="c.yaml", gates=(gate,), default_k=default_k, gold=None, run=None, baseline=None)
@@ -253,7 +256,10 @@ def power_of(gold: Gold, *gates: str, **known: object) -> list[str]:
     return power_facts(criteria, gold, [])
 
 
-BLIND = "cannot tell a drop of 10.0 pp from noise (about 71 could); drops from {} pp on are caught four times in five"
+BLIND = (
+    "drops of {} pp or more are detected 80 % of the time (10.0 pp allowed); about {} would detect 20.0 pp "
+    "(spread of {} assumed)"
+)
 BY_LANG = SegmentRule(by=("lang",), limits=Limits(threshold=None, regression_max=0.1, blocks=None), min_queries=3)
 
 
@@ -263,24 +269,30 @@ def tagged(**sizes: int) -> Gold:
 
 
 def test_before_any_run_the_number_of_questions_tells_what_can_be_seen() -> None:
-    few, enough = (gold_of(*(sample(query_id, "a") for query_id in many(count))) for count in (70, 71))
-    assert power_of(few, "recall@5") == [
-        f"gate 'recall@5': 70 questions {BLIND.format('13.0')} (spread of 0.3 assumed)"
-    ]
+    few, enough = (gold_of(*(sample(query_id, "a") for query_id in many(count))) for count in (13, 14))
+    assert power_of(few, "recall@5") == [f"gate 'recall@5': with 13 questions, {BLIND.format('20.0', 14, 0.43)}"]
     assert power_of(enough, "recall@5", "latency") == []
 
 
 def test_questions_that_a_gate_cannot_score_do_not_help_it_to_see() -> None:
     unanswered = (sample(f"none-{number}", no_answer=True) for number in range(100))
     [fact] = power_of(gold_of(*unanswered, sample("q1", "a")), "recall@5")
-    assert fact.startswith("gate 'recall@5': 1 question cannot tell")
+    assert fact.startswith("gate 'recall@5': with 1 question, drops of 46.2 pp")
 
 
 def test_of_segments_the_smallest_is_named_that_is_judged_at_all() -> None:
-    gold = tagged(en=71, pt=20, es=10, fr=2)
+    gold = tagged(en=14, pt=13, es=10, fr=2)
     assert power_of(gold, "recall@5", regression_max=None, segments=(BY_LANG,)) == [
-        f"gate 'recall@5', 2 segments of 4: in 'lang:es' 10 questions {BLIND.format('18.0')} (spread of 0.3 assumed)"
+        f"gate 'recall@5', 2 segments of 4: in 'lang:es' with 10 questions, {BLIND.format('21.4', 14, 0.43)}"
     ]
+
+
+def test_recall_of_many_documents_moves_in_small_steps_and_clusters_count_as_one() -> None:
+    samples = [sample(query_id, *(f"d{number}" for number in range(16))) for query_id in many(12)]
+    assert power_of(gold_of(*samples), "recall@5") == []  # a spread of 0.125, not 0.43
+    clustered = [replace(each, cluster=f"c{number // 6}") for number, each in enumerate(samples)]
+    [fact] = power_of(gold_of(*clustered), "recall@5", regression_max=0.06)
+    assert "(spread of 0.31 assumed)" in fact  # 0.125 · √6
 
 
 def test_segments_without_a_drop_of_their_own_promise_none() -> None:
@@ -290,7 +302,7 @@ def test_segments_without_a_drop_of_their_own_promise_none() -> None:
 
 def test_with_runs_what_moved_tells_what_can_be_seen() -> None:
     gold = gold_of(*(sample(query_id, "a") for query_id in many(100)))
-    criteria = criteria_of("recall@5")
+    criteria = criteria_of("recall@5", evidence=Evidence.PROVEN_HARM)
     moved: list[float | None] = [float(number < 40) for number in range(100)]
     before, now = (
         Scores(
@@ -306,9 +318,11 @@ def test_with_runs_what_moved_tells_what_can_be_seen() -> None:
     )
     assert power_facts(criteria, gold, []) == []
     fact, lost = power_facts(criteria, gold, [decide(criteria.gates[0], now, before)])
-    assert fact.startswith("gate 'recall@5': 100 questions cannot tell a drop of 10.0 pp from noise (about ")
+    assert fact.startswith("gate 'recall@5': with 100 questions, drops of 26.8 pp or more")
     assert "assumed" not in fact
     assert lost == "gate 'recall@5': a fifth of 40.0%, 8.0 pp, can be lost unseen: a drop of 10.0 pp is allowed"
+    won = replace(now, values={"recall@5": [1.0] * 100})
+    assert power_facts(criteria, gold, [decide(criteria.gates[0], won, before)]) == [], "it excludes the limit"
 
 
 def test_a_rule_that_judges_none_of_its_segments_is_named_with_the_number_that_it_takes() -> None:
@@ -351,7 +365,7 @@ LOST = "gate 'found': a fifth of {}, {}, can be lost unseen: {}"
             0.9,
             10,
             {"evidence": Evidence.PROVEN_HARM},
-            LOST.format("90.0%", "18.0 pp", "drops are caught four times in five from 26.6 pp on"),
+            LOST.format("90.0%", "18.0 pp", "only drops of 26.6 pp or more are detected 80 % of the time"),
             id="ten questions prove little",
         ),
         pytest.param(0.9, 40, {"evidence": Evidence.PROVEN_HARM}, None, id="forty prove enough"),

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from rankgate.cli import main
-from rankgate.statistics.power import detectable_drop, queries_needed
 
 Report = dict[str, Any]
 Line = Mapping[str, Any]
@@ -281,15 +280,3 @@ def test_compare_says_no_change_of_the_same_lists_alone(check: Check, capsys: py
         bounds.append([found["ci"][1] for found in json.loads(capsys.readouterr().out)["metrics"].values()])
     wide = pytest.approx(1 - 0.025 ** (1 / 30))
     assert bounds == [[0.0, 0.0], [0.0, wide]]  # recall@1 sees the first document alone
-
-
-def test_the_numbers_that_the_page_reckons_with() -> None:
-    assert detectable_drop("proven_harm", spread=0.3, queries=785, regression_max=0.03) == pytest.approx(
-        0.039, abs=5e-5
-    )
-    needed = [
-        queries_needed("proven_safe", spread=0.3, drop=0.03, regression_max=0.03, confidence=each) or 0
-        for each in (0.9, 0.95, 0.99)
-    ]
-    assert needed[0] / needed[1] == pytest.approx(0.79, abs=0.005)  # a fifth fewer
-    assert needed[2] / needed[1] == pytest.approx(1.5, abs=0.02)  # half as many more

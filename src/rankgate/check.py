@@ -11,7 +11,7 @@ from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.diagnosis import diagnose
 from rankgate.exhibiting.asked import SHOWN, with_exhibit
 from rankgate.inputs import Inputs, gold_of, refuse_nothing, run_of, stored_runs
-from rankgate.judging import judge_all, refuse_misfits, whole
+from rankgate.judging import judge_sides, refuse_misfits, whole
 from rankgate.model import Gold
 from rankgate.movements import leading_metric, movements
 from rankgate.parallel import Watch, unwatched
@@ -59,7 +59,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)
     before, since = (listed(gold, plan, candidate, side) for side in (baseline, anchor))
-    results = judge_all(criteria, gold, candidate.scores, before, since)
+    results = judge_sides(criteria, gold, plan, [candidate, *([baseline] if baseline else [])], before, since)
     leading = leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, baseline.scores) if baseline and leading else []

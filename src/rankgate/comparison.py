@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,12 +23,57 @@ from rankgate.statistics.sign_flips import cluster_flip_p
 Lists = Callable[[], Iterable[Ranking]]
 _OTHER_LISTS = frozenset({Need.RAW, Need.REWRITES})
 
+FEW = 0.01  # the share of queries that may lack a value without making what is left another sample
+
+
+class Gaps(NamedTuple):
+    """Rows without the key that a metric reads, now or in a baseline that has the query, and those that do not compare.
+
+    `one_sided` are undefined in one run only, `other_judge` are pairs that do not name the same judge.
+    """
+
+    missing: list[int]
+    missing_before: list[int]
+    one_sided: list[int]
+    other_judge: list[int]
+
+
+def too_many(rows: Sequence[int], among: int) -> bool:
+    """Whether so many of the queries are more than 1 %, and more than one."""
+    return len(rows) > max(FEW * among, 1)
+
+
+def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
+    """What is missing of a metric's values."""
+    found = Gaps([], [], [], [])
+    now, before = (side.givers.get(metric.name, {}) if side else {} for side in (candidate, baseline))
+    old_values = baseline_column(metric, baseline) if baseline else [None] * len(candidate.query_ids)
+    for row, (query_id, new) in enumerate(zip(candidate.query_ids, candidate.values[metric.name], strict=True)):
+        if now.get(query_id, "") is None or (metric.worst is None and metric.needs and query_id in candidate.missing):
+            found.missing.append(row)
+        elif baseline and query_id not in baseline.missing:
+            if before.get(query_id, "") is None:
+                found.missing_before.append(row)
+            elif (new is None) != (old_values[row] is None):
+                found.one_sided.append(row)
+            elif new is not None and now.get(query_id) != before.get(query_id):
+                found.other_judge.append(row)
+    return found
+
+
+def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[list[float | None]]:
+    """The columns with the metric's worst value (else 0, or the worst observed) where they lack one in these rows."""
+    seen = [value for column in columns for value in column if value is not None]
+    end = min(0.0, *seen) if metric.direction is Direction.HIGHER else max(seen)
+    worst = end if metric.worst is None else metric.worst
+    return [[worst if row in rows and x is None else x for row, x in enumerate(column)] for column in columns]
+
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """A metric of two runs over the queries for which both have a value.
 
     `better` and `worse` count the queries that moved in the metric's own direction and against it. `exact` is the test
-    that can prove harm beside the interval, where there is one.
+    that can prove harm beside the interval, where there is one. `changes` are by query.
     """
 
     value: float
@@ -37,6 +83,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     worse: int
     ci: Interval | None
     exact: Exact | None = None
+    changes: Sequence[float] = ()
+    clusters: Sequence[str] = ()
 
     @property
     def delta(self) -> float:
@@ -73,6 +121,8 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             worse=worse,
             ci=ci,
             exact=None if confidence is None else self.exact(ci),
+            changes=self.changes,
+            clusters=self.clusters,
         )
 
     @property

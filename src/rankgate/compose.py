@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from rankgate import __version__
-from rankgate.comparison import baseline_column
+from rankgate.comparison import baseline_column, gaps
 from rankgate.criteria import Criteria
 from rankgate.detectable import power_notes
 from rankgate.differences import Difference, gold_differences, run_differences
@@ -20,6 +20,7 @@ from rankgate.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.headline import INTERNAL, headline, summary_of
 from rankgate.inputs import Inputs
 from rankgate.lineage import age_problems, clock_problems, lineage_note
+from rankgate.matching import OF_THE_LINE
 from rankgate.metrics.base import Metric
 from rankgate.model import CONFIDENCE, Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
@@ -27,6 +28,7 @@ from rankgate.notes import judged_value, notes_of, part_notes, untrusted_notes
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
+from rankgate.reasons import unjudged_reason
 from rankgate.report import (
     BaselineSource,
     Diagnosis,
@@ -84,6 +86,7 @@ def compose(
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
             *part_notes(gold),
             *filter(None, [lineage_note(lineage) if lineage else None]),
+            *dict.fromkeys(f"{unjudged_reason(each)}." for each in results if each.unjudged and each.segment is None),
             *notes_of(criteria, candidate, baseline, changes),
         ],
         fine_print=power_notes(criteria.gates, results),
@@ -165,15 +168,17 @@ def internal_error(error: BaseException) -> Problem:
 def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores) -> MetricValue:
     """The candidate's value as one of the metric's gates has it; computing its interval again would give the same."""
     gate = next((gate for gate in results if _of_whole(gate, metric)), None)
+    missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
     if gate is None:
         value = metric_value(metric, scores.values[metric.name], scores)
-        return replace(value, with_judge=judged_value(metric, scores))
+        return replace(value, with_judge=judged_value(metric, scores), missing=missing)
     defined = [value for value in scores.values[metric.name] if value is not None]
     return MetricValue(
         value=gate.value,
         ci=gate.ci,
         n=gate.n,
         undefined=len(scores.query_ids) - gate.n,
+        missing=missing,
         unit=gate.unit,
         direction=gate.direction,
         meaning=gate.meaning,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria, Gate
-from rankgate.detectable import blind_spot, detectable
+from rankgate.detectable import blind_spot, detectable, leaves_open
 from rankgate.errors import shown
 from rankgate.matching import match
 from rankgate.metrics.base import Cutoff, Direction, Metric
@@ -106,34 +106,36 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
         gold: its size tells what can be seen before there is any run.
         results: of the gates and their segments, where there are a run and a baseline: what moved tells it better.
     """
-    measured = {(result.name, result.segment): result.detectable for result in results if result.n_pairs}
+    measured = {(result.name, result.segment): result for result in results if result.n_pairs}
     facts: list[str] = []
     for gate in criteria.gates:
-        scorable = [_scorable(gate.metric, sample, criteria.default_k) for sample in gold.samples.values()]
-        said = blind_spot(gate, measured.get((gate.name, None)) or detectable(gate, queries=sum(scorable)))
+        counts = [s if _scorable(gate.metric, s, criteria.default_k) else None for s in gold.samples.values()]
+        asked = [*filter(None, counts)]
+        said = _blind_spot(gate, measured.get((gate.name, None)), asked)
         unseen = (_lost_unseen(gate, found) for found in results if found.place == (gate.name, None))
-        sentences = (said, *unseen, _blocks_by_chance(gate, sum(scorable)))
+        sentences = (said, *unseen, _blocks_by_chance(gate, len(asked)))
         facts += [f"gate {shown(gate.name)}: {sentence}" for sentence in sentences if sentence]
         for rule in gate.segments:
             blind: dict[str, str] = {}
-            sizes = {name: sum(scorable[row] for row in rows) for name, rows in segments_of(gold, rule.by).items()}
-            held = [size for name, size in sizes.items() if rule.limits_of(name) is not None]
+            tagged = segments_of(gold, rule.by).items()
+            parts = {name: [*filter(None, map(counts.__getitem__, rows))] for name, rows in tagged}
+            held = [len(samples) for name, samples in parts.items() if rule.limits_of(name) is not None]
             if held and max(held) < rule.min_queries:
                 none = f"judges none of its {len(held)} segments" if held[1:] else "does not judge its only segment"
                 most = f"at most {count_text(max(held), 'question')}, fewer than {rule.min_queries} (`min_queries`)"
                 facts.append(f"gate {shown(gate.name)} {none} by {' and '.join(map(shown, rule.by))}: {most}")
             # The smallest first, for it sees least; what is too small to be judged promises nothing.
-            for name, size in sorted(sizes.items(), key=lambda item: item[1]):
+            for name, samples in sorted(parts.items(), key=lambda item: len(item[1])):
                 limits = rule.limits_of(name)
-                if limits is None or size < rule.min_queries:
+                if limits is None or len(samples) < rule.min_queries:
                     continue
                 part = replace(gate, regression_max=limits.regression_max)
-                said = blind_spot(part, measured.get((gate.name, name)) or detectable(part, queries=size))
+                said = _blind_spot(part, measured.get((gate.name, name)), samples)
                 blind |= {name: said} if said else {}
             if blind:
                 name, said = next(iter(blind.items()))
                 count = count_text(len(blind), "segment")
-                facts.append(f"gate {shown(gate.name)}, {count} of {len(sizes)}: in {shown(name)} {said}")
+                facts.append(f"gate {shown(gate.name)}, {count} of {len(parts)}: in {shown(name)} {said}")
     return facts
 
 
@@ -178,7 +180,7 @@ def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
     if caught < part:
         return None
     sizes = [delta_text(size, unit).lstrip("+") for size in (part, caught)]
-    why = "a drop of {} is allowed" if caught == limit else "drops are caught four times in five from {} on"
+    why = "a drop of {} is allowed" if caught == limit else "only drops of {} or more are detected 80 % of the time"
     return f"a fifth of {value_text(value, unit)}, {sizes[0]}, can be lost unseen: {why.format(sizes[1])}"
 
 
@@ -196,6 +198,15 @@ def _blocks_by_chance(gate: Gate, queries: int) -> str | None:
         return None
     which = f"the changes that lose 2.5% of {count_text(queries, 'question')} and win as many"
     return f"`max_lost_queries: {limit}` beside proven_harm blocks {blocked:.0%} of {which}"
+
+
+def _blind_spot(gate: Gate, result: GateResult | None, samples: Sequence[Sample]) -> str | None:
+    """What the gate cannot see over these queries: as measured, if that leaves anything open, else as planned."""
+    if result:
+        return blind_spot(gate, result.detectable) if leaves_open(result) else None
+    clusters = [sample.cluster or (sample.query_id,) for sample in samples]  # a query without one is its own
+    relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
+    return blind_spot(gate, detectable(gate, queries=len(samples), clusters=clusters, relevant=relevant))
 
 
 def _scorable(metric: Metric, sample: Sample, default_k: int) -> bool:

@@ -39,6 +39,7 @@ class EvidenceState(Enum):
     CLEAR = "clear"
     INCONCLUSIVE = "inconclusive"
     NO_INTERVAL = "no_interval"
+    NOT_COMPARABLE = "not_comparable"
     NO_BASELINE = "no_baseline"
 
 
@@ -69,6 +70,11 @@ class Need(Enum):
     NEGATIVES = "hard negatives"
     IDS = "ids"
     BASELINE = "the baseline's ids"
+
+
+# What a line states beside its list of results, by the key of `Details` that holds it.
+_STATED = (Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES)
+LINE_KEYS: Mapping[Need, str] = {need: need.value.removesuffix("_topk") for need in _STATED}
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,16 +141,18 @@ class Details(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What the run says of a query beyond ranked ids, as far as a metric asked for it; None where it does not say.
 
     `items` stand in the order of the ids. `raw` is the list before reranking, `rewrites` the lists that rewritten
-    forms of the question gave. `source` is where the question was routed, `scores` are other tools' numbers.
+    forms of the question gave. `source` is where the question was routed, `scores` are other tools' numbers, `judges`
+    has who gave them where that is named. A time or a number that its tool left undefined (null) is None.
     """
 
     items: Sequence[Item] | None = None
     raw: Ranking | None = None
     rewrites: Sequence[Ranking] | None = None
-    latency_ms: Mapping[str, float] | None = None
+    latency_ms: Mapping[str, float | None] | None = None
     source: str | None = None
     entities: Sequence[str] | None = None
-    scores: Mapping[str, float] | None = None
+    scores: Mapping[str, float | None] | None = None
+    judges: Mapping[str, str] | None = None
 
 
 class Ranking(msgspec.Struct, frozen=True, gc=False):
@@ -220,6 +228,8 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     `cut` the lists that were longer than the depth. `silent` is what metrics read and no ranking states, each with the
     first query that could have stated it. `clusters` has the cluster of each query where the gold names any.
     `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
+    `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
+    lacks the value although the gold defines the metric.
     """
 
     query_ids: tuple[str, ...]
@@ -233,3 +243,4 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     clusters: tuple[str, ...] = ()
     silent: Mapping[Need, str] = {}
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
+    givers: Mapping[str, Mapping[str, str | None]] = {}

@@ -244,9 +244,9 @@ RULES = (
 
 def _mean_time(queries: Iterable[MatchedQuery], stage: str) -> float | None:
     times = [
-        query.details.latency_ms[stage]
+        time
         for query in queries
-        if query.details and query.details.latency_ms and stage in query.details.latency_ms
+        if query.details and query.details.latency_ms and (time := query.details.latency_ms.get(stage)) is not None
     ]
     return math.fsum(times) / len(times) if times else None
 

@@ -9,6 +9,7 @@ from rankgate.comparison import Comparison
 from rankgate.evidence import Finding, Ruling
 from rankgate.metrics.base import Direction, Metric
 from rankgate.model import TOLERANCE, Evidence, EvidenceState, Interval
+from rankgate.report import GateResult
 from rankgate.wording import (
     confidence_text,
     count_text,
@@ -110,6 +111,33 @@ def plain_reason(reason: str) -> str:
         return f"; with so few questions the {found['harm']} may be {low if found['harm'] == 'drop' else high}"
 
     return _NOISE.sub("; that may be chance", _UNPROVEN.sub(unproven, _CHANGE.sub(said, reason)))
+
+
+def missing_reason(metric: Metric, missing: int, among: int, side: str) -> str:
+    """Why nothing is judged where values are not there."""
+    asked = count_text(among, "question")
+    return f"{metric.name} is missing for {missing:,} of {asked} in the {side}; write null where a tool gives none"
+
+
+def incomparable_reason(metric: Metric, pairs: int, among: int) -> str:
+    """Why the values of two runs are not compared."""
+    asked = f"{pairs:,} of {count_text(among, 'question')}"
+    return f"{metric.name} is not comparable with the baseline: for {asked} the two runs do not name the same judge"
+
+
+def one_sided_reason(metric: Metric, count: int, worst: Comparison) -> str:
+    """What else the change could be, where values are undefined on one side."""
+    lacking = f"only one of the two runs has a value for {count_text(count, 'question')}"
+    return f"{lacking}, and with the worst value there the change is {delta_text(worst.delta, metric.unit)}"
+
+
+def unjudged_reason(gate: GateResult) -> str:
+    """What documents that nobody has judged can make of a change, and what to do."""
+    ends = {"wrong": gate.delta or 0.0, **gate.unjudged}
+    wrong, right, alone = (delta_text(ends[end], gate.unit) for end in ("wrong", "relevant", "condensed"))
+    shares = f"{ends['judged']:.0%} of the first results, {ends['judged_before']:.0%} of the baseline's"
+    change = f"the change is {wrong} if the others are wrong, {right} if right, {alone} without them"
+    return f"{gate.metric} rests on judgments of {shares}: {change}; rankgate gold pool lists what to label"
 
 
 def uncompared_reason(metric: Metric, lacking: Sequence[str]) -> str:

@@ -55,16 +55,17 @@ class GateResult(_Part, frozen=True, kw_only=True):
     `line` is where the gate stands in the criteria.
 
     `evidence` says what decides; `evidence_state` is what the intervals, at `confidence`, say of the limits: clear,
-    inconclusive (within noise), no_interval (too few queries, or clusters, to prove anything), or no_baseline where a
-    regression check had nothing to compare with. `only_inconclusive` marks a warning for nothing but what could not be
-    proven.
-    `since` is the anchor where the result is about the drift from it. `segment` is the tag, or tags, whose queries the
-    result is about; None for all, and `too_small` says that it has too few of them to be judged, `fell` that the whole
-    interval of its own change, uncorrected, is on the worse side of zero. `queries` are those
-    that must pass and do not. `violation` is how far the gate lies beyond its limits (the larger, where it breaks
-    both), None where it breaks none; `hard_check_failed` says that it fails for single questions, whatever its limits;
-    `waived` who lets the violation pass. `judged_by` marks a result by the base's criteria or gold set where that is
-    the stricter one.
+    inconclusive (within noise), no_interval (too few queries, or clusters, to prove anything), no_baseline where a
+    regression check had nothing to compare with, or not_comparable where another judge gave the baseline's values.
+    `only_inconclusive` marks a warning for nothing but what could not be proven. `since` is the anchor where the result
+    is about the drift from it. `segment` is the tag, or tags, whose queries the result is about; None for all, and
+    `too_small` says that it has too few of them to be judged, `fell` that the whole interval of its own change,
+    uncorrected, is on the worse side of zero. `queries` are those that must pass and do not. `violation` is how far the
+    gate lies beyond its limits (the larger, where it breaks both), None where it breaks none; `hard_check_failed` says
+    that it fails for single questions, whatever its limits; `waived` who lets the violation pass. `judged_by` marks a
+    result by the base's criteria or gold set where that is the stricter one. `unjudged` is there where a pooled gold
+    set judges less of the run: the `judged` shares of both first k, the changes with the rest `relevant`, and left out
+    (`condensed`).
     """
 
     name: str
@@ -94,6 +95,7 @@ class GateResult(_Part, frozen=True, kw_only=True):
     hard_check_failed: bool = False
     waived: Waived | None = None
     detectable: Detectable | None = None
+    unjudged: Mapping[str, float] = {}
     verdict: Verdict
     reasons: list[str]
     queries: list[str] = []
@@ -122,13 +124,15 @@ class JudgedValue(_Part, frozen=True, kw_only=True):
 class MetricValue(_Part, frozen=True, kw_only=True):
     """A metric's value for a run; `undefined` queries are left out of it.
 
-    `distribution` goes with metrics from 0 to 1; `with_judge` where the gold has a judge's labels beside it.
+    `distribution` goes with metrics from 0 to 1; `with_judge` where the gold has a judge's labels beside it. Where the
+    metric reads what lines state, `missing` of the undefined are those whose line does not state it.
     """
 
     value: float | None
     ci: Interval | None
     n: int
     undefined: int
+    missing: int | None = None
     unit: Unit
     direction: Direction
     meaning: str

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from rankgate.comparison import on_rows, paired_scores
+from rankgate.comparison import gaps, on_rows, paired_scores, too_many
 from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.estimates import attainable, defined_only, level
@@ -72,7 +72,8 @@ class _Part:
         self.name, self.blocks, self.smallest = name, blocks, rule.min_queries
         self.candidate, self.baseline = candidate, baseline
         column = candidate.values[gate.metric.name]
-        self.size = sum(value is not None for value in column)
+        self.missing = gaps(gate.metric, candidate, None).missing
+        self.size = sum(value is not None for value in column) + len(self.missing)
         clustered = candidate.clusters and gate.metric.at_quantile is None
         self.provable = not clustered or len(set(defined_only(candidate.clusters, column))) >= FEWEST
 
@@ -89,11 +90,14 @@ class _Part:
             reasons = [f"{few}, fewer than the {self.smallest} that a segment needs to be judged"]
         elif found.evidence_state is EvidenceState.INCONCLUSIVE and among > 1:
             reasons = [f"{reason}, corrected for {among} segments" for reason in reasons]
+        verdict = blocked if violated else Verdict.WARN if unprovable else Verdict.PASS
+        if enough and too_many(self.missing, self.size):
+            verdict = Verdict.NOT_JUDGED if self.blocks else Verdict.WARN
         return replace(
             found,
             segment=self.name,
             severity="error" if self.blocks else "warning",
-            verdict=blocked if violated else Verdict.WARN if unprovable else Verdict.PASS,
+            verdict=verdict,
             violation=found.violation if violated else None,
             only_inconclusive=unprovable,
             too_small=not enough,

@@ -161,11 +161,16 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
         entry[Need.RAW.value] = _listed(details.raw, depth)
     if details.rewrites is not None:
         entry[Need.REWRITES.value] = [{"topk": _listed(each, depth)} for each in details.rewrites]
-    stated = {
+    judged = (
+        {name: {"value": details.scores[name], "judge": judge} for name, judge in (details.judges or {}).items()}
+        if details.scores
+        else {}
+    )
+    stated: dict[Need, Any] = {
         Need.LATENCY: details.latency_ms or None,
         Need.SOURCE: details.source,
         Need.ENTITIES: details.entities,
-        Need.SCORES: details.scores,
+        Need.SCORES: None if details.scores is None else {**details.scores, **judged},
     }
     return entry | {need.value: value for need, value in stated.items() if value is not None}
 

@@ -16,7 +16,7 @@ from rankgate.differences import KNOWN_KEYS, text_of
 from rankgate.errors import Problem, shown
 from rankgate.model import Details, Need, Ranking
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.json_text import JsonError, explain, infinite_score, spoken, strict_json
+from rankgate.readers.json_text import JsonError, explain, infinite_score, spoken, strict_json, without_nan
 from rankgate.readers.run_details import plausible, to_ranking
 from rankgate.readers.run_shapes import LooseLine, SettledLine, fast_shapes, loose_shape
 from rankgate.readers.source import Source
@@ -106,7 +106,7 @@ class _Lines:
             UnicodeDecodeError: it is not UTF-8.
         """
         line.decode()
-        return self._decode_loose(line)
+        return self._decode_loose(without_nan(line) if b"NaN" in line else line)
 
 
 def _fitting(head: bytes, shape: type[SettledLine]) -> Callable[[bytes], SettledLine] | None:
@@ -172,7 +172,7 @@ def _said(line: bytes) -> dict[str, tuple[Any, str]]:
 def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, object]]:
     text = source.text()
     try:
-        value = strict_json(text)
+        value = strict_json(without_nan(text.encode()) if "NaN" in text else text)
     except JsonError as error:
         culprit = infinite_score(text)
         log.add(Problem(culprit or str(error), source.name, None if culprit else error.line))

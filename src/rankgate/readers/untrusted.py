@@ -144,4 +144,5 @@ def _texts(ranking: Ranking) -> list[str]:
     details = ranking.details or Details()
     items = [text for item in details.items or () for text in (item.doc_id, item.version, item.text) if text]
     named = [*(details.entities or ()), *(details.scores or ()), *(details.latency_ms or ()), details.source or ""]
+    named += (details.judges or {}).values()
     return [ranking.query_id, *ranking.ids, *items, *named]

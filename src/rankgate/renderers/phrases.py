@@ -198,10 +198,16 @@ def queries_line(report: Report) -> str:
     queries = report.queries
     if queries is None:
         return ""
-    text = f"{queries.scored:,} of {count_text(queries.total, 'question')} scored"
-    if queries.no_relevant:
-        text += f"; {queries.no_relevant:,} without a right document in the gold set left out"
-    return f"{text}."
+    asked, parts = count_text(queries.total, "question"), list[str]()
+    stated = {name: value for name, value in report.metrics.items() if value.missing is not None}
+    if not stated or len(stated) < len(report.metrics):
+        left_out = f"{queries.no_relevant:,} without a right document in the gold set left out"
+        parts += [f"{queries.scored:,} of {asked} scored", *[left_out] * bool(queries.no_relevant)]
+    for name, value in stated.items():  # what lines state is no matter of right documents
+        lacking = f" ({value.missing:,} missing, {value.undefined - (value.missing or 0):,} undefined)"
+        if value.undefined or not parts:
+            parts.append(f"{value.n:,} of {asked} have a value of {name}{lacking * bool(value.undefined)}")
+    return f"{'; '.join(parts)}."
 
 
 def _value(value: float | None, gate: GateResult) -> str:
