@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -150,8 +151,15 @@ def problems_of(results: Sequence[GateResult], name: str | None) -> list[Problem
     ]
 
 
+# Where they name no file, a stream takes no more: what is written to files names them.
+_OF_STREAMS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
 def internal_error(error: BaseException) -> Problem:
-    """One line to report: what was raised, where in rankgate, on which versions."""
+    """What nobody expected: a file system that refuses, which is no bug; else one line to report, with its place."""
+    if isinstance(error, OSError) and error.strerror:
+        stream = "standard output" if error.errno in _OF_STREAMS else None
+        return Problem(f"the operating system refuses: {error.strerror}", str(error.filename or "") or stream)
     place, frame = "", error.__traceback__
     while frame is not None:
         name = frame.tb_frame.f_globals.get("__name__", "")

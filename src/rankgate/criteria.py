@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from rankgate.criteria_problems import check_of, metric_of, rules_of
-from rankgate.errors import bad_input, shown
+from rankgate.errors import RankgateError, bad_input, shown
 from rankgate.lineage import AgeLimit
 from rankgate.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.base import Metric
@@ -177,6 +177,19 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
     )
 
 
+def inputs_named(path: str) -> dict[str, str]:
+    """Where the inputs of a criteria file lie, by their key, as far as it can be read."""
+    try:
+        with open_source(path) as source:
+            value = load_yaml(source.text(MOST_BYTES), source.name).value
+    except RankgateError:
+        return {}
+    written = value.get("inputs") if isinstance(value, dict) else None
+    named = {"waivers": WAIVERS, **(written if isinstance(written, dict) else {})}
+    paths = {key: entry.get("path") if isinstance(entry, dict) else entry for key, entry in named.items()}
+    return {key: _place(entry, path) for key, entry in paths.items() if isinstance(entry, str)}
+
+
 def _gate(written: WrittenGate, whole: WrittenCriteria, line: int | None) -> Gate:
     return Gate(
         name=written.name,
@@ -233,8 +246,11 @@ def _resolve(written: str | WrittenInput | None, criteria_path: str) -> InputFil
         return None
     path, forced = (written, None) if isinstance(written, str) else (written.path, written.format)
     fields = written.map if isinstance(written, WrittenRun) else None
-    place = path if _SCHEME.match(path) else beside(criteria_path, path)
-    return InputFile(place, forced, fields)
+    return InputFile(_place(path, criteria_path), forced, fields)
+
+
+def _place(path: str, criteria_path: str) -> str:
+    return path if _SCHEME.match(path) else beside(criteria_path, path)
 
 
 def beside(criteria_path: str, path: str) -> str:

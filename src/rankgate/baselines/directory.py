@@ -21,7 +21,7 @@ from rankgate.baselines.packing import RUN
 from rankgate.baselines.records import LOGS, Record
 from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
 from rankgate.errors import RankgateError, bad_input
-from rankgate.files import write_atomic
+from rankgate.files import make_directories, write_atomic
 from rankgate.lineage import commits_behind
 from rankgate.model import Need
 from rankgate.readers.base import Run
@@ -94,7 +94,7 @@ class DirectoryTree:
         """
         del message
         try:
-            Path(self.path).mkdir(parents=True, exist_ok=True)
+            make_directories(Path(self.path))
         except OSError as error:
             raise bad_input(f"cannot be written: {error.strerror}", file=self.path) from error
         with _locked(self.path, alone=True):

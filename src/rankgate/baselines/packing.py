@@ -22,6 +22,7 @@ from rankgate.gold_changes import GoldMark
 from rankgate.model import Details, Item, Need, Ranking
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.formats import RUN_FORMATS
+from rankgate.readers.gzipped import Unzipped
 from rankgate.readers.source import Source, shown_path
 
 DEFAULT_DEPTH = 100
@@ -135,9 +136,8 @@ def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *
     def rankings() -> Iterator[Ranking]:
         log = ProblemLog()
         try:
-            with gzip.GzipFile(fileobj=raw, mode="rb") as content:
-                stream = cast("BinaryIO", io.BufferedReader(content))
-                yield from RUN_FORMATS["jsonl"].read(Source(shown, stream, b""), needs, log)
+            stream = cast("BinaryIO", io.BufferedReader(Unzipped(raw, shown)))
+            yield from RUN_FORMATS["jsonl"].read(Source(shown, stream, b""), needs, log)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise bad_input(f"damaged gzip data: {error}", file=shown) from error
 

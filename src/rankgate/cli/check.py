@@ -7,8 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rankgate.baselines import KINDS
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
-from rankgate.cli.workers import add_workers, workers_of
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, date_of, make_parser, processes
 
 if TYPE_CHECKING:
     from rankgate.errors import Problem
@@ -89,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     formats = [(path, format_for(path)) for path in arguments.output]
     exhibit = SHOWN_ITEMS if any(form == "html" for _, form in formats) else None
-    report = judge(_inputs(arguments, exhibit), workers=workers_of(arguments), watch=bar)
+    report = judge(_inputs(arguments, exhibit), workers=processes(arguments), watch=bar)
     problems: list[Problem] = []
     for path, form in formats:
         try:

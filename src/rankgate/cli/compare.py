@@ -6,9 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
+from rankgate.cli.options import add_criteria, add_gold, add_match, add_workers, make_parser, processes
 from rankgate.cli.score import DEFAULT_METRICS
-from rankgate.cli.workers import add_workers, workers_of
 
 if TYPE_CHECKING:
     from rankgate.comparison import Comparison
@@ -61,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
     refuse_two_stdins(gold_file, a, b)
-    workers = workers_of(arguments)
+    workers = processes(arguments)
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
     gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
     plan = plan_of(arguments, criteria)

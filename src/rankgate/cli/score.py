@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankgate.cli.options import add_criteria, add_gold, add_match, add_run, make_parser
-from rankgate.cli.workers import add_workers, workers_of
+from rankgate.cli.options import add_criteria, add_gold, add_match, add_run, add_workers, make_parser, processes
 
 if TYPE_CHECKING:
     from rankgate.estimates import Estimate
@@ -59,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold_file, run_file)
-    workers = workers_of(arguments)
+    workers = processes(arguments)
     criteria = None if gold_file and run_file and not arguments.criteria else criteria_if_any(arguments)
     plan = plan_of(arguments, criteria)
     if any(Need.BASELINE in metric.needs for metric in plan.metrics):

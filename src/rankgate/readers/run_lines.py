@@ -7,7 +7,10 @@ Order: by rank where the items state ranks, else as listed.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
@@ -139,16 +142,18 @@ def read_document(source: Source, needs: frozenset[Need], log: ProblemLog) -> It
 def provenance(source: Source) -> Mapping[str, Any]:
     """What a JSONL run says about the system, by its first line; empty when that does not parse or says nothing.
 
-    The lines that follow at the beginning of the file may say otherwise: a key that has several values there is given
-    as `varies by line: v1, v2`, and one that has many belongs to the queries, unless it states a component.
+    The first lines of a file that follow, or those of `head`, may say otherwise: a key that has several values there is
+    given as `varies by line: v1, v2`, and one that has many belongs to the queries, unless it states a component.
     """
-    first, *others = source.head.lstrip().split(b"\n", _LOOKED_AT)
-    said = _said(first)
-    texts = {key: {text: None} for key, (_, text) in said.items()}
-    for line in others[: _LOOKED_AT - 1] if said else ():
-        for key, (_, text) in _said(line).items():
-            if key in texts:
-                texts[key].setdefault(text)
+    with Path(source.file.path).open("rb") if source.file else io.BytesIO(source.head) as file:
+        file.seek(source.file.start if source.file else 0)
+        lines = (line for line in islice(file, _LOOKED_AT) if not line.isspace())
+        said = _said(next(lines, b""))
+        texts = {key: {text: None} for key, (_, text) in said.items()}
+        for line in lines if said else ():
+            for key, (_, text) in _said(line).items():
+                if key in texts:
+                    texts[key].setdefault(text)
     found: dict[str, Any] = {}
     for key, (value, _) in said.items():
         several = list(texts[key])
