@@ -365,7 +365,7 @@ LOST = "gate 'found': a fifth of {}, {}, can be lost unseen: {}"
             0.9,
             10,
             {"evidence": Evidence.PROVEN_HARM},
-            LOST.format("90.0%", "18.0 pp", "only drops of 26.6 pp or more are detected 80 % of the time"),
+            LOST.format("90.0%", "18.0 pp", "only drops of 65.7 pp or more are detected 80 % of the time"),
             id="ten questions prove little",
         ),
         pytest.param(0.9, 40, {"evidence": Evidence.PROVEN_HARM}, None, id="forty prove enough"),
