@@ -98,6 +98,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         detectable=_detectable(gate, values, old_values) if finite else None,
         verdict=verdict,
         reasons=unjudged + violations + inconclusive + warnings or held,
+        doubts=len(inconclusive) + len(warnings),
         n=own.n if own else 0,
         n_pairs=pairs.n_pairs if pairs else 0,
         line=gate.line,

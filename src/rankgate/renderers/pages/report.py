@@ -54,7 +54,12 @@ def render_report(report: Report) -> str:
         bar_width=BAR_WIDTH,
         notes=[
             visible(text)
-            for text in (phrases.queries_line(report), phrases.segments_line(report), *report.notes)
+            for text in (
+                phrases.queries_line(report),
+                phrases.segments_line(report),
+                *phrases.odd_lines(report, plain),
+                *report.notes,
+            )
             if text
         ],
         fine_print=[visible(text) for text in report.fine_print],
@@ -66,7 +71,7 @@ def render_report(report: Report) -> str:
         curves=curves_of(exhibit) if exhibit else None,
         spread=spread_of(exhibit) if exhibit else None,
         pairs=pairs_of(exhibit) if exhibit else None,
-        triage=triage_of(exhibit) if exhibit else None,
+        triage=triage_of(exhibit, report.gates) if exhibit else None,
         causes=CAUSE_WORDS,
         moves=[] if exhibit else moves_of(report),
         trend=trend_of(report),
@@ -79,7 +84,6 @@ def render_report(report: Report) -> str:
     )
 
 
-def _finding(found: Diagnosis) -> tuple[str, str]:
-    """What it says, and the tag that it names."""
-    tag = shorten(visible(str(found.evidence["tag"])), 80) if "tag" in found.evidence else ""
-    return visible(found.finding), tag
+def _finding(found: Diagnosis) -> tuple[str, str, str]:
+    before, tag, after = phrases.finding_parts(found)
+    return visible(before), shorten(visible(tag), 80), visible(after)
