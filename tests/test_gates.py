@@ -323,6 +323,7 @@ def test_no_baseline_is_a_state_of_its_own(
 ) -> None:
     result = decide(gate(floor=floor, drop=drop), scores([1.0, 0.6]), None)
     assert judged(result) == (verdict, reasons)
+    assert result.doubts == sum(reason.startswith("no baseline") for reason in reasons), "the last ones, which warn"
     assert result.evidence_state.value == state
     assert (result.baseline, result.paired_value, result.delta, result.delta_ci, result.n_pairs) == (None,) * 4 + (0,)
 

@@ -13,8 +13,9 @@ from rankgate import __version__
 from rankgate.comparison import baseline_column, gaps
 from rankgate.criteria import Criteria
 from rankgate.detectable import power_notes
+from rankgate.diagnosis.causes import STALE
+from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.differences import Difference, gold_differences, run_differences
-from rankgate.displaced import with_displacers
 from rankgate.errors import Problem
 from rankgate.estimates import attainable, distribution, estimate, is_rate
 from rankgate.gold_changes import GoldMark, gold_changes, mark_of
@@ -44,10 +45,13 @@ from rankgate.report import (
     Source,
 )
 from rankgate.side import Side
-from rankgate.staleness import LostIds
 
 MOST_IDS = 20
 ISSUES = "https://github.com/rankgate/rankgate/issues"
+_STALE = (
+    "the gold set is partly stale: relevant ids that the baseline found are in no list any more, and ids that it never "
+    "returned stand in their place; map the gold set to the new ids, or gate by document with `match: doc`"
+)
 
 
 def compose(
@@ -60,14 +64,17 @@ def compose(
     segments: list[Segment],
     moved: Sequence[Movement],
     *,
-    lost: LostIds | None = None,
     diagnosis: Sequence[Diagnosis] = (),
+    lists: Lists = (None, None),
 ) -> Report:
-    """Put the report together; nothing is decided here but the worst of the verdicts."""
+    """Put the report together; nothing is decided here but the worst of the verdicts.
+
+    `lists` are the run's and the baseline's, as far as they could be read again.
+    """
     lineage = baseline.run.lineage if baseline else None
     aged = age_problems(lineage, criteria.policy.max_age) if lineage else []
     failures = aged if criteria.policy.max_age.blocks else []
-    warnings = [lost.warning] if lost and lost.stale else []
+    warnings = [_STALE for found in diagnosis if found.rule == STALE]
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
     own = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in warnings)]
     verdict = worst([*(result.verdict for result in results), *own])
@@ -102,7 +109,8 @@ def compose(
         else {},
         queries=_queries(gold, candidate.scores, baseline.scores if baseline else None),
         segments=segments,
-        misses=_telling(moved, candidate, baseline) if baseline else [],
+        oddities=oddities_of(gold, criteria.match, lists),
+        misses=with_displacers(most_telling(moved), *lists, candidate.scores.matched),
         moved=_moved(moved) if baseline else None,
         gold_changes=changes,
         differences=_differences(inputs, mark, candidate.run, baseline.run) if baseline else [],
@@ -233,11 +241,6 @@ def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
 def _moved(moved: Sequence[Movement]) -> Moved:
     worse = sum(movement.worse for movement in moved)
     return Moved(worse=worse, better=len(moved) - worse)
-
-
-def _telling(moved: Sequence[Movement], candidate: Side, baseline: Side) -> list[Movement]:
-    scores = candidate.scores
-    return with_displacers(most_telling(moved), len(scores.query_ids), candidate.lists, baseline.lists, scores.matched)
 
 
 def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:

@@ -100,6 +100,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         else detectable(gate, queries=own.n if own else 0, clusters=defined_only(candidate.clusters, values)),
         verdict=verdict,
         reasons=unjudged + violations + inconclusive + warnings or held,
+        doubts=len(inconclusive) + len(warnings),
         n=own.n if own else 0,
         n_pairs=pairs.n_pairs if pairs else 0,
         line=gate.line,

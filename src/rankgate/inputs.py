@@ -154,8 +154,9 @@ def stored_runs(
     inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold
 ) -> tuple[Opener, Opener, Callable[[], list[TrendPoint]]]:
     """What opens the accepted run, what the anchor that the criteria name, and what tells how it went before."""
-    asked = (inputs, criteria, plan.needs, deepest_cutoff(plan, gold))
-    return partial(accepted_run, *asked), partial(anchor_run, *asked), partial(trend_before, inputs, criteria)
+    asked = partial(partial, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
+    own = (inputs, criteria)
+    return asked(accepted_run, *own), asked(anchor_run, *own), partial(trend_before, *own)
 
 
 def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:

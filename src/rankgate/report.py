@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr
 from rankgate.base_side import BaseSide
 from rankgate.differences import Difference
 from rankgate.errors import Problem
-from rankgate.exhibit import Exhibit
+from rankgate.exhibit import Cause, Exhibit, Expected, fate_of
 from rankgate.gold_changes import GoldChanges
 from rankgate.lineage import Lineage
 from rankgate.metrics.base import Direction, Unit
@@ -21,6 +21,7 @@ from rankgate.waiver_use import Waived, WaiverUse
 
 SCHEMA_VERSION = 1
 BARE_TAG = "tag"  # the dimension of tags without a key
+NAMED = 3  # ids beside a count, or in place of what a question lost
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,10 +63,10 @@ class GateResult(_Part, frozen=True, kw_only=True):
     `too_small` says that it has too few of them to be judged, `fell` that the whole interval of its own change,
     uncorrected, is on the worse side of zero. `queries` are those that must pass and do not. `violation` is how far the
     gate lies beyond its limits (the larger, where it breaks both), None where it breaks none; `hard_check_failed` says
-    that it fails for single questions, whatever its limits; `waived` who lets the violation pass. `judged_by` marks a
-    result by the base's criteria or gold set where that is the stricter one. `unjudged` is there where a pooled gold
-    set judges less of the run: the `judged` shares of both first k, the changes with the rest `relevant`, and left out
-    (`condensed`).
+    that it fails for single questions, whatever its limits; `doubts` is how many of the last `reasons` would only warn
+    by themselves; `waived` who lets the violation pass. `judged_by` marks a result by the base's criteria or gold set
+    where that is the stricter one. `unjudged` is there where a pooled gold set judges less of the run: the `judged`
+    shares of both first k, the changes with the rest `relevant`, and left out (`condensed`).
     """
 
     name: str
@@ -98,11 +99,17 @@ class GateResult(_Part, frozen=True, kw_only=True):
     unjudged: Mapping[str, float] = {}
     verdict: Verdict
     reasons: list[str]
+    doubts: int = 0
     queries: list[str] = []
     judged_by: Literal["base"] | None = None
     n: int
     n_pairs: int
     line: int | None
+
+    def verdict_of(self, position: int) -> Verdict:
+        """What a reason means by itself: of a gate that fails, some only warn."""
+        warns = self.verdict is Verdict.FAIL and position >= len(self.reasons) - self.doubts
+        return Verdict.WARN if warns else self.verdict
 
     @property
     def place(self) -> tuple[str, str | None]:
@@ -189,20 +196,15 @@ class Segment(_Part, frozen=True, kw_only=True):
         return self.value if self.dimension == BARE_TAG else f"{self.dimension}:{self.value}"
 
 
-class DocumentMove(_Part, frozen=True, kw_only=True):
-    """A relevant document's rank in the baseline and now; None where the list does not hold it."""
-
-    id: str
-    gain: float
-    before: int | None
-    after: int | None
+DocumentMove = Expected  # as a report and its exhibit have it alike
 
 
 class Movement(_Part, frozen=True, kw_only=True):
     """A query whose relevant documents moved: into or out of the first k, or so that the metric changed.
 
     `worse` tells the losers from the winners; where the metric did not move, by documents lost and gained. Where it
-    lost any, `instead` are up to three documents that stand in the first k now and did not before, from the top.
+    lost any, `instead` are up to three documents that stand in the first k now and did not before, from the top;
+    `no_result` says that its list is empty or absent.
     """
 
     query_id: str
@@ -215,8 +217,14 @@ class Movement(_Part, frozen=True, kw_only=True):
     k: int
     lost: int
     gained: int
-    documents: list[DocumentMove]
+    documents: list[Expected]
     instead: list[str] = []
+    no_result: bool = False
+
+    @property
+    def fate(self) -> Cause:
+        """What became of the relevant documents, where it got worse."""
+        return fate_of(self.documents, self.k, no_result=self.no_result)
 
 
 class Moved(_Part, frozen=True, kw_only=True):
@@ -229,12 +237,27 @@ class Moved(_Part, frozen=True, kw_only=True):
 class Diagnosis(_Part, frozen=True, kw_only=True):
     """A finding about why gates are violated: the rule that holds, what it says, and the numbers that it stands on.
 
-    `finding` holds no text from the inputs; `evidence` may, as its `tag` and `example`.
+    `finding` holds no text from the inputs: `{tag}` in it stands for the `tag` of `evidence`.
     """
 
     rule: str
     finding: str
     evidence: Mapping[str, str | int | float]
+
+
+class Oddities(_Part, frozen=True, kw_only=True):
+    """What is suspicious in the lists, whatever the verdict: counts, each with its first few ids.
+
+    `never_returned` of the `relevant` ids of the gold set are in no list of the run or of the baseline. In `rising` of
+    `lists` the scores rise from rank to rank.
+    """
+
+    never_returned: int
+    relevant: int
+    examples: list[str]
+    rising: int
+    lists: int
+    rising_queries: list[str]
 
 
 class TrendPoint(_Part, frozen=True, kw_only=True):
@@ -312,6 +335,7 @@ class Report(_Part, frozen=True, kw_only=True):
     notes: list[str] = []
     fine_print: list[str] = []
     diagnosis: list[Diagnosis] = []
+    oddities: Oddities | None = None
     gates: list[GateResult] = []
     waivers: list[WaiverUse] = []
     metrics: Mapping[str, MetricValue] = {}

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan = replace(plan, depth=depth, keep_matched=Need.BASELINE in plan.needs)
     sides = []
     for file, opened in zip((a, b), runs, strict=True):
-        again = partial(named_run, file, plan.needs, deepest=deepest)
+        again = partial(named_run, file, needs=plan.needs, deepest=deepest)
         sides.append(scored(gold, opened, plan, again, workers=workers, watch=bar))
         scores = sides[-1].scores
         refuse_strangers(scores, opened.name, gold)

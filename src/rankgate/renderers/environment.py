@@ -64,6 +64,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         reasons=rows.reasons,
         other_reasons=rows.other_reasons,
         first_look=rows.first_look,
+        odd_line=rows.odd_line,
         differs=rows.differs,
         base_head=rows.base_head,
         base_items=rows.base_items,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rankgate.exhibit import Expected
+from rankgate.exhibit import Expected, depth_of, left
 from rankgate.metrics.base import Direction
 from rankgate.model import EvidenceState, Verdict
-from rankgate.report import DocumentMove, GateResult, Report, SegmentValue
+from rankgate.report import Diagnosis, GateResult, Report, SegmentValue
 from rankgate.wording import (
     confidence_text,
     count_text,
@@ -184,13 +184,26 @@ def segment_text(value: SegmentValue) -> str:
     return now if not value.delta else f"{now} ({delta_text(value.delta, value.unit)})"
 
 
-def rank_move(doc: DocumentMove | Expected) -> str:
+def rank_move(doc: Expected) -> str:
     """`rank 2 → 9`, `rank 2 → gone`, `not found → rank 3`."""
     if doc.before is None:
         return "not found before or now" if doc.after is None else f"not found → rank {doc.after}"
     if doc.before == doc.after:
         return f"stays at rank {doc.before}"
     return f"rank {doc.before} → {doc.after if doc.after is not None else 'gone'}"
+
+
+def telling(documents: Sequence[Expected], k: int, most: int) -> tuple[list[Expected], list[Expected]]:
+    """Of a question's relevant documents those to show, at most `most`, and the rest.
+
+    Shown are those that left the first k, the deepest fall first, and those that entered it; where there are none those
+    that moved, else all.
+    """
+    order = sorted(documents, key=depth_of, reverse=True)
+    gone = [each for each in order if left(each, k)]
+    entered = [each for each in order if (each.after or k + 1) <= k < (each.before or k + 1)]
+    shown = ([*gone, *entered] or [each for each in order if each.before != each.after] or order)[:most]
+    return shown, [each for each in order if each not in shown]
 
 
 def queries_line(report: Report) -> str:
@@ -208,6 +221,39 @@ def queries_line(report: Report) -> str:
         if value.undefined or not parts:
             parts.append(f"{value.n:,} of {asked} have a value of {name}{lacking * bool(value.undefined)}")
     return f"{'; '.join(parts)}."
+
+
+def odd_lines(report: Report, quote: Callable[[str], str]) -> list[str]:
+    """What is suspicious in the lists, a sentence each."""
+    found = report.oddities
+    if found is None:
+        return []
+    lines: list[str] = []
+    if found.never_returned:
+        count = count_text(found.relevant, "relevant id")
+        runs = "the run or of the baseline" if report.provenance.baseline else "the run"
+        lines.append(
+            f"{found.never_returned:,} of {count} {'is' if found.never_returned == 1 else 'are'} in no list of {runs}: "
+            f"{_examples(found.examples, found.never_returned, quote)}."
+        )
+    if found.rising:
+        lines.append(
+            f"In {found.rising:,} of {count_text(found.lists, 'list')} the scores rise from rank to rank, as distances "
+            f"do or a list in reverse order: {_examples(found.rising_queries, found.rising, quote)}."
+        )
+    return lines
+
+
+def _examples(ids: Sequence[str], total: int, quote: Callable[[str], str]) -> str:
+    more = f" and {total - len(ids):,} more" if total > len(ids) else ""
+    return ", ".join(map(quote, ids)) + more
+
+
+def finding_parts(found: Diagnosis) -> tuple[str, str, str]:
+    """What a finding says before its tag, the tag, and what it says after; reports of old name the tag at the end."""
+    tag = str(found.evidence.get("tag", ""))
+    before, named, after = found.finding.partition("{tag}")
+    return before if named or not tag else f"{before}: ", tag, after
 
 
 def _value(value: float | None, gate: GateResult) -> str:

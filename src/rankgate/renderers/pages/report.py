@@ -55,7 +55,12 @@ def render_report(report: Report) -> str:
         bar_width=BAR_WIDTH,
         notes=[
             visible(text)
-            for text in (phrases.queries_line(report), phrases.segments_line(report, visible), *report.notes)
+            for text in (
+                phrases.queries_line(report),
+                phrases.segments_line(report, visible),
+                *phrases.odd_lines(report, plain),
+                *report.notes,
+            )
             if text
         ],
         fine_print=[visible(text) for text in report.fine_print],
@@ -67,7 +72,7 @@ def render_report(report: Report) -> str:
         curves=curves_of(exhibit) if exhibit else None,
         spread=spread_of(exhibit) if exhibit else None,
         pairs=pairs_of(exhibit) if exhibit else None,
-        triage=triage_of(exhibit) if exhibit else None,
+        triage=triage_of(exhibit, report.gates) if exhibit else None,
         causes=CAUSE_WORDS,
         moves=[] if exhibit else moves_of(report),
         trend=trend_of(report),
@@ -80,10 +85,9 @@ def render_report(report: Report) -> str:
     )
 
 
-def _finding(found: Diagnosis) -> tuple[str, str]:
-    """What it says, and the tag that it names."""
-    tag = shorten(visible(str(found.evidence["tag"])), 80) if "tag" in found.evidence else ""
-    return visible(found.finding), tag
+def _finding(found: Diagnosis) -> tuple[str, str, str]:
+    before, tag, after = phrases.finding_parts(found)
+    return visible(before), shorten(visible(tag), 80), visible(after)
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +98,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     worse: bool
     values: str
     expected: tuple[tuple[str, str], ...]
+    rest: str
     k: int
     instead: tuple[str, ...]
 
@@ -105,14 +110,14 @@ def moves_of(report: Report) -> list[Move]:
 
 def _move(move: Movement, report: Report) -> Move:
     unit = report.metrics[move.metric].unit
+    shown, folded = phrases.telling(move.documents, move.k, MOST_DOCUMENTS)
     return Move(
         query_id=shorten(visible(move.query_id), 80),
         question=shorten(visible(move.question or ""), 300),
         worse=move.worse,
         values=f"{move.metric} {value_text(move.before, unit)} → {value_text(move.after, unit)}",
-        expected=tuple(
-            (shorten(visible(each.id), 120), phrases.rank_move(each)) for each in move.documents[:MOST_DOCUMENTS]
-        ),
+        expected=tuple((shorten(visible(each.id), 120), phrases.rank_move(each)) for each in shown),
+        rest=f"and {len(folded)} more" if folded else "",
         k=move.k,
         instead=tuple(shorten(visible(each), 120) for each in move.instead),
     )
