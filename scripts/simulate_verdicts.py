@@ -15,17 +15,24 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankgate.comparison import Pairs
+from rankgate.metrics.names import parse_metric
+from rankgate.noise import noise_of
+from rankgate.statistics.binomial import share_level
 from rankgate.statistics.clusters import clustered_mean_level
-from rankgate.statistics.power import Evidence, detectable_drop
+from rankgate.statistics.power import Sight, Spread, planning_spread
+from rankgate.statistics.quantiles import quantile, quantile_interval
 from rankgate.statistics.saddlepoint import Side, difference_level, mean_level
+from rankgate.statistics.sign_flips import cluster_flip_p
 
 Floats = npt.NDArray[np.float64]
 
 LEVEL = 0.025  # one-sided, at 95 % confidence
 LIMIT = 0.03  # the regression_max of the tables that have one
 SIZES = (50, 100, 200, 400, 1000, 3000, 10_000)
-ALL_EVIDENCE: tuple[Evidence, ...] = ("estimate", "proven_safe", "proven_harm")
+ALL_EVIDENCE = ("estimate", "proven_safe", "proven_harm")
 SIDES: tuple[Side, ...] = ("below", "above")
+MOVING = 0.3  # of the questions, where every one of them may come out otherwise
 AGAIN = 3  # of the samples of each kind are computed a second time, by rankgate
 REACH = 1.0  # all metrics here go from 0 to 1
 
@@ -180,23 +187,28 @@ class Simulation(NamedTuple):
 
     def value_levels(self, people: Population, drawn: Floats, truth: float, *, below: bool) -> Floats:
         """As ``mean_level``."""
+        side: Side = "below" if below else "above"
+        if len(people.values) == 2:  # noqa: PLR2004 - hits and misses
+            shares = {hits: share_level(int(hits), int(drawn[0].sum()), truth, side=side) for hits in set(drawn[:, 1])}
+            return np.array([shares[hits] for hits in drawn[:, 1]])
         found = levels(people, drawn, 1.0 if below else 0.0, truth, below=below)
         for row in range(AGAIN):
-            again = mean_level(sample(people, drawn[row]), truth, side="below" if below else "above", low=0, high=1)
+            again = mean_level(sample(people, drawn[row]), truth, side=side, low=0, high=1)
             same(found[row], again)
         return found
 
     def change_levels(self, people: Population, drawn: Floats, truth: float = 0.0, *, below: bool) -> Floats:
-        """As ``difference_level``."""
+        """As ``difference_level``; where nothing moved, of two runs with other lists: see ``unchanged_bound``."""
         found = levels(people, drawn, REACH, truth, below=below)
         still = drawn[:, people.values != 0].sum(axis=1) == 0
-        found[still] = 0.0 if (truth > 0 if below else truth < 0) else 1.0
+        gap = min(max(truth if below else -truth, 0.0), REACH)
+        found[still] = (1 - gap / REACH) ** drawn[0].sum()
         side: Side = "below" if below else "above"
-        for row in range(AGAIN):
+        for row in np.flatnonzero(~still)[:AGAIN]:
             same(found[row], difference_level(sample(people, drawn[row]), truth, side=side, widest=REACH))
         return found
 
-    def violated(self, evidence: Evidence, people: Population, drawn: Floats) -> npt.NDArray[np.bool_]:
+    def violated(self, evidence: str, people: Population, drawn: Floats) -> npt.NDArray[np.bool_]:
         """Which samples the gate of ``evidence`` would block."""
         drop = -(drawn @ people.values) / drawn.sum(axis=1)
         over: npt.NDArray[np.bool_] = drop > LIMIT + 1e-9
@@ -278,8 +290,7 @@ def misses(simulation: Simulation) -> None:
     def worse(people: Population, size: int, level: Callable[..., Floats]) -> float:
         drawn = simulation.draw(people, size)
         wrong = [level(people, drawn, people.mean, below=below) < LEVEL for below in (True, False)]
-        something = drawn[:, people.values != 0].sum(axis=1) > 0
-        return max(float((side & something).sum()) / simulation.runs for side in wrong)
+        return max(float(side.mean()) for side in wrong)
 
     print("**One-sided misses of the interval of a value (%); nominal 2.5, promised 4.0**\n")
     head = ["population", *map(str, SIZES)]
@@ -294,10 +305,9 @@ def misses(simulation: Simulation) -> None:
         [
             *([p.name, *(percent(worse(p, size, simulation.change_levels)) for size in SIZES)] for p in SYMMETRIC),
             ["lopsided, the worst of all", *map(percent, worst)],
-            [f"{ONE_WAY.name} ¹", *(percent(worse(ONE_WAY, size, simulation.change_levels)) for size in SIZES)],
+            [ONE_WAY.name, *(percent(worse(ONE_WAY, size, simulation.change_levels)) for size in SIZES)],
         ],
     )
-    print("¹ Counted where a query changed. Where none did, the interval is [0, 0], whatever the truth is.\n")
 
 
 def blocks(simulation: Simulation) -> None:
@@ -320,12 +330,60 @@ def blocks(simulation: Simulation) -> None:
         for size in sizes:
             drop = 0.0
             for _ in range(20):  # the spread depends on the drop a little
-                drop = detectable_drop(evidence, spread=moved(drop).spread, queries=size, regression_max=LIMIT)
+                drop = Sight(moved(drop).spread, REACH).drop(evidence, size, LIMIT)
             people = moved(drop)
             blocked = simulation.violated(evidence, people, simulation.draw(people, size)).mean()
             cells.append(f"{100 * drop:.1f} pp: {100 * blocked:.0f} %")
         rows.append([f"`{evidence}`", *cells])
     table(["", *(f"N = {size}" for size in sizes)], rows)
+
+    print("**The same over conversations that are lost or won as a whole, `proven_harm`**\n")
+    counts, rounds = (30, 60, 100, 300), max(simulation.runs // 10, 100)
+    rows = []
+    for size in (3, 12):
+        cells = []
+        for count in counts:
+            drop = alone = 0.0
+            for _ in range(20):
+                apart, together = conversations(drop, count, size)
+                drop = (
+                    drop + Sight(together.value, together.cluster * REACH).drop("proven_harm", count * size, LIMIT)
+                ) / 2
+                alone = Sight(apart.value, REACH).drop("proven_harm", count * size, LIMIT)
+            blocked = [caught(simulation, each, count, size, rounds) for each in (drop, alone)]
+            cells.append(
+                f"{100 * drop:.1f} pp: {100 * blocked[0]:.0f} % ({100 * alone:.1f} pp: {100 * blocked[1]:.0f} %)"
+            )
+        rows.append([f"of {size}", *cells])
+    table(["", *(f"{count} clusters" for count in counts)], rows)
+    print("In brackets what a formula would say that took the questions for independent.\n")
+
+
+def steps(drop: float) -> tuple[Floats, Floats]:
+    """What becomes of a conversation, and how likely that is."""
+    return np.array([-1.0, 0.0, 1.0]), np.array([0.15 + drop / 2, 0.7, 0.15 - drop / 2])
+
+
+def conversations(drop: float, count: int, size: int) -> tuple[Spread, Spread]:
+    """The spread of so many conversations as they are expected to turn out, as if independent and by cluster."""
+    kinds, chances = steps(drop)
+    whole = np.repeat(kinds, np.round(chances * count * 1000).astype(int))[:: 1000 // 10]
+    differences, labels = np.repeat(whole, size).tolist(), np.repeat(np.arange(len(whole)), size).tolist()
+    found = planning_spread(differences, planned=None), planning_spread(differences, labels, planned=None)
+    if found[0] is None or found[1] is None:
+        raise SystemExit("ten conversations have to move")
+    return found[0], found[1]
+
+
+def caught(simulation: Simulation, drop: float, count: int, size: int, rounds: int) -> float:
+    """How often a drop of conversations as a whole is proven harm."""
+    kinds, chances = steps(drop)
+    labels, blocked = np.repeat(np.arange(count), size).tolist(), 0
+    for _ in range(rounds):
+        differences = np.repeat(simulation.source.choice(kinds, size=count, p=chances), size).tolist()
+        level = clustered_mean_level(differences, labels, 0.0, side="below", low=-REACH, high=REACH)
+        blocked += level is not None and level < LEVEL and -math.fsum(differences) / len(differences) > LIMIT
+    return blocked / rounds
 
 
 def segments(simulation: Simulation) -> None:
@@ -389,6 +447,122 @@ def clusters(simulation: Simulation) -> None:
     table(["clusters and hits", "12", "30", "100", "300"], rows)
 
 
+def few_clusters(simulation: Simulation) -> None:
+    """Drops in few clusters, by signs of their sums; and where these are not symmetric although nothing changed."""
+    source, rounds, each = simulation.source, max(simulation.runs // 10, 20), 20
+    rare = 0.15  # of the clusters gain; the others lose as much in sum
+
+    def sums(count: int, kind: str, drop: float) -> Floats:
+        if kind == "lopsided":
+            return np.where(source.random((rounds, count)) < rare, 1.0, -rare / (1 - rare))
+        return source.normal(0, 0.06, (rounds, count)) + source.normal(-drop, 0.3 / math.sqrt(each), (rounds, count))
+
+    kinds = {
+        "no change": ("alike", 0.0),
+        "no change, few gain much": ("lopsided", 0.0),
+        "drop 5 pp": ("alike", 0.05),
+        "drop 10 pp": ("alike", 0.1),
+        "drop 20 pp": ("alike", 0.2),
+    }
+    rows, counts = [], (5, 6, 9, 12, 20)
+    for name, (kind, drop) in kinds.items():
+        cells = []
+        for count in counts:
+            proven = 0
+            for changes in sums(count, kind, drop):
+                found = cluster_flip_p(changes.tolist(), range(count), side="below")
+                proven += found is not None and found[0] < LEVEL and float(changes.mean()) < -LIMIT
+            cells.append(percent(proven / rounds))
+        rows.append([name, *cells])
+    print(f"**Proven harm by the signs of few clusters of {each} queries (%), limit 3 pp**\n")
+    table(["clusters", *map(str, counts)], rows)
+
+
+def slowest(simulation: Simulation) -> None:
+    """Quantiles of paired latencies, some of which are a hundred times slower."""
+    source, rounds = simulation.source, max(simulation.runs // 10, 20)
+    rows, quantiles = [], ((0.99, 100), (0.99, 270), (0.99, 1000), (0.9, 30), (0.9, 270))
+    for share in (0.0, None, 0.01, 0.03, 0.06, 0.2, 0.6):
+        name = "the faster half as slow as the median" if share is None else f"{share:.0%} a hundred times slower"
+        cells = []
+        for q, size in quantiles:
+            proven = 0
+            for _ in range(rounds):
+                common = source.normal(3, 0.8, size)
+                before, now = (np.exp(common + source.normal(0, 0.4, size)) for _ in range(2))
+                slower = now * np.where(source.random(size) < (share or 0.0), 100, 1)
+                after = (np.maximum(now, math.exp(3)) if share is None else slower).tolist()
+                rose = quantile(after, q) > quantile(before.tolist(), q) * 1.1
+                pairs = Pairs(metric=parse_metric(f"latency(quantile={q})"), new=after, old=before.tolist())
+                proven += rose and pairs.proven(LEVEL)
+            cells.append(percent(proven / rounds))
+        rows.append([name, *cells])
+    print("**Proven rise of a quantile (%), limit a tenth of it; by the swap test where N gives no bound ¹**\n")
+    bare = [quantile_interval([0.0] * size, q)[1] is None for q, size in quantiles]
+    head = [f"p{100 * q:.0f}, N = {size}{' ¹' * none}" for (q, size), none in zip(quantiles, bare, strict=True)]
+    table(["", *head], rows)
+
+
+def ends(simulation: Simulation) -> None:
+    """Recall@5 where questions have up to 50 right documents: the range, or what each can reach, is appended."""
+    source, rounds, sizes = simulation.source, max(simulation.runs // 10, 20), (50, 100, 150, 400)
+    rows = []
+    relevant_kinds, rare = np.array([4, 15, 20, 30, 50]), 0.02
+    reach = np.minimum(relevant_kinds, 5) / relevant_kinds
+    often = rare * reach.mean() / (1 / relevant_kinds).mean()  # one lost as often as balances the rare gains of all
+    cases: tuple[tuple[str, float | None], ...]
+    cases = (("no change", 0.0), ("no change, rare gains", None), ("a fifth lost", 0.2))
+    for name, drop in cases:
+        cells = []
+        for size in sizes:
+            by_range = by_ends = 0
+            for _ in range(rounds):
+                relevant = source.choice(relevant_kinds, size=size)
+                most, chance = np.minimum(relevant, 5), source.random(size)
+                if drop is None:
+                    changes = np.where(chance < rare, most, np.where(chance > 1 - often, -1, 0)) / relevant
+                else:
+                    before = source.binomial(most, 0.6)
+                    after = np.where(chance < MOVING, source.binomial(most, 0.6), before)
+                    changes = (after - source.binomial(after, drop) - before) / relevant
+                listed = changes.tolist()
+                for which in (0, 1):
+                    level = difference_level(listed, side="below", widest=(most / relevant).tolist() if which else 1.0)
+                    harm = level is not None and level < LEVEL
+                    by_range, by_ends = by_range + (harm and not which), by_ends + (harm and bool(which))
+            cells.append(f"{percent(by_range / rounds)} → {percent(by_ends / rounds)}")
+        rows.append([name, *cells])
+    ceiling = f"{100 * reach.mean():.0f} %"
+    print(f"**Proven harm in a recall@5 of at most {ceiling} (%): appended ±1 → what each query can reach**\n")
+    table(["", *(f"N = {size}" for size in sizes)], rows)
+
+
+def shared_noise(simulation: Simulation) -> None:
+    """Whole runs that shift by chance: without `noise:`, with the true one, and with what five runs suggest."""
+    source, rounds, size, metric = simulation.source, max(simulation.runs // 10, 20), 400, parse_metric("recall@5")
+    rows = []
+    for shift in (0.0, 0.01, 0.02):
+        for drop in (0.0, 0.1):
+            people, blocked = moved(drop), [0, 0, 0]
+            for _ in range(rounds):
+                still = moved()
+                runs = [
+                    source.normal(0, shift) + source.choice(still.values, size=size, p=still.chances) / math.sqrt(2)
+                    for _ in range(5)
+                ]
+                known = noise_of(metric, [run.tolist() for run in runs])
+                changes = source.choice(people.values, size=size, p=people.chances)
+                changes = changes + source.normal(0, shift * math.sqrt(2))
+                taus = (0.0, shift, known.noise or 0.0) if known else (0.0, shift, 0.0)
+                for place, tau in enumerate(taus):
+                    pairs = Pairs(metric=metric, new=changes.tolist(), old=[0.0] * size, noise=tau)
+                    _, high = pairs.interval(1 - 2 * LEVEL) or (None, None)
+                    blocked[place] += high is not None and high < 0 and float(changes.mean()) < -LIMIT
+            rows.append([f"SD {100 * shift:.0f} pp, drop {100 * drop:.0f} pp", *(percent(b / rounds) for b in blocked)])
+    print(f"**Proven harm where whole runs shift (%), {size} queries, limit 3 pp**\n")
+    table(["", "without `noise:`", "the true one", "as five runs suggest"], rows)
+
+
 def main() -> None:
     """Print every table."""
     parser = argparse.ArgumentParser(description="Coverage, false alarms and power by simulation.")
@@ -397,7 +571,7 @@ def main() -> None:
     options = parser.parse_args()
     simulation = Simulation(np.random.default_rng(options.seed), 200 if options.quick else 10_000)
     print(f"{simulation.runs} samples a cell, seed {options.seed}\n")
-    for part in (choose, misses, blocks, segments, clusters):
+    for part in (choose, misses, blocks, segments, clusters, few_clusters, slowest, ends, shared_noise):
         part(simulation)
 
 

@@ -44,11 +44,13 @@ def judged(folder: Path, monkeypatch: pytest.MonkeyPatch, clusters: list[str | N
         pytest.param([None] * 60, "fail", "clear", "fail", id="each question for itself: harm is proven"),
         pytest.param(
             ["talk"] * 8 + [f"c{row // 2}" for row in range(52)],
-            *("warn", "inconclusive", "pass"),
+            *("warn", "no_interval", "warn"),
             id="the eight were one conversation: one observation proves nothing",
         ),
         pytest.param(
-            [f"c{row // 10}" for row in range(60)], *("warn", "no_interval", "pass"), id="six clusters: no interval"
+            [f"c{row // 10}" for row in range(60)],
+            *("warn", "no_interval", "warn"),
+            id="six clusters, one of them lost",
         ),
         pytest.param([f"c{row}" for row in range(60)], "fail", "clear", "fail", id="clusters of one are no clusters"),
     ],
@@ -65,8 +67,3 @@ def test_what_belongs_together_counts_once(
     assert (whole["verdict"], whole["evidence_state"]) == (verdict, state)
     assert part["verdict"] == segment
     assert whole["delta"] == pytest.approx(-8 / 60)
-    assert (whole["p_value"] is None) is any(clusters)
-
-
-def test_the_p_value_is_that_of_flipped_signs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert judged(tmp_path, monkeypatch, [None] * 60)[0]["p_value"] == pytest.approx(2 ** (1 - 8))

@@ -24,12 +24,11 @@ from rankgate.model import EvidenceState, Gold, Ranking, Sample, Verdict
 from rankgate.movements import leading_metric, movements
 from rankgate.plan import Plan
 from rankgate.readers.base import Run, once
-from rankgate.report import BaselineSource, GateResult, Moved, Provenance, Queries, Report, Source
+from rankgate.report import BaselineSource, Diagnosis, GateResult, Moved, Provenance, Queries, Report, Source
 from rankgate.report_text import decode_report, encode_report
 from rankgate.scoring import score
 from rankgate.segments import by_tag
 from rankgate.side import Side
-from rankgate.staleness import LostIds
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 MEANINGS = {
@@ -227,7 +226,7 @@ def composed(
     depth: int | None = None,
     inputs: Inputs = INPUTS,
     run_name: str = "run.jsonl",
-    lost: LostIds | None = None,
+    diagnosis: Sequence[Diagnosis] = (),
     mark: GoldMark | None = None,
     said_before: Mapping[str, object] = SAID,
 ) -> Report:
@@ -249,7 +248,7 @@ def composed(
     leading = leading_metric(gates, results)
     moved = movements(gold, leading, candidate.scores, old) if old and leading else []
     segments = by_tag(gold, metrics, candidate.scores, old)
-    return compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, lost=lost)
+    return compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=diagnosis)
 
 
 def without(*queries: str) -> dict[str, str]:
@@ -496,7 +495,7 @@ def test_the_verdict_is_the_worst_of_the_gates(
     assert composed(lists, before, gates=gates).verdict is verdict
 
 
-LOST = LostIds(found=20, lost=3, gone=("a", "b"), pairs=3, near=3)
+STALE = Diagnosis(rule="stale_ids", finding="the ids of the gold set: …", evidence={})
 
 
 @pytest.mark.parametrize(
@@ -509,18 +508,27 @@ LOST = LostIds(found=20, lost=3, gone=("a", "b"), pairs=3, near=3)
     ],
 )
 def test_a_partly_stale_gold_set_warns(lists: Mapping[str, str], verdict: Verdict, begins: str) -> None:
-    found = composed(lists, ACCEPTED, lost=LOST)
-    assert (found.verdict, found.warnings) == (verdict, [LOST.warning])
+    found = composed(lists, ACCEPTED, diagnosis=[STALE])
+    assert (found.verdict, len(found.warnings)) == (verdict, 1)
     assert found.summary.startswith(begins)
 
 
-def test_the_warning_of_a_stale_gold_set_stands_before_those_of_gates() -> None:
-    both = headline(WARN, [result(PASS), result(WARN, "mrr", MRR_FELL)], [], [LOST.warning])
-    assert both == f"May be merged, with a warning: {LOST.warning}; 1 more gate warns."
+@pytest.mark.parametrize("verdict", [WARN, FAIL])
+def test_a_drop_leads_the_headline_whatever_warns_beside_it(verdict: Verdict) -> None:
+    both = headline(verdict, [result(PASS), result(verdict, "mrr", MRR_FELL)], [], ["the gold set is partly stale"])
+    assert "mrr" in both
+    assert "stale" not in both
 
 
-def test_ids_that_an_ordinary_loss_explains_warn_of_nothing() -> None:
-    found = composed(ACCEPTED, ACCEPTED, lost=LostIds(found=20, lost=3, gone=(), pairs=3, near=0))
+def test_a_warning_leads_where_gates_only_lack_a_baseline() -> None:
+    lacking = replace(result(WARN, "mrr"), reasons=["no baseline: whether mrr got worse could not be checked"])
+    assert (
+        headline(WARN, [lacking], [], ["it is old"]) == "May be merged, with a warning: it is old; 1 more gate warns."
+    )
+
+
+def test_other_findings_warn_of_nothing() -> None:
+    found = composed(ACCEPTED, ACCEPTED, diagnosis=[replace(STALE, rule="order")])
     assert (found.verdict, found.warnings) == (PASS, [])
 
 

@@ -91,6 +91,18 @@ def test_segments_as_they_are_written() -> None:
     assert (gate.threshold, gate.regression_max) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        pytest.param("noise: 0.02", 0.02, id="as `rankgate noise` prints it"),
+        pytest.param("threshold: 0.5", 0.0, id="none"),
+    ],
+)
+def test_the_noise_of_a_gate(line: str, found: float) -> None:
+    (gate,) = load(f"gates:\n  - name: recall@5\n    regression_max: 0.03\n    {line}\n").gates
+    assert gate.noise == found
+
+
 def test_evidence_and_confidence_are_the_gates_own_or_the_files() -> None:
     criteria = load(
         "evidence: proven_harm\nconfidence: 0.9\n"
@@ -420,7 +432,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, drift_max, "
-                    "severity, evidence, confidence, segments, must_pass, max_lost_queries and direction, "
+                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries and direction, "
                     "found the text 'recall@5'"
                 )
             ],
@@ -516,6 +528,16 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             gate("metric: latency\n    threshold: 50\n    must_pass: [q1]"),
             ["5: gates[0].must_pass: latency has no worst value that a query could have"],
             id="must pass, where nothing is worst",
+        ),
+        pytest.param(
+            gate("metric: recall@5\n    threshold: 0.5\n    noise: 2"),
+            ["5: gates[0].noise: 2 is more than recall@5 can move (1); write 0.02 for 2%"],
+            id="noise in percent",
+        ),
+        pytest.param(
+            gate("metric: latency(quantile=0.9)\n    threshold: 50\n    noise: 2"),
+            ["5: gates[0].noise: latency(quantile=0.9) is a quantile; noise is of means alone"],
+            id="noise of a quantile",
         ),
         pytest.param(
             gate("metric: recall@5\n    threshold: 0.5\n    max_lost_queries: -1"),
@@ -618,7 +640,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, drift_max, "
-                    "severity, evidence, confidence, segments, must_pass, max_lost_queries, direction)"
+                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries, direction)"
                 )
             ],
             id="unknown key, nothing near",
@@ -627,8 +649,8 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             f"{ONE}severity: error\n",
             [
                 (
-                    "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, match, "
-                    "gold_changes, fork_runs, waiver_label)"
+                    "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
+                    "holdout, match, gold_changes, fork_runs, waiver_label)"
                 )
             ],
             id="a key a level too high",

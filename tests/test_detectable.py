@@ -1,6 +1,7 @@
 """What a gold set can see of the drop that a gate forbids, and how it is said."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ from msgspec.structs import replace
 
 from rankgate.criteria import Gate
 from rankgate.detectable import blind_spot, detectable, power_notes
+from rankgate.evaluation import score
 from rankgate.gates import decide
 from rankgate.metrics.names import parse_metric
 from rankgate.model import Evidence, Scores
+from rankgate.readers.formats import read_gold
 from rankgate.report import Detectable, GateResult
 
 HARM, SAFE, ESTIMATE = Evidence.PROVEN_HARM, Evidence.PROVEN_SAFE, Evidence.ESTIMATE
@@ -32,40 +35,96 @@ def seen(made: Gate, queries: int, differences: list[float] | None = None) -> De
     return found
 
 
-# By hand, with the assumed spread of 0.3: 900 questions have a standard error of one point.
+ONE = 1 / 900  # what is appended, over 900 questions
+PROOF = 1.5 * ONE + 1.96 * math.hypot(0.01, ONE)
+
+
+# By hand, with a usual spread of 0.3: 900 questions have a standard error of one point.
 @pytest.mark.parametrize(
-    ("evidence", "queries", "drop", "caught", "sees"),
+    ("evidence", "drop", "caught", "sees"),
     [
-        pytest.param(ESTIMATE, 900, 0.03, 0.03 + 0.008416, True, id="estimate: the limit and 0.84 errors"),
-        pytest.param(HARM, 900, 0.03, 0.03 + 0.008416, True, id="harm: the limit, where it is beyond noise"),
-        pytest.param(HARM, 900, 0.01, 0.0196 + 0.008416, False, id="harm: noise, where that is beyond the limit"),
-        pytest.param(SAFE, 900, 0.03, 0.03 - 0.0196 + 0.008416, True, id="safe: caught well before the limit"),
-        pytest.param(SAFE, 900, 0.0281, 0.0281 - 0.0196 + 0.008416, True, id="just over the margin"),
-        pytest.param(SAFE, 900, 0.028, 0.028 - 0.0196 + 0.008416, False, id="just under the margin"),
-        pytest.param(ESTIMATE, 784, 0.03, 0.03 + 0.8416 * 0.3 / 28, False, id="one question too few"),
-        pytest.param(ESTIMATE, 785, 0.03, 0.03 + 0.8416 * 0.3 / math.sqrt(785), True, id="just enough"),
+        pytest.param(ESTIMATE, 0.03, 0.03 + 0.008416, True, id="estimate: the limit and 0.84 errors"),
+        pytest.param(ESTIMATE, 0.0085, 0.0085 + 0.008416, True, id="estimate: just less than twice the limit"),
+        pytest.param(ESTIMATE, 0.0084, 0.0084 + 0.008416, False, id="estimate: just more"),
+        pytest.param(HARM, 0.03, 0.03 + 0.008416, True, id="harm: the limit, where it is beyond noise"),
+        pytest.param(HARM, 0.01, PROOF + 0.008416, False, id="harm: noise, where that is beyond the limit"),
+        pytest.param(SAFE, 0.0299, 0.0299 - PROOF + 0.008416, True, id="safe: just over the margin"),
+        pytest.param(SAFE, 0.0296, 0.0296 - PROOF + 0.008416, False, id="safe: just under the margin"),
     ],
 )
 def test_what_is_caught_and_whether_the_limit_is_seen(
     evidence: Evidence,
-    queries: int,
     drop: float,
     caught: float,
     sees: bool,  # noqa: FBT001
 ) -> None:
-    found = seen(gate(drop=drop, evidence=evidence), queries)
+    found = seen(gate("containment@5", drop=drop, evidence=evidence), 900)
     assert found.detectable == pytest.approx(caught)
-    assert found.margin == pytest.approx(2.8016 * 0.3 / math.sqrt(queries))
-    assert (found.sees, found.assumed, found.spread, found.queries) == (sees, True, 0.3, queries)
+    assert found.margin == pytest.approx(PROOF + 0.008416)
+    assert (found.sees, found.assumed, found.spread, found.queries) == (sees, True, 0.3, 900)
 
 
 def test_what_is_seen_follows_the_confidence_of_the_gate() -> None:
     for confidence, errors in ((0.9, 1.6449), (0.99, 2.5758)):
-        found = seen(gate(drop=0.0, evidence=HARM, confidence=confidence), 900)
-        assert found.margin == pytest.approx((errors + 0.8416) * 0.01)
-        assert found.detectable == pytest.approx((errors + 0.8416) * 0.01)
-    needed = [seen(gate(confidence=confidence), 100).queries_needed for confidence in (0.9, 0.95, 0.99)]
-    assert needed == [619, 785, 1168]
+        found = seen(gate("containment@5", drop=0.0, evidence=HARM, confidence=confidence), 900)
+        assert found.margin == pytest.approx(1.5 * ONE + errors * math.hypot(0.01, ONE) + 0.008416)
+        assert found.detectable == found.margin
+    needed = [seen(gate(confidence=confidence, evidence=HARM), 100).queries_needed for confidence in (0.9, 0.95, 0.99)]
+    assert needed == [369, 456, 653]
+
+
+@pytest.mark.parametrize(
+    ("metric", "relevant", "spread"),
+    [
+        ("hit@5", 9.0, 0.43),
+        ("mrr", 9.0, 0.37),
+        ("ndcg(gain=binary)@10", 1.0, 0.23),
+        ("map", 1.0, 0.23),
+        ("precision@5", 1.0, 0.2),
+        ("recall@5", 1.0, 0.43),
+        ("recall@5", 2.0, 0.354),
+        ("recall(rel=2)@5", 9.0, 0.167),
+        ("capped_recall@5", 100.0, 0.1),
+        ("false_evidence_rate", 1.0, 0.3),
+    ],
+)
+def test_before_anything_is_compared_each_family_has_its_usual_spread(
+    metric: str, relevant: float, spread: float
+) -> None:
+    found = detectable(gate(metric), queries=100, relevant=relevant)
+    assert found is not None
+    assert found.assumed
+    assert found.spread == pytest.approx(spread, abs=5e-4)
+
+
+COLLECTIONS = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.mark.skipif(not COLLECTIONS.is_dir(), reason="the real collections are not here")
+@pytest.mark.parametrize(
+    ("collection", "other"),
+    [
+        ("cranfield", "bm25_nostem"),
+        ("cranfield", "minilm"),
+        ("cranfield", "bm25_trunc30"),
+        ("cranfield", "bm25_minilm_rerank"),
+        ("hotpotqa_sample", "minilm"),
+        ("hotpotqa_sample", "bm25_trunc30"),
+    ],
+)
+def test_usual_spreads_are_about_those_of_real_systems(collection: str, other: str) -> None:
+    metrics = "hit@5,recall@5,recall@10,precision@5,mrr,map,ndcg@10"
+    gold = read_gold(str(COLLECTIONS / collection / "gold.jsonl"))
+    sides = [
+        score(gold, str(COLLECTIONS / collection / "runs" / f"{run}.jsonl"), metrics=metrics) for run in ("bm25", other)
+    ]
+    relevant = sum(len(sample.relevant()) for sample in gold.samples.values()) / len(gold.samples)
+    for name in sides[0].columns:
+        changes = [a - b for a, b in zip(*(side.columns[name] for side in sides), strict=True) if None not in (a, b)]
+        measured = seen(gate(name), len(changes), changes)
+        planned = detectable(gate(name), queries=len(changes), relevant=relevant)
+        assert planned is not None
+        assert measured.assumed or 0.75 < planned.spread / measured.spread < 2.6
 
 
 def test_the_spread_is_measured_where_enough_moved() -> None:
@@ -130,63 +189,61 @@ def test_the_direction_of_the_changes_is_all_one(changes: list[float], evidence:
     assert there.sees == back.sees
 
 
-ASSUMED = " (spread of 0.3 assumed)"
-
-
 @pytest.mark.parametrize(
     ("made", "queries", "said"),
     [
-        pytest.param(gate(), 785, None, id="it sees"),
+        pytest.param(gate(), 146, None, id="it sees"),
         pytest.param(
             gate(),
-            192,
-            "192 questions cannot tell a drop of 3.0 pp from noise (about 785 could); drops from 4.8 pp on are caught "
-            "four times in five",
+            145,
+            "with 145 questions, drops of 6.0 pp or more are detected 80 % of the time (3.0 pp allowed); about 146 "
+            "would detect 6.0 pp (spread of 0.43 assumed)",
             id="estimate",
         ),
         pytest.param(
             gate(evidence=HARM),
             192,
-            "192 questions cannot tell a drop of 3.0 pp from noise (about 785 could); drops from 6.1 pp on are caught "
-            "four times in five",
+            "with 192 questions, drops of 9.6 pp or more are detected 80 % of the time (3.0 pp allowed); about 456 "
+            "would detect 6.0 pp (spread of 0.43 assumed)",
             id="proven harm",
         ),
         pytest.param(
             gate(evidence=SAFE),
             192,
-            "over 192 questions a harmless change is proven safe within 3.0 pp less than four times in five; about 785 "
-            "questions would do, or allowing 6.1 pp",
-            id="proven safe",
+            "with 192 questions a change without effect is proven safe within 3.0 pp less than 80 % of the time; about "
+            "1,720 questions would do, or allowing 9.6 pp (spread of 0.43 assumed)",
+            id="proven safe; a count rounded up",
         ),
         pytest.param(
             gate("mrr", drop=0.0125, evidence=HARM),
             1,
-            "1 question cannot tell a drop of 0.0125 from noise (about 4,530 could); drops from 0.840 on are caught "
-            "four times in five",
-            id="one question; a score; a limit with more digits; a count rounded up",
+            "with 1 question, no drop is detected 80 % of the time (0.0125 allowed); about 1,850 would detect 0.025 "
+            "(spread of 0.37 assumed)",
+            id="one question; a score; a limit with more digits",
         ),
         pytest.param(
             gate("false_evidence_rate"),
-            100,
-            "100 questions cannot tell a rise of 3.0 pp from noise (about 785 could); rises from 5.5 pp on are caught "
-            "four times in five",
+            50,
+            "with 50 questions, rises of 6.6 pp or more are detected 80 % of the time (3.0 pp allowed); about 71 would "
+            "detect 6.0 pp (spread of 0.3 assumed)",
             id="lower is better",
         ),
         pytest.param(gate(drop=0.0), 192, None, id="no drop at all: no size is promised"),
         pytest.param(
             gate(drop=0.0, evidence=SAFE),
             192,
-            "no number of questions proves that nothing at all was lost; allow a drop of 6.1 pp",
+            "no number of questions proves that nothing at all was lost; allow a drop of 9.6 pp "
+            "(spread of 0.43 assumed)",
             id="no drop at all, proven safe",
         ),
     ],
 )
 def test_how_a_blind_spot_is_said(made: Gate, queries: int, said: str | None) -> None:
-    assert blind_spot(made, seen(made, queries)) == (said and said + ASSUMED)
+    assert blind_spot(made, seen(made, queries)) == said
 
 
 def test_a_measured_spread_is_not_called_assumed() -> None:
-    said = blind_spot(gate(), seen(gate(), 100, [-1.0, 1.0] * 10 + [0.0] * 80))
+    said = blind_spot(gate(evidence=HARM), seen(gate(evidence=HARM), 100, [-1.0, 1.0] * 10 + [0.0] * 80))
     assert said is not None
     assert "assumed" not in said
 
@@ -201,6 +258,7 @@ def scores(values: list[float], name: str = "recall@5") -> Scores:
         strangers=(),
         duplicates=0,
         cut=0,
+        relisted=lambda: {"": frozenset()},
     )
 
 
@@ -218,53 +276,81 @@ def test_a_gate_reports_what_its_pairs_can_see() -> None:
 
 
 SAME = [1.0] * 100
-MOVED = [0.0, *SAME[1:]], [*SAME[1:], 0.0]  # one lost, another won
+MOVED = [0.0] * 2 + SAME[2:], SAME[:-2] + [0.0] * 2  # two lost, two others won
+LOST = [0.0] * 40 + [1.0] * 60
 
 
 @pytest.mark.parametrize(
-    ("evidence", "now", "before", "noted"),
+    ("evidence", "now", "before", "drop", "noted"),
     [
-        pytest.param(ESTIMATE, *MOVED, True, id="passes: perhaps for want of questions"),
-        pytest.param(HARM, SAME, SAME, False, id="nothing moved"),
-        pytest.param(ESTIMATE, [0.0] * 4 + [1.0] * 96, SAME, True, id="fails within noise"),
-        pytest.param(ESTIMATE, [0.0] * 40 + [1.0] * 60, SAME, False, id="fails beyond noise"),
-        pytest.param(HARM, [0.0] * 4 + [1.0] * 96, SAME, True, id="within noise"),
-        pytest.param(HARM, [0.0] * 40 + [1.0] * 60, SAME, False, id="proven harm"),
-        pytest.param(SAFE, SAME, SAME, False, id="proven safe"),
-        pytest.param(SAFE, *MOVED, True, id="not proven safe"),
-        pytest.param(SAFE, [0.0] * 40 + [1.0] * 60, SAME, False, id="safe is asked for and harm is proven"),
-        pytest.param(ESTIMATE, SAME, None, False, id="no baseline: nothing was compared"),
+        pytest.param(HARM, *MOVED, 0.03, True, id="passes: perhaps for want of questions"),
+        pytest.param(HARM, SAME, SAME, 0.03, False, id="nothing moved"),
+        pytest.param(HARM, *MOVED, 0.08, False, id="passes: the interval excludes the limit"),
+        pytest.param(ESTIMATE, *MOVED, 0.03, False, id="estimate: it would have caught twice the limit"),
+        pytest.param(ESTIMATE, [0.0] * 4 + [1.0] * 96, SAME, 0.01, True, id="fails within noise"),
+        pytest.param(ESTIMATE, LOST, SAME, 0.01, False, id="fails beyond noise"),
+        pytest.param(HARM, [0.0] * 4 + [1.0] * 96, SAME, 0.03, True, id="within noise"),
+        pytest.param(HARM, LOST, SAME, 0.03, False, id="proven harm"),
+        pytest.param(HARM, SAME, LOST, 0.03, False, id="far better: no drop of that size is left to see"),
+        pytest.param(SAFE, SAME, SAME, 0.03, False, id="proven safe"),
+        pytest.param(SAFE, *MOVED, 0.03, True, id="not proven safe"),
+        pytest.param(SAFE, LOST, SAME, 0.03, False, id="safe is asked for and harm is proven"),
+        pytest.param(HARM, SAME, None, 0.03, False, id="no baseline: nothing was compared"),
     ],
 )
 def test_a_report_notes_what_its_outcome_rests_on(
     evidence: Evidence,
     now: list[float],
     before: list[float] | None,
+    drop: float,
     noted: bool,  # noqa: FBT001
 ) -> None:
-    made = gate(evidence=evidence)
+    made = gate(evidence=evidence, drop=drop)
     assert bool(power_notes([made], [judged(made, now, before)])) is noted
+
+
+def test_where_lower_is_better_the_limit_is_a_rise() -> None:
+    made = gate("false_evidence_rate", evidence=HARM)
+    assert power_notes([made], [judged(made, *MOVED)])
+    assert not power_notes([made], [judged(made, SAME[:60] + [0.0] * 40, SAME)])  # far better
+
+
+def test_clusters_are_what_the_gold_set_sees_by() -> None:
+    """Thirty conversations of twelve questions, ten of them lost as a whole, are thirty observations."""
+    labels = tuple(f"c{number // 12}" for number in range(360))
+    now, before = ([float(number // 12 >= lost) for number in range(360)] for lost in (10, 0))
+    made = gate(evidence=HARM)
+    alone, clustered = (
+        decide(made, replace(scores(now), clusters=names), replace(scores(before), clusters=names)).detectable
+        for names in ((), labels)
+    )
+    assert alone is not None
+    assert clustered is not None
+    assert clustered.detectable > 3 * alone.detectable
+    assert clustered.queries == 360
 
 
 def test_one_note_names_the_gates_that_block_first() -> None:
     gates = [
-        gate("mrr", blocks=False),
-        gate("recall@5"),
-        gate("recall@5", name="again", drop=0.02),
-        gate("hit@5"),
-        gate("ndcg@10", drop=0.4),
-        gate("map", blocks=False),
+        gate("mrr", blocks=False, evidence=HARM),
+        gate("recall@5", evidence=HARM),
+        gate("recall@5", name="again", drop=0.02, evidence=HARM),
+        gate("hit@5", evidence=HARM),
+        gate("ndcg@10", drop=0.4, evidence=HARM),
+        gate("map", blocks=False, evidence=HARM),
     ]
     results = [judged(each, *MOVED) for each in gates]
     [note] = power_notes(gates, results)
     assert note == (
-        "recall@5: 100 questions cannot tell a drop of 3.0 pp from noise (about 785 could); drops from 5.5 pp on are "
-        "caught four times in five (spread of 0.3 assumed). Likewise hit@5, mrr and map."
+        "recall@5: with 100 questions, drops of 10.2 pp or more are detected 80 % of the time (3.0 pp allowed); about "
+        "249 would detect 6.0 pp (spread of 0.3 assumed). Likewise hit@5, mrr, map."
     )
-    [crowded] = power_notes([*gates, gate("hit@1")], [*results, judged(gate("hit@1"), *MOVED)])
-    assert crowded.endswith(" Likewise hit@5, hit@1, mrr and 1 more.")
+    more = gate("hit@1", evidence=HARM)
+    [crowded] = power_notes([*gates, more], [*results, judged(more, *MOVED)])
+    assert crowded.endswith(" Likewise hit@5, hit@1, mrr, map.")
 
 
 def test_segments_have_no_note_of_their_own() -> None:
-    part = replace(judged(gate(), *MOVED), segment="lang:en")
-    assert power_notes([gate()], [part]) == []
+    made = gate(evidence=HARM)
+    part = replace(judged(made, *MOVED), segment="lang:en")
+    assert power_notes([made], [part]) == []

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -193,3 +195,65 @@ def test_a_new_file_is_written_whole_with_the_usual_permissions_and_never_over_a
     usual.touch()
     assert target.stat().st_mode == usual.stat().st_mode
     assert [file.name for file in target.parent.iterdir()] == ["file"], "nothing temporary is left"
+
+
+def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is flushed to the disk from now on, each file and directory by its path at that moment."""
+    found: list[str] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        found.append("temporary" if path.suffix == ".tmp" else path.name)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads paths of descriptors from /proc")
+@pytest.mark.parametrize("write", [write_atomic, write_new])
+def test_file_and_name_are_on_the_disk(
+    write: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = flushed(monkeypatch)
+    write(tmp_path / "report.json", b"new")
+    assert found == ["temporary", tmp_path.name]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads paths of descriptors from /proc")
+def test_so_are_the_names_of_directories_that_were_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = flushed(monkeypatch)
+    write_atomic(tmp_path / "a" / "b" / "report.json", "new")
+    assert sorted(found[:2]) == sorted(["a", tmp_path.name])
+    assert found[2:] == ["temporary", "b"]
+
+
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP, errno.EBADF])
+def test_a_file_system_that_flushes_no_directories_is_written_to(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync = os.fsync
+
+    def refusing(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(code, os.strerror(code))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", refusing)
+    write_atomic(tmp_path / "report.json", "new")
+    assert (tmp_path / "report.json").read_text() == "new"
+
+
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_a_standard_stream_is_written_to_whatever_it_leads_to(name: str, tmp_path: Path) -> None:
+    """Into a file too, where it is a link that a rename would replace: in a container, for every process there."""
+    code = (
+        "import sys; from rankgate.files import write_atomic; print('first');"
+        f"write_atomic('/dev/{name}', 'second\\n'); print('third')"
+    )
+    before = Path(f"/dev/{name}").readlink()
+    with (tmp_path / "log").open("wb") as log:
+        subprocess.run([sys.executable, "-c", code], stdout=log, stderr=log, check=True, timeout=300)
+    assert sorted((tmp_path / "log").read_text().splitlines()) == ["first", "second", "third"]
+    assert Path(f"/dev/{name}").readlink() == before

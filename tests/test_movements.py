@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from rankgate.criteria import Gate
 from rankgate.gates import decide
+from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.names import parse_metric, parse_metrics
-from rankgate.model import Gold, Ranking, Sample, Scores
+from rankgate.model import EvidenceState, Gold, Ranking, Sample, Scores, Verdict
 from rankgate.movements import MOST_LISTED, leading_metric, most_telling, movements
 from rankgate.plan import Plan
 from rankgate.report import DocumentMove, GateResult, Movement
@@ -123,19 +125,72 @@ def test_the_first_places_are_the_metrics(metric: str, sample_k: int | None, k: 
     assert [each.k for each in found] == [k]
 
 
-def test_the_worst_come_first_then_those_that_lost_more_then_as_in_the_gold() -> None:
-    samples = {
-        "up": {"a": 1.0},
-        "half": {"a": 1.0, "b": 1.0},
-        "all": {"a": 1.0},
-        "third": {"a": 1.0, "b": 1.0, "c": 1.0},
-        "also all": {"a": 1.0},
-        "all of three": {"a": 1.0, "b": 1.0, "c": 1.0},
-    }
-    before = {"up": "x", "half": "a b", "all": "a", "third": "a b c", "also all": "a", "all of three": "a b c"}
-    now = {"up": "a", "half": "a", "all": "x", "third": "a b", "also all": "x", "all of three": "x"}
-    found = moved(now, before, asked=gold(samples))
-    assert [each.query_id for each in found] == ["all of three", "all", "also all", "half", "third", "up"]
+FAILS = GateResult(
+    name="retrieval_recall_at_5",
+    metric="recall@5",
+    meaning="share of the relevant documents found",
+    unit=Unit.SHARE,
+    direction=Direction.HIGHER,
+    segment=None,
+    severity="error",
+    value=0.5,
+    ci=None,
+    threshold=0.6,
+    baseline=None,
+    paired_value=None,
+    delta=None,
+    delta_ci=None,
+    regression_max=None,
+    evidence_state=EvidenceState.CLEAR,
+    verdict=Verdict.FAIL,
+    reasons=["recall@5 is low"],
+    n=40,
+    n_pairs=0,
+    line=2,
+)
+ORDER = {
+    "up": ("x", "a"),
+    "just below": ("a x y z w", "x y z w u a"),
+    "far below": ("a x y z w", "x y z w u v t s a"),
+    "gone from rank 2": ("x a", "x y"),
+    "gone from rank 1": ("a x", "y x"),
+    "absent": ("x y a", None),
+    "empty": ("a", ""),
+}
+
+
+@pytest.mark.parametrize(
+    ("failing", "first"),
+    [
+        pytest.param(
+            None, ["empty", "absent", "gone from rank 1", "gone from rank 2", "far below"], id="by fate, depth"
+        ),
+        pytest.param(
+            "part:gone from rank 2",
+            ["empty", "absent", "gone from rank 2", "gone from rank 1", "far below"],
+            id="a failing segment first among its kind",
+        ),
+    ],
+)
+def test_no_result_comes_first_then_what_fell_out_then_what_fell_below(failing: str | None, first: list[str]) -> None:
+    samples = {query: Sample(query_id=query, gains={"a": 1.0}, tags=(f"part:{query}",)) for query in ORDER}
+    asked = Gold(samples=samples, name="gold.yaml", format="yaml")
+    metric = parse_metric("recall@5")
+    now, before = (
+        scored(asked, {query: ids for query, lists in ORDER.items() if (ids := lists[place]) is not None})
+        for place in (1, 0)
+    )
+    gates = [replace(FAILS, segment=failing)] if failing else []
+    found = [each.query_id for each in movements(asked, metric, now, before, gates)]
+    assert found == [*first, "just below", "up"]
+
+
+def test_a_long_list_has_some_of_every_kind() -> None:
+    lost = [DocumentMove(id="d", gain=1.0, before=1, after=None)]
+    gone = [replace(move, documents=lost) for move in listed(20, 0)]
+    empty = [replace(move, query_id=f"empty {move.query_id}", no_result=True) for move in gone]
+    found = most_telling([*empty, *gone], most=6)
+    assert [each.no_result for each in found] == [True] * 3 + [False] * 3
 
 
 def gate(metric: str, *, floor: float | None = None, drop: float | None = None, severity: str = "error") -> Gate:

@@ -12,7 +12,7 @@ from rankgate.metrics.names import parse_metrics
 from rankgate.model import Details, Gold, Item, Ranking, Sample, Scores
 from rankgate.plan import Plan
 from rankgate.scoring import score
-from rankgate.staleness import LostIds, lost_ids, refuse_stale
+from rankgate.staleness import refuse_stale
 
 BY_DOC, BY_TEXT = Matching(by=By.DOC), Matching(by=By.TEXT)
 NONE_FOUND = {"q1": "x1 x2 x3", "q2": "x4 x5 x6", "q3": "x7 x8 x9"}
@@ -124,13 +124,11 @@ def test_where_texts_are_matched_ids_say_nothing() -> None:
     item = Details(items=[Item(text="something else")])
     lists = [Ranking("q1", ["x"], 0, item)]
     refuse_stale(asked, plan(BY_TEXT), scored(asked, lists, BY_TEXT), lambda: lists, None)
-    assert lost_ids(plan(BY_TEXT), scored(asked, lists, BY_TEXT), scored(asked, lists, BY_TEXT), lambda: lists) is None
 
 
 def test_where_no_metric_looks_for_documents_ids_say_nothing() -> None:
     lists, others = rankings(NONE_FOUND), plan(metrics="latency,containment@5")
     refuse_stale(gold(), others, scored(gold(), lists), lambda: lists, None)
-    assert lost_ids(others, scored(gold(), lists), scored(gold(), rankings(ACCEPTED)), lambda: lists) is None
 
 
 def test_of_two_relevant_ids_nobody_can_tell() -> None:
@@ -144,7 +142,6 @@ def test_a_run_that_finds_anything_is_not_read_again() -> None:
 
     found = scored(gold(), rankings(ACCEPTED))
     refuse_stale(gold(), plan(), found, unread, unread)
-    assert lost_ids(plan(), found, found, unread) is None
 
 
 def test_lists_that_cannot_be_read_again_are_no_proof() -> None:
@@ -154,76 +151,3 @@ def test_lists_that_cannot_be_read_again_are_no_proof() -> None:
 def test_without_the_matched_queries_nothing_is_claimed() -> None:
     lists = rankings(NONE_FOUND)
     refuse_stale(gold(), plan(), scored(gold(), lists, keep=False), lambda: lists, None)
-
-
-def lost(now: Mapping[str, str], before: Mapping[str, str] = ACCEPTED, *, asked: Gold | None = None) -> LostIds | None:
-    known, lists = asked or gold(), rankings(now)
-    return lost_ids(plan(), scored(known, lists), scored(known, rankings(before)), lambda: lists)
-
-
-@pytest.mark.parametrize(
-    ("change", "gone", "near"),
-    [
-        pytest.param({"q1": "a#7 d#1"}, ("a#1",), 1, id="another chunk of its document stands in the same list"),
-        pytest.param({"q1": "d#1", "q3": "c#1 a#7"}, ("a#1",), 0, id="or in the list of another question"),
-        pytest.param({"q1": "d#1"}, (), 0, id="the document is nowhere: an ordinary loss"),
-        pytest.param(
-            {"q1": "d#1 a#7", "q3": "c#1 a#1"}, (), 1, id="the id still occurs: the search ranks it elsewhere"
-        ),
-        pytest.param({"q2": "b#8 b#9"}, ("b#1", "b#2"), 2, id="both chunks of a document"),
-        pytest.param({"q1": "a d#1"}, ("a#1",), 1, id="documents are no longer cut"),
-    ],
-)
-def test_partly_stale(change: Mapping[str, str], gone: tuple[str, ...], near: int) -> None:
-    found = lost({**ACCEPTED, **change})
-    assert found is not None
-    assert (found.found, found.gone, found.near) == (4, gone, near)
-    assert found.stale is bool(gone)
-
-
-def test_documents_that_are_now_cut_into_chunks() -> None:
-    found = lost({"q1": "a#1", "q2": "b"}, {"q1": "a", "q2": "b"}, asked=gold({"q1": "a", "q2": "b"}))
-    assert found is not None
-    assert found.gone == ("a",)
-
-
-def test_a_document_that_the_run_states() -> None:
-    lists = [Ranking("q1", ["77"], 0, Details(items=[Item(doc_id="a")])), *rankings({"q2": "b#1 b#2", "q3": "c#1"})]
-    found = lost_ids(plan(), scored(gold(), lists), scored(gold(), rankings(ACCEPTED)), lambda: lists)
-    assert found is not None
-    assert found.gone == ("a#1",)
-
-
-@pytest.mark.parametrize(
-    ("lost_of_40", "expected"),
-    [pytest.param(1, None, id="2.5 % is no pattern"), pytest.param(2, 2, id="5 % is")],
-)
-def test_the_border_of_five_percent(lost_of_40: int, expected: int | None) -> None:
-    asked = gold({f"q{index}": f"d{index}#1" for index in range(40)})
-    before = {f"q{index}": f"d{index}#1" for index in range(40)}
-    now = {
-        query_id: ids.replace("#1", "#2") if index < lost_of_40 else ids
-        for index, (query_id, ids) in enumerate(before.items())
-    }
-    found = lost(now, before, asked=asked)
-    assert (len(found.gone) if found else None) == expected
-
-
-def test_absent_queries_lost_their_ids_for_another_reason() -> None:
-    assert lost({"q2": "b#1 b#2", "q3": "c#1"}) is None
-
-
-def test_one_document_for_all_tells_nothing() -> None:
-    """Ids such as kb#1, kb#2 number the chunks of the whole corpus."""
-    asked = gold({"q1": "kb#1", "q2": "kb#2"})
-    found = lost({"q1": "kb#8", "q2": "kb#2"}, {"q1": "kb#1", "q2": "kb#2"}, asked=asked)
-    assert found is not None
-    assert not found.stale
-
-
-def test_the_warning_has_the_numbers_and_what_to_do() -> None:
-    assert LostIds(found=140, lost=15, gone=tuple("abcdefghijkl"), pairs=15, near=9).warning == (
-        "the gold set is partly stale: 12 of 140 relevant ids that the baseline found occur in no ranking, while other "
-        "chunks of their documents do; did the chunker change? Map the gold set to the new chunk ids, or gate by "
-        "document with `match: doc`"
-    )

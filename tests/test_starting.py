@@ -6,20 +6,20 @@ import yaml
 from rankgate.estimates import Estimate
 from rankgate.metrics.names import parse_metric
 from rankgate.model import Interval
-from rankgate.starting import FIRST_GATES, Start, criteria_text
+from rankgate.starting import Start, criteria_text, first_gates
 
 
 def start_from(
-    value: float | None, ci: Interval | None = None, *, run: str | None = "run.jsonl", questions: int = 40
+    value: float | None, ci: Interval | None = None, *, run: str | None = "run.jsonl", reachable: float | None = 1.0
 ) -> Start:
     found = None if value is None else Estimate(value=value, n=40, undefined=0, ci=ci)
     return Start(
         gold="gold.yaml",
         run="run.jsonl",
         baseline="baseline",
-        measured=[(parse_metric(name), found) for name, _, _ in FIRST_GATES],
+        measured=[(parse_metric(name), found) for name, _, _ in first_gates(reachable)],
         measured_run=run,
-        questions=questions,
+        reachable=reachable,
     )
 
 
@@ -30,8 +30,7 @@ def test_the_whole_text_with_a_run() -> None:
 # What a change to the retriever must hold before it may be merged. `rankgate validate` checks this file,
 # `rankgate check` judges by it, `rankgate metrics` lists what can be gated.
 # Floors come from "run.jsonl"; raise them as the retriever improves.
-# Few questions: 40 cannot tell the drops allowed below from noise, which takes about 785 (if changes spread by 0.3;
-# `rankgate noise` measures it). So only a proven drop blocks, and what is within noise warns.
+# Only a proven drop blocks, what is within noise warns; `rankgate validate` says what these gates can see.
 evidence: proven_harm  # estimate: the measured drop decides by itself
 
 gates:
@@ -70,21 +69,39 @@ def test_without_a_run_there_are_no_floors_and_it_says_how_to_get_them() -> None
 
 
 @pytest.mark.parametrize(
-    ("questions", "evidence", "why"),
+    ("reachable", "gates"),
     [
-        pytest.param(0, "proven_harm", "# Few questions: 0 cannot tell", id="none that can be scored"),
-        pytest.param(784, "proven_harm", "# Few questions: 784 cannot tell", id="one too few"),
-        pytest.param(785, "estimate", "# Many questions: 785 tell", id="enough"),
-        pytest.param(1400, "estimate", "# Many questions: 1,400 tell", id="many"),
+        pytest.param(None, {"recall@5": "error", "mrr": "warning", "ndcg@10": "warning"}, id="nothing to find"),
+        pytest.param(1.0, {"recall@5": "error", "mrr": "warning", "ndcg@10": "warning"}, id="few relevant documents"),
+        pytest.param(0.8, {"recall@5": "error", "mrr": "warning", "ndcg@10": "warning"}, id="just enough"),
+        pytest.param(0.79, {"capped_recall@5": "error", "mrr": "warning", "ndcg@10": "error"}, id="many"),
+        pytest.param(0.1, {"capped_recall@5": "error", "mrr": "warning", "ndcg@10": "error"}, id="very many"),
     ],
 )
-def test_the_evidence_is_what_the_questions_can_carry_and_a_comment_says_why(
-    questions: int, evidence: str, why: str
-) -> None:
-    text = criteria_text(start_from(None, run=None, questions=questions))
-    assert yaml.safe_load(text)["evidence"] == evidence
-    assert f"\n{why} the drops allowed below from noise, which takes about 785 (" in text
+def test_what_is_gated_can_move_on_the_gold_set(reachable: float | None, gates: dict[str, str]) -> None:
+    text = criteria_text(start_from(0.9, (0.85, 0.95), reachable=reachable))
+    found = yaml.safe_load(text)
+    assert {gate["name"]: gate["severity"] for gate in found["gates"]} == gates
+    assert found["evidence"] == "proven_harm"
+    why = f"  # Many questions have more than 5 relevant documents: recall@5 reaches {reachable or 0:.0%} at best,\n"
+    assert (why in text) == ("capped_recall@5" in gates)
     assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize(
+    ("value", "recall", "mrr", "said"),
+    [
+        pytest.param(0.9, 0.03, 0.05, "at most 3 percentage points below", id="high"),
+        pytest.param(0.3, 0.03, 0.03, "at most 3 percentage points below", id="a tenth is three points"),
+        pytest.param(0.11, 0.011, 0.011, "at most 1.1 percentage points (a tenth of the value) below", id="low"),
+        pytest.param(0.00123, 0.00012, 0.00012, "at most 0.012 percentage points (a tenth", id="next to nothing"),
+        pytest.param(0.0, 0.03, 0.05, "at most 3 percentage points below", id="nothing is no scale"),
+    ],
+)
+def test_of_a_low_value_a_tenth_may_be_lost(value: float, recall: float, mrr: float, said: str) -> None:
+    text = criteria_text(start_from(value, (0.0, 1.0)))
+    assert [gate["regression_max"] for gate in yaml.safe_load(text)["gates"]] == [recall, mrr, recall]
+    assert said in text
 
 
 @pytest.mark.parametrize(
@@ -130,5 +147,5 @@ def test_what_the_data_do_not_support_becomes_no_floor(value: float | None, ci: 
 )
 def test_paths_survive_in_the_criteria(path: str) -> None:
     measured = start_from(None).measured
-    start = Start(gold=path, run=path, baseline=path, measured=measured, measured_run=path, questions=40)
+    start = Start(gold=path, run=path, baseline=path, measured=measured, measured_run=path, reachable=1.0)
     assert yaml.safe_load(criteria_text(start))["inputs"] == {"gold": path, "run": path, "baseline": path}

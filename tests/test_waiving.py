@@ -11,9 +11,8 @@ from tests.renderers.reports import RECALL, REPORT
 from rankgate.exit_codes import exit_code
 from rankgate.model import SEVERITY_ORDER, Verdict
 from rankgate.report import GateResult, Report
-from rankgate.waiver_entries import ceiling, entry
 from rankgate.waiver_use import Waived
-from rankgate.waivers import SetLabel, Waiver, Waivers
+from rankgate.waivers import SetLabel, Waiver, Waivers, ceiling, entry
 from rankgate.waiving import waive, waive_by_label
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
@@ -202,8 +201,8 @@ def test_a_label_that_the_criteria_do_not_name_means_nothing(allowed: str | None
     ("standing", "says"),
     [
         ("stranger", "set by somebody who may not write"),
-        ("head moved", "newer commits"),
-        ("taken off", "taken off again"),
+        ("head moved", "pushed to, reopened or pointed at another base"),
+        ("unreported", "before the newest run of this commit was reported"),
         ("unknown", "GitHub did not say"),
     ],
 )

@@ -262,7 +262,9 @@ ACCEPT = "rankgate: accept rankings"
         pytest.param(of_pull("labeled", FORKS_ID, label=ACCEPT), True, True, id="the label"),
         pytest.param(of_pull("unlabeled", FORKS_ID, label=ACCEPT), True, True, id="the label taken off"),
         pytest.param(of_pull("labeled", label=ACCEPT), False, True, id="the label, in this repository"),
-        pytest.param(of_pull("labeled", FORKS_ID, label="bug"), False, False, id="another label"),
+        pytest.param(of_pull("labeled", FORKS_ID, label="bug"), False, True, id="another label, which may waive"),
+        pytest.param(of_pull("labeled", label="bug"), False, True, id="the same, in this repository"),
+        pytest.param(of_pull("unlabeled", label="bug"), False, True, id="another label taken off, in this repository"),
         pytest.param(of_pull("edited", FORKS_ID, "base"), True, True, id="another base"),
         pytest.param(of_pull("edited", OURS_ID, "base"), True, True, id="another base, in this repository"),
         pytest.param(of_pull("edited", FORKS_ID, "title"), False, False, id="another title"),
@@ -331,6 +333,48 @@ def test_a_retriever_records_with_this_version_and_the_projects_own_requirements
     ]
 
 
+@pytest.mark.parametrize(
+    ("context", "fetched"),
+    [
+        pytest.param(of_pull("labeled"), True, id="a label"),
+        pytest.param(of_pull("unlabeled"), True, id="a label taken off"),
+        pytest.param(of_pull("edited", changed="title"), True, id="another title"),
+        pytest.param(of_pull("edited", changed="base"), False, id="another base"),
+        pytest.param(of_pull("opened"), False, id="opened"),
+        pytest.param(of_pull("synchronize"), False, id="a push to it"),
+        pytest.param(of_pull("reopened"), False, id="reopened"),
+        pytest.param(of_push("refs/heads/main"), False, id="a push"),
+    ],
+)
+def test_what_changes_nothing_of_the_run_judges_the_recorded_one_again(context: dict[str, Any], fetched: bool) -> None:  # noqa: FBT001 -- a table's column
+    def look_up(name: str) -> Value:
+        found: Any = {"github": context}
+        for key in name.split("."):
+            found = found.get(key) if isinstance(found, dict) else None
+        return cast("Value", found)
+
+    fetch = step(gate(retriever="a:b"), "gate", "Fetch the recorded")
+    assert bool(condition(fetch["if"], look_up, {"success": lambda: True})) is fetched
+
+
+def test_the_step_that_has_a_token_runs_nothing_of_the_pull_request_and_may_find_nothing() -> None:
+    made = gate(retriever="a:b", run=NASTY)
+    fetch, record = step(made, "gate", "Fetch the recorded"), step(made, "gate", "Record")
+    assert fetch["env"] == {"RUN": NASTY, "GITHUB_TOKEN": "${{ github.token }}"}
+    lines = fetch["run"].splitlines()
+    assert lines[0] == 'rm -f -- "$RUN"'
+    assert all(line.startswith("python -I -m ") for line in lines[1:])
+    assert (fetch["continue-on-error"], record["if"]) == (True, "steps.recorded.outcome != 'success'")
+    assert "GITHUB_TOKEN" not in record["env"]
+    assert made["jobs"]["gate"]["permissions"]["actions"] == "read"
+
+
+def test_with_an_app_or_without_a_retriever_nothing_recorded_is_fetched() -> None:
+    for made in (gate(), gate(app=7, retriever="a:b")):
+        assert not any("id" in each for each in made["jobs"]["gate"]["steps"])
+    assert "if" not in step(gate(app=7, retriever="a:b"), "gate", "Record")
+
+
 def test_a_gold_set_in_a_format_of_its_own_is_read_in_it() -> None:
     recording = step(gate(retriever="app:search", gold_format="qrels"), "gate", "Record")
     assert recording["env"]["GOLD_FORMAT"] == "qrels"
@@ -383,7 +427,7 @@ def test_with_an_app_the_gate_records_and_uploads_and_judges_only_what_has_no_ba
     made = gate(app=7, run=NASTY, retriever="a:b", criteria="gates.yaml", enterprise=enterprise)
     names = [each.get("name") for each in made["jobs"]["gate"]["steps"]][2:]
     assert names == ["Record a run", "Put the run where it is uploaded from", "Upload the run", "Summarize"]
-    assert step(made, "gate", "Put the run")["env"] == {"RUN": NASTY}
+    assert step(made, "gate", "Put the run")["env"] == {"RUN": NASTY, "GOLD": JOB.gold}
     assert "rm -rf" not in step(made, "gate", "Put the run")["run"]
     assert step(made, "gate", "Upload") == {
         "name": "Upload the run",

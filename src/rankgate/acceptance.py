@@ -4,27 +4,47 @@ from __future__ import annotations
 
 import msgspec
 
-from rankgate.model import EvidenceState, Verdict
-from rankgate.report import Report
+from rankgate.model import EvidenceState, Interval, Verdict
+from rankgate.report import GateResult, Report
+from rankgate.statistics.quantiles import square_and_add
 
 
 class GateChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A gate's value with what is accepted now and with the run that would be; None where there is none."""
+    """A gate's value with what is accepted now and with the run that would be; None where there is none.
+
+    `change` is over the public queries, `private` over the private ones; `apart` is the interval of their difference.
+    """
 
     gate: str
     metric: str
     before: float | None
     now: float | None
     verdict: Verdict
+    change: float | None = None
+    private: float | None = None
+    apart: Interval | None = None
 
 
-def changes_of(report: Report) -> list[GateChange]:
+def changes_of(report: Report, private: Report | None = None) -> list[GateChange]:
     """What would change, a line a gate over all its queries; of a drift, `before` is the anchor's value."""
-    return [
-        GateChange(gate=gate.name, metric=gate.metric, before=gate.baseline, now=gate.value, verdict=gate.verdict)
-        for gate in report.gates
-        if gate.segment is None
-    ]
+    others = {gate.name: gate for gate in private.gates} if private else {}
+    return [_change(gate, others.get(gate.name)) for gate in report.gates if gate.segment is None]
+
+
+def _change(gate: GateResult, other: GateResult | None) -> GateChange:
+    here, there, apart = gate.delta, other.delta if other else None, None
+    if other and here is not None and there is not None:
+        apart = square_and_add(here, gate.delta_ci or (None, None), there, other.delta_ci or (None, None))
+    sides = {"before": gate.baseline, "now": gate.value, "change": here, "private": there}
+    return GateChange(gate=gate.name, metric=gate.metric, verdict=gate.verdict, apart=apart, **sides)
+
+
+def private_refusal(private: Report) -> str | None:
+    """Why what the private part of the gold set says keeps a run from being accepted; None where it does not."""
+    harm = [gate.reasons[0] for gate in private.gates if gate.verdict is Verdict.FAIL]
+    if harm:
+        return f"the private part of the gold set proves harm: {harm[0]}"
+    return None if private.gates else "the private part of the gold set could not be judged: does the run answer it?"
 
 
 def scores_of(report: Report) -> dict[str, float | None]:

@@ -10,21 +10,20 @@ from msgspec.structs import replace
 from rankgate.criteria import Gate
 from rankgate.deciding import NO_BASELINE
 from rankgate.gates import decide
-from rankgate.model import EvidenceState, Need, Scores, Verdict
+from rankgate.model import Evidence, EvidenceState, Need, Scores, Verdict
 from rankgate.report import GateResult
 
 
 def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores | None) -> GateResult | None:
     """A row of its own for a gate's drift since the anchor, judged by `drift_max` as a drop is by `regression_max`.
 
+    The estimate decides, whatever the gate's evidence: drops that are each within noise add up to one that is not.
     None where there is nothing to say: the metric compares with the baseline itself, or there is no anchor of that name
     yet and no limit either.
     """
     if Need.BASELINE in gate.metric.needs or (anchor is None and gate.drift_max is None):
         return None
-    asked = replace(
-        gate, threshold=None, regression_max=gate.drift_max, segments=(), must_pass=(), max_lost_queries=None
-    )
+    asked = replace(gate, threshold=None, regression_max=gate.drift_max, evidence=Evidence.ESTIMATE)
     found = decide(asked, candidate, anchor)
     name = f"{gate.name} since {anchor_name}"
     if anchor is None and found.verdict is not Verdict.NOT_JUDGED:

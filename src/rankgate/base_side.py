@@ -71,7 +71,7 @@ class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
     `relabelled` have other judgments; `edited` have the same and something else that counts: another question, fewer
     tags, another k. `verdict_with_removed` is what the removed queries would have made of the verdict, None where there
     are none or nobody can tell, and `judged_with_removed` the first reason where it is a worse one;
-    `removed_unanswered` says how many of them the run lacks.
+    `removed_unanswered` says how many of them the run lacks. Private queries are counted, their ids left out.
     """
 
     queries: int
@@ -88,16 +88,18 @@ class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
     removed_unanswered: int = 0
 
     @property
-    def weakens(self) -> bool:
-        """Whether queries of the base are judged otherwise, or no longer."""
-        return bool(self.removed or self.relabelled or self.edited)
+    def done(self) -> dict[str, int]:
+        """To how many queries of the base something was done, so that they are judged otherwise or no longer."""
+        counts = {"removes": self.removed, "relabels": self.relabelled, "edits": self.edited}
+        return {what: count for what, count in counts.items() if count}
 
 
 class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     """The base, what the pull request changed of it, and both verdicts.
 
     `head_verdict` is by the pull request's own criteria and gold set, `base_verdict` by the base's; None where these
-    are the same, where the base has no criteria, or where they could not judge. `keys` are changed keys that
+    are the same, where the base has no criteria, or where they could not judge. `introduced` says that the base has no
+    criteria, `elsewhere` where it has some and none for this gate. `keys` are changed keys that
     concern all gates. `baseline_is_this_run` says whether the pull request's own copy of the baseline holds the
     rankings that were judged, None where it brings none or nobody can tell. `problems` say why something of the base
     could not be used.
@@ -113,6 +115,7 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     head_verdict: Verdict
     base_verdict: Verdict | None = None
     introduced: bool = False
+    elsewhere: list[str] = []
     gates: list[GateChange] = []
     keys: list[KeyChange] = []
     queries: QueryChanges | None = None
@@ -135,6 +138,8 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
         """What of the base judges otherwise than the pull request's own, in words."""
         gates = any(gate.change != "renamed" for gate in self.gates)
         criteria = gates or any(not key.key.startswith("inputs.") for key in self.keys)
-        if self.queries is None or not (self.queries.weakens or self.queries.added):
+        if self.queries is None or not (self.queries.done or self.queries.added):
             return "the criteria of the base"
-        return "the criteria and the gold set of the base" if criteria else "the gold set of the base"
+        done = " and ".join(f"{what} {count:,}" for what, count in self.queries.done.items())
+        whole = "the criteria and the questions of the base" if criteria else "the questions of the base"
+        return whole + (f", of which this pull request {done}" if done else "")

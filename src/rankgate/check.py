@@ -8,18 +8,18 @@ from msgspec.structs import replace
 
 from rankgate.compose import compose
 from rankgate.criteria import Criteria, find_criteria, load_criteria
-from rankgate.diagnosis import diagnose
+from rankgate.diagnosis.listings import lists_of
+from rankgate.diagnosis.look import diagnose
 from rankgate.exhibiting.asked import SHOWN, with_exhibit
 from rankgate.inputs import Inputs, gold_of, refuse_nothing, run_of, stored_runs
-from rankgate.judging import judge_all, refuse_misfits, whole
+from rankgate.judging import judge_sides, refuse_misfits, whole
 from rankgate.model import Gold
 from rankgate.movements import leading_metric, movements
 from rankgate.parallel import Watch, unwatched
 from rankgate.report import Report
 from rankgate.scoring import ids_of
 from rankgate.segments import by_tag
-from rankgate.side import refuse_unfit, scored, scored_if_any
-from rankgate.staleness import lost_ids
+from rankgate.side import listed, refuse_unfit, scored, scored_if_any
 from rankgate.waivers import waivers_of
 from rankgate.waiving import waive
 
@@ -40,9 +40,9 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
         from rankgate.against_base.sides import check_both  # noqa: PLC0415 -- git is paid for only where a base is named
 
         return check_both(inputs, inputs.base, judge)
-    criteria = load_criteria(inputs.criteria or find_criteria())
-    refuse_nothing(inputs, criteria)
-    return waive(judge(inputs, criteria, gold_of(inputs.gold, criteria)), waivers_of(criteria), inputs.date)
+    refuse_nothing(inputs, criteria := load_criteria(inputs.criteria or find_criteria()))
+    found = judge(inputs, criteria, gold_of(inputs.gold, criteria, inputs.part))
+    return waive(found, waivers_of(criteria), inputs.date)
 
 
 def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | None, watch: Watch) -> Report:
@@ -55,15 +55,15 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
         baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
     anchor = scored_if_any(gold, plan, open_anchor, workers=workers, watch=watch)
-    open_run = partial(run_of, inputs.run, criteria, plan.needs, untrusted=inputs.untrusted_run)
+    open_run = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run)
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)
-    before = baseline.scores if baseline else None
-    results = judge_all(criteria, gold, candidate.scores, before, anchor.scores if anchor else None)
+    before, since = (listed(gold, plan, candidate, side) for side in (baseline, anchor))
+    results = judge_sides(criteria, gold, plan, [candidate, *([baseline] if baseline else [])], before, since)
     leading = leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
-    moved = movements(gold, leading, candidate.scores, baseline.scores) if baseline and leading else []
-    lost = lost_ids(plan, candidate.scores, baseline.scores, candidate.lists) if baseline else None
-    found = diagnose(plan.metrics, whole(results), candidate.scores, before, moved, lost)
-    made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, lost=lost, diagnosis=found)
+    moved = movements(gold, leading, candidate.scores, before, results) if before and leading else []
+    lists = lists_of(gold, plan, candidate, baseline)
+    found = diagnose(gold, plan.metrics, whole(results), candidate.scores, before, lists)
+    made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=found, lists=lists)
     return with_exhibit(replace(made, trend=trend()), inputs.exhibit, gold, plan, candidate.scores, before, leading)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,24 +10,27 @@ from typing import Any
 from msgspec.structs import replace
 
 from rankgate import __version__
-from rankgate.comparison import baseline_column
+from rankgate.comparison import baseline_column, gaps
 from rankgate.criteria import Criteria
 from rankgate.detectable import power_notes
+from rankgate.diagnosis.causes import STALE
+from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.differences import Difference, gold_differences, run_differences
-from rankgate.displaced import with_displacers
 from rankgate.errors import Problem
-from rankgate.estimates import CONFIDENCE, distribution, estimate, is_rate
+from rankgate.estimates import attainable, distribution, estimate, is_rate
 from rankgate.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.headline import INTERNAL, headline, summary_of
 from rankgate.inputs import Inputs
 from rankgate.lineage import age_problems, clock_problems, lineage_note
+from rankgate.matching import OF_THE_LINE
 from rankgate.metrics.base import Metric
-from rankgate.model import Gold, Scores, Verdict, worst
+from rankgate.model import CONFIDENCE, Gold, Scores, Verdict, worst
 from rankgate.movements import most_telling
-from rankgate.notes import judged_value, notes_of, untrusted_notes
+from rankgate.notes import judged_value, notes_of, part_notes, untrusted_notes
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
+from rankgate.reasons import unjudged_reason
 from rankgate.report import (
     BaselineSource,
     Diagnosis,
@@ -41,10 +45,13 @@ from rankgate.report import (
     Source,
 )
 from rankgate.side import Side
-from rankgate.staleness import LostIds
 
 MOST_IDS = 20
 ISSUES = "https://github.com/rankgate/rankgate/issues"
+_STALE = (
+    "the gold set is partly stale: relevant ids that the baseline found are in no list any more, and ids that it never "
+    "returned stand in their place; map the gold set to the new ids, or gate by document with `match: doc`"
+)
 
 
 def compose(
@@ -57,20 +64,24 @@ def compose(
     segments: list[Segment],
     moved: Sequence[Movement],
     *,
-    lost: LostIds | None = None,
     diagnosis: Sequence[Diagnosis] = (),
+    lists: Lists = (None, None),
 ) -> Report:
-    """Put the report together; nothing is decided here but the worst of the verdicts."""
+    """Put the report together; nothing is decided here but the worst of the verdicts.
+
+    `lists` are the run's and the baseline's, as far as they could be read again.
+    """
     lineage = baseline.run.lineage if baseline else None
     aged = age_problems(lineage, criteria.policy.max_age) if lineage else []
     failures = aged if criteria.policy.max_age.blocks else []
-    warnings = [lost.warning] if lost and lost.stale else []
+    warnings = [_STALE for found in diagnosis if found.rule == STALE]
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
     own = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in warnings)]
     verdict = worst([*(result.verdict for result in results), *own])
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
-    changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
+    public = inputs.part == "public"  # the part that a baseline remembers
+    changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline and public else None
     mark = mark_of(gold, fingerprint, by_query=False)
     problems = problems_of(results, criteria.name)
     return Report(
@@ -81,7 +92,9 @@ def compose(
         warnings=warnings,
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
+            *part_notes(gold),
             *filter(None, [lineage_note(lineage) if lineage else None]),
+            *dict.fromkeys(f"{unjudged_reason(each)}." for each in results if each.unjudged and each.segment is None),
             *notes_of(criteria, candidate, baseline, changes),
         ],
         fine_print=power_notes(criteria.gates, results),
@@ -89,14 +102,15 @@ def compose(
         gates=results,
         metrics={metric.name: _decided_value(metric, results, candidate.scores) for metric in metrics},
         baseline_metrics={
-            metric.name: metric_value(metric, baseline_column(metric, baseline.scores), baseline.scores.clusters)
+            metric.name: metric_value(metric, baseline_column(metric, baseline.scores), baseline.scores)
             for metric in metrics
         }
         if baseline
         else {},
         queries=_queries(gold, candidate.scores, baseline.scores if baseline else None),
         segments=segments,
-        misses=_telling(moved, candidate, baseline) if baseline else [],
+        oddities=oddities_of(gold, criteria.match, lists),
+        misses=with_displacers(most_telling(moved), *lists, candidate.scores.matched),
         moved=_moved(moved) if baseline else None,
         gold_changes=changes,
         differences=_differences(inputs, mark, candidate.run, baseline.run) if baseline else [],
@@ -145,8 +159,15 @@ def problems_of(results: Sequence[GateResult], name: str | None) -> list[Problem
     ]
 
 
+# Where they name no file, a stream takes no more: what is written to files names them.
+_OF_STREAMS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
 def internal_error(error: BaseException) -> Problem:
-    """One line to report: what was raised, where in rankgate, on which versions."""
+    """What nobody expected: a file system that refuses, which is no bug; else one line to report, with its place."""
+    if isinstance(error, OSError) and error.strerror:
+        stream = "standard output" if error.errno in _OF_STREAMS else None
+        return Problem(f"the operating system refuses: {error.strerror}", str(error.filename or "") or stream)
     place, frame = "", error.__traceback__
     while frame is not None:
         name = frame.tb_frame.f_globals.get("__name__", "")
@@ -163,15 +184,17 @@ def internal_error(error: BaseException) -> Problem:
 def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores) -> MetricValue:
     """The candidate's value as one of the metric's gates has it; computing its interval again would give the same."""
     gate = next((gate for gate in results if _of_whole(gate, metric)), None)
+    missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
     if gate is None:
-        value = metric_value(metric, scores.values[metric.name], scores.clusters)
-        return replace(value, with_judge=judged_value(metric, scores))
+        value = metric_value(metric, scores.values[metric.name], scores)
+        return replace(value, with_judge=judged_value(metric, scores), missing=missing)
     defined = [value for value in scores.values[metric.name] if value is not None]
     return MetricValue(
         value=gate.value,
         ci=gate.ci,
         n=gate.n,
         undefined=len(scores.query_ids) - gate.n,
+        missing=missing,
         unit=gate.unit,
         direction=gate.direction,
         meaning=gate.meaning,
@@ -184,9 +207,9 @@ def _of_whole(gate: GateResult, metric: Metric) -> bool:
     return gate.metric == metric.name and gate.segment is None and gate.confidence == CONFIDENCE
 
 
-def metric_value(metric: Metric, values: Sequence[float | None], clusters: Sequence[str]) -> MetricValue:
+def metric_value(metric: Metric, values: Sequence[float | None], scores: Scores) -> MetricValue:
     """A column's value as the report has it."""
-    found = estimate(values, metric, clusters=clusters)
+    found = estimate(values, metric, clusters=scores.clusters, ends=attainable(metric, scores, values))
     return MetricValue(
         value=found.value if found else None,
         ci=found.ci if found else None,
@@ -211,6 +234,7 @@ def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
         unjudged=len(candidate.strangers),
         duplicates=candidate.duplicates,
         new=len(baseline.missing) if baseline else 0,
+        left_out=len(gold.left_out),
     )
 
 
@@ -219,15 +243,10 @@ def _moved(moved: Sequence[Movement]) -> Moved:
     return Moved(worse=worse, better=len(moved) - worse)
 
 
-def _telling(moved: Sequence[Movement], candidate: Side, baseline: Side) -> list[Movement]:
-    scores = candidate.scores
-    return with_displacers(most_telling(moved), len(scores.query_ids), candidate.lists, baseline.lists, scores.matched)
-
-
 def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:
     """What differs; nothing is read of what a stranger's run says of itself, so that it cannot be compared."""
     said = [] if inputs.untrusted_run else run_differences(baseline.provenance, run.provenance)
-    return [*said, *gold_differences(baseline.gold, gold)]
+    return [*said, *(gold_differences(baseline.gold, gold) if inputs.part == "public" else ())]
 
 
 def _source(run: Run) -> Source:
@@ -254,6 +273,7 @@ def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline:
         if named and named.format:
             command += [f"--{flag}-format", named.format]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
+    command += [] if inputs.part == "public" else ["--gold-part", inputs.part]
     store = None if inputs.baseline else criteria.baseline
     described = store and (store.format or store.map)
     return [*command, "--baseline", baseline.name] if baseline and not described else command

@@ -11,12 +11,11 @@ from typing import Literal
 import msgspec
 
 from rankgate.criteria_problems import check_of, metric_of, rules_of
-from rankgate.errors import bad_input, shown
-from rankgate.estimates import CONFIDENCE
+from rankgate.errors import RankgateError, bad_input, shown
 from rankgate.lineage import AgeLimit
 from rankgate.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.base import Metric
-from rankgate.model import Evidence
+from rankgate.model import CONFIDENCE, Evidence
 from rankgate.plan import Plan
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
@@ -28,6 +27,7 @@ from rankgate.written import (
     WrittenCriteria,
     WrittenGate,
     WrittenInput,
+    WrittenLimits,
     WrittenMatching,
     WrittenRun,
     WrittenSegments,
@@ -82,6 +82,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     blocks: bool
     evidence: Evidence = Evidence.ESTIMATE
     confidence: float = CONFIDENCE
+    noise: float = 0.0
     segments: tuple[SegmentRule, ...] = ()
     must_pass: tuple[str, ...] = ()
     max_lost_queries: int | None = None
@@ -100,6 +101,7 @@ class Criteria(msgspec.Struct, frozen=True, kw_only=True):
     """Checked ship criteria.
 
     `waivers` is where waivers would lie; `waivers_named` says that the file names the place, so that they must be.
+    `holdout` is the share of private queries; 0 for none.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Criteria(msgspec.Struct, frozen=True, kw_only=True):
     gold: InputFile | None
     run: InputFile | None
     baseline: InputFile | None
+    holdout: float = 0.0
     match: Matching = BY_CHUNK
     gold_changes: Literal["warn", "fail"] | None = None
     fork_runs: Literal["untrusted", "trusted"] = "untrusted"
@@ -160,6 +163,7 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
         name=name,
         gates=tuple(_gate(gate, written, document.line(("gates", index))) for index, gate in enumerate(written.gates)),
         default_k=written.default_k,
+        holdout=written.holdout or 0.0,
         match=_matching(written.match),
         gold_changes=written.gold_changes,
         fork_runs=written.fork_runs,
@@ -173,6 +177,19 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
     )
 
 
+def inputs_named(path: str) -> dict[str, str]:
+    """Where the inputs of a criteria file lie, by their key, as far as it can be read."""
+    try:
+        with open_source(path) as source:
+            value = load_yaml(source.text(MOST_BYTES), source.name).value
+    except RankgateError:
+        return {}
+    written = value.get("inputs") if isinstance(value, dict) else None
+    named = {"waivers": WAIVERS, **(written if isinstance(written, dict) else {})}
+    paths = {key: entry.get("path") if isinstance(entry, dict) else entry for key, entry in named.items()}
+    return {key: _place(entry, path) for key, entry in paths.items() if isinstance(entry, str)}
+
+
 def _gate(written: WrittenGate, whole: WrittenCriteria, line: int | None) -> Gate:
     return Gate(
         name=written.name,
@@ -183,6 +200,7 @@ def _gate(written: WrittenGate, whole: WrittenCriteria, line: int | None) -> Gat
         blocks=written.severity == "error",
         evidence=Evidence(written.evidence or whole.evidence),
         confidence=whole.confidence if written.confidence is None else written.confidence,
+        noise=written.noise,
         segments=tuple(_rule(rule) for rule in rules_of(written)),
         must_pass=tuple(map(str, written.must_pass)),
         max_lost_queries=written.max_lost_queries,
@@ -200,27 +218,20 @@ def _policy(written: WrittenBaseline) -> BaselinePolicy:
 
 
 def _rule(written: WrittenSegments) -> SegmentRule:
-    rule = _segment_limits(written)
+    limits = _limits(written, Limits(threshold=None, regression_max=None, blocks=None))
     return SegmentRule(
         by=(written.by,) if isinstance(written.by, str) else tuple(written.by),
-        limits=rule,
+        limits=limits,
         min_queries=written.min_queries,
-        only={
-            value: Limits(
-                threshold=rule.threshold if limits.threshold is None else limits.threshold,
-                regression_max=rule.regression_max if limits.regression_max is None else limits.regression_max,
-                blocks=rule.blocks if limits.severity is None else limits.severity == "error",
-            )
-            for value, limits in written.only.items()
-        },
+        only={value: _limits(own, limits) for value, own in written.only.items()},
     )
 
 
-def _segment_limits(written: WrittenSegments) -> Limits:
+def _limits(written: WrittenSegments | WrittenLimits, otherwise: Limits) -> Limits:
     return Limits(
-        threshold=written.threshold,
-        regression_max=written.regression_max,
-        blocks=None if written.severity is None else written.severity == "error",
+        threshold=otherwise.threshold if written.threshold is None else written.threshold,
+        regression_max=otherwise.regression_max if written.regression_max is None else written.regression_max,
+        blocks=otherwise.blocks if written.severity is None else written.severity == "error",
     )
 
 
@@ -235,8 +246,11 @@ def _resolve(written: str | WrittenInput | None, criteria_path: str) -> InputFil
         return None
     path, forced = (written, None) if isinstance(written, str) else (written.path, written.format)
     fields = written.map if isinstance(written, WrittenRun) else None
-    place = path if _SCHEME.match(path) else beside(criteria_path, path)
-    return InputFile(place, forced, fields)
+    return InputFile(_place(path, criteria_path), forced, fields)
+
+
+def _place(path: str, criteria_path: str) -> str:
+    return path if _SCHEME.match(path) else beside(criteria_path, path)
 
 
 def beside(criteria_path: str, path: str) -> str:

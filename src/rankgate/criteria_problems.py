@@ -56,9 +56,11 @@ def _limits(written: WrittenGate) -> Iterator[tuple[str | KeyPath, str]]:
     if (written.must_pass or written.max_lost_queries is not None) and metric.worst is None:
         key = "must_pass" if written.must_pass else "max_lost_queries"
         yield key, f"{metric.name} has no worst value that a query could have"
+    if written.noise and metric.at_quantile is not None:
+        yield "noise", f"{metric.name} is a quantile; noise is of means alone"
     yield from _out_of_range(metric, written.threshold, written.regression_max)
-    for key, message in _out_of_range(metric, None, written.drift_max):
-        yield key.replace("regression_max", "drift_max"), message
+    for key, size in (("drift_max", written.drift_max), ("noise", written.noise or None)):
+        yield from ((key, message) for _, message in _out_of_range(metric, None, size))
     for index, rule in enumerate(rules_of(written)):
         where: KeyPath = ("segments", index) if isinstance(written.segments, list) else ("segments",)
         for path, message in _rule_problems(metric, rule):

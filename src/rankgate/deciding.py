@@ -10,16 +10,16 @@ from rankgate.report import GateResult
 NO_BASELINE = "no baseline"  # how a reason begins where a regression check had nothing to compare with
 
 
-def headline_gate(verdict: Verdict, results: Sequence[GateResult], warnings: Sequence[str] = ()) -> GateResult | None:
+def headline_gate(verdict: Verdict, results: Sequence[GateResult]) -> GateResult | None:
     """The gate whose first reason the headline gives; None where it says something else.
 
-    A warning that is no gate's comes first. What holds for all questions says more than what holds for some, and what
-    was found more than what could not be.
+    What holds for all questions says more than what holds for some, and what was found more than what could not be.
+    A warning that is no gate's comes only before gates that have nothing to compare with.
     """
     deciding = [result for result in results if result.verdict is verdict]
     if verdict not in (Verdict.WARN, Verdict.FAIL) or not deciding:
         return None
-    if verdict is Verdict.WARN and (warnings or all(map(only_lacks_baseline, deciding))):
+    if verdict is Verdict.WARN and all(map(only_lacks_baseline, deciding)):
         return None
     return min(deciding, key=lambda result: (result.segment is not None, only_lacks_baseline(result)))
 

@@ -1,66 +1,79 @@
 """Can this gold set see it: the drop that a gate catches in four of five runs, beside the one that it forbids.
 
-A gold set sees a drop if it can tell it from no change at all: if 2.8 standard errors of the mean change are no more
-than `regression_max`, or as many as the gate's confidence asks for (see `statistics.power`). That is one question for
-all three kinds of evidence, for what cannot be told from noise is neither proven harm nor proven safe, and the estimate
-takes noise for it. A segment that is judged under Holm's correction is given as a gate with the confidence that this
-left it, and so sees less; before there is a run nobody knows that, and segments have the gate's own.
+By the gate's own rule: a drop of exactly what is allowed is caught half of the time at best, so a gold set sees what
+the gate forbids if twice that is caught in four of five runs. Where safety has to be proven, every such drop is caught,
+and the question is whether a change without effect passes as often. A segment that is judged under Holm's correction
+comes with the confidence that this left it, and so sees less; before there is a run, segments have the gate's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Hashable, Sequence
 
 from rankgate.criteria import Gate
 from rankgate.estimates import is_rate
-from rankgate.metrics.base import Direction, Unit
+from rankgate.metrics.base import Direction, Metric, Unit, widest_change
 from rankgate.model import Evidence, EvidenceState, Verdict
 from rankgate.report import Detectable, GateResult
 from rankgate.statistics import power
 from rankgate.wording import count_text, delta_text, exact_decimals
 
-_EVIDENCE: dict[Evidence, power.Evidence] = {
-    Evidence.ESTIMATE: "estimate",
-    Evidence.PROVEN_SAFE: "proven_safe",
-    Evidence.PROVEN_HARM: "proven_harm",
-}
-_MOST_NAMED = 3
+# Usual standard deviations of paired differences between two systems, by the first word of the metric's name.
+_HIT, _MOST_STEPS, _OTHER_RATE = 0.43, 0.1, 0.3
+_USUAL = {"hit": _HIT, "recall_all": _HIT, "mrr": 0.37, "ndcg": 0.23, "map": 0.23, "precision": 0.2, "f": 0.2}
+_RECALLS = ("recall", "capped_recall", "weighted_recall", "recall_auc")
 _DIGITS = 3
 _LARGEST = 1e150  # beyond it squares overflow
 
 
-def detectable(gate: Gate, *, queries: int, differences: Iterable[float] = ()) -> Detectable | None:
+def detectable(
+    gate: Gate,
+    *,
+    queries: int,
+    differences: Sequence[float] = (),
+    clusters: Sequence[Hashable] = (),
+    relevant: float = 1.0,
+) -> Detectable | None:
     """What the gold set can see of the drop that the gate forbids.
 
     Args:
         gate: with `regression_max`.
         queries: how many are compared, or will be.
         differences: of the paired values, whose spread is measured if enough of them moved; else it is assumed.
+        clusters: of those queries, where the gold names any.
+        relevant: how many right documents a query has on average, which recall's steps depend on.
 
     Returns:
         None where nothing can be said: no drop is forbidden, nothing is compared, the metric is a quantile, or its
         spread is neither measured nor, its values not being rates, to be assumed.
     """
-    limit, differences = gate.regression_max, list(differences)
-    if limit is None or queries < 1 or gate.metric.at_quantile is not None:
+    limit, farthest = gate.regression_max, max(map(abs, differences), default=0.0)
+    if limit is None or queries < 1 or gate.metric.at_quantile is not None or farthest > _LARGEST:
         return None
-    if max(map(abs, differences), default=0.0) > _LARGEST:
-        return None
-    spread = power.planning_spread(differences, rate=is_rate(gate.metric))
+    planned = _usual_spread(gate.metric, relevant) if is_rate(gate.metric) else None
+    spread = power.planning_spread(differences, clusters, planned=planned, queries=queries)
     if spread is None:
         return None
-    evidence, known = _EVIDENCE[gate.evidence], {"spread": spread.value, "confidence": gate.confidence}
-    margin = power.provable_margin(queries=queries, **known)
+    evidence, appended = gate.evidence.value, spread.cluster * max(widest_change(gate.metric) or 0.0, farthest)
+    sight = power.Sight(spread.value, appended, gate.confidence)
     return Detectable(
-        detectable=power.detectable_drop(evidence, queries=queries, regression_max=limit, **known),
-        margin=margin,
+        detectable=sight.drop(evidence, queries, limit),
+        margin=sight.margin(queries),
         queries=queries,
-        # How many make the margin as small as the limit: what proven_safe needs, and what seeing is.
-        queries_needed=power.queries_needed("proven_safe", drop=limit, regression_max=limit, **known),
+        queries_needed=sight.needed(evidence, limit),
         spread=spread.value,
         assumed=spread.assumed,
-        sees=margin <= limit,
+        sees=sight.sees(evidence, queries, limit),
     )
+
+
+def _usual_spread(metric: Metric, relevant: float) -> float:
+    """Recall of one right document is a hit; the more there are, the smaller the steps in which it moves."""
+    family = metric.name.partition("@")[0].partition("(")[0]
+    if family in _RECALLS:
+        return min(_HIT, max(_MOST_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
+    return _USUAL.get(family, _OTHER_RATE)
 
 
 def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
@@ -71,9 +84,9 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
     if seen is None or seen.sees or gate.regression_max is None:
         return None
     unit, harm = gate.metric.unit, "drop" if gate.metric.direction is Direction.HIGHER else "rise"
-    limit, margin = _size(gate.regression_max, gate), _text(seen.margin, unit)
-    asked = count_text(seen.queries, "question")
-    assumed = f" (spread of {seen.spread:g} assumed)" if seen.assumed else ""
+    limit = _text(gate.regression_max, unit, exact_decimals(gate.regression_max, unit))
+    asked, margin = count_text(seen.queries, "question"), _text(seen.margin, unit)
+    assumed = f" (spread of {seen.spread:.2g} assumed)" if seen.assumed else ""
     safe = gate.evidence is Evidence.PROVEN_SAFE
     if seen.queries_needed is None:
         why = "no number of questions proves that nothing at all was lost"
@@ -81,53 +94,40 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
     needed = f"about {_rounded_up(seen.queries_needed):,}"
     if safe:
         return (
-            f"over {asked} a harmless change is proven safe within {limit} less than four times in five; {needed} "
+            f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time; {needed} "
             f"questions would do, or allowing {margin}{assumed}"
         )
-    return (
-        f"{asked} cannot tell a {harm} of {limit} from noise ({needed} could); {harm}s from "
-        f"{_text(seen.detectable, unit)} on are caught four times in five{assumed}"
+    some, possible = (
+        f"{harm}s of {_text(seen.detectable, unit)} or more are",
+        not is_rate(gate.metric) or seen.detectable <= 1,
     )
+    caught = f"{some if possible else f'no {harm} is'} detected 80 % of the time"
+    twice = _text(2 * gate.regression_max, unit, exact_decimals(2 * gate.regression_max, unit))
+    return f"with {asked}, {caught} ({limit} allowed); {needed} would detect {twice}{assumed}"
 
 
 def power_notes(gates: Sequence[Gate], results: Sequence[GateResult]) -> list[str]:
     """One sentence for a report whose gates promise what its gold set cannot see: the first of them, then the names.
 
-    Gates that block come first. One that compared nothing, or whose outcome stands in spite of the noise, is left out.
+    Gates that block come first. One that compared nothing, or whose interval decides it, is left out.
     """
     compared = {
-        result.name: result.detectable
-        for result in results
-        if result.segment is None and result.n_pairs and _rests_on_what_is_seen(result)
+        each.name: each.detectable for each in results if each.segment is None and each.n_pairs and leaves_open(each)
     }
-    blind = [
-        (gate.metric.name, said)
-        for gate in sorted(gates, key=lambda gate: not gate.blocks)
-        if (said := blind_spot(gate, compared.get(gate.name)))
-    ]
-    if not blind:
-        return []
-    (name, said), *others = blind
-    names = [other for other in dict.fromkeys(other for other, _ in others) if other != name]
-    more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
-    likewise = f" Likewise {_listed([*names[:_MOST_NAMED], *more])}." if names else ""
-    return [f"{name}: {said}.{likewise}"]
+    ranked = sorted(gates, key=lambda gate: not gate.blocks)
+    blind = [(gate.metric.name, said) for gate in ranked if (said := blind_spot(gate, compared.get(gate.name)))]
+    names = list(dict.fromkeys(name for name, _ in blind))
+    likewise = f" Likewise {', '.join(names[1:])}." if names[1:] else ""
+    return [f"{names[0]}: {blind[0][1]}.{likewise}"] if blind else []
 
 
-def _rests_on_what_is_seen(result: GateResult) -> bool:
-    """Whether it passes for want of anything seen, or is decided within noise: neither proven safe nor proven harm.
-
-    Where no query moved, there is nothing that more of them would have to tell apart.
-    """
-    if result.delta_ci == (0.0, 0.0):
+def leaves_open(result: GateResult) -> bool:
+    """Whether more questions could decide otherwise: the interval of the change holds the limit, and proves no harm."""
+    if result.evidence_state is EvidenceState.CLEAR and result.verdict is not Verdict.PASS:
         return False
-    if result.evidence_state is not EvidenceState.CLEAR:
-        return True
-    return result.verdict is Verdict.PASS and result.evidence is not Evidence.PROVEN_SAFE
-
-
-def _size(limit: float, gate: Gate) -> str:
-    return _text(limit, gate.metric.unit, exact_decimals(limit, gate.metric.unit))
+    low, high = result.delta_ci or (None, None)
+    limit = (result.regression_max or 0.0) * (-1 if result.direction is Direction.HIGHER else 1)
+    return result.delta_ci != (0.0, 0.0) and (low is None or low <= limit) and (high is None or limit <= high)
 
 
 def _text(size: float, unit: Unit, decimals: int | None = None) -> str:
@@ -138,7 +138,3 @@ def _rounded_up(count: int) -> int:
     """To three digits: more would pretend to know the spread that well."""
     step: int = 10 ** max(0, len(str(count)) - _DIGITS)
     return -(-count // step) * step
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rankgate.metrics.base import Metric
-from rankgate.model import Distribution, Interval
+from rankgate.metrics.base import Direction, Metric
+from rankgate.model import CONFIDENCE, TOLERANCE, Distribution, Interval, MatchedQuery, Scores
+from rankgate.statistics.binomial import level_at, share_interval, share_level
+from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level
 from rankgate.statistics.quantiles import quantile_interval
-from rankgate.statistics.saddlepoint import mean_interval
+from rankgate.statistics.saddlepoint import Side, mean_interval, mean_level
 
-CONFIDENCE = 0.95
+MOST_WITH_ENDS = 150  # scored queries; with more, rare wins that a sample misses make ends err too often
+_SHORT = 0.2  # of the queries: where no more cannot reach the end of the range, the range is taken
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,12 +34,17 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def estimate(
-    values: Sequence[float | None], metric: Metric, *, confidence: float = CONFIDENCE, clusters: Sequence[str] = ()
+    values: Sequence[float | None],
+    metric: Metric,
+    *,
+    confidence: float = CONFIDENCE,
+    clusters: Sequence[str] = (),
+    ends: Sequence[float] = (),
 ) -> Estimate | None:
     """The run's value over the queries where the metric is defined; None where it is defined nowhere.
 
     With `clusters`, the label of each query's, the interval of a mean is over clusters: what belongs together is one
-    observation.
+    observation. `ends` are those of `attainable`.
     """
     defined = [value for value in values if value is not None]
     if not defined:
@@ -45,7 +53,7 @@ def estimate(
         value=metric.aggregate(defined),
         n=len(defined),
         undefined=len(values) - len(defined),
-        ci=interval(defined, metric, confidence=confidence, clusters=defined_only(clusters, values)),
+        ci=interval(defined, metric, confidence=confidence, clusters=defined_only(clusters, values), ends=ends),
         distribution=distribution(defined) if is_rate(metric) else None,
     )
 
@@ -73,10 +81,35 @@ def distribution(defined: Sequence[float]) -> Distribution:
     )
 
 
+def attainable(metric: Metric, scores: Scores, values: Sequence[float | None]) -> list[float]:
+    """What intervals take for the upper end: the most that each query with a value can have, on its own ideal list.
+
+    Of six relevant documents recall@5 finds five at most. Taken for metrics of one ranked list and the gold alone, with
+    at most 150 such queries of which more than a fifth cannot reach 1; else empty. A query that the run lacks has 1.
+    """
+    scored = [query_id for query_id, value in zip(scores.query_ids, values, strict=True) if value is not None]
+    rate = is_rate(metric) and metric.direction is Direction.HIGHER and not metric.needs
+    if not rate or not scores.matched or len(scored) > MOST_WITH_ENDS:
+        return []
+    matched = [scores.matched.get(query_id) for query_id in scored]
+    ends = [1.0 if query is None else metric.per_query(_ideal(query)) or 1.0 for query in matched]
+    return ends if sum(end < 1 - TOLERANCE for end in ends) > _SHORT * len(ends) else []
+
+
+def _ideal(query: MatchedQuery) -> MatchedQuery:
+    hits, count = tuple(enumerate(query.ideal, start=1)), len(query.ideal)
+    return msgspec.structs.replace(query, hits=hits, found=("",) * count, retrieved=count, repeats=())
+
+
 def interval(
-    defined: Sequence[float], metric: Metric, *, confidence: float = CONFIDENCE, clusters: Sequence[str] = ()
+    defined: Sequence[float],
+    metric: Metric,
+    *,
+    confidence: float = CONFIDENCE,
+    clusters: Sequence[str] = (),
+    ends: Sequence[float] = (),
 ) -> Interval | None:
-    """The interval of a metric's value: of the mean, or of the quantile that it takes.
+    """The interval of a metric's value: of the mean, of a share where all are 0 or 1, or of the quantile that it takes.
 
     None where a value is not finite, as a faulty metric of a package could make it.
     """
@@ -85,7 +118,31 @@ def interval(
     if metric.at_quantile is not None:
         return quantile_interval(defined, metric.at_quantile, confidence=confidence)
     if clusters:
-        from rankgate.statistics.clusters import clustered_mean_interval  # noqa: PLC0415 -- few gold sets have any
-
         return clustered_mean_interval(defined, clusters, low=metric.low, high=metric.high, confidence=confidence)
-    return mean_interval(defined, low=metric.low, high=metric.high, confidence=confidence)
+    if _counts(defined, metric, ends):
+        return share_interval(int(sum(defined)), len(defined), confidence=confidence)
+    return mean_interval(defined, low=metric.low, high=ends or metric.high, confidence=confidence)
+
+
+def level(
+    defined: Sequence[float], metric: Metric, value: float, side: Side, clusters: Sequence[str], ends: Sequence[float]
+) -> float | None:
+    """The one-sided level at which the bound of `interval` touches a value; None where there is no bound."""
+    if metric.at_quantile is not None:
+        return level_at(lambda found: beyond(interval(defined, metric, confidence=1 - 2 * found), value, side))
+    if clusters:
+        return clustered_mean_level(defined, clusters, value, side=side, low=metric.low, high=metric.high)
+    if _counts(defined, metric, ends):
+        return share_level(int(sum(defined)), len(defined), value, side=side)
+    return mean_level(defined, value, side=side, low=metric.low, high=ends or metric.high)
+
+
+def beyond(ci: Interval | None, value: float, side: Side) -> bool:
+    """Whether an interval has its bound on this side of a value, and so proves that the truth lies there."""
+    low, high = ci or (None, None)
+    return high is not None and high < value if side == "below" else low is not None and low > value
+
+
+def _counts(defined: Sequence[float], metric: Metric, ends: Sequence[float]) -> bool:
+    """Whether the values are hits and misses, so that their mean is a share to be counted."""
+    return is_rate(metric) and not ends and len(defined) > 1 and all(value in (0.0, 1.0) for value in defined)

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import NamedTuple, assert_never
 
 from rankgate.metrics.base import Direction
-from rankgate.model import TOLERANCE, Evidence, EvidenceState, Interval
+from rankgate.model import CONFIDENCE, TOLERANCE, Evidence, EvidenceState, Exact, Interval
 
 Bounds = tuple[float | None, float | None]
 
@@ -48,18 +48,29 @@ def rule_on_floor(
 
 
 def rule_on_drop(
-    evidence: Evidence, delta: float, ci: Interval | None, regression_max: float, direction: Direction
+    evidence: Evidence,
+    delta: float,
+    ci: Interval | None,
+    regression_max: float,
+    direction: Direction,
+    exact: Exact | None = None,
+    confidence: float = CONFIDENCE,
 ) -> Finding:
     """Whether a change against the baseline stays within what is allowed. Equality holds.
 
     Harm is proven where the drop is larger than allowed and the whole interval lies below zero: that there is a drop
-    must be certain, how large it is need not be.
+    must be certain, how large it is need not be. An exact test, where there is one, proves it as well; and where that
+    could have proven nothing with what moved, nobody can tell.
     """
     (low, high), delta = _bounds(ci, direction), _upright(delta, direction)
     fell = -delta > regression_max + TOLERANCE
-    proven_fall = fell and high is not None and high < 0
+    level = (1 - confidence) / 2
+    proven_fall = fell and ((high is not None and high < 0) or (exact is not None and exact.p < level))
     proven_safe = low is not None and -low <= regression_max + TOLERANCE
-    return _ruling(evidence, violates=fell, harm=proven_fall, safe=proven_safe, known=_known(evidence, low, high))
+    known = _known(evidence, low, high)
+    if exact is not None and evidence is not Evidence.PROVEN_SAFE:
+        known = exact.least < level
+    return _ruling(evidence, violates=fell, harm=proven_fall, safe=proven_safe, known=known)
 
 
 def beyond_floor(value: float, threshold: float, direction: Direction) -> float:

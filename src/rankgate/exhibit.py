@@ -6,14 +6,18 @@ megabytes with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
 from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Interval
+from rankgate.model import TOLERANCE, Interval
+
+T = TypeVar("T")
+_NOWHERE = 10**6  # the rank of what is in no list: below all others
 
 
 class Cause(Enum):
@@ -139,3 +143,63 @@ class Exhibit(_Part, frozen=True, kw_only=True):
     panel: tuple[PanelRow, ...]
     sweeps: tuple[Sweep, ...]
     questions: tuple[Question, ...]
+
+
+def fate_of(documents: Iterable[Expected], k: int, *, no_result: bool) -> Cause:
+    """What became of the relevant documents of a question that got worse; `FINE` where none left the first k."""
+    if no_result:
+        return Cause.NO_RESULT
+    lost = [each.after for each in documents if left(each, k)]
+    return Cause.FINE if not lost else Cause.GONE if None in lost else Cause.LOWER
+
+
+def left(document: Expected, k: int) -> bool:
+    """Whether a document left the first k."""
+    return (document.before or _NOWHERE) <= k < (document.after or _NOWHERE)
+
+
+def depth_of(document: Expected) -> int:
+    """How far it fell; from a list into none counts as further than within any list."""
+    return (document.after or _NOWHERE) - (document.before or _NOWHERE)
+
+
+def severity(documents: Sequence[Expected], k: int, *, no_result: bool, failing: bool) -> tuple[int, bool, int]:
+    """The one order of questions that got worse, in the comment, the terminal and the page: the least is the worst.
+
+    No result first, then a relevant document that fell out of the list, then one that fell below the first k, then the
+    rest; within each those of a failing segment; then by the deepest fall.
+    """
+    fate = (Cause.NO_RESULT, Cause.GONE, Cause.LOWER, Cause.FINE).index(fate_of(documents, k, no_result=no_result))
+    return fate, not failing, -max(map(depth_of, documents), default=0)
+
+
+def worst_first(exhibit: Exhibit, failing: Callable[[Sequence[str]], bool]) -> list[Question]:
+    """The questions in the order of `severity`; those that did not get worse after the others, by change and cause."""
+    name = exhibit.leading or ""
+    lower = any(each.name == name and each.direction is Direction.LOWER for each in exhibit.measures)
+    causes = list(Cause)
+
+    def key(question: Question) -> tuple[float, ...]:
+        before, now = question.values.get(name, (None, None))
+        change = 0.0 if before is None or now is None else (before - now if lower else now - before)
+        lost = sum(left(each, exhibit.k) for each in question.expected)
+        gained = sum((each.after or _NOWHERE) <= exhibit.k < (each.before or _NOWHERE) for each in question.expected)
+        change = 0.0 if abs(change) <= TOLERANCE else change
+        value = -_NOWHERE if now is None else -now if lower else now  # a value that is not there is the worst
+        if question.before is not None and (change, gained - lost) < (0, 0):
+            gone = question.cause is Cause.NO_RESULT
+            worse = severity(question.expected, exhibit.k, no_result=gone, failing=failing(question.tags))
+            return (0, *worse, change, value)
+        return (1, change, causes.index(question.cause), value)
+
+    return sorted(exhibit.questions, key=key)
+
+
+def sampled(items: Sequence[T], group: Callable[[T], object], most: int) -> list[T]:
+    """At most so many, in the given order: the first of each group, then the second of each, and so on."""
+    seen: Counter[object] = Counter()
+    turns: list[tuple[int, int]] = []
+    for place, item in enumerate(items):
+        turns.append((seen[group(item)], place))
+        seen[group(item)] += 1
+    return [items[place] for place in sorted(place for _, place in sorted(turns)[:most])]

@@ -30,9 +30,11 @@ _OURS = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_PAGER": "cat",
+    **dict.fromkeys(("GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"), "0"),
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",  # a replaced object is not what was merged
 }
+_WILDCARDS = {"GIT_LITERAL_PATHSPECS": "0", "GIT_ICASE_PATHSPECS": "1"}
 
 
 class GitError(RankgateError):
@@ -84,11 +86,41 @@ class Repository(msgspec.Struct, frozen=True):
 
     def entry(self, commit: str, path: str) -> Entry | None:
         """What a commit has at a path, which is relative to the root; links are not followed. None where nothing is."""
-        return next(iter(self._entries(commit, path)), None)
+        return next(iter(self.entries(commit, path)), None)
 
-    def entries(self, commit: str, folder: str) -> list[Entry]:
-        """What lies directly in a folder."""
-        return self._entries(commit, f"{folder}/" if folder else "")
+    def entries(self, commit: str, path: str) -> list[Entry]:
+        """What a commit has at a path, or in a folder whose path ends in `/`; of an empty path, in the root."""
+        found = run_git(self.root, "ls-tree", "-z", "--full-tree", commit, *(["--", path] if path else []))
+        if found.returncode:
+            raise GitError(f"git cannot list {shown(path)} at {commit}: {said(found)}")
+        lines = filter(None, found.stdout.decode("utf-8", "surrogateescape").split("\0"))
+        parts = ((about.split(" "), name) for about, _, name in (line.partition("\t") for line in lines))
+        return [Entry(mode, kind, sha, name) for (mode, kind, sha), name in parts]
+
+    def matching(self, commit: str, pattern: str) -> list[str]:
+        """The YAML and JSON files of a commit with a line that has an extended regular expression, links left out.
+
+        Raises:
+            GitError: git cannot read them.
+        """
+        how = ("-l", "-z", "-a", "-E", "--no-color", "--no-recurse-submodules", "-e", pattern)
+        found = run_git(self.root, "grep", *how, commit, "--", "*.y*ml", "*.json", environment=_WILDCARDS)
+        if found.returncode > 1:  # 1 says that there is none
+            raise GitError(f"git cannot search {commit}: {said(found)}")
+        return [name.partition(":")[2] for name in found.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]]
+
+    def new_links(self, before: str, after: str) -> list[str]:
+        """The paths that are links at one commit, and were none or others at another.
+
+        Raises:
+            GitError: git cannot read one of them.
+        """
+        words = ("-r", "-z", "--no-renames", "--diff-filter=AMT", before, after)
+        found = run_git(self.root, "diff-tree", *words)
+        if found.returncode:
+            raise GitError(f"git cannot compare {before} and {after}: {said(found)}")
+        parts = found.stdout.decode("utf-8", "surrogateescape").split("\0")
+        return [path for about, path in zip(parts[::2], parts[1::2], strict=False) if about.split(" ")[1] == LINK]
 
     def write(self, blob: str, file: BinaryIO) -> None:
         """Write a blob's bytes as they are stored; no filter touches them.
@@ -99,6 +131,10 @@ class Repository(msgspec.Struct, frozen=True):
         found = run_git(self.root, "cat-file", "blob", blob, to=file)
         if found.returncode:
             raise GitError(f"git cannot read the object {blob}: {said(found)}")
+
+    def size(self, blob: str) -> int:
+        """How many bytes a blob has."""
+        return int(run_git(self.root, "cat-file", "-s", blob).stdout)
 
     def text(self, blob: str) -> str:
         """A small blob as text, as of a link."""
@@ -117,17 +153,6 @@ class Repository(msgspec.Struct, frozen=True):
                 "`fetch-depth: 0`, or `git fetch origin` that commit"
             )
         return "no such commit in this repository; fetch it, with actions/checkout by `fetch-depth: 0`"
-
-    def _entries(self, commit: str, path: str) -> list[Entry]:
-        found = run_git(self.root, "ls-tree", "-z", "--full-tree", commit, *(["--", path] if path else []))
-        if found.returncode:
-            raise GitError(f"git cannot list {shown(path)} at {commit}: {said(found)}")
-        entries: list[Entry] = []
-        for line in filter(None, found.stdout.decode("utf-8", "surrogateescape").split("\0")):
-            about, _, name = line.partition("\t")
-            mode, kind, sha = about.split(" ")
-            entries.append(Entry(mode, kind, sha, name))
-        return entries
 
     def ancestors(self, base: str | None = None) -> list[str]:
         """The commit where HEAD left the base, and those before it, the nearest first, as far as they are here.
@@ -174,8 +199,10 @@ def repository_around(folder: str, *, asker: str = "--base") -> Repository:
         GitError: git is missing, or there is none.
     """
     found = run_git(folder, "rev-parse", "--show-toplevel", asker=asker)
-    if found.returncode == 0:
-        return Repository(os.path.realpath(found.stdout.decode("utf-8", "surrogateescape").rstrip("\n")))
+    root = os.path.realpath(found.stdout.decode("utf-8", "surrogateescape").rstrip("\n"))
+    # Files of a commit can look like a repository of their own, but none is called `.git`.
+    if found.returncode == 0 and os.path.lexists(f"{root}/.git"):
+        return Repository(root)
     why = said(found)
     if "dubious ownership" in why:
         raise GitError(

@@ -37,7 +37,7 @@ def headline(
 ) -> str:
     """The verdict as one sentence, with the first reason and how many more there are."""
     deciding = [result for result in results if result.verdict is verdict]
-    first = headline_gate(verdict, results, warnings)
+    first = headline_gate(verdict, results)
     match verdict:
         case Verdict.PASS:
             count = sum(result.segment is None for result in results)
@@ -47,7 +47,7 @@ def headline(
             return f"May be merged{floors}, but without a baseline nobody can tell whether retrieval got worse."
         case Verdict.WARN:
             said = _first_reason(first) if first else warnings[0]
-            return f"May be merged, with a warning: {said}{_more(_count(deciding) - (not warnings), 'warn')}."
+            return f"May be merged, with a warning: {said}{_more(_count(deciding) - (first is not None), 'warn')}."
         case Verdict.FAIL:
             said = _first_reason(first) if first else failures[0]
             return f"Do not merge: {said}{_more(max(0, _count(deciding) - 1), 'fail')}."

@@ -15,7 +15,7 @@ from rankgate.criteria import Criteria, InputFile
 from rankgate.errors import RankgateError, bad_input
 from rankgate.metrics.base import Cutoff
 from rankgate.model import Gold, Need
-from rankgate.plan import Plan
+from rankgate.plan import Part, Plan
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
@@ -35,11 +35,12 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
     Criteria that are None are looked for in the usual places; any other file that is None comes from `inputs:` in them.
     `base` names the commit by which the run is judged as well; None for none. `branch` is the base branch where `base`
-    does not name it, as in Actions, where that is a sha. With `untrusted_run` the run is a stranger's, and read as
-    hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name. `labels` stand on the
-    pull request; they count only with a base. `exhibit` asks for what pages show beyond the report, with so
-    many items of each ranking. `open_store` opens a store once: a branch is fetched and a bucket asked once, however
-    many sides are judged by what lies there.
+    does not name it, as in Actions, where that is a sha; `tip` is the commit that it is at now. With
+    `untrusted_run` the run is a stranger's, and read as hostile data. With `without_baseline` it is compared with
+    nothing, whatever the criteria name. `labels` stand on the pull request; they count only with a base. `exhibit` asks
+    for what pages show beyond the report, with so many items of each ranking. `open_store` opens a store once: a branch
+    is fetched and a bucket asked once, however many sides are judged by what lies there. `part` is what is judged of a
+    gold set that is private in part.
     """
 
     date: str
@@ -49,10 +50,12 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     baseline: InputFile | None = None
     base: str | None = None
     branch: str | None = None
+    tip: str | None = None
     untrusted_run: bool = False
     without_baseline: bool = False
     labels: tuple[SetLabel, ...] = ()
     exhibit: int | None = None
+    part: Part = "public"
     open_store: OpenStore = msgspec.field(default_factory=lambda: cache(store_for))
 
 
@@ -68,18 +71,26 @@ def refuse_nothing(inputs: Inputs, criteria: Criteria) -> None:
         raise _not_named(missing, criteria)
 
 
-def gold_of(named: InputFile | None, criteria: Criteria | None, *, untrusted: bool = False) -> Gold:
-    """The gold set; one that is untrusted is measured before.
+def gold_of(
+    named: InputFile | None, criteria: Criteria | None, part: Part = "public", *, untrusted: bool = False
+) -> Gold:
+    """The gold set, or the part of it that is asked for; one that is untrusted is measured before.
 
     Raises:
-        RankgateError: none is named, it cannot be read, or it is untrusted and too large.
+        RankgateError: none is named, it cannot be read, it is untrusted and too large, or nothing is in that part.
     """
     found = named or (criteria.gold if criteria else None)
     if found is None:
         raise _not_named(["gold"], criteria)
     if untrusted:
         refuse_large_gold(found.path)
-    return read_gold(found.path, found.format)
+    gold = read_gold(found.path, found.format)
+    holdout, gates = (criteria.holdout, criteria.gates) if criteria else (0.0, ())
+    if not holdout and part != "private":
+        return gold
+    from rankgate.hard_checks import part_of  # noqa: PLC0415 -- paid only where asked for
+
+    return part_of(gold, holdout, gates, part)
 
 
 def run_of(
@@ -143,8 +154,9 @@ def stored_runs(
     inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold
 ) -> tuple[Opener, Opener, Callable[[], list[TrendPoint]]]:
     """What opens the accepted run, what the anchor that the criteria name, and what tells how it went before."""
-    asked = (inputs, criteria, plan.needs, deepest_cutoff(plan, gold))
-    return partial(accepted_run, *asked), partial(anchor_run, *asked), partial(trend_before, inputs, criteria)
+    asked = partial(partial, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
+    own = (inputs, criteria)
+    return asked(accepted_run, *own), asked(anchor_run, *own), partial(trend_before, *own)
 
 
 def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:

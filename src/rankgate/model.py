@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
 import msgspec
 
 # Differences smaller than this come from rounding in binary fractions and mean nothing.
 TOLERANCE = 1e-9
+
+CONFIDENCE = 0.95  # of intervals, where nobody asks for another
 
 # Lower and upper bound; None where the data do not support that bound.
 Interval = tuple[float | None, float | None]
@@ -37,6 +39,7 @@ class EvidenceState(Enum):
     CLEAR = "clear"
     INCONCLUSIVE = "inconclusive"
     NO_INTERVAL = "no_interval"
+    NOT_COMPARABLE = "not_comparable"
     NO_BASELINE = "no_baseline"
 
 
@@ -67,6 +70,11 @@ class Need(Enum):
     NEGATIVES = "hard negatives"
     IDS = "ids"
     BASELINE = "the baseline's ids"
+
+
+# What a line states beside its list of results, by the key of `Details` that holds it.
+_STATED = (Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES)
+LINE_KEYS: Mapping[Need, str] = {need: need.value.removesuffix("_topk") for need in _STATED}
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,12 +112,20 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
     """The gold set by query id, in file order.
 
     `fingerprint` is a digest of the judgments, whatever the format; None until somebody asks for it (`fingerprint_of`).
+    `left_out` are those of the file that are not judged here: private ones, or the others of a `private` part.
     """
 
     samples: Mapping[str, Sample]
     name: str
     format: str
     fingerprint: str | None = None
+    left_out: Mapping[str, Sample] = {}
+    private: bool = False
+
+    @property
+    def all_samples(self) -> Mapping[str, Sample]:
+        """The queries of the whole file."""
+        return {**self.samples, **self.left_out} if self.left_out else self.samples
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
@@ -125,16 +141,18 @@ class Details(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What the run says of a query beyond ranked ids, as far as a metric asked for it; None where it does not say.
 
     `items` stand in the order of the ids. `raw` is the list before reranking, `rewrites` the lists that rewritten
-    forms of the question gave. `source` is where the question was routed, `scores` are other tools' numbers.
+    forms of the question gave. `source` is where the question was routed, `scores` are other tools' numbers, `judges`
+    has who gave them where that is named. A time or a number that its tool left undefined (null) is None.
     """
 
     items: Sequence[Item] | None = None
     raw: Ranking | None = None
     rewrites: Sequence[Ranking] | None = None
-    latency_ms: Mapping[str, float] | None = None
+    latency_ms: Mapping[str, float | None] | None = None
     source: str | None = None
     entities: Sequence[str] | None = None
-    scores: Mapping[str, float] | None = None
+    scores: Mapping[str, float | None] | None = None
+    judges: Mapping[str, str] | None = None
 
 
 class Ranking(msgspec.Struct, frozen=True, gc=False):
@@ -181,6 +199,13 @@ class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     rewrites: tuple[MatchedQuery, ...] = ()
 
 
+class Exact(msgspec.Struct, frozen=True):
+    """An exact one-sided test for harm: its p-value, and the least that it could have been with what moved."""
+
+    p: float
+    least: float
+
+
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     """How a rate is spread over the queries: shares at 0, in between and at 1, and the three quartiles.
 
@@ -202,6 +227,9 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     gold has none. `strangers` are the run's queries that the gold does not have, `duplicates` the removed repeats,
     `cut` the lists that were longer than the depth. `silent` is what metrics read and no ranking states, each with the
     first query that could have stated it. `clusters` has the cluster of each query where the gold names any.
+    `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
+    `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
+    lacks the value although the gold defines the metric.
     """
 
     query_ids: tuple[str, ...]
@@ -214,3 +242,5 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
     silent: Mapping[Need, str] = {}
+    relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
+    givers: Mapping[str, Mapping[str, str | None]] = {}

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from rankgate.comparison import baseline_column
 from rankgate.criteria import Gate
+from rankgate.exhibit import Expected, sampled, severity
 from rankgate.matching import DEFAULT_K
 from rankgate.metrics.base import Direction, Metric
 from rankgate.model import Gold, MatchedQuery, Sample, Scores, Verdict
-from rankgate.report import DocumentMove, GateResult, Movement
+from rankgate.report import GateResult, Movement
+from rankgate.tags import failing
 
 MOST_LISTED = 50
 
@@ -32,12 +34,16 @@ def first_k(metric: Metric | None, own: int = DEFAULT_K) -> int:
     return metric.cutoff if metric and isinstance(metric.cutoff, int) else own or DEFAULT_K
 
 
-def movements(gold: Gold, metric: Metric, candidate: Scores, baseline: Scores) -> list[Movement]:
+def movements(
+    gold: Gold, metric: Metric, candidate: Scores, baseline: Scores, gates: Sequence[GateResult] = ()
+) -> list[Movement]:
     """Queries whose value changed or whose relevant documents entered or left the first k, worst first.
 
-    Order: by the change of the metric, then by documents lost, then as in the gold.
+    Those that got worse are in the order of `severity`, where `gates` say which segments fail, then by the change of
+    the metric; the others follow by the change, then by documents gained, the best last.
     """
-    found: list[tuple[float, int, Movement]] = []
+    found: list[tuple[tuple[float, ...], Movement]] = []
+    fails = failing(gates)
     sign = 1 if metric.direction is Direction.HIGHER else -1
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
     for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
@@ -48,12 +54,13 @@ def movements(gold: Gold, metric: Metric, candidate: Scores, baseline: Scores) -
         if new is not None and (old.hits, old.found) == (new.hits, new.found) and after == before:
             continue
         k = first_k(metric, old.k)
-        moves = _documents(sample, old, new)
+        moves = document_moves(sample, old, new)
         lost = sum(_within(move.before, k) and not _within(move.after, k) for move in moves)
         gained = sum(_within(move.after, k) and not _within(move.before, k) for move in moves)
         if after == before and lost == gained:
             continue
         change = sign * (after - before)
+        no_result, worse = new is None or not new.retrieved, (change, gained - lost) < (0, 0)
         movement = Movement(
             query_id=sample.query_id,
             question=sample.question,
@@ -61,30 +68,33 @@ def movements(gold: Gold, metric: Metric, candidate: Scores, baseline: Scores) -
             metric=metric.name,
             before=before,
             after=after,
-            worse=(change, gained - lost) < (0, 0),
+            worse=worse,
             k=k,
             lost=lost,
             gained=gained,
             documents=moves,
+            no_result=no_result,
         )
-        found.append((change, gained - lost, movement))
-    found.sort(key=lambda entry: entry[:2])
-    return [movement for _, _, movement in found]
+        worst = severity(moves, k, no_result=no_result, failing=fails(sample.tags))
+        found.append(((0, *worst, change) if worse else (1, change, gained - lost), movement))
+    found.sort(key=lambda entry: entry[0])
+    return [movement for _, movement in found]
 
 
 def most_telling(moved: Sequence[Movement], most: int = MOST_LISTED) -> list[Movement]:
-    """The worst losses and the best gains of a long list; losses have at least three of four places."""
+    """Losses of every kind and the best gains of a long list; losses have at least three of four places."""
     losses = [movement for movement in moved if movement.worse]
     gains = [movement for movement in moved if not movement.worse][::-1]
-    kept = losses[: max(most - len(gains), most * 3 // 4)]
+    kept = sampled(losses, lambda move: move.fate, max(most - len(gains), most * 3 // 4))
     return kept + gains[: most - len(kept)]
 
 
-def _documents(sample: Sample, old: MatchedQuery, new: MatchedQuery | None) -> list[DocumentMove]:
+def document_moves(sample: Sample, old: MatchedQuery, new: MatchedQuery | None) -> list[Expected]:
+    """The relevant documents of a question, where they were and are."""
     before = {doc: rank for doc, (rank, _) in zip(old.found, old.hits, strict=True)}
     after = {doc: rank for doc, (rank, _) in zip(new.found, new.hits, strict=True)} if new else {}
     return [
-        DocumentMove(id=doc, gain=gain, before=before.get(doc), after=after.get(doc))
+        Expected(id=doc, gain=gain, before=before.get(doc), after=after.get(doc))
         for doc, gain in sample.gains.items()
         if gain > 0
     ]

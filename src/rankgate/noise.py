@@ -1,26 +1,32 @@
 """How much of a metric moves by itself, from repeated runs of one system on the same questions. Pure.
 
 Approximate search, sampled rewrites and tied scores give another ranking each time. Between two runs of a system that
-nobody touched, the mean change has the standard error s / sqrt(N), s being the standard deviation of the N paired
-differences if they come and go query by query; what they have in common, such as an index built anew, is seen only in
-the shifts of the means. The margin allows for both::
+nobody touched, the mean change varies by q = s^2 / N, s being the standard deviation of the N paired differences, if
+they come and go query by query. What they have in common, such as an index built anew, is seen only in the means of
+the K runs, and of that few runs say little; so it is taken at its upper bound of 80 %::
 
-    margin = largest observed shift + 1.96 s / sqrt(N)
+    common  = max(0, 2 Var (K - 1) / chi2 - q)       chi2: the lower fifth of its distribution with K - 1 degrees
+    margin  = 1.96 sqrt(q + common)                  for regression_max
+    noise   = sqrt(max(0, 2 Var - q) / 2)            for the `noise:` of a gate, the standard deviation of one run
+
+The bound comes before the subtraction: the variance of the means is what the runs are a sample of.
 """
 
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 import msgspec
 
-from rankgate.comparison import compare
+from rankgate.comparison import paired
 from rankgate.metrics.base import Metric, widest_change
 
+FEWEST_RUNS = 3
 _BEYOND = 1.9600  # standard errors, of which noise stays within 97.5 % of the time in one direction
+_FIFTH = 0.8416  # standard deviations: below the mean of a normal distribution lies a fifth by so much
+_LOWER_FIFTH = {2: 0.4463, 3: 1.0052, 4: 1.6488, 5: 2.3425, 6: 3.0701}  # of chi-squared; above, Wilson & Hilferty's
 
 
 class Noise(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +39,9 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True):
         moving: the share of the queries that move between two runs, on average.
         spread: the standard deviation of the paired differences, as the root of the mean variance; None for one query.
         n_pairs: the fewest queries that two runs have in common.
-        margin: a `regression_max` that a change without any effect does not violate; None for one query, and for
-            quantiles, which are no means.
+        margin: a `regression_max` that a change without any effect does not violate; None for one query, for two
+            runs, and for quantiles, which are no means.
+        noise: what whole runs move by, as a standard deviation; None where there is no margin.
     """
 
     values: tuple[float | None, ...]
@@ -44,47 +51,45 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True):
     spread: float | None
     n_pairs: int
     margin: float | None
+    noise: float | None
 
 
 def noise_of(metric: Metric, columns: Sequence[Sequence[float | None]]) -> Noise | None:
     """What moved between the runs, one column of values each; None where no two of them have a query in common."""
-    compared = [
-        (found, differences)
-        for first, second in combinations(columns, 2)
-        if (found := compare(metric, second, first, with_interval=False))
-        if (differences := list(_differences(first, second)))
-    ]
-    if not compared:
+    found = [pairs for first, second in combinations(columns, 2) if (pairs := paired(metric, second, first))]
+    if not found:
         return None
-    shifts = [abs(found.delta) for found, _ in compared]
-    fewest, largest = min(found.n_pairs for found, _ in compared), max(shifts)
-    spread = _root_mean_variance([differences for _, differences in compared]) if fewest > 1 else None
+    compared = [pairs.compared(None) for pairs in found]
+    shifts, fewest = [abs(each.delta) for each in compared], min(each.n_pairs for each in compared)
+    spread = _root_mean_variance([pairs.changes for pairs in found]) if fewest > 1 else None
+    margin = noise = None
+    if spread is not None and len(columns) >= FEWEST_RUNS and metric.at_quantile is None:
+        # The mean squared shift between two of K runs is twice the variance of their means.
+        twice, q, freedom = math.fsum(x * x for x in shifts) / len(shifts), spread**2 / fewest, len(columns) - 1
+        common = max(0.0, twice * freedom / lower_fifth(freedom) - q)
+        margin = min(_BEYOND * math.sqrt(q + common), widest_change(metric) or math.inf)
+        noise = math.sqrt(max(0.0, twice - q) / 2)
     return Noise(
         values=tuple(_value(metric, column) for column in columns),
-        largest=largest,
+        largest=max(shifts),
         mean=math.fsum(shifts) / len(shifts),
-        moving=math.fsum((found.better + found.worse) / found.n_pairs for found, _ in compared) / len(compared),
+        moving=math.fsum((each.better + each.worse) / each.n_pairs for each in compared) / len(compared),
         spread=spread,
         n_pairs=fewest,
-        margin=None if spread is None else _margin(metric, largest, spread / math.sqrt(fewest)),
+        margin=margin,
+        noise=noise,
     )
 
 
-def _margin(metric: Metric, largest: float, error: float) -> float | None:
-    if metric.at_quantile is not None:
-        return None
-    margin, widest = largest + _BEYOND * error, widest_change(metric)
-    return margin if widest is None else min(margin, widest)
+def lower_fifth(freedom: int) -> float:
+    """What chi-squared with so many degrees of freedom, at least 2, falls below in a fifth of all samples."""
+    part = 2 / (9 * freedom)  # Wilson & Hilferty 1931: 0.3 % too high at 7, less above
+    return _LOWER_FIFTH.get(freedom, freedom * (1 - part - _FIFTH * math.sqrt(part)) ** 3)
 
 
 def _value(metric: Metric, column: Sequence[float | None]) -> float | None:
     defined = [value for value in column if value is not None]
     return metric.aggregate(defined) if defined else None
-
-
-def _differences(first: Sequence[float | None], second: Sequence[float | None]) -> Iterator[float]:
-    pairs = ((old, new) for old, new in zip(first, second, strict=True) if old is not None and new is not None)
-    return (operator.sub(new, old) for old, new in pairs)
 
 
 def _root_mean_variance(samples: Sequence[Sequence[float]]) -> float:

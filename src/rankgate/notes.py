@@ -8,7 +8,7 @@ from typing import Literal
 from rankgate.criteria import Criteria
 from rankgate.gold_changes import GoldChanges
 from rankgate.metrics.base import Cutoff, Metric
-from rankgate.model import Scores
+from rankgate.model import Gold, Scores
 from rankgate.report import JudgedValue
 from rankgate.side import Side
 from rankgate.wording import count_text, value_text
@@ -65,6 +65,13 @@ def untrusted_notes(criteria: Criteria, *, untrusted: bool) -> list[str]:
         "Rankings supplied by the pull request: they were scored here, by this repository's own gold set and criteria"
     )
     return [f"{supplied}, but nobody here has seen the retriever return them{counts}."]
+
+
+def part_notes(gold: Gold) -> list[str]:
+    """How many queries of the gold set are left out; nothing where none is."""
+    which = f"{len(gold.left_out):,} {'public' if gold.private else 'private'}"
+    asked = count_text(len(gold.all_samples), "question")
+    return [f"Not judged here: {which} of {asked}; `rankgate baseline accept` judges all."] if gold.left_out else []
 
 
 def gold_note(changes: GoldChanges) -> str:

@@ -18,12 +18,13 @@ def paradoxes(results: Sequence[GateResult]) -> list[str]:
     names = [
         part.name
         for part in results
-        if part.segment is not None and _harm(part, certain=True) and not _harm(whole[part.name], certain=False)
+        if part.segment is not None and fell(part, certain=True) and not fell(whole[part.name], certain=False)
     ]
     return list(dict.fromkeys(names))
 
 
-def _harm(result: GateResult, *, certain: bool) -> bool:
+def fell(result: GateResult, *, certain: bool) -> bool:
+    """Whether the metric is worse than in the baseline, or is so by the whole interval."""
     if result.delta is None or result.n_pairs == 0:
         return False
     sign = 1 if result.direction is Direction.HIGHER else -1

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
 from rankgate.matching import BY_CHUNK, DEFAULT_K, Matching
 from rankgate.metrics.base import Metric, needs_of
 from rankgate.model import Need
+
+Part = Literal["public", "private", "whole"]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

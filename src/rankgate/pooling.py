@@ -81,7 +81,7 @@ def pool(
             known += found is not None
             if found is None:
                 strangers.append(ranking.query_id)
-            for rank, (doc, text) in enumerate(_results(ranking, how), start=1):
+            for rank, (doc, text) in enumerate(results_of(ranking, how), start=1):
                 if text:
                     elsewhere.setdefault(doc, text)
                 if found is None or rank > depth:
@@ -106,7 +106,7 @@ def pool(
     return Pool(pairs=tuple(pairs), runs=pooled)
 
 
-def _results(ranking: Ranking, how: Matching) -> Iterator[tuple[str, str | None]]:
+def results_of(ranking: Ranking, how: Matching) -> Iterator[tuple[str, str | None]]:
     """By rank, the id under which the gold would know a result, and the result's text."""
     items = ranking.details.items if ranking.details and ranking.details.items else [None] * len(ranking.ids)
     for item_id, item in zip(ranking.ids, items, strict=True):

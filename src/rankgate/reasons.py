@@ -9,6 +9,7 @@ from rankgate.comparison import Comparison
 from rankgate.evidence import Finding, Ruling
 from rankgate.metrics.base import Direction, Metric
 from rankgate.model import TOLERANCE, Evidence, EvidenceState, Interval
+from rankgate.report import GateResult
 from rankgate.wording import (
     confidence_text,
     count_text,
@@ -21,7 +22,7 @@ from rankgate.wording import (
 
 
 def floor_reason(
-    value: float, ci: Interval | None, threshold: float, metric: Metric, found: Finding, *, confidence: float
+    value: float, ci: Interval | None, threshold: float, metric: Metric, found: Finding, confidence: float, units: str
 ) -> str:
     """`recall@5 is 84.1%, below the floor of 85.0%`, and what the interval adds where it decides or casts doubt."""
     decimals = max(telling_decimals(value, threshold, metric.unit), exact_decimals(threshold, metric.unit))
@@ -29,13 +30,13 @@ def floor_reason(
     equal = abs(value - threshold) <= TOLERANCE
     side = "exactly at" if equal else "above" if value > threshold else "below"
     now, bound = value_text(value, metric.unit, decimals), value_text(threshold, metric.unit, decimals)
-    spread = interval_text(ci, metric.unit)
+    spread = f"{confidence_text(confidence)}: {interval_text(ci, metric.unit)}"
     said = f"{metric.name} is {now}, {side} the {limit} of {bound}"
-    return said + _doubt(found, spread, confidence, f"not proven to hold the {limit}")
+    return said + _doubt(found, spread, units, f"not proven to hold the {limit}")
 
 
 def drop_reason(
-    pairs: Comparison, regression_max: float, metric: Metric, scored: int, found: Finding, *, confidence: float
+    pairs: Comparison, regression_max: float, metric: Metric, scored: int, found: Finding, confidence: float, units: str
 ) -> str:
     """`recall@5 dropped from 87.0% to 81.2% (−5.8 pp; at most −3.0 pp allowed)`, and what the interval adds."""
     unit, delta = metric.unit, pairs.delta
@@ -59,18 +60,19 @@ def drop_reason(
     # For the better no limit applies, unless it must be proven that it holds.
     inside = change if better and found.ruling is Ruling.HOLDS else f"{change}; {limit}"
     spread = interval_text(pairs.ci, unit, change=True)
-    return f"{moved}{on_pairs} ({inside})" + _doubt(found, spread, confidence, f"a larger {harm} is not ruled out")
+    spread = f"{confidence_text(confidence)}: {spread}" if spread else f"p = {pairs.exact.p:.2g}" if pairs.exact else ""
+    return f"{moved}{on_pairs} ({inside})" + _doubt(found, spread, units, f"a larger {harm} is not ruled out")
 
 
-def _doubt(found: Finding, spread: str, confidence: float, unproven: str) -> str:
+def _doubt(found: Finding, spread: str, units: str, unproven: str) -> str:
     safety = found.evidence is Evidence.PROVEN_SAFE
     if found.state is EvidenceState.NO_INTERVAL:
-        return f", with too few queries to {'prove that it holds' if safety else 'tell it from noise'}"
+        return f", with too few {units} to {'prove that it holds' if safety else 'tell it from noise'}"
     if found.state is not EvidenceState.INCONCLUSIVE:
         return ""
     # Of what violates by its estimate one says noise; of what must be proven safe, what is lacking.
     what = unproven if found.ruling is Ruling.VIOLATED and safety else "within noise"
-    return f", {what} ({confidence_text(confidence)}: {spread})"
+    return f", {what} ({spread})"
 
 
 _CHANGE = re.compile(
@@ -109,6 +111,33 @@ def plain_reason(reason: str) -> str:
         return f"; with so few questions the {found['harm']} may be {low if found['harm'] == 'drop' else high}"
 
     return _NOISE.sub("; that may be chance", _UNPROVEN.sub(unproven, _CHANGE.sub(said, reason)))
+
+
+def missing_reason(metric: Metric, missing: int, among: int, side: str) -> str:
+    """Why nothing is judged where values are not there."""
+    asked = count_text(among, "question")
+    return f"{metric.name} is missing for {missing:,} of {asked} in the {side}; write null where a tool gives none"
+
+
+def incomparable_reason(metric: Metric, pairs: int, among: int) -> str:
+    """Why the values of two runs are not compared."""
+    asked = f"{pairs:,} of {count_text(among, 'question')}"
+    return f"{metric.name} is not comparable with the baseline: for {asked} the two runs do not name the same judge"
+
+
+def one_sided_reason(metric: Metric, count: int, worst: Comparison) -> str:
+    """What else the change could be, where values are undefined on one side."""
+    lacking = f"only one of the two runs has a value for {count_text(count, 'question')}"
+    return f"{lacking}, and with the worst value there the change is {delta_text(worst.delta, metric.unit)}"
+
+
+def unjudged_reason(gate: GateResult) -> str:
+    """What documents that nobody has judged can make of a change, and what to do."""
+    ends = {"wrong": gate.delta or 0.0, **gate.unjudged}
+    wrong, right, alone = (delta_text(ends[end], gate.unit) for end in ("wrong", "relevant", "condensed"))
+    shares = f"{ends['judged']:.0%} of the first results, {ends['judged_before']:.0%} of the baseline's"
+    change = f"the change is {wrong} if the others are wrong, {right} if right, {alone} without them"
+    return f"{gate.metric} rests on judgments of {shares}: {change}; rankgate gold pool lists what to label"
 
 
 def uncompared_reason(metric: Metric, lacking: Sequence[str]) -> str:

@@ -11,16 +11,17 @@ from msgspec.structs import force_setattr
 from rankgate.base_side import BaseSide
 from rankgate.differences import Difference
 from rankgate.errors import Problem
-from rankgate.exhibit import Exhibit
+from rankgate.exhibit import Cause, Exhibit, Expected, fate_of
 from rankgate.gold_changes import GoldChanges
 from rankgate.lineage import Lineage
 from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Distribution, Evidence, EvidenceState, Interval, Verdict
+from rankgate.model import Distribution, Evidence, EvidenceState, Exact, Interval, Verdict
 from rankgate.redaction import redacted
 from rankgate.waiver_use import Waived, WaiverUse
 
 SCHEMA_VERSION = 1
 BARE_TAG = "tag"  # the dimension of tags without a key
+NAMED = 3  # ids beside a count, or in place of what a question lost
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,18 +52,21 @@ class GateResult(_Part, frozen=True, kw_only=True):
 
     `value` is over all `n` scored queries. `baseline`, `delta` and `delta_ci` are over the `n_pairs` queries for which
     both runs have a value, and `paired_value` is the candidate's on those, so that paired_value − baseline = delta.
-    `p_value` is the two-sided sign-flip p-value of the change, for experts: the decision is the interval's. `line` is
-    where the gate stands in the criteria.
+    `exact` is the one-sided test that can prove a drop beside the interval: of clusters under 30, and of quantiles.
+    `line` is where the gate stands in the criteria.
 
     `evidence` says what decides; `evidence_state` is what the intervals, at `confidence`, say of the limits: clear,
-    inconclusive (within noise), no_interval (too few queries for one), or no_baseline where a regression check had
-    nothing to compare with. `only_inconclusive` marks a warning for nothing but what could not be proven.
-    `since` is the anchor where the result is about the drift from it. `segment` is the tag, or tags, whose queries the
-    result is about; None for all, and `too_small` says that it has too few of them to be judged. `queries` are those
-    that must pass and do not. `violation` is how far the gate lies beyond its limits (the larger, where it breaks
-    both), None where it breaks none; `hard_check_failed` says that it fails for single questions, whatever its limits;
-    `waived` who lets the violation pass. `judged_by` marks a result by the base's criteria or gold set where that is
-    the stricter one.
+    inconclusive (within noise), no_interval (too few queries, or clusters, to prove anything), no_baseline where a
+    regression check had nothing to compare with, or not_comparable where another judge gave the baseline's values.
+    `only_inconclusive` marks a warning for nothing but what could not be proven. `since` is the anchor where the result
+    is about the drift from it. `segment` is the tag, or tags, whose queries the result is about; None for all, and
+    `too_small` says that it has too few of them to be judged, `fell` that the whole interval of its own change,
+    uncorrected, is on the worse side of zero. `queries` are those that must pass and do not. `violation` is how far the
+    gate lies beyond its limits (the larger, where it breaks both), None where it breaks none; `hard_check_failed` says
+    that it fails for single questions, whatever its limits; `doubts` is how many of the last `reasons` would only warn
+    by themselves; `waived` who lets the violation pass. `judged_by` marks a result by the base's criteria or gold set
+    where that is the stricter one. `unjudged` is there where a pooled gold set judges less of the run: the `judged`
+    shares of both first k, the changes with the rest `relevant`, and left out (`condensed`).
     """
 
     name: str
@@ -80,24 +84,32 @@ class GateResult(_Part, frozen=True, kw_only=True):
     paired_value: float | None
     delta: float | None
     delta_ci: Interval | None
-    p_value: float | None = None
+    exact: Exact | None = None
     regression_max: float | None
     evidence: Evidence = Evidence.ESTIMATE
     evidence_state: EvidenceState
     confidence: float = 0.95
     only_inconclusive: bool = False
     too_small: bool = False
+    fell: bool = False
     violation: float | None = None
     hard_check_failed: bool = False
     waived: Waived | None = None
     detectable: Detectable | None = None
+    unjudged: Mapping[str, float] = {}
     verdict: Verdict
     reasons: list[str]
+    doubts: int = 0
     queries: list[str] = []
     judged_by: Literal["base"] | None = None
     n: int
     n_pairs: int
     line: int | None
+
+    def verdict_of(self, position: int) -> Verdict:
+        """What a reason means by itself: of a gate that fails, some only warn."""
+        warns = self.verdict is Verdict.FAIL and position >= len(self.reasons) - self.doubts
+        return Verdict.WARN if warns else self.verdict
 
     @property
     def place(self) -> tuple[str, str | None]:
@@ -119,13 +131,15 @@ class JudgedValue(_Part, frozen=True, kw_only=True):
 class MetricValue(_Part, frozen=True, kw_only=True):
     """A metric's value for a run; `undefined` queries are left out of it.
 
-    `distribution` goes with metrics from 0 to 1; `with_judge` where the gold has a judge's labels beside it.
+    `distribution` goes with metrics from 0 to 1; `with_judge` where the gold has a judge's labels beside it. Where the
+    metric reads what lines state, `missing` of the undefined are those whose line does not state it.
     """
 
     value: float | None
     ci: Interval | None
     n: int
     undefined: int
+    missing: int | None = None
     unit: Unit
     direction: Direction
     meaning: str
@@ -138,7 +152,7 @@ class Queries(_Part, frozen=True, kw_only=True):
 
     `scored` have a relevant document; `no_relevant` have none and are left out of relevance metrics; `missing` are in
     the gold and not in the run (worst value); `unjudged` are in the run and not in the gold (ignored). `new` are those
-    that the baseline lacks.
+    that the baseline lacks. `left_out` are private as a rule, not judged, and in none of the other numbers.
     """
 
     total: int
@@ -149,6 +163,7 @@ class Queries(_Part, frozen=True, kw_only=True):
     unjudged: int
     duplicates: int
     new: int
+    left_out: int = 0
 
 
 class SegmentValue(_Part, frozen=True, kw_only=True):
@@ -181,20 +196,15 @@ class Segment(_Part, frozen=True, kw_only=True):
         return self.value if self.dimension == BARE_TAG else f"{self.dimension}:{self.value}"
 
 
-class DocumentMove(_Part, frozen=True, kw_only=True):
-    """A relevant document's rank in the baseline and now; None where the list does not hold it."""
-
-    id: str
-    gain: float
-    before: int | None
-    after: int | None
+DocumentMove = Expected  # as a report and its exhibit have it alike
 
 
 class Movement(_Part, frozen=True, kw_only=True):
     """A query whose relevant documents moved: into or out of the first k, or so that the metric changed.
 
     `worse` tells the losers from the winners; where the metric did not move, by documents lost and gained. Where it
-    lost any, `instead` are up to three documents that stand in the first k now and did not before, from the top.
+    lost any, `instead` are up to three documents that stand in the first k now and did not before, from the top;
+    `no_result` says that its list is empty or absent.
     """
 
     query_id: str
@@ -207,8 +217,14 @@ class Movement(_Part, frozen=True, kw_only=True):
     k: int
     lost: int
     gained: int
-    documents: list[DocumentMove]
+    documents: list[Expected]
     instead: list[str] = []
+    no_result: bool = False
+
+    @property
+    def fate(self) -> Cause:
+        """What became of the relevant documents, where it got worse."""
+        return fate_of(self.documents, self.k, no_result=self.no_result)
 
 
 class Moved(_Part, frozen=True, kw_only=True):
@@ -221,12 +237,27 @@ class Moved(_Part, frozen=True, kw_only=True):
 class Diagnosis(_Part, frozen=True, kw_only=True):
     """A finding about why gates are violated: the rule that holds, what it says, and the numbers that it stands on.
 
-    `finding` holds no text from the inputs; `evidence` may, as its `tag` and `example`.
+    `finding` holds no text from the inputs: `{tag}` in it stands for the `tag` of `evidence`.
     """
 
     rule: str
     finding: str
     evidence: Mapping[str, str | int | float]
+
+
+class Oddities(_Part, frozen=True, kw_only=True):
+    """What is suspicious in the lists, whatever the verdict: counts, each with its first few ids.
+
+    `never_returned` of the `relevant` ids of the gold set are in no list of the run or of the baseline. In `rising` of
+    `lists` the scores rise from rank to rank.
+    """
+
+    never_returned: int
+    relevant: int
+    examples: list[str]
+    rising: int
+    lists: int
+    rising_queries: list[str]
 
 
 class TrendPoint(_Part, frozen=True, kw_only=True):
@@ -304,6 +335,7 @@ class Report(_Part, frozen=True, kw_only=True):
     notes: list[str] = []
     fine_print: list[str] = []
     diagnosis: list[Diagnosis] = []
+    oddities: Oddities | None = None
     gates: list[GateResult] = []
     waivers: list[WaiverUse] = []
     metrics: Mapping[str, MetricValue] = {}

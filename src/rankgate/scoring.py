@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from rankgate.errors import bad_input, shown
 from rankgate.matching import match
 from rankgate.metrics.base import Metric
 from rankgate.metrics.together import Together
-from rankgate.model import Gold, MatchedQuery, Need, Ranking, Sample, Scores
+from rankgate.model import LINE_KEYS, Details, Gold, MatchedQuery, Need, Ranking, Sample, Scores
 from rankgate.plan import Plan
 
 
@@ -43,10 +44,13 @@ class Tally:
         self.seen = bytearray(len(self.rows))
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
+        self.alike: dict[tuple[object, ...], tuple[object, ...]] = {}
         self.strangers: list[str] = []
         self.duplicates = self.cut = 0
         self.silent: dict[Need, str] = {}  # what no ranking has stated so far, and the first that could have
         self.stated: set[Need] = set()
+        self.of_lines = [metric for metric in plan.metrics if metric.needs & LINE_KEYS.keys()]
+        self.givers: dict[str, dict[str, str | None]] = {}
 
     def add(self, rankings: Iterable[Ranking]) -> None:
         """Score these rankings."""
@@ -58,7 +62,7 @@ class Tally:
             query_id = ranking.query_id
             sample = samples.get(query_id)
             if sample is None:
-                self.strangers.append(query_id)
+                self.strangers += [] if query_id in self.gold.left_out else [query_id]
                 continue
             self.duplicates += ranking.duplicates
             if depth is not None and len(ranking.ids) > depth:
@@ -73,8 +77,13 @@ class Tally:
                 column[row] = value
             if self.with_judge:
                 self._add_judged(row, sample, ranking, before)
+            for metric in self.of_lines:
+                self._note(metric, query)
             if plan.keep_matched:
-                self.matched[query_id] = query
+                # Most queries have their hits where an earlier one had them.
+                force_setattr(query, "hits", self.alike.setdefault(query.hits, query.hits))
+                force_setattr(query, "ideal", self.alike.setdefault(query.ideal, query.ideal))
+                self.matched[sample.query_id] = query
             if len(self.stated) < len(asked):
                 self._listen(ranking, asked)
 
@@ -95,6 +104,17 @@ class Tally:
         )
         for judged, metric in zip(self.with_judge, plan.metrics, strict=True):
             judged[row] = metric.per_query(query)
+
+    def _note(self, metric: Metric, query: MatchedQuery) -> None:
+        """That the line lacks what the metric reads of it, where the gold defines the metric, or else who gave it."""
+        details, keys = query.details or Details(), metric.needs & LINE_KEYS.keys()
+        stated = getattr(metric, "stated", None)  # whether its own entry is there, be it null
+        lacks = any(getattr(details, LINE_KEYS[need]) is None for need in keys) or (stated and not stated(details))
+        other_list = keys & {Need.RAW, Need.REWRITES}
+        defined = bool(query.ideal) if other_list else metric.worst is None or metric.absent(query) is not None
+        judge = (details.judges or {}).get(getattr(metric, "field", ""))
+        if judge or (lacks and defined):
+            self.givers.setdefault(metric.name, {})[query.query_id] = None if lacks else judge
 
     def _listen(self, ranking: Ranking, asked: Sequence[Need]) -> None:
         for need in asked:
@@ -124,12 +144,7 @@ STATED: dict[Need, Callable[[Ranking], bool | None]] = {
     Need.TEXTS: _items_state("text"),
     Need.VERSIONS: _items_state("version"),
     Need.ITEM_SCORES: _items_state("score"),
-    Need.RAW: _line_states("raw"),
-    Need.REWRITES: _line_states("rewrites"),
-    Need.LATENCY: _line_states("latency_ms"),
-    Need.SOURCE: _line_states("source"),
-    Need.ENTITIES: _line_states("entities"),
-    Need.SCORES: _line_states("scores"),
+    **{need: _line_states(key) for need, key in LINE_KEYS.items()},
 }
 
 
@@ -183,6 +198,7 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         cut=tally.cut,
         clusters=_clusters(gold),
         silent={need: query_id for need, query_id in tally.silent.items() if need not in tally.stated},
+        givers=tally.givers,
     )
 
 

@@ -6,21 +6,20 @@ third of the runs without any change. What is within noise, and what is too smal
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from rankgate.comparison import baseline_column
+from rankgate.comparison import gaps, on_rows, paired_scores, too_many
 from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
-from rankgate.estimates import defined_only
-from rankgate.metrics.base import Direction, Metric, widest_change
+from rankgate.estimates import attainable, defined_only, level
+from rankgate.metrics.base import Direction, Metric
 from rankgate.model import Evidence, EvidenceState, Gold, Scores, Verdict
+from rankgate.paradox import fell
 from rankgate.report import GateResult
-from rankgate.statistics.clusters import clustered_difference_level, clustered_mean_level
-from rankgate.statistics.quantile_levels import difference_of_quantiles_level, quantile_level
-from rankgate.statistics.saddlepoint import Side, difference_level, mean_level
+from rankgate.statistics.saddlepoint import Side
+from rankgate.statistics.sign_flips import FEWEST
 from rankgate.tags import segments_of
 from rankgate.wording import count_text
 
@@ -38,16 +37,19 @@ def _by_rule(
     gate: Gate, rule: SegmentRule, gold: Gold, candidate: Scores, baseline: Scores | None, decide: Decide
 ) -> Iterator[GateResult]:
     parts = [
-        _Part(gate, rule, name, limits, _rows(candidate, rows), _rows(baseline, rows) if baseline else None)
+        _Part(gate, rule, name, limits, on_rows(candidate, rows), on_rows(baseline, rows) if baseline else None)
         for name, rows in segments_of(gold, rule.by).items()
         if (limits := rule.limits_of(name)) is not None
     ]
     judged = [part for part in parts if part.size >= rule.min_queries]
-    corrected = _corrected(gate, judged) if gate.evidence is Evidence.PROVEN_HARM else {}
+    provable = [part for part in judged if part.provable and gate.evidence is Evidence.PROVEN_HARM]
+    corrected = _corrected(gate, provable)
     for part in parts:
         confidence = corrected.get(part.name, gate.confidence)
         found = decide(replace(part.gate, confidence=confidence), part.candidate, part.baseline)
-        yield part.concluded(found, among=len(corrected), enough=part in judged)
+        alone = found if confidence == gate.confidence else decide(part.gate, part.candidate, part.baseline)
+        concluded = part.concluded(found, among=len(corrected), enough=part in judged)
+        yield replace(concluded, fell=fell(alone, certain=True))
 
 
 class _Part:
@@ -69,24 +71,35 @@ class _Part:
         )
         self.name, self.blocks, self.smallest = name, blocks, rule.min_queries
         self.candidate, self.baseline = candidate, baseline
-        self.size = sum(value is not None for value in candidate.values[gate.metric.name])
+        column = candidate.values[gate.metric.name]
+        self.missing = gaps(gate.metric, candidate, None).missing
+        self.size = sum(value is not None for value in column) + len(self.missing)
+        clustered = candidate.clusters and gate.metric.at_quantile is None
+        self.provable = not clustered or len(set(defined_only(candidate.clusters, column))) >= FEWEST
 
     def concluded(self, found: GateResult, *, among: int, enough: bool) -> GateResult:
-        """The decision as it stands for a segment: only a violation, on enough queries, warns or blocks."""
-        violated = found.verdict is Verdict.FAIL and enough
+        """The decision as it stands for a segment.
+
+        On enough queries a violation blocks, and one that nothing could have proven warns; what is within noise passes.
+        """
+        violated, blocked = found.verdict is Verdict.FAIL and enough, Verdict.FAIL if self.blocks else Verdict.WARN
+        unprovable = found.only_inconclusive and found.evidence_state is EvidenceState.NO_INTERVAL and enough
         reasons = found.reasons
         if not enough:
             few = count_text(self.size, "query", "queries")
             reasons = [f"{few}, fewer than the {self.smallest} that a segment needs to be judged"]
         elif found.evidence_state is EvidenceState.INCONCLUSIVE and among > 1:
             reasons = [f"{reason}, corrected for {among} segments" for reason in reasons]
+        verdict = blocked if violated else Verdict.WARN if unprovable else Verdict.PASS
+        if enough and too_many(self.missing, self.size):
+            verdict = Verdict.NOT_JUDGED if self.blocks else Verdict.WARN
         return replace(
             found,
             segment=self.name,
             severity="error" if self.blocks else "warning",
-            verdict=(Verdict.FAIL if self.blocks else Verdict.WARN) if violated else Verdict.PASS,
+            verdict=verdict,
             violation=found.violation if violated else None,
-            only_inconclusive=False,
+            only_inconclusive=unprovable,
             too_small=not enough,
             reasons=reasons,
         )
@@ -113,58 +126,17 @@ def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str, float]:
 
 
 def _levels(metric: Metric, part: _Part) -> Iterator[float]:
-    """The one-sided levels at which the segment's bounds touch zero (a drop) and its threshold; 1.0 where none does."""
-    side: Side = "below" if metric.direction is Direction.HIGHER else "above"
-    column, clusters = part.candidate.values[metric.name], part.candidate.clusters
+    """The levels at which the segment's value is proven below its threshold, and a drop to be one; 1.0 for neither."""
     if part.gate.threshold is not None:
+        column = part.candidate.values[metric.name]
+        side: Side = "below" if metric.direction is Direction.HIGHER else "above"
         values = [value for value in column if value is not None]
-        yield _or_one(_floor_level(metric, values, part.gate.threshold, side, defined_only(clusters, column)))
+        clusters, ends = defined_only(part.candidate.clusters, column), attainable(metric, part.candidate, column)
+        found = level(values, metric, part.gate.threshold, side, clusters, ends)
+        yield 1.0 if found is None else found
     if part.gate.regression_max is not None and part.baseline is not None:
-        before = baseline_column(metric, part.baseline)
-        both = [None if old is None else new for new, old in zip(column, before, strict=True)]
-        new = [value for value in both if value is not None]
-        old = [value for value, now in zip(before, both, strict=True) if now is not None and value is not None]
-        if new:
-            yield _or_one(_drop_level(metric, new, old, side, defined_only(clusters, both)))
-
-
-def _floor_level(
-    metric: Metric, values: Sequence[float], limit: float, side: Side, clusters: Sequence[str]
-) -> float | None:
-    if metric.at_quantile is not None:
-        return quantile_level(values, metric.at_quantile, limit, side=side)
-    if clusters:
-        return clustered_mean_level(values, clusters, limit, side=side, low=metric.low, high=metric.high)
-    return mean_level(values, limit, side=side, low=metric.low, high=metric.high)
-
-
-def _drop_level(
-    metric: Metric, new: Sequence[float], old: Sequence[float], side: Side, clusters: Sequence[str]
-) -> float | None:
-    if metric.at_quantile is not None:
-        return difference_of_quantiles_level(new, old, metric.at_quantile, side=side)
-    widest = widest_change(metric)
-    changes = list(map(operator.sub, new, old))
-    if clusters:
-        return clustered_difference_level(changes, clusters, side=side, widest=widest)
-    return difference_level(changes, side=side, widest=widest)
-
-
-def _or_one(level: float | None) -> float:
-    return 1.0 if level is None else level
-
-
-def _rows(scores: Scores, rows: Sequence[int]) -> Scores:
-    """The scores of some of the queries."""
-    query_ids = tuple(scores.query_ids[row] for row in rows)
-    return replace(
-        scores,
-        query_ids=query_ids,
-        values={name: [column[row] for row in rows] for name, column in scores.values.items()},
-        with_judge={},
-        clusters=tuple(scores.clusters[row] for row in rows) if scores.clusters else (),
-        missing=scores.missing & set(query_ids),
-    )
+        pairs = paired_scores(metric, part.candidate, part.baseline, noise=part.gate.noise)
+        yield pairs.level() if pairs else 1.0
 
 
 def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:
@@ -184,6 +156,7 @@ def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:
 
 
 def _misfits(rule: SegmentRule, gold: Gold) -> Iterator[tuple[str, str]]:
+    gold = replace(gold, samples=gold.all_samples)  # a private part may hold all queries of a segment
     keys = {tag.partition(":")[0] for sample in gold.samples.values() for tag in sample.tags if ":" in tag}
     for key in rule.by:
         if key not in keys:

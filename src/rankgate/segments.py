@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankgate.comparison import baseline_column, compare
+from rankgate.comparison import Comparison, baseline_column, compare, on_rows, paired_scores
 from rankgate.metrics.base import Metric
 from rankgate.model import Gold, Scores
 from rankgate.report import Segment, SegmentValue
@@ -40,15 +40,20 @@ def by_tag(
         (metric, candidate.values[metric.name], baseline_column(metric, baseline) if baseline else None)
         for metric in metrics
     ]
+
+    def change(metric: Metric, indices: Sequence[int], key: tuple[str, str]) -> Comparison | None:
+        if baseline is None or metric is not leading or key not in largest:
+            return None
+        pairs = paired_scores(metric, on_rows(candidate, indices), on_rows(baseline, indices))
+        return pairs.compared() if pairs else None
+
     return [
         Segment(
             dimension=dimension,
             value=value,
             queries=len(indices),
             metrics={
-                metric.name: _value(
-                    metric, indices, new, old, candidate.clusters, bounded=metric is leading and key in largest
-                )
+                metric.name: _value(metric, indices, new, old, change(metric, indices, key))
                 for metric, new, old in columns
             },
         )
@@ -62,15 +67,13 @@ def _value(
     indices: Sequence[int],
     new: Sequence[float | None],
     old: Sequence[float | None] | None,
-    clusters: Sequence[str],
-    *,
-    bounded: bool,
+    bounded: Comparison | None,
 ) -> SegmentValue:
     values = [new[index] for index in indices]
     defined = [value for value in values if value is not None]
-    labels = [clusters[index] for index in indices] if clusters and bounded else ()
-    before = [old[index] for index in indices] if old else None
-    pairs = compare(metric, values, before, with_interval=bounded, with_p=False, clusters=labels) if before else None
+    pairs = bounded or (
+        compare(metric, values, [old[index] for index in indices], with_interval=False) if old else None
+    )
     return SegmentValue(
         value=metric.aggregate(defined) if defined else None,
         n=len(defined),

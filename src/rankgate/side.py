@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import msgspec
 
-from rankgate.model import Gold, Ranking, Scores
+from rankgate.comparison import relisted
+from rankgate.model import Gold, Need, Ranking, Scores
 from rankgate.parallel import Watch, score_run, unwatched
 from rankgate.plan import Plan
 from rankgate.readers.base import Run
 from rankgate.scoring import refuse_silence, refuse_strangers
 from rankgate.staleness import refuse_stale
 
+READ = frozenset({Need.RAW, Need.ITEM_SCORES, Need.DOCS})  # for the diagnosis, where a run states it
 MOST_KEPT = 100_000  # rankings of a pipe, which cannot be read again
 
 
 class Side(msgspec.Struct, frozen=True):
-    """A run and its scores: the candidate or the baseline. `lists` gives its rankings again, where that can be done."""
+    """A run and its scores: the candidate or the baseline.
+
+    `lists` gives its rankings again, where that can be done; `details` with what else they state, if well-formed.
+    """
 
     run: Run
     scores: Scores
     lists: Callable[[], Iterable[Ranking]] = tuple
+    details: Callable[[], Iterable[Ranking]] = tuple
 
 
 def scored(
     gold: Gold,
     run: Run,
     plan: Plan,
-    again: Callable[[], Run | None],
+    again: Callable[..., Run | None],
     *,
     workers: int | None = None,
     watch: Watch = unwatched,
@@ -39,26 +46,27 @@ def scored(
         gold: the judgments.
         run: an opened run of which nothing has been read.
         plan: what to compute.
-        again: opens the same run once more.
+        again: opens the same run once more; its keyword `needs` says what is read of it.
         workers: see `score_run`.
         watch: see `score_run`.
     """
     if run.share_read is not None or run.depth is not None:  # a regular file, or stored as a baseline
-
-        def lists() -> Iterable[Ranking]:
-            opened = again()
-            return opened.rankings if opened else ()
-
-        return Side(run, score_run(gold, run, plan, workers=workers, watch=watch), lists)
+        scores = score_run(gold, run, plan, workers=workers, watch=watch)
+        return Side(run, scores, partial(_rankings, again), partial(_rankings, partial(again, needs=plan.needs | READ)))
     kept: list[Ranking] = []
     piped = msgspec.structs.replace(run, rankings=_keeping(run.rankings, kept))
-    return Side(run, score_run(gold, piped, plan, workers=workers, watch=watch), lambda: kept)
+    return Side(run, score_run(gold, piped, plan, workers=workers, watch=watch), lambda: kept, lambda: kept)
+
+
+def _rankings(opened: Callable[[], Run | None]) -> Iterable[Ranking]:
+    run = opened()
+    return run.rankings if run else ()
 
 
 def scored_if_any(
     gold: Gold,
     plan: Plan,
-    opened: Callable[[], Run | None],
+    opened: Callable[..., Run | None],
     *,
     workers: int | None = None,
     watch: Watch = unwatched,
@@ -66,6 +74,12 @@ def scored_if_any(
     """The same for a run that may not be there; `opened` opens it, or gives None."""
     run = opened()
     return scored(gold, run, plan, opened, workers=workers, watch=watch) if run else None
+
+
+def listed(gold: Gold, plan: Plan, candidate: Side, other: Side | None) -> Scores | None:
+    """The other side's scores, which now know where the candidate's lists differ from its own."""
+    tells = relisted(gold, plan, candidate.lists, other.lists) if other else None
+    return msgspec.structs.replace(other.scores, relisted=tells) if other else None
 
 
 def refuse_unfit(gold: Gold, plan: Plan, candidate: Side, baseline: Side | None) -> None:

@@ -7,25 +7,25 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rankgate.criteria import Gate
-from rankgate.detectable import detectable
 from rankgate.estimates import Estimate
 from rankgate.metrics.base import Metric, Unit
 from rankgate.quoting import quoted
 from rankgate.wording import value_text
 
 # The metrics of a first gate set, each with the drop that a first gate allows and whether it blocks.
-FIRST_GATES: tuple[tuple[str, float, bool], ...] = (
-    ("recall@5", 0.03, True),
-    ("mrr", 0.05, False),
-    ("ndcg@10", 0.03, False),
-)
+FirstGates = tuple[tuple[str, float, bool], ...]
+FIRST_GATES: FirstGates = (("recall@5", 0.03, True), ("mrr", 0.05, False), ("ndcg@10", 0.03, False))
+# The same where many questions have more relevant documents than recall@5 looks at.
+MANY_RELEVANT: FirstGates = (("capped_recall@5", 0.03, True), ("mrr", 0.05, False), ("ndcg@10", 0.03, True))
+LEAST_REACHABLE = 0.8
+LARGEST_PART = 10  # a first gate allows at most a tenth of the value to be lost
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
     """What is known when criteria are written for the first time; paths are relative to the criteria file.
 
-    `questions` are those with a relevant document.
+    `reachable` is the best recall@5 that the gold set allows, None where it is defined for no question. `measured` are
+    the metrics of `first_gates(reachable)`.
     """
 
     gold: str
@@ -33,7 +33,12 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str
     measured: Sequence[tuple[Metric, Estimate | None]]
     measured_run: str | None
-    questions: int
+    reachable: float | None
+
+
+def first_gates(reachable: float | None) -> FirstGates:
+    """What to gate first: recall@5, or what can still reach 1 where that cannot."""
+    return FIRST_GATES if reachable is None or reachable >= LEAST_REACHABLE else MANY_RELEVANT
 
 
 def criteria_text(start: Start) -> str:
@@ -41,8 +46,9 @@ def criteria_text(start: Start) -> str:
 
     A floor is the lower end of the measured value's 95 % interval, rounded down to two decimals: below it, chance
     alone no longer explains the difference. Without a run there is nothing to derive floors from, and none is written.
-    The evidence is what so many questions can carry (see `evidence_lines`).
+    Of a low value a tenth may be lost: three points of 11 % would be a quarter of it.
     """
+    gates = first_gates(start.reachable)
     lines = [
         "# What a change to the retriever must hold before it may be merged. `rankgate validate` checks this file,",
         "# `rankgate check` judges by it, `rankgate metrics` lists what can be gated.",
@@ -51,8 +57,18 @@ def criteria_text(start: Start) -> str:
         lines.append(f"# Floors come from {quoted(start.measured_run)}; raise them as the retriever improves.")
     else:
         lines.append("# There are no floors yet: `rankgate init --run RUN --force` derives them from a run.")
-    lines += [*evidence_lines(start.questions, [metric for metric, _ in start.measured]), "", "gates:"]
-    for (name, drop, blocks), (metric, found) in zip(FIRST_GATES, start.measured, strict=True):
+    lines += [
+        "# Only a proven drop blocks, what is within noise warns; `rankgate validate` says what these gates can see.",
+        "evidence: proven_harm  # estimate: the measured drop decides by itself",
+        "",
+        "gates:",
+    ]
+    if start.reachable is not None and gates is MANY_RELEVANT:
+        lines += [
+            f"  # Many questions have more than 5 relevant documents: recall@5 reaches {start.reachable:.0%} at best,",
+            "  # and hardly moves. capped_recall@5 counts out of 5 where there are more, and ndcg@10 blocks as well.",
+        ]
+    for (name, most, blocks), (metric, found) in zip(gates, start.measured, strict=True):
         lines.append(f"  - name: {name}")
         if found is not None and found.ci is not None and found.ci[0] is not None:
             floor = max(0.0, math.floor(found.ci[0] * 100 + 1e-9) / 100)
@@ -62,7 +78,9 @@ def criteria_text(start: Start) -> str:
                 "    # the floor is its lower end, rounded down",
                 f"    threshold: {floor:.2f}",
             ]
+        drop = min(most, float(f"{found.value / LARGEST_PART:.2g}")) if found is not None and found.value > 0 else most
         allowed = f"{100 * drop:g} percentage points" if metric.unit is Unit.SHARE else f"{drop:g}"
+        allowed += " (a tenth of the value)" if drop < most else ""
         lines += [
             f"    regression_max: {drop:g}  # at most {allowed} below the accepted baseline, on the same questions",
             f"    severity: {'error' if blocks else 'warning'}  # {'blocks the merge' if blocks else 'only comments'}",
@@ -75,28 +93,3 @@ def criteria_text(start: Start) -> str:
         f"  baseline: {quoted(start.baseline)}  # made by `rankgate baseline accept`",
     ]
     return "\n".join(lines) + "\n"
-
-
-def evidence_lines(questions: int, metrics: Sequence[Metric]) -> list[str]:
-    """`evidence:` and why: the estimate where the questions tell every allowed drop from noise, else proven harm.
-
-    Nothing has been compared yet, so how much changes spread is assumed.
-    """
-    gates = [
-        Gate(name=name, metric=metric, threshold=None, regression_max=drop, blocks=blocks, line=None)
-        for (name, drop, blocks), metric in zip(FIRST_GATES, metrics, strict=True)
-    ]
-    found = [seen for gate in gates if (seen := detectable(gate, queries=1))]
-    needed = max(seen.queries_needed or 0 for seen in found)
-    asked = f"which takes about {needed:,} (if changes spread by 0.3;"
-    if questions >= needed:
-        return [
-            f"# Many questions: {questions:,} tell the drops allowed below from noise, {asked}",
-            "# `rankgate noise` measures it). So the measured drop decides by itself.",
-            "evidence: estimate  # proven_harm: only a proven drop blocks",
-        ]
-    return [
-        f"# Few questions: {questions:,} cannot tell the drops allowed below from noise, {asked}",
-        "# `rankgate noise` measures it). So only a proven drop blocks, and what is within noise warns.",
-        "evidence: proven_harm  # estimate: the measured drop decides by itself",
-    ]

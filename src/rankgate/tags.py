@@ -2,12 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 
-from rankgate.model import Gold, Sample
-from rankgate.report import BARE_TAG
+import msgspec
+
+from rankgate.model import Gold, Sample, Verdict
+from rankgate.report import BARE_TAG, GateResult
+from rankgate.statistics.chance import hypergeometric_tail
 
 CROSSED = " × "
+LEVEL = 0.01  # one-sided, shared by all tags that are looked at
+MOST = 0.5  # of the questions
+LIFT = 2.0  # times the rate of the questions without a tag
+
+
+class TagShare(msgspec.Struct, frozen=True, kw_only=True):
+    """A tag that most misses and few others have: `misses` of `of_misses`, and of all questions `questions`."""
+
+    tag: str
+    misses: int
+    of_misses: int
+    questions: int
+    of_questions: int
+
+
+def standing_out(some: Sequence[Iterable[str]], every: Sequence[Iterable[str]]) -> list[TagShare]:
+    """Tags that more than half of some questions have, beyond chance; the least likely first.
+
+    Beyond chance: at least twice as many of those with the tag are among them as of those without, and the
+    hypergeometric tail passes at 1 %, divided by the number of tags that any of them has (Bonferroni).
+
+    Args:
+        some: the tags of each of the questions.
+        every: those of all questions, these included.
+    """
+    among, whole = (Counter(tag for tags in questions for tag in set(tags)) for questions in (some, every))
+    drawn, total = len(some), len(every)
+    found: list[tuple[float, int, str]] = []
+    for tag, hits in among.items():
+        lifted = hits * (total - whole[tag]) >= LIFT * (drawn - hits) * whole[tag]
+        if hits > MOST * drawn and lifted and hypergeometric_tail(hits, drawn, whole[tag], total) * len(among) < LEVEL:
+            found.append((hypergeometric_tail(hits, drawn, whole[tag], total), whole[tag], tag))
+    return [
+        TagShare(tag=tag, misses=among[tag], of_misses=drawn, questions=count, of_questions=total)
+        for _, count, tag in sorted(found)
+    ]
 
 
 def segments_of(gold: Gold, keys: Sequence[str]) -> dict[str, list[int]]:
@@ -31,6 +71,16 @@ def split_tag(tag: str) -> tuple[str, str]:
     """The dimension and the value of a tag, as a report's segment has them."""
     dimension, colon, value = tag.partition(":")
     return (dimension, value) if colon else (BARE_TAG, tag)
+
+
+def failing(gates: Iterable[GateResult]) -> Callable[[Sequence[str]], bool]:
+    """Whether a question with these tags is in a segment that a gate fails, or warns of."""
+    parts = [
+        set(gate.segment.split(CROSSED))
+        for gate in gates
+        if gate.segment is not None and gate.verdict in (Verdict.FAIL, Verdict.WARN)
+    ]
+    return lambda tags: any(part <= set(tags) for part in parts)
 
 
 def _values(sample: Sample, key: str) -> list[str]:

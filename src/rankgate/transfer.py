@@ -25,6 +25,7 @@ class _Packed(msgspec.Struct, array_like=True):
     cut: int
     silent: dict[Need, str]
     stated: list[Need]
+    givers: dict[str, dict[str, str | None]]
     again: bool
 
 
@@ -47,6 +48,7 @@ def packed(tally: Tally) -> bytes:
             cut=tally.cut,
             silent=tally.silent,
             stated=list(tally.stated),
+            givers=tally.givers,
             again=tally.again,
         )
     )
@@ -74,6 +76,8 @@ def add_packed(tally: Tally, data: bytes) -> None:
     for need, query_id in part.silent.items():
         tally.silent.setdefault(need, query_id)
     tally.stated.update(part.stated)
+    for name, givers in part.givers.items():
+        tally.givers.setdefault(name, {}).update(givers)
     tally.again |= part.again
 
 

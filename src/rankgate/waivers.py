@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,15 +14,19 @@ from msgspec import Meta
 from rankgate.criteria import Criteria
 from rankgate.errors import bad_input, shown
 from rankgate.model import TOLERANCE
-from rankgate.readers.dates import days_between, iso_day
+from rankgate.quoting import quoted
+from rankgate.readers.dates import days_after, days_between, iso_day
 from rankgate.readers.source import open_source
+from rankgate.report import GateResult
 from rankgate.shapes import shaped
 from rankgate.yaml_text import KeyPath, YamlDocument, load_yaml
 
 MOST_BYTES = 1_000_000
+ENTRY_DAYS = 30
+_DIGITS = 3  # of a ceiling, after the point; two waivers of one gate rarely differ by less
 ACCEPT_GOLD, ACCEPT_RUN = "rankgate: accept gold", "rankgate: accept run path"  # labels of pull requests
 
-Standing = Literal["counts", "stranger", "head moved", "taken off", "unknown", "not the head's"]
+Standing = Literal["counts", "stranger", "head moved", "unreported", "unknown", "not the head's"]
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LINK = re.compile(r"https?://[^\s/]+(/\S*)?")
@@ -87,13 +92,18 @@ class Waivers(msgspec.Struct, frozen=True, kw_only=True):
 class SetLabel(msgspec.Struct, frozen=True, kw_only=True):
     """A label that stands on the pull request, and what it is worth.
 
-    It counts if whoever set it may write to the repository, and for the commit that it was set on alone. Of `not the
-    head's` it is about a gold set that the job made, and not the commit's.
+    It counts if whoever set it may write to the repository, and for the commit that it was set on alone, which had been
+    reported on by then. Of `not the head's` it is about a gold set that the job made, and not the commit's.
     """
 
     name: str
     by: str
     standing: Standing
+
+
+def labels_in(path: str) -> tuple[SetLabel, ...]:
+    """The labels that the reporting job has written down for a check."""
+    return msgspec.json.decode(Path(path).read_bytes(), type=tuple[SetLabel, ...])
 
 
 def waivers_of(criteria: Criteria) -> Waivers:
@@ -169,3 +179,30 @@ def _check_of(document: YamlDocument) -> Callable[[msgspec.Struct, KeyPath], Ite
                 yield key, f"say {'why' if key == 'reason' else 'who answers for it'}, in place of {shown(text)}"
 
     return check
+
+
+def entry(result: GateResult, date: str) -> str:
+    """A waiver to copy for a gate that is violated now, as YAML. It does not validate until it is filled in.
+
+    Args:
+        result: a gate whose `violation` is known.
+        date: the ISO day of today; the entry expires thirty days later.
+    """
+    segment = "" if result.segment is None else f"    segment: {quoted(result.segment)}\n"
+    return (
+        f"  - gate: {quoted(result.name)}\n{segment}"
+        f"    up_to: {ceiling(result.violation or 0.0)}\n"
+        f"    expires: {days_after(date, ENTRY_DAYS)}\n"
+        '    issue: "<link to the issue>"\n'
+        '    reason: "<why this is accepted for now>"\n'
+        '    by: "<who answers for it>"\n'
+    )
+
+
+def ceiling(violation: float) -> str:
+    """A violation rounded up to three decimals, as YAML writes a number."""
+    scale = 10**_DIGITS
+    scaled = violation * scale
+    # A value such as 0.18000000000000002 is 0.18: waivers are compared with that tolerance too.
+    whole = round(scaled) if math.isclose(scaled, round(scaled), rel_tol=0, abs_tol=1e-6) else math.ceil(scaled)
+    return f"{whole // scale}.{whole % scale:0{_DIGITS}d}"

@@ -18,10 +18,10 @@ from rankgate.waivers import SetLabel, Waiver, Waivers
 
 SOON = 14  # days
 
-_REFUSED = {
+REFUSED = {
     "stranger": "it was set by somebody who may not write to this repository",
-    "head moved": "the pull request has newer commits, or another base, than it was set on",
-    "taken off": "it has been taken off again",
+    "head moved": "the pull request was pushed to, reopened or pointed at another base since",
+    "unreported": "it was set before the newest run of this commit was reported; set it again when that is",
     "unknown": "GitHub did not say whether whoever set it may write to this repository",
     "not the head's": "the gold set that was judged by is not the one of this commit",
 }
@@ -73,7 +73,7 @@ def refusal(label: SetLabel | None, does: str) -> str | None:
     """Why a label of ours does not do what it is there for; None where it does, or there is none."""
     if label is None or label.standing == "counts":
         return None
-    return f"The label that {does} changes nothing: {_REFUSED[label.standing]}."
+    return f"The label that {does} changes nothing: {REFUSED[label.standing]}."
 
 
 def waivable(gate: GateResult) -> bool:

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from rankgate.estimates import CONFIDENCE
 from rankgate.matching import DEFAULT_K, SEPARATOR
+from rankgate.model import CONFIDENCE
 from rankgate.readers.mapping import FieldMap
 
 MIN_QUERIES = 30
@@ -146,6 +146,10 @@ class WrittenGate(_Written, frozen=True, kw_only=True):
         Annotated[float, Meta(gt=0.5, lt=1)] | None,
         Meta(description="Confidence of this gate's intervals; the file's own `confidence` where absent."),
     ] = None
+    noise: Annotated[
+        float,
+        Meta(ge=0, description="What whole runs move by themselves, as `rankgate noise` prints it; widens intervals."),
+    ] = 0.0
     segments: Annotated[
         WrittenSegments | list[WrittenSegments] | None,
         Meta(description="Limits on the queries that share a tag; a list for several keys."),
@@ -210,6 +214,10 @@ class WrittenCriteria(_Written, frozen=True, kw_only=True):
     confidence: Annotated[float, Meta(gt=0.5, lt=1, description="Confidence of the intervals, such as 0.95.")] = (
         CONFIDENCE
     )
+    holdout: Annotated[
+        Annotated[float, Meta(gt=0, lt=1)] | None,
+        Meta(description="Share of the queries that is private, which only `rankgate baseline accept` judges."),
+    ] = None
     match: Annotated[
         Literal["chunk", "doc", "text"] | WrittenMatching,
         Meta(description="What makes a retrieved item a document of the gold: chunk (default), doc or text."),

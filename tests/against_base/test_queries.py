@@ -122,6 +122,7 @@ QUERIES = QueryChanges(
     relabelled_ids=[],
     edited_ids=[],
 )
+BOTH = "the criteria and the questions of the base, of which this pull request removes 1"
 LOWERED = GateChange(name="a", change="weakened")
 RENAMED = GateChange(name="a", change="renamed", new_name="b")
 MOVED = KeyChange(key="inputs.gold", before="a", after="b", weakens=False)
@@ -133,8 +134,14 @@ MATCH = KeyChange(key="match", before="chunk", after="doc", weakens=True)
     [
         pytest.param([LOWERED], [], None, "the criteria of the base", id="criteria"),
         pytest.param([], [MATCH], None, "the criteria of the base", id="matching"),
-        pytest.param([RENAMED], [MOVED], QUERIES, "the gold set of the base", id="gold set"),
-        pytest.param([LOWERED], [], QUERIES, "the criteria and the gold set of the base", id="both"),
+        pytest.param(
+            [RENAMED],
+            [MOVED],
+            QUERIES,
+            "the questions of the base, of which this pull request removes 1",
+            id="gold set",
+        ),
+        pytest.param([LOWERED], [], QUERIES, BOTH, id="both"),
     ],
 )
 def test_who_judges_has_a_name(

@@ -168,7 +168,7 @@ def test_a_pull_request_cannot_allow_its_own_label(repository: Path) -> None:
     assert judge(COUNTS, base=None).verdict is FAIL, "without a base no label counts"
 
 
-@pytest.mark.parametrize("broken", ["gates: [", "gates: [{name: found, metric: nope@5, threshold: 1}]\n"])
+@pytest.mark.parametrize("broken", ["gates: [", "gates: [{name: found, metric: recall@5, threshold: 7}]\n"])
 def test_criteria_that_stand_in_for_broken_ones_allow_no_label_and_name_no_waivers(
     repository: Path, broken: str
 ) -> None:

@@ -33,8 +33,8 @@ GOLD_LABEL = SetLabel(name=ACCEPT_GOLD, by="alice", standing="counts")
 RUN_LABEL = SetLabel(name=ACCEPT_RUN, by="alice", standing="counts")
 REFUSED: list[tuple[Standing, str]] = [
     ("stranger", "it was set by somebody who may not write to this repository"),
-    ("head moved", "the pull request has newer commits, or another base, than it was set on"),
-    ("taken off", "it has been taken off again"),
+    ("head moved", "the pull request was pushed to, reopened or pointed at another base since"),
+    ("unreported", "it was set before the newest run of this commit was reported; set it again when that is"),
     ("unknown", "GitHub did not say whether whoever set it may write to this repository"),
 ]
 
@@ -304,7 +304,9 @@ def test_questions_that_the_run_does_not_answer_count_as_the_worst(repository: P
     commit()
     found = judge()
     assert found.verdict is FAIL
-    assert found.summary.startswith("Do not merge: by the gold set of the base, recall@5")
+    assert found.summary.startswith(
+        "Do not merge: by the questions of the base, of which this pull request removes 2, recall@5"
+    )
     note = "Of the base's gold set 2 questions are absent from the run, which counts as the worst result."
     assert note in found.notes
 

@@ -456,6 +456,67 @@ def test_a_server_that_refuses_the_push(clone: Path, remote: Path, script: str, 
     assert held()["history"] == ["a-1"]
 
 
+@pytest.mark.parametrize("shallow", [False, True], ids=["whole clone", "shallow clone"])
+@pytest.mark.parametrize("others", [False, True], ids=["alone", "others come after it"])
+def test_a_server_that_dies_after_it_has_applied_the_push(
+    clone: Path, remote: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, shallow: bool, others: bool
+) -> None:
+    """What was pushed is in, once, whether or not somebody else has pushed before the client looks."""
+    add("history", "a", 1)
+    if shallow:
+        git("clone", "--quiet", "--depth=1", f"file://{remote}", str(tmp_path / "shallow"))
+        monkeypatch.chdir(tmp_path / "shallow")
+    hook = remote / "hooks" / "reference-transaction"
+    hook.parent.mkdir(exist_ok=True)
+    more = f"""git update-ref refs/heads/{BRANCH} $(git -c user.name=o -c user.email=o@o commit-tree \\
+        -p refs/heads/{BRANCH} -m other refs/heads/{BRANCH}^{{tree}})"""
+    hook.write_text(
+        f"#!/bin/sh\n[ $1 = committed ] || exit 0\nrm -f hooks/reference-transaction\n{more if others else ''}\n"
+        "kill -9 $PPID\n"
+    )
+    hook.chmod(0o755)
+    assert add("accepted", "a", 2)
+    assert not hook.exists(), "the server has died"
+    assert held() == {"history": ["a-1"], "accepted": ["a-2"]}
+    assert git("rev-list", "--count", BRANCH, at=remote).strip() == ("3" if others else "2")
+
+
+def test_a_server_that_dies_before_it_has_applied_the_push(clone: Path, remote: Path) -> None:
+    add("history", "a", 1)
+    old = tip(remote)
+    (remote / "hooks").mkdir(exist_ok=True)
+    (remote / "hooks" / "pre-receive").write_text("#!/bin/sh\nkill -9 $PPID\n")
+    (remote / "hooks" / "pre-receive").chmod(0o755)
+    assert refused(lambda: add("history", "a", 2)).startswith(f"{SPEC}: the push to origin failed: ")
+    assert tip(remote) == old
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("spec", "lock"),
+    [
+        pytest.param(SPEC, f"{{clone}}/.git/refs/rankgate/origin/{BRANCH}.lock", id="what was fetched"),
+        pytest.param(SPEC, f"{{remote}}/refs/heads/{BRANCH}.lock", id="at the remote"),
+        pytest.param(f"{SPEC}@.", f"{{clone}}/.git/refs/heads/{BRANCH}.lock", id="the branch of this repository"),
+    ],
+)
+def test_a_lock_that_a_killed_git_has_left_is_named_with_what_to_do(
+    clone: Path, remote: Path, spec: str, lock: str
+) -> None:
+    add("history", "a", 1, spec)
+    if "refs/rankgate" in lock:  # nothing is locked where nothing is new
+        git("update-ref", "-d", f"refs/rankgate/origin/{BRANCH}", at=clone)
+    file = Path(lock.format(clone=clone, remote=remote))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
+    message = refused(lambda: add("history", "a", 2, spec))
+    assert message.startswith(f"{spec}: ")
+    assert message.endswith("no git is at work there, delete it")
+    assert file.name in message
+    file.unlink()
+    assert add("history", "a", 2, spec)
+
+
 def test_a_branch_in_the_way_of_the_name(clone: Path, remote: Path) -> None:
     """`a` and `a/b` cannot both be; that is no race, however often it is tried."""
     for spec in (f"{SPEC}/more", f"{SPEC}/more@."):
@@ -507,7 +568,7 @@ def merge(folder: Path) -> None:
         pytest.param(write("manifest.json", "{}"), f"{SPEC}/manifest.json: damaged", id="a manifest that is none"),
         pytest.param(
             lambda folder: (folder / "manifest.json").unlink(),
-            f"{SPEC}/manifest.json: accepted.jsonl has 1 accepted and this is not there",
+            f"{SPEC}/manifest.json: is not there, and accepted.jsonl has 1 record: it was deleted",
             id="no manifest",
         ),
         pytest.param(

@@ -15,14 +15,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from tests.conftest import ROOT
 
+from rankgate.baselines.base import MemoryStore
 from rankgate.baselines.objects import ObjectMemory, memory_at
 from rankgate.baselines.packing import pack, recorded
 from rankgate.baselines.records import LOGS, Log, Record
 from rankgate.baselines.stores import store_for
 from rankgate.errors import RankgateError
-from rankgate.model import Ranking
+from rankgate.model import Ranking, Verdict
 
 
 def made(text: str, **about: Any) -> tuple[Record, bytes]:
@@ -203,6 +205,66 @@ def test_what_gates_compare_with_takes_one_listing_and_one_object_however_long_t
     counted = Counted(memory.objects)
     assert len(ObjectMemory(counted).read("accepted")) == 5
     assert counted.asked == ["accepted/", "pointer.json"]
+    counted.asked.clear()
+    assert len(ObjectMemory(counted).read("history", last=20)) == 20
+    assert counted.asked == ["history/", "pointer.json"], "the pointer has the last ones of the history too"
+
+
+@pytest.mark.full
+def test_no_request_is_made_for_what_another_one_says(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted where s3fs sends them: a check makes six at most, and none of them asks for an object's size."""
+    import s3fs
+
+    asked: list[str] = []
+    call = s3fs.S3FileSystem._call_s3
+
+    async def noted(files: Any, method: Any, *arguments: Any, **options: Any) -> Any:
+        asked.append(method if isinstance(method, str) else method.__name__)
+        return await call(files, method, *arguments, **options)
+
+    memory = memory_at(f"s3://{bucket}/teams/search")
+    for number in range(40):
+        memory.add("history", *made(f"h{number}"))
+    for number in range(3):
+        memory.add("accepted", *made(f"a{number}"))
+    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", noted)
+    memory = memory_at(f"s3://{bucket}/teams/search")
+    assert MemoryStore(memory).open(frozenset()) is not None
+    assert len(memory.recent("history", 12, until="2099-01-01")) == 12
+    assert len(memory.recent("accepted", 12, until="2099-01-01")) == 3
+    assert sorted(asked) == ["get_object"] * 4 + ["list_objects_v2"]
+    asked.clear()
+    assert len(memory.read("history", last=30)) == 30
+    assert sorted(asked) == ["get_object"] * 7 + ["list_objects_v2"], "the pointer has 24 of them"
+
+
+def test_a_run_accepted_again_by_a_job_that_was_started_again_is_once_in_the_log(place: str) -> None:
+    record, data = made("one")
+    forced = replace(record, commit="abcabca", reason="smaller index")
+    memory = memory_at(place)
+    assert memory.add("accepted", forced, data)
+    assert not memory.add("accepted", replace(forced, reason=None, verdict=Verdict.PASS), data)
+    assert memory.read("accepted") == [forced]
+    assert memory.add("accepted", replace(forced, reason="agreed in #12"), data)
+    assert memory.read("accepted")[-1] == replace(forced, reason="smaller index; agreed in #12")
+
+
+def test_what_killed_writes_left_goes_when_it_is_a_day_old(tmp_path: Path) -> None:
+    memory = memory_at(f"file://{tmp_path}")
+    for number in range(3):
+        memory.add("history", *made(f"h{number}"))
+    left = [
+        tmp_path / name for name in (".pointer.json.a1.tmp", "runs/.run-1.jsonl.gz.b2.tmp", "history/.x.json.c3.tmp")
+    ]
+    for file in left:
+        file.write_bytes(b"half")
+        os.utime(file, (1, 1))
+    young = tmp_path / "history" / ".y.json.d4.tmp"
+    young.write_bytes(b"half")
+    assert len(memory.read("history")) == 3
+    assert memory.prune("history", [memory.read("history")[0].id]) == 1
+    assert [file.name for file in left if file.exists()] == []
+    assert young.exists(), "it may be at work"
 
 
 # -- several at once --

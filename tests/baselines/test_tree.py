@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from rankgate.baselines.directory import DirectoryTree
+from rankgate.baselines.directory import DirectoryStore, DirectoryTree
 from rankgate.baselines.lookup import lookup
 from rankgate.baselines.packing import Packed, pack, recorded
 from rankgate.baselines.records import Log, Record
@@ -15,7 +15,7 @@ from rankgate.baselines.tree import NotKeptError, TreeMemory
 from rankgate.baselines.verification import verify
 from rankgate.errors import RankgateError
 from rankgate.gold_changes import GoldMark
-from rankgate.model import Ranking
+from rankgate.model import Ranking, Verdict
 
 
 @pytest.fixture
@@ -108,32 +108,22 @@ def test_a_record_after_the_manifests_was_left_by_a_killed_acceptance(everything
     assert verify(everything).problems == []
 
 
-@pytest.mark.parametrize(
-    ("manifest", "says"),
-    [
-        pytest.param(0, "after {0}, which this says is accepted, the last {2} of 2026-01-01", id="an older manifest"),
-        pytest.param(None, "and this is not there, the last {2} of 2026-01-01", id="no manifest"),
-    ],
-)
 @pytest.mark.parametrize("log", ["accepted", "history"])
-def test_a_manifest_that_somebody_set_back_loses_no_record(
-    small: TreeMemory, tmp_path: Path, manifest: int | None, says: str, log: Log
-) -> None:
+def test_a_manifest_that_somebody_set_back_loses_no_record(small: TreeMemory, tmp_path: Path, log: Log) -> None:
     """A killed acceptance leaves one record behind the manifest's. Two are not its doing."""
     folder, records, manifests = tmp_path / "small", [], []
     for found in ("one", "two", "three"):
         records.append(add(small, "accepted", found))
         manifests.append((folder / "manifest.json").read_bytes())
-    (folder / "manifest.json").unlink()
-    if manifest is not None:
-        (folder / "manifest.json").write_bytes(manifests[manifest])
+    (folder / "manifest.json").write_bytes(manifests[0])
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     record, packed = made("four")
     with pytest.raises(RankgateError) as caught:
         small.add(log, record, packed.data)
-    count, ids = len(records) - (0 if manifest is None else manifest + 1), [each.id for each in records]
+    first, _, last = [each.id for each in records]
     expected = (
-        f"{folder.as_posix()}/manifest.json: accepted.jsonl has {count} accepted {says.format(*ids)}: somebody changed "
+        f"{folder.as_posix()}/manifest.json: accepted.jsonl has 2 accepted after {first}, which this says is accepted, "
+        f"the last {last} of 2026-01-01: somebody changed "
         "one of the two. Restore it from version control, or take what is not accepted out of accepted.jsonl"
     )
     assert said(caught) == [expected]
@@ -219,13 +209,81 @@ def test_verify_names_each_damaged_thing(everything: TreeMemory, tmp_path: Path)
     assert named == {"/history.jsonl", f"/{one.run}", "", "/accepted.jsonl"}
 
 
-def test_verify_names_a_manifest_that_is_not_there(small: TreeMemory, tmp_path: Path) -> None:
-    """Of one record alone nobody can tell whether it was ever accepted to the end."""
-    add(small, "accepted", "one")
-    (tmp_path / "small" / "manifest.json").unlink()
+@pytest.mark.parametrize("gone", [["manifest.json"], ["manifest.json", "accepted.jsonl"], ["manifest.json", "runs"]])
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_manifest_that_is_gone_is_damage_and_not_the_state_before_the_first(
+    tmp_path: Path, gone: list[str], times: int
+) -> None:
+    """By a log or a run file alone; accepting a run again mends it, and loses nothing of the log."""
+    memory = DirectoryStore((tmp_path / "kept").as_posix()).memory
+    records = [add(memory, "accepted", found) for found in ("one", "two", "three")[:times]]
+    for name in gone:
+        for file in (tmp_path / "kept").glob("run-*" if name == "runs" else name):
+            file.unlink()
+    log = "accepted.jsonl" not in gone
+    witness = f"accepted.jsonl has {times} record{'s' * (times > 1)}" if log else f"{records[-1].run} is the run of no"
+    begins = f"is not there, and {witness}"
+    for look in (memory.accepted, lambda: memory.read("accepted"), lambda: add(memory, "history", "new")):
+        with pytest.raises(RankgateError) as caught:
+            look()
+        assert [each.message.startswith(begins) for each in caught.value.problems] == [True]
+    assert [each.message.startswith(begins) for each in verify(memory).problems] == [True]
+    with pytest.raises(RankgateError, match=r"restore it from version control or accept a run again"):
+        DirectoryStore(memory.spec).open(frozenset())
+    again = add(memory, "accepted", "four")
+    assert memory.accepted() == again
+    assert memory.read("accepted") == [*(records if log else []), again]
+    assert verify(memory).problems == []
+
+
+def test_a_history_or_an_anchor_alone_says_nothing_of_what_is_accepted(
+    small: TreeMemory, everything: TreeMemory
+) -> None:
+    for memory in (small, everything):
+        add(memory, "history", "one")
+        add(memory, "anchors", "one", name="launch")
+        assert memory.accepted() is None
+        assert verify(memory).problems == []
+
+
+def test_verify_compares_the_manifest_with_its_own_line_of_the_log(small: TreeMemory, tmp_path: Path) -> None:
+    record, manifest = add(small, "accepted", "one"), tmp_path / "small" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"depth": 100', '"depth": 5').replace('"one"', '"other"'))
     assert [problem.message for problem in verify(small).problems] == [
-        "there is no manifest.json, and records were accepted"
+        f"says otherwise of {record.id} than manifest.json: depth, source; somebody edited one of the two"
     ]
+
+
+def test_verify_knows_a_log_that_is_gone_unless_the_manifest_is_older_than_logs(
+    small: TreeMemory, tmp_path: Path
+) -> None:
+    record, manifest = add(small, "accepted", "one"), tmp_path / "small" / "manifest.json"
+    (tmp_path / "small" / "accepted.jsonl").unlink()
+    assert [problem.message for problem in verify(small).problems] == [
+        f"is empty or not there, and manifest.json says that {record.id} is accepted; restore it from version control"
+    ]
+    text = manifest.read_text().replace('"schema_version": 2', '"schema_version": 1').replace('"date"', '"accepted"')
+    manifest.write_text(text)
+    assert verify(small).problems == []
+
+
+def test_a_forced_acceptance_that_is_repeated_keeps_its_reason_and_its_day(everything: TreeMemory) -> None:
+    """A job that is started again judges the run by itself, which needs no reason any more."""
+    forced, packed = made("one", commit="abcabca")
+    forced = replace(forced, reason="smaller index", by="ana")
+    assert everything.add("accepted", forced, packed.data)
+    repeated = replace(forced, reason=None, by=None, date="2026-01-02", verdict=Verdict.PASS)
+    assert not everything.add("accepted", repeated, packed.data)
+    assert everything.read("accepted") == [forced]
+    assert everything.add("accepted", replace(repeated, reason="agreed in #12", by="bo"), packed.data)
+    assert everything.read("accepted") == [replace(forced, reason="smaller index; agreed in #12")]
+    assert not everything.add("accepted", replace(repeated, reason="agreed in #12"), packed.data)
+
+
+def test_without_a_commit_another_day_is_another_acceptance(everything: TreeMemory) -> None:
+    for day in (1, 2):
+        add(everything, "accepted", "one", day=day)
+    assert [record.date for record in everything.read("accepted")] == ["2026-01-02"]
 
 
 def test_verify_names_the_run_of_an_anchor_that_is_not_there(small: TreeMemory, tmp_path: Path) -> None:

@@ -112,6 +112,21 @@ def test_with_a_reason_it_is_accepted_and_the_reason_stands_in_the_manifest(caps
     assert (manifest["reason"], manifest["by"], manifest["verdict"]) == ("smaller index, agreed in #12", "ana", "fail")
 
 
+def test_a_job_that_is_started_again_keeps_the_reason_and_a_later_one_is_added(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The second time the run is judged by itself, so that it passes."""
+    assert accepted(10) == 0
+    said = ""
+    for more in (["--reason", "smaller index", "--by", "ana"], [], ["--reason", "agreed in #12"]):
+        assert accepted(5, *more, day=2) == 0
+        said = capsys.readouterr().out
+    assert said.endswith("allowed: reason given: smaller index; agreed in #12\n")
+    record = shown(capsys, "show")["accepted"]
+    assert (record["reason"], record["by"], record["verdict"]) == ("smaller index; agreed in #12", "ana", "fail")
+    assert len(shown(capsys, "history", "--accepted")) == 2
+
+
 def test_a_reason_for_what_needs_none_is_not_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     assert accepted(10, "--reason", "just because") == 0
     said = capsys.readouterr().out.splitlines()[-2:]
@@ -243,7 +258,7 @@ def test_of_a_long_history_the_last_twenty_are_listed(capsys: pytest.CaptureFixt
     assert len(shown(capsys, "history")) == 20
     capsys.readouterr()
     assert baseline("history") == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "  the last 20 of 10,000; --all lists them"
+    assert capsys.readouterr().out.splitlines()[-1] == "  the last 20; --all lists the older ones too"
     assert len(shown(capsys, "history", "--all")) == 10_000
 
 
@@ -381,6 +396,19 @@ def test_of_two_that_take_a_name_at_once_the_second_is_told(
     assert baseline("anchor", "launch", "--record", ids[1]) == 2
     assert "launch names the run of 2026-01-02 already" in capsys.readouterr().err
     assert [each["source"] for each in shown(capsys, "show")["anchors"]] == ["run-10.jsonl"]
+
+
+@pytest.mark.parametrize("evidence", ["estimate", "proven_harm", "proven_safe"])
+def test_the_estimate_decides_of_drift_whatever_the_gates_evidence(
+    capsys: pytest.CaptureFixture[str], evidence: str
+) -> None:
+    """Three lost of ten are never proven harm, and two are never proven safe."""
+    Path("ship-criteria.yaml").write_text(f"evidence: {evidence}\n{DRIFT}", encoding="utf-8")
+    assert accepted(10) == 0
+    assert baseline("anchor", "launch") == 0
+    for right, verdict in ((8, "pass"), (7, "fail")):
+        drift = check(right)["gates"][1]
+        assert (drift["since"], drift["verdict"], drift["evidence"]) == ("launch", verdict, "estimate")
 
 
 def test_drift_needs_the_anchors_name(capsys: pytest.CaptureFixture[str]) -> None:

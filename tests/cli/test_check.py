@@ -54,6 +54,38 @@ def rankgate_process(*words: str, stdin: bytes) -> subprocess.CompletedProcess[b
     )
 
 
+def test_a_small_segment_that_certainly_fell_is_listed_and_changes_no_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Twelve languages of 25 questions, of which Russian lost seven: no rule judges it, and the reader sees it."""
+    monkeypatch.chdir(tmp_path)
+    queries = {f"q{number}-{lang}": lang for lang in ("ru", *(f"l{n}" for n in range(11))) for number in range(25)}
+    gold = [{"id": each, "expected_output": ["a"], "metadata": {"tags": [f"lang:{queries[each]}"]}} for each in queries]
+    before = [{"query_id": each, "retrieved": ["a"]} for each in queries]
+    lost = {f"q{number}-ru" for number in range(7)}
+    now = [{"query_id": each, "retrieved": ["b" if each in lost else "a"]} for each in queries]
+    for name, lines in (("gold.jsonl", gold), ("before.jsonl", before), ("now.jsonl", now)):
+        Path(name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    rule = "segments: {by: lang, regression_max: 0.05, min_queries: 30}"
+    Path("ship-criteria.yaml").write_text(
+        f"gates: [{{name: recall@5, regression_max: 0.03, evidence: proven_harm, {rule}}}]\n"
+        "inputs: {gold: gold.jsonl, run: now.jsonl, baseline: before.jsonl}\n",
+        encoding="utf-8",
+    )
+    assert main(["check", "-o", "comment.md", "-o", "report.html"]) == 0
+    why = "25 queries, fewer than the 30 that a segment needs to be judged"
+    none = f"recall@5 judges none of its 12 segments: at most {why}."
+    printed, comment, page = (
+        capsys.readouterr().out,
+        *(Path(name).read_text(encoding="utf-8") for name in ("comment.md", "report.html")),
+    )
+    assert printed.startswith("PASS  ")
+    assert all(none in text for text in (printed, comment, page))
+    assert f"Got worse and does not block: lang:ru −28.0 pp in recall@5 ({why})." in printed
+    assert f"Got worse and does not block: `lang:ru` −28.0 pp in recall@5 ({why})." in comment
+    assert f"lang:ru −28.0 pp in recall@5 ({why})." in page
+
+
 @pytest.mark.parametrize(
     ("run", "options", "verdict", "code"),
     [

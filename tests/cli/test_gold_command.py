@@ -288,10 +288,14 @@ MERGE = ["gold", "merge", "gold.yaml", "back.csv"]
             "a.yaml: a gold set is written as .jsonl or .json, not as .yaml",
             id="merge suffix",
         ),
-        pytest.param([*POOL, "-o", "run.jsonl", "--force"], "run.jsonl: is an input of this command", id="over a run"),
+        pytest.param(
+            [*POOL, "-o", "run.jsonl", "--force"],
+            "run.jsonl: -o would write over what RUN names (run.jsonl); name another",
+            id="over a run",
+        ),
         pytest.param(
             ["gold", "merge", "gold.yaml", "kept.jsonl", "-o", "./kept.jsonl", "--force"],
-            "./kept.jsonl: is an input of this command",
+            "./kept.jsonl: -o would write over what LABELLED names (kept.jsonl); name another",
             id="over labels",
         ),
         pytest.param(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.repositories import git
+from tests.repositories import commit, git
 
 import rankgate
 from rankgate.cli import main
@@ -342,11 +342,39 @@ def test_with_an_app_a_run_that_is_a_link_is_not_uploaded(
     assert init(*FROM_RUN, GITHUB, "--app", "12345") == 0
     temporary = tmp_path_factory.mktemp("runner")
     collecting = recording_step("Put the run where it is uploaded from")
-    variables = {**collecting["env"], "RUN": run, "RUNNER_TEMP": str(temporary)}
+    variables = {**collecting["env"], "RUN": run, "GOLD": "absent.yaml", "RUNNER_TEMP": str(temporary)}
     ended = shell(collecting["run"], os.environ["PATH"], variables)
     assert (ended.returncode == 0) is uploaded, ended.stderr
     left = [file.relative_to(temporary).as_posix() for file in temporary.rglob("*") if file.is_file()]
     assert left == (["recorded/run.jsonl"] if uploaded else [])
+
+
+@pytest.mark.parametrize(
+    ("gold", "uploaded"),
+    [
+        pytest.param("gold.yaml", ["run.jsonl"], id="a file of the commit is read there"),
+        pytest.param('made & "kept".yaml', ["gold", "run.jsonl"], id="one that the job made"),
+        pytest.param("absent.yaml", ["run.jsonl"], id="none"),
+        pytest.param("link.yaml", None, id="a link that the job made"),
+    ],
+)
+def test_with_an_app_a_gold_set_that_the_job_made_is_uploaded(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, gold: str, uploaded: list[str] | None
+) -> None:
+    (project / "run.jsonl").write_text(RUN, encoding="utf-8")
+    git("init", "--quiet", at=project)
+    commit(at=project)
+
+    (project / 'made & "kept".yaml').write_text("[]", encoding="utf-8")
+    (project / "link.yaml").symlink_to("gold.yaml")
+    assert init(*FROM_RUN, GITHUB, "--app", "12345") == 0
+    temporary = tmp_path_factory.mktemp("runner")
+    collecting = recording_step("Put the run where it is uploaded from")
+    variables = {**collecting["env"], "RUN": "run.jsonl", "GOLD": gold, "RUNNER_TEMP": str(temporary)}
+    ended = shell(collecting["run"], os.environ["PATH"], variables)
+    assert (ended.returncode == 0) is (uploaded is not None), ended.stderr
+    if uploaded:
+        assert sorted(file.name for file in (temporary / "recorded").iterdir()) == uploaded
 
 
 def recording_step(name: str = "Record a run") -> Any:
@@ -372,7 +400,7 @@ def test_a_baseline_that_is_an_artifact_may_be_read() -> None:
     text = re.sub("  baseline: .*", "  baseline: artifact:rankgate", criteria.read_text(encoding="utf-8"))
     criteria.write_text(text, encoding="utf-8")
     assert main(["init", GITHUB, "--force", *PINNED]) == 0
-    assert "      actions: read # to fetch the baseline\n" in WORKFLOW.read_text(encoding="utf-8")
+    assert "      actions: read # to fetch the baseline" in WORKFLOW.read_text(encoding="utf-8")
 
 
 def test_the_paths_of_criteria_elsewhere_are_taken_from_the_root() -> None:
@@ -491,14 +519,12 @@ def test_neither_workflow_is_overwritten_unless_forced(existing: Path) -> None:
     assert existing.read_text(encoding="utf-8") != "mine\n"
 
 
-def test_the_evidence_fits_the_number_of_questions(project: Path) -> None:
-    assert init(*FROM_RUN) == 0
-    assert {gate.evidence for gate in load_criteria("ship-criteria.yaml").gates} == {Evidence.PROVEN_HARM}
-    assert "# Few questions: 3 cannot tell" in Path("ship-criteria.yaml").read_text(encoding="utf-8")
-    many = "".join(json.dumps({"id": f"q{number}", "expected_output": ["a"]}) + "\n" for number in range(785))
+@pytest.mark.parametrize("questions", [1, 785, 2000])
+def test_only_a_proven_drop_blocks_at_first_however_many_questions_there_are(questions: int) -> None:
+    many = "".join(json.dumps({"id": f"q{number}", "expected_output": ["a"]}) + "\n" for number in range(questions))
     Path("many.jsonl").write_text(many, encoding="utf-8")
-    assert init("--to", "many.yaml", gold="many.jsonl") == 0
-    assert {gate.evidence for gate in load_criteria("many.yaml").gates} == {Evidence.ESTIMATE}
+    assert init(gold="many.jsonl") == 0
+    assert {gate.evidence for gate in load_criteria("ship-criteria.yaml").gates} == {Evidence.PROVEN_HARM}
 
 
 @pytest.mark.parametrize(

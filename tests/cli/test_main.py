@@ -3,6 +3,8 @@
 import os
 import re
 import shlex
+import shutil
+import signal
 import subprocess
 import sys
 from importlib import import_module
@@ -158,7 +160,7 @@ def test_a_reader_that_went_away_is_no_reason_to_complain(words: list[str]) -> N
     command = [sys.executable, "-m", "rankgate", *words]
     ended = subprocess.run(command, env=environment, stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
-    assert (ended.returncode, ended.stderr) == (2, b"")
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGPIPE, b"")
 
 
 def test_every_problem_of_an_input_is_a_line(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,3 +196,188 @@ def test_python_m_rankgate_is_the_command_line(project: Path) -> None:
     ended = rankgate_process("check", "--gold", "gold.jsonl", "--run", "run.jsonl", "--format", "json")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("{\n")
+
+
+GIVEN = ("--gold", "gold.jsonl", "--run", "run.jsonl")
+EVERY_COMMAND = {
+    "demo": ["demo", "directory"],
+    "init": ["init", "--gold", "gold.jsonl", "--to", "new.yaml"],
+    "record": ["record", "--retriever", "shlex:split", "--gold", "questions.jsonl", "-o", "new.jsonl"],
+    "check": ["check", *GIVEN],
+    "explain": ["explain", "mrr", *GIVEN],
+    "validate": ["validate", *GIVEN],
+    "score": ["score", *GIVEN],
+    "compare": ["compare", "run.jsonl", "run.jsonl", "--gold", "gold.jsonl"],
+    "noise": ["noise", "run.jsonl", "other.jsonl", "--gold", "gold.jsonl"],
+    "baseline": ["baseline", "accept", *GIVEN, "--to", "baseline"],
+    "dashboard": ["dashboard", "site", "--baseline", "stored"],
+    "gold": ["gold", "pool", "run.jsonl", "--gold", "gold.jsonl"],
+    "render": ["render", "report.json"],
+    "comment": ["comment", "--help"],
+    "metrics": ["metrics"],
+    "schema": ["schema"],
+}
+
+
+@pytest.fixture
+def whole_project(project: Path) -> Path:
+    (project / "other.jsonl").write_text(RUN, encoding="utf-8")
+    (project / "questions.jsonl").write_text('{"id": "q1", "input": "?", "expected_output": ["a"]}\n', encoding="utf-8")
+    main(["check", *GIVEN, "-o", "report.json"])
+    main(["baseline", "accept", *GIVEN, "--to", "stored"])
+    return project
+
+
+def ended_with(stdout: int, stderr: int, *words: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "rankgate", *words]
+    environment = {**os.environ, "PYTHONPATH": PYTHONPATH, "PYTHONUNBUFFERED": ""}
+    return subprocess.run(command, env=environment, stdout=stdout, stderr=stderr, check=False, timeout=300)
+
+
+def test_every_command_has_its_call() -> None:
+    assert set(EVERY_COMMAND) == set(COMMANDS)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
+@pytest.mark.parametrize("words", [pytest.param(words, id=name) for name, words in EVERY_COMMAND.items()])
+def test_standard_output_that_is_full_is_one_plain_error(whole_project: Path, words: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = ended_with(full.fileno(), subprocess.PIPE, *words)
+        assert ended.returncode == 2, ended
+        last = ended.stderr.decode().splitlines()[-1]
+        assert last == "error: standard output: the operating system refuses: No space left on device"
+        # Nobody can be told: the exit code still says it, and is never that of a verdict.
+        assert ended_with(full.fileno(), full.fileno(), *words).returncode == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_so_it_is_however_python_writes(project: Path, unbuffered: str) -> None:
+    words = ["sh", "-c", f"{shlex.quote(sys.executable)} -m rankgate check {shlex.join(GIVEN)} >/dev/full"]
+    environment = {**os.environ, "PYTHONPATH": PYTHONPATH, "PYTHONUNBUFFERED": unbuffered}
+    ended = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (
+        2,
+        "error: standard output: the operating system refuses: No space left on device\n",
+    )
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("words", [pytest.param(words, id=name) for name, words in EVERY_COMMAND.items()])
+def test_a_pipe_that_nobody_reads_ends_every_command_as_it_ends_other_tools(
+    whole_project: Path, words: list[str]
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = ended_with(writing, subprocess.PIPE, *words)
+    os.close(writing)
+    assert ended.returncode == 128 + signal.SIGPIPE
+    assert b"error" not in ended.stderr
+
+
+@pytest.mark.parametrize(("closed", "code"), [("0", 0), ("1", 2), ("2", 0)])
+def test_a_stream_that_is_closed_is_not_mistaken_for_a_file(project: Path, closed: str, code: int) -> None:
+    """The next file that is opened would get its number, and what is printed would go there."""
+    words = f"exec {shlex.quote(sys.executable)} -m rankgate check {shlex.join(GIVEN)} -o report.json {closed}>&-"
+    ended = subprocess.run(
+        ["sh", "-c", words], env={**os.environ, "PYTHONPATH": PYTHONPATH}, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == code, ended
+    assert (project / "report.json").read_text().startswith("{")
+    if closed == "1":
+        assert ended.stderr == "error: standard output: the operating system refuses: Bad file descriptor\n"
+
+
+LONG = "x" * 300
+REFUSALS = [
+    pytest.param(["score", "--gold", LONG, "--run", "run.jsonl"], "File name too long", id="a gold set's name"),
+    pytest.param(["score", "--gold", "gold.jsonl", "--run", LONG], "File name too long", id="a run's name"),
+    pytest.param(["check", *GIVEN, "--baseline", LONG], "File name too long", id="a baseline's name"),
+    pytest.param(["check", *GIVEN, "--criteria", LONG], "File name too long", id="a criteria file's name"),
+    pytest.param(["validate", *GIVEN, "--criteria", LONG], "File name too long", id="validate"),
+    pytest.param(["explain", "mrr", *GIVEN, "--baseline", LONG], "File name too long", id="explain"),
+    pytest.param(["compare", LONG, "run.jsonl", "--gold", "gold.jsonl"], "File name too long", id="compare"),
+    pytest.param(["noise", LONG, "run.jsonl", "--gold", "gold.jsonl"], "File name too long", id="noise"),
+    pytest.param(["render", LONG], "File name too long", id="render"),
+    pytest.param(["render", "report.json", "--template", LONG], "File name too long", id="a template's name"),
+    pytest.param(["render", "report.json", "--template", "directory"], "Is a directory", id="a directory as template"),
+    pytest.param(["dashboard", LONG, "--baseline", "stored"], "File name too long", id="dashboard"),
+    pytest.param(["dashboard", "site", "--baseline", LONG], "File name too long", id="a store's name"),
+    pytest.param(["dashboard", "gold.jsonl", "--baseline", "stored"], "is a file", id="a file as site"),
+    pytest.param(["gold", "pool", LONG, "--gold", "gold.jsonl"], "File name too long", id="gold pool"),
+    pytest.param(["gold", "merge", "gold.jsonl", LONG], "File name too long", id="gold merge"),
+    pytest.param(["gold", "merge", LONG, "run.jsonl"], "File name too long", id="GOLD"),
+    pytest.param(["baseline", "history", "--baseline", LONG], "File name too long", id="baseline history"),
+    pytest.param(["baseline", "accept", *GIVEN, "--to", f"{LONG}/a"], "File name too long", id="baseline accept"),
+    pytest.param(
+        ["baseline", "diff", LONG, "accepted", "--baseline", "stored", "--gold", "gold.jsonl"],
+        "File name too long",
+        id="diff",
+    ),
+    pytest.param(["check", *GIVEN, "-o", f"{LONG}.json"], "File name too long", id="an output's name"),
+    pytest.param(["check", *GIVEN, "-o", "directory"], "names no output", id="a directory as output"),
+    pytest.param(["check", *GIVEN, "-o", "run.jsonl/report.json"], "", id="an output below a file"),
+    pytest.param(["score", *GIVEN, "--per-query", "directory"], "Is a directory", id="a directory as scores"),
+    pytest.param(["check", "--criteria", "directory"], "is a directory, not a file", id="a directory as criteria"),
+    pytest.param(["score", "--gold", "directory", "--run", "run.jsonl"], "is a directory", id="a directory as gold"),
+    pytest.param(["demo", f"{LONG}/demo"], "File name too long", id="demo"),
+    pytest.param(["init", "--gold", "gold.jsonl", "--to", LONG], "File name too long", id="init"),
+    pytest.param(
+        ["record", "--retriever", "shlex:split", "--gold", "questions.jsonl", "-o", LONG],
+        "File name too long",
+        id="record",
+    ),
+    pytest.param(["score", "--gold", "loop", "--run", "run.jsonl"], "Too many levels of symbolic links", id="a loop"),
+    pytest.param(["check", *GIVEN, "--baseline", "loop"], "Too many levels of symbolic links", id="a loop as baseline"),
+]
+
+
+@pytest.mark.parametrize(("words", "reason"), REFUSALS)
+def test_what_the_file_system_refuses_is_a_plain_error(
+    whole_project: Path, words: list[str], reason: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (whole_project / "directory").mkdir(exist_ok=True)
+    (whole_project / "loop").symlink_to("loop")
+    capfd.readouterr()
+    assert main(words) == 2
+    told = "".join(capfd.readouterr())
+    assert reason in told
+    assert "internal error" not in told
+    assert "Traceback" not in told
+
+
+# Root may do everything, unless it gives that up.
+AS_ANYBODY = [] if os.name == "nt" or os.geteuid() else ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+
+
+@pytest.mark.full
+@pytest.mark.skipif(bool(AS_ANYBODY) and shutil.which("setpriv") is None, reason="root may do everything")
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["score", "--gold", "locked/deep/gold", "--run", "run.jsonl"], id="gold below it"),
+        pytest.param(["check", *GIVEN, "--criteria", "locked/deep/criteria"], id="criteria below it"),
+        pytest.param(["check", *GIVEN, "--baseline", "locked"], id="as a store"),
+        pytest.param(["check", *GIVEN, "--baseline", "locked/deep/store"], id="a store below it"),
+        pytest.param(["check", *GIVEN, "-o", "locked/deep/report.json"], id="an output below it"),
+        pytest.param(["compare", "locked/deep/run", "run.jsonl", "--gold", "gold.jsonl"], id="a run below it"),
+        pytest.param(["baseline", "verify", "--baseline", "locked"], id="a store to verify"),
+        pytest.param(["baseline", "accept", *GIVEN, "--to", "locked/deep/new"], id="a new store below it"),
+        pytest.param(["dashboard", "locked/deep/site", "--baseline", "stored"], id="a site below it"),
+        pytest.param(
+            ["gold", "pool", "run.jsonl", "--gold", "gold.jsonl", "-o", "locked/deep/a"], id="a pool below it"
+        ),
+        pytest.param(["demo", "locked/deep/demo"], id="a demo below it"),
+        pytest.param(["init", "--gold", "gold.jsonl", "--to", "locked/deep/new.yaml"], id="new criteria below it"),
+        pytest.param(["render", "report.json", "-o", "locked/deep/report.md"], id="a comment below it"),
+    ],
+)
+def test_a_directory_that_may_not_be_looked_into_is_a_plain_error(whole_project: Path, words: list[str]) -> None:
+    (whole_project / "locked").mkdir(mode=0o000)
+    command = [*AS_ANYBODY, sys.executable, "-m", "rankgate", *words]
+    environment = {**os.environ, "PYTHONPATH": PYTHONPATH}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert ended.returncode == 2, ended
+    assert "Permission denied" in ended.stdout + ended.stderr
+    assert "internal error" not in ended.stdout + ended.stderr

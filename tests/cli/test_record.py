@@ -1,5 +1,6 @@
 """`rankgate record` as it is typed: files, exit codes, and what is printed where."""
 
+import contextlib
 import json
 import os
 import pty
@@ -99,7 +100,8 @@ def test_too_many_failures_exit_2_and_are_listed(capsys: pytest.CaptureFixture[s
     assert printed.out.startswith("recorded 2 of 3 questions in run.jsonl (median ")
     assert printed.err == (
         "error: my_app/search.py:12: q2: LookupError: no index for it\n"
-        "error: 1 of 3 questions failed, more than --allow-errors 0; run.jsonl is written without them\n"
+        "error: 1 of 3 questions failed, more than --allow-errors 0; run.jsonl is written without them, "
+        "and the same command asks only them again\n"
     )
     assert [line["query_id"] for line in lines()] == ["q1", "q3"]
 
@@ -198,19 +200,28 @@ def test_the_median_has_two_digits_or_no_fraction(median: float, written: str) -
     ("ci", "bar"), [pytest.param("", True, id="someone looks"), pytest.param("true", False, id="CI")]
 )
 def test_a_progress_bar_only_where_someone_looks(ci: str, bar: bool) -> None:  # noqa: FBT001
+    """The last question is answered once the bar was seen, or at once where there is none."""
+    Path("my_app", "slow.py").write_text(
+        "import pathlib, time\n\ndef retrieve(question):\n    print('for the log')\n"
+        "    while question == 'question 3' and not pathlib.Path('seen').exists():\n        time.sleep(0.01)\n"
+        "    return ['d']\n"
+    )
+    if not bar:
+        Path("seen").touch()
     terminal, end = pty.openpty()
     here = str(Path(rankgate.__file__).parents[1])
     environment = {**os.environ, "CI": ci, "TERM": "xterm", "COLUMNS": "80", "PYTHONPATH": here}
-    command = [sys.executable, "-W", "error", "-m", "rankgate", *COMMAND, "my_app.search:retrieve"]
+    command = [sys.executable, "-W", "error", "-m", "rankgate", *COMMAND, "my_app.slow:retrieve"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, env=environment) as process:
         os.close(end)
-        out, _ = process.communicate(timeout=300)
-    try:
-        shown = os.read(terminal, 1 << 16)
-    except OSError:  # nothing was written and the other end is closed
         shown = b""
-    finally:
-        os.close(terminal)
+        while bar and b"67%" not in shown:
+            shown += os.read(terminal, 1 << 16)
+        Path("seen").touch()
+        out, _ = process.communicate(timeout=300)
+    with contextlib.suppress(OSError):  # nothing is left and the other end is closed
+        shown += os.read(terminal, 1 << 16)
+    os.close(terminal)
     assert process.returncode == 0
-    assert out.startswith(b"recorded 3 of 3 questions in run.jsonl")
-    assert (b"recording" in shown, b"/3" in shown) == (bar, bar)
+    assert out.startswith(b"for the log\nfor the log\nfor the log\nrecorded 3 of 3 questions in run.jsonl")
+    assert (b"recording" in shown) == bar

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from tests.repositories import commit, git
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
+from rankgate.readers.gzipped import MOST_EXPANSION
 from rankgate.readers.untrusted import (
     MOST_GOLD,
     MOST_HELD,
@@ -144,6 +146,11 @@ def test_what_a_run_says_about_its_origin_is_not_repeated(project: Path) -> None
 
 FLAG = "--untrusted-run"
 TOO_LONG = f"a line of more than {MOST_LINE:,} bytes; {FLAG} allows no longer one"
+EXPANDS = (
+    f"unpacks to more than {MOST_EXPANSION} times its size, the limit for compressed inputs; "
+    "if it is meant to, unpack it and name the file without compression"
+)
+NOISE = b'{"query_id": "q", "x": "%s"}\n' % hashlib.shake_256().hexdigest(10_000).encode()
 TOO_LARGE = f"unpacks to more than {MOST_UNPACKED:,} bytes; {FLAG} allows no more"
 NO_JSONL = f"is no JSONL: the first line is no JSON object; {FLAG} reads no other format"
 NO_KEY = "line 1: broken JSON: expecting property name enclosed in double quotes (column 2)"
@@ -168,7 +175,8 @@ def line(retrieved: bytes) -> bytes:
             id="too many lines",
         ),
         pytest.param(gzip.compress(b"{" + bytes(30_000_000)), f"line 1: {TOO_LONG}", id="a gzip bomb of one line"),
-        pytest.param(gzip.compress(KILOBYTE * 1000) * 257, TOO_LARGE, id="a gzip bomb of many parts"),
+        pytest.param(gzip.compress(KILOBYTE * 1000) * 257, EXPANDS, id="a gzip bomb of many parts"),
+        pytest.param(gzip.compress(NOISE + KILOBYTE * 1000) * 257, TOO_LARGE, id="many parts that unpack to too much"),
         pytest.param(
             gzip.compress(GOOD)[:-9],
             "damaged gzip data: Compressed file ended before the end-of-stream marker was reached",

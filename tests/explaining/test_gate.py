@@ -11,7 +11,7 @@ from rankgate.explaining.gate import checks_of, explain_gate
 from rankgate.explaining.named import gates_named, whole_gates
 from rankgate.metrics.base import Direction
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Evidence, EvidenceState, Verdict
+from rankgate.model import Evidence, EvidenceState, Exact, Verdict
 from rankgate.renderers.explaining.gate import render_gates
 from rankgate.report import GateResult, Provenance, Queries, Report
 from rankgate.waiver_use import Waived, WaiverState, WaiverUse
@@ -402,17 +402,10 @@ def test_questions_that_are_not_compared_are_named() -> None:
     assert "Not compared: 1 question, since the metric has no value for it in the baseline (one-sided)." in told
 
 
-@pytest.mark.parametrize(
-    ("number", "written"),
-    [
-        pytest.param(1.0, "1", id="one"),
-        pytest.param(0.25, "0.25", id="a quarter"),
-        pytest.param(0.000488281, "0.000488", id="three digits"),
-        pytest.param(0.0000658, "0.0000658", id="with its zeros"),
-        pytest.param(1.234e-9, "1.23e-09", id="too many zeros to count"),
-        pytest.param(0.0, "0", id="none"),
-    ],
-)
-def test_a_p_value_is_written_to_three_digits(number: float, written: str) -> None:
-    gate = replace(RECALL, p_value=number)
-    assert f"  p-value {written}: how often changes" in text(report(gate), gate)
+def test_an_exact_test_that_stands_beside_the_interval_is_said() -> None:
+    gate = replace(RECALL, exact=Exact(p=2**-9, least=2**-9), delta_ci=None)
+    told = section(text(report(gate), gate), "The change (regression_max)")
+    assert (
+        "Exact test: p = 0.002 (what moved, tossed like coins; it is 0.002 at least); harm is proven below 0.025."
+        in told
+    )

@@ -80,7 +80,7 @@ def known_numbers(result: GateResult, total: int) -> list[float]:
     compared = [number for number in (result.value, result.paired_value, result.baseline) if number is not None]
     changes = [number for number in (result.delta, result.regression_max) if number is not None]
     numbers = [*compared, *limits, *changes, *(result.ci or ()), *(result.delta_ci or ())]
-    numbers += [result.p_value, result.confidence, result.n, result.n_pairs, result.line, total]
+    numbers += [result.confidence, result.n, result.n_pairs, result.line, total]
     if seen is not None:
         numbers += [seen.detectable, seen.margin, seen.queries, seen.queries_needed, seen.spread]
     found = [float(number) for number in numbers if number is not None]
@@ -105,7 +105,7 @@ def test_every_number_is_one_of_the_report_or_the_difference_of_two(made: tuple[
     known = known_numbers(result, total)
     percent = [100 * number for number in known] if result.unit is Unit.SHARE else [100 * result.confidence]
     spread = result.detectable.spread if result.detectable else None
-    rounded = [each for each in (result.p_value, spread) if each is not None]  # to three digits
+    rounded = [] if spread is None else [spread]  # to three digits
     for place, number, decimals in stated_numbers(text_of(result, report)):
         room = 0.5 * 10**-decimals + 1e-6
         small = [each for each in rounded if number and abs(each - number) <= 0.005 * number]

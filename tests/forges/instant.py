@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rankgate.forges.client import Client
+from rankgate.forges.exchange import Clock
 
 
 @dataclass
-class InstantClock:
+class InstantClock(Clock):
     """Time passes only by being waited for; `slept` keeps each wait."""
 
     passed: float = 0.0

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from tests.forges.loopback_server import Handler, LoopbackServer, serving
 
 from rankgate.forges.client import Client
+from rankgate.forges.exchange import Clock
 
 TOKEN = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"  # noqa: S105 -- as GitHub's documentation shows one; nobody's
 
@@ -110,7 +111,7 @@ def trickle(chunk: bytes, between: Callable[[], object]) -> Play:
     return play
 
 
-class StandingClock:
+class StandingClock(Clock):
     """Time passes only by sleeping, or when a test lets it."""
 
     def __init__(self) -> None:

@@ -44,7 +44,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: Proxy, pull: P
         told |= {name: str(tmp_path / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "RUNNER_TEMP")}
         for name, value in told.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr(rankgate.forges.client, "SystemClock", InstantClock)
+        monkeypatch.setattr(rankgate.forges.client, "Clock", InstantClock)
         monkeypatch.chdir(tmp_path)
         assert main(["begin"]) == 0
         monkeypatch.setenv("RANKGATE_DIRECTORY", str(tmp_path / "runner_temp" / "rankgate" / "gate-default"))

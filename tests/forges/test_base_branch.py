@@ -56,6 +56,11 @@ class Hosted:
         git("fetch", "--quiet", *options, "origin", sha, at=self.clone)
         git("checkout", "--quiet", "--detach", sha, at=self.clone)
 
+    def judged_by(self, base: str = "main", merged: str = "HEAD") -> str:
+        """The base of a job whose event has a merge commit, while GitHub names a base branch."""
+        now = at_tip(self.pull(base), self.clone)
+        return at_merge(self.pull(), now, self.clone, git("rev-parse", merged, at=self.clone)).base_sha
+
     def pull(self, base: str = "main", **about: str) -> Pull:
         """As an event describes it that is hours old: GitHub's sha of the base is what main was then."""
         told: dict[str, Any] = {"head_sha": self.head, "base_ref": base, "base_sha": self.first, **about}
@@ -70,13 +75,13 @@ def hosted(tmp_path: Path) -> Hosted:
 def test_the_base_is_what_the_merge_commit_was_merged_onto(hosted: Hosted) -> None:
     """Main has moved since the event: its new commits are in the working tree, and are not the pull request's doing."""
     hosted.checked_out(hosted.merge(hosted.opened, hosted.head))
-    assert at_merge(hosted.pull(), hosted.pull(), hosted.clone).base_sha == hosted.opened
+    assert hosted.judged_by() == hosted.opened
 
 
 def test_what_came_to_the_branch_after_the_merge_commit_is_not_in_the_working_tree(hosted: Hosted) -> None:
     hosted.checked_out(hosted.merge(hosted.opened, hosted.head))
     newest = hosted.push("main")
-    assert at_merge(hosted.pull(), hosted.pull(), hosted.clone).base_sha == hosted.opened
+    assert hosted.judged_by() == hosted.opened
     assert at_tip(hosted.pull(), hosted.clone).base_sha == newest
 
 
@@ -128,7 +133,7 @@ def test_a_stale_merge_commit_is_not_judged(hosted: Hosted, made: Callable[[Host
     if not hosted.clone.exists():
         hosted.checked_out(sha)
     with pytest.raises(RankgateError, match="the merge commit is stale") as caught:
-        at_merge(hosted.pull(), hosted.pull(), hosted.clone)
+        hosted.judged_by()
     assert len(caught.value.problems) == 1
 
 
@@ -136,15 +141,32 @@ def test_the_branch_is_the_one_that_github_names_now(hosted: Hosted) -> None:
     """The event says `main`; meanwhile somebody has pointed the pull request at `release`, which lacks that commit."""
     git("push", "--quiet", "origin", f"{hosted.first}:refs/heads/release", at=hosted.people)
     hosted.checked_out(hosted.merge(hosted.opened, hosted.head))
-    with pytest.raises(RankgateError, match="is no commit of 'release' as that is now"):
-        at_merge(hosted.pull(), hosted.pull("release"), hosted.clone)
+    with pytest.raises(RankgateError, match="not onto 'release' as that is now"):
+        hosted.judged_by("release")
+
+
+def test_a_pull_request_that_pointed_elsewhere_when_it_was_merged_is_not_judged(hosted: Hosted) -> None:
+    """It was opened to a branch at an old commit of main, and its first run is started again once it is one to main."""
+    hosted.checked_out(hosted.merge(hosted.first, hosted.head))
+    git("push", "--quiet", "origin", f"{hosted.opened}:refs/heads/release", at=hosted.people)
+    with pytest.raises(RankgateError, match="the merge commit is stale: it was merged onto"):
+        hosted.judged_by("release")
+
+
+def test_a_merge_commit_of_somebody_else_is_not_judged(hosted: Hosted) -> None:
+    """Whoever can push can merge the head into a commit from before the gate, and have the job check that out."""
+    right = hosted.merge(hosted.opened, hosted.head)
+    hosted.checked_out(hosted.merge(hosted.first, hosted.head))
+    git("fetch", "--quiet", "origin", right, at=hosted.clone)
+    with pytest.raises(RankgateError, match="the merge commit is stale: HEAD is not GitHub's merge"):
+        hosted.judged_by(merged=right)
 
 
 @pytest.mark.parametrize("depth", [1, 2])
 def test_a_shallow_checkout_gets_what_it_lacks_of_the_base(hosted: Hosted, depth: int) -> None:
     hosted.checked_out(hosted.merge(hosted.opened, hosted.head), f"--depth={depth}")
     hosted.push("main")
-    assert at_merge(hosted.pull(), hosted.pull(), hosted.clone).base_sha == hosted.opened
+    assert hosted.judged_by() == hosted.opened
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +23,11 @@ from tests.forges.test_artifact_store import leaves, lists, run_of
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
-from rankgate.forges.base_checkout import BaseCheckout
+from rankgate.forges.base_checkout import MOST_BYTES, BaseCheckout
 from rankgate.forges.context import Pull
 from rankgate.renderers.isolation import LOADER
+from rankgate.report import Report
+from rankgate.waivers import ACCEPT_GOLD, SetLabel
 
 
 @pytest.fixture
@@ -92,7 +97,7 @@ def accept(baseline: str) -> None:
 
 def judged(pull: Pull, right: int, *arguments: str) -> Any:
     """The gate, beside it the drift from the anchor where there is one, and what was compared with."""
-    at_base = BaseCheckout(repository=Path.cwd(), date="2026-01-31", arguments=arguments)
+    at_base = BaseCheckout(repository=Path.cwd(), date="2026-01-31", arguments=dict(pairwise(arguments)))
     report = at_base.judge(pull, run(right))
     assert report.problems == []
     return report.gates, report.provenance.baseline
@@ -189,6 +194,288 @@ def test_a_link_of_the_base_shows_this_process_nothing(clone: None, tmp_path: Pa
     )
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("RANKGATE_TOKEN", TOKEN)
-        report = BaseCheckout(repository=Path.cwd(), date="2026-01-31").judge(pull, run(5))
-    assert report.verdict.value == "not_judged"
-    assert not any(TOKEN in problem.message for problem in report.problems)
+        with pytest.raises(RankgateError, match="is a symbolic link that leads out of the repository") as refused:
+            BaseCheckout(repository=Path.cwd(), date="2026-01-31").judge(pull, run(5))
+    assert TOKEN not in str(refused.value)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+@pytest.mark.parametrize("kind", ["a link", "a path"])
+def test_nor_does_a_gold_set_of_the_base_show_what_lies_on_this_machine(clone: None, tmp_path: Path, kind: str) -> None:
+    """The environment of this process, say, which has the token: whoever can push makes a base of his own."""
+    (tmp_path / "secret").write_text(gold_of(*range(10)))
+    aim = f"{tmp_path}/secret"
+    if kind == "a link":
+        Path("secret.yaml").symlink_to(aim)
+        aim = "secret.yaml"
+    Path("ship-criteria.yaml").write_text(PLAIN.replace("gold.yaml", aim))
+    pull = Pull(
+        number=1, head_sha="a" * 40, base_ref="main", base_sha=repositories.commit(), head_repository=2, from_fork=True
+    )
+    with pytest.raises(RankgateError, match="leads out of the repository"):
+        BaseCheckout(repository=Path.cwd(), date="2026-01-31").judge(pull, run(5))
+
+
+# With an App: a writer's pull request is judged by both sides, of which nothing is checked out.
+
+PLAIN = 'gates: [{name: recall@1, threshold: 0.8}]\ninputs: {gold: gold.yaml}\nwaiver_label: "waive it"\n'
+GOLD_LABEL = SetLabel(name=ACCEPT_GOLD, by="alice", standing="counts")
+WAIVER = SetLabel(name="waive it", by="alice", standing="counts")
+
+
+def gold_of(*numbers: int) -> str:
+    return "".join(f"- {{id: q{n}, expected_output: [d{n}]}}\n" for n in numbers)
+
+
+@pytest.fixture
+def judging(clone: None, tmp_path: Path) -> Path:
+    """The clone of the judging job, with the files of main; the team's own clone is the current directory."""
+    repositories.git("init", "--quiet", "--bare", str(tmp_path / "origin.git"))
+    repositories.git("remote", "add", "origin", str(tmp_path / "origin.git"))
+    Path("ship-criteria.yaml").write_text(PLAIN)
+    Path("gold.yaml").write_text(gold_of(*range(10)))
+    repositories.commit()
+    repositories.git("push", "--quiet", "origin", "main")
+    repositories.git("clone", "--quiet", "--branch=main", str(tmp_path / "origin.git"), str(tmp_path / "judging"))
+    repositories.git("switch", "--quiet", "--create", "change")
+    return tmp_path / "judging"
+
+
+def pushed() -> Pull:
+    """A pull request of what is in the current directory; its branch is gone, as after a merge."""
+    head = repositories.commit()
+    repositories.git("push", "--quiet", "origin", f"{head}:refs/pull/1/head")
+    return Pull(number=1, head_sha=head, base_ref="main", base_sha="b" * 40, head_repository=1, from_fork=False)
+
+
+def report_on(judging: Path, right: int, *labels: SetLabel, gold: bytes | None = None) -> Report:
+    pull, at_base = pushed(), BaseCheckout(repository=judging, date="2026-01-31")
+    return at_base.judge(at_base.at_tip(pull), run(right), labels=labels, gold=gold)
+
+
+def easier_gate() -> None:
+    Path("ship-criteria.yaml").write_text(PLAIN.replace("0.8", "0.1"))
+
+
+def fewer_questions() -> None:
+    Path("gold.yaml").write_text(gold_of(*range(6)))
+
+
+def other_labels() -> None:
+    todays = "".join(f"- {{id: q{n}, expected_output: [x]}}\n" for n in range(6, 10))
+    Path("gold.yaml").write_text(gold_of(*range(6)) + todays)
+
+
+def first_criteria() -> None:
+    Path("config").mkdir()
+    Path("config/ship-criteria.yaml").write_text(PLAIN.replace("0.8", "0.1").replace("gold.yaml", "../gold.yaml"))
+
+
+def no_waiver_label() -> None:
+    Path("ship-criteria.yaml").write_text(PLAIN.partition("waiver_label")[0])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("change", "right", "labels", "verdict"),
+    [
+        pytest.param(None, 9, [], "pass", id="nothing"),
+        pytest.param(None, 5, [], "fail", id="a worse run"),
+        pytest.param(None, 5, [WAIVER], "warn", id="a worse run, waived by the base's label"),
+        pytest.param(no_waiver_label, 5, [WAIVER], "warn", id="the same, whatever the pull request says of that"),
+        pytest.param(None, 5, [GOLD_LABEL], "fail", id="a worse run, and a label that accepts the gold set"),
+        pytest.param(easier_gate, 5, [], "fail", id="an easier gate"),
+        pytest.param(easier_gate, 5, [GOLD_LABEL], "fail", id="an easier gate, and that label"),
+        pytest.param(first_criteria, 5, [], "fail", id="criteria in an earlier place"),
+        pytest.param(fewer_questions, 6, [], "fail", id="lost questions are removed"),
+        pytest.param(fewer_questions, 6, [GOLD_LABEL], "warn", id="that is accepted"),
+        pytest.param(
+            fewer_questions, 6, [replace(GOLD_LABEL, standing="stranger")], "fail", id="… by one who may not write"
+        ),
+        pytest.param(fewer_questions, 9, [], "warn", id="questions are removed by which the verdict stands"),
+        pytest.param(other_labels, 6, [], "fail", id="today's results become the right ones"),
+        pytest.param(other_labels, 6, [GOLD_LABEL], "warn", id="that is accepted, too"),
+    ],
+)
+def test_a_writers_pull_request_is_judged_by_both_sides(
+    judging: Path, change: Callable[[], None] | None, right: int, labels: list[SetLabel], verdict: str
+) -> None:
+    if change:
+        change()
+    report = report_on(judging, right, *labels)
+    assert (report.problems, report.verdict.value) == ([], verdict)
+    assert report.untrusted_run
+
+
+def test_what_main_got_meanwhile_is_not_the_pull_requests_doing(judging: Path) -> None:
+    Path("notes.txt").write_text("a change")
+    repositories.commit()
+    repositories.git("switch", "--quiet", "main")
+    Path("gold.yaml").write_text(gold_of(*range(12)))
+    repositories.commit()
+    repositories.git("push", "--quiet", "origin", "main")
+    repositories.git("switch", "--quiet", "change")
+    report = report_on(judging, 10)
+    assert report.base is not None
+    assert (report.verdict.value, report.base.queries, report.base.keys) == ("pass", None, [])
+
+
+def linked_gold() -> None:
+    Path("gold.yaml").unlink()
+    Path("gold.yaml").symlink_to("/proc/self/environ")
+
+
+def linked_criteria() -> None:
+    Path("ship-criteria.yaml").rename("other.yaml")
+    Path("ship-criteria.yaml").symlink_to("../other.yaml")
+
+
+def named_gold(path: str) -> Callable[[], None]:
+    def named() -> None:
+        Path("ship-criteria.yaml").write_text(PLAIN.replace("gold.yaml", path))
+
+    return named
+
+
+def gold_behind_a_link() -> None:
+    Path("folder").symlink_to("/proc/self")
+    named_gold("folder/environ")()
+
+
+def gold_in_a_submodule() -> None:
+    repositories.git("update-index", "--add", "--cacheinfo", f"160000,{'c' * 40},module")
+    Path("module").mkdir()
+    named_gold("module/gold.yaml")()
+
+
+def large_gold() -> None:
+    Path("gold.yaml").write_text(f"{gold_of(*range(10))}# {'x' * MOST_BYTES}\n")
+
+
+def conflict() -> None:
+    fewer_questions()
+    repositories.commit()
+    repositories.git("switch", "--quiet", "main")
+    other_labels()
+    repositories.commit()
+    repositories.git("push", "--quiet", "origin", "main")
+    repositories.git("switch", "--quiet", "change")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        pytest.param(linked_gold, "gold.yaml at ", id="the gold set is a link"),
+        pytest.param(linked_criteria, "link that leads out of the repository", id="the criteria are a link"),
+        pytest.param(gold_behind_a_link, "link that leads out of the repository", id="a folder is a link"),
+        pytest.param(gold_in_a_submodule, "lies in a submodule", id="the gold set lies in a submodule"),
+        pytest.param(named_gold("/proc/self/environ"), "leads out of the repository", id="an absolute path"),
+        pytest.param(named_gold("../../proc/self/environ"), "leads out of the repository", id="a path that leads out"),
+        pytest.param(large_gold, "gold.yaml: is too large", id="a large file"),
+        pytest.param(conflict, "into 'main' as that is now: they have conflicts", id="conflicts"),
+    ],
+)
+def test_nothing_but_small_regular_files_of_a_pull_request_is_read(
+    judging: Path, change: Callable[[], None], why: str
+) -> None:
+    change()
+    with pytest.raises(RankgateError, match=re.escape(why)):
+        report_on(judging, 10, GOLD_LABEL)
+
+
+def test_nothing_else_of_a_pull_request_is_written_and_nothing_of_it_is_run(
+    judging: Path, seen: Path, tmp_path: Path
+) -> None:
+    """Neither a filter that the machine knows, nor a hook, nor any other file of the head."""
+    runs = tmp_path / "ran"
+    for name, value in {"filter.own.smudge": f"touch {runs}; cat", "merge.own.driver": f"touch {runs}"}.items():
+        repositories.git("config", name, value, at=judging)
+    Path(".gitattributes").write_text("* filter=own merge=own\n")
+    Path("retriever.py").write_text("import os\n")
+    Path("ship-waivers.yaml").write_text("waivers: []\n")
+    Path("link").symlink_to("/")
+    interpreter = Path(sys.executable)
+    interpreter.write_text(f"#!/bin/sh\nfind . ! -type d | sort > {seen}\n")
+    with pytest.raises(RankgateError, match="left no report"):
+        report_on(judging, 10)
+    assert seen.read_text().split() == ["./.git", "./gold.yaml", "./ship-criteria.yaml", "./ship-waivers.yaml"]
+    assert not runs.exists()
+
+
+def pointer() -> None:
+    Path("gold.yaml").write_text(f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 100\n")
+
+
+def linked_within() -> None:
+    Path("kept").mkdir()
+    Path("gold.yaml").rename("kept/gold.yaml")
+    Path("gold.yaml").symlink_to("kept/gold.yaml")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        pytest.param(pointer, "not_judged", id="a pointer of Git LFS is no gold set"),
+        pytest.param(named_gold(".git"), "not_judged", id="nor are git's own files"),
+        pytest.param(linked_within, "pass", id="a link within the commit is followed there, as without an App"),
+    ],
+)
+def test_what_stands_in_a_gold_sets_place(judging: Path, change: Callable[[], None], verdict: str) -> None:
+    change()
+    assert report_on(judging, 10, GOLD_LABEL).verdict.value == verdict
+
+
+@pytest.mark.parametrize(
+    ("committed", "made", "verdict", "state"),
+    [
+        pytest.param(None, gold_of(*range(10)), "pass", "supplied", id="neither commit has one"),
+        pytest.param(None, None, "not_judged", None, id="there is none at all"),
+        pytest.param(gold_of(*range(10)), gold_of(0), "fail", None, id="the commit has one, which counts"),
+    ],
+)
+def test_a_gold_set_that_the_job_made_counts_where_no_commit_has_one(
+    judging: Path, committed: str | None, made: str | None, verdict: str, state: str | None
+) -> None:
+    repositories.git("switch", "--quiet", "main")
+    if committed is None:
+        Path("gold.yaml").unlink()
+        repositories.commit()
+        repositories.git("push", "--quiet", "origin", "main")
+    repositories.git("switch", "--quiet", "--force-create", "change")
+    report = report_on(judging, 9 if committed is None else 5, gold=made.encode() if made else None)
+    assert report.verdict.value == verdict
+    assert (report.base and report.base.gold) == state
+
+
+def test_a_gold_set_of_the_base_that_the_pull_request_takes_out_of_git_decides_all_the_same(judging: Path) -> None:
+    Path("gold.yaml").unlink()
+    assert report_on(judging, 5, GOLD_LABEL, gold=gold_of(*range(5)).encode()).verdict.value == "fail"
+
+
+def test_what_the_workflow_names_may_lie_anywhere_and_nothing_of_an_artifact_is_written_there(
+    judging: Path, tmp_path: Path
+) -> None:
+    """On a machine of the team's own: it is the default branch's workflow that names it."""
+    (tmp_path / "elsewhere.yaml").write_text(gold_of(*range(5)))
+    pull = pushed()
+    for gold, right, verdict in (("elsewhere.yaml", 5, "pass"), ("absent.yaml", 5, "not_judged")):
+        arguments = {"--gold": str(tmp_path / gold)}
+        at_base = BaseCheckout(repository=judging, date="2026-01-31", arguments=arguments)
+        report = at_base.judge(at_base.at_tip(pull), run(right), labels=[], gold=gold_of(*range(5)).encode())
+        assert report.verdict.value == verdict
+    assert not (tmp_path / "absent.yaml").exists()
+
+
+def test_a_group_of_the_merge_queue_is_judged_onto_one_that_only_the_queue_has(judging: Path) -> None:
+    """The second in the queue is merged onto the first one's commit, which no branch of the clone has."""
+    other_labels()
+    first = repositories.commit()
+    Path("notes.txt").write_text("the second")
+    second = repositories.commit()
+    repositories.git("push", "--quiet", "origin", f"{second}:refs/heads/gh-readonly-queue/main/pr-2-{first}")
+    group = Pull(number=0, head_sha=second, base_ref="main", base_sha=first, head_repository=1, from_fork=False)
+    report = BaseCheckout(repository=judging, date="2026-01-31").judge(group, run(6), labels=[])
+    assert report.base is not None
+    assert (report.verdict.value, report.base.sha, report.base.queries) == ("pass", first, None)

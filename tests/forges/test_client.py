@@ -15,7 +15,7 @@ from rankgate.errors import RankgateError
 from rankgate.forges import client as subject
 from rankgate.forges import exchange
 from rankgate.forges.client import Client, ForgeError, LostResponseError
-from rankgate.forges.clock import SystemClock
+from rankgate.forges.exchange import Clock
 
 COMMENTS = "/repos/o/r/issues/1/comments"
 COMMENT = "/repos/o/r/issues/comments/7"
@@ -83,11 +83,11 @@ def test_a_number_that_json_has_not_is_not_sent(clock: StandingClock) -> None:
 def test_the_machine_s_own_clock_is_the_usual_one() -> None:
     with playing(reply(200, {}), reply(200, {})) as server:
         client = Client(server.url, TOKEN, write_gap=0.05)
-        began = SystemClock().monotonic()
+        began = Clock().monotonic()
         client.send("POST", "/a", {})
         client.send("POST", "/a", {})
-    assert SystemClock().monotonic() - began >= 0.05
-    assert abs(SystemClock().now() - time.time()) < 60
+    assert Clock().monotonic() - began >= 0.05
+    assert abs(Clock().now() - time.time()) < 60
 
 
 # Pages

@@ -37,7 +37,7 @@ def pull(github: Emulator) -> PullRequest:
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: Proxy, pull: PullRequest) -> Callable[..., None]:
     """The environment of a job; its clock does not make anybody wait."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(rankgate.forges.client, "SystemClock", InstantClock)
+    monkeypatch.setattr(rankgate.forges.client, "Clock", InstantClock)
 
     def enter(event: str = "pull_request", **changes: str) -> None:
         found = environment(tmp_path, proxy, event, pull=pull) | changes
@@ -222,7 +222,7 @@ def test_outside_of_actions_the_options_say_where(
     monkeypatch.delenv("GITHUB_EVENT_NAME", raising=False)
     monkeypatch.setenv("GITHUB_API_URL", proxy.url)
     monkeypatch.setenv("GH_TOKEN", github.token)
-    monkeypatch.setattr(rankgate.forges.client, "SystemClock", InstantClock)
+    monkeypatch.setattr(rankgate.forges.client, "Clock", InstantClock)
     words = ["--repository", github.repository, "--pull", str(pull.number)]
     assert main(["comment", report("fail"), *words]) == 0
     assert len(github.comments(pull.number)) == 1

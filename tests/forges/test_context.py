@@ -29,7 +29,6 @@ PULL_REQUEST: dict[str, Any] = {
         "user": {"login": "octocat"},
     },
     "repository": {"id": 1},
-    "sender": {"login": "octocat"},
 }
 WORKFLOW_RUN: dict[str, Any] = {
     "action": "completed",
@@ -279,26 +278,6 @@ def test_a_pull_request_of_a_deleted_account_is_one(tmp_path: Path) -> None:
     assert context(tmp_path, "pull_request_target", payload).read_only is False
 
 
-LABELED = PULL_REQUEST | {"action": "labeled", "label": {"name": "rankgate: trust"}, "sender": {"login": "maintainer"}}
-
-
-@pytest.mark.parametrize(
-    ("payload", "label", "sender"),
-    [
-        pytest.param(LABELED, "rankgate: trust", "maintainer", id="labeled"),
-        pytest.param(LABELED | {"action": "unlabeled"}, None, None, id="a label that was taken off counts for nothing"),
-        pytest.param(PULL_REQUEST, None, None, id="no label"),
-        pytest.param(LABELED | {"label": None}, None, "maintainer", id="a label that is gone by now"),
-    ],
-)
-@pytest.mark.parametrize("event", ["pull_request", "pull_request_target"])
-def test_who_put_which_label_on(
-    event: str, payload: object, label: str | None, sender: str | None, tmp_path: Path
-) -> None:
-    found = context(tmp_path, event, payload)
-    assert (found.label, found.sender) == (label, sender)
-
-
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("event", ["pull_request", "merge_group", "workflow_run", "push", "workflow_dispatch"])
 def test_every_payload_that_github_publishes_is_understood(
@@ -315,19 +294,18 @@ def test_every_payload_that_github_publishes_is_understood(
 
 def said_by(found: Context) -> tuple[object, ...]:
     assert found.pull is None or (found.pull.head_sha, found.pull.base_sha) == (found.sha, found.base)
-    return (found.sha, found.base, found.pull and found.pull.number, found.run_id, found.label, found.sender)
+    return (found.sha, found.base, found.pull and found.pull.number, found.run_id)
 
 
 def expected_of(event: str, payload: dict[str, Any]) -> tuple[object, ...]:
     if event == "pull_request":
         pull = payload["pull_request"]
-        by = (payload["label"]["name"], payload["sender"]["login"]) if payload["action"] == "labeled" else (None, None)
-        return (pull["head"]["sha"], pull["base"]["sha"], pull["number"], 1234, *by)
+        return (pull["head"]["sha"], pull["base"]["sha"], pull["number"], 1234)
     if event == "merge_group":
-        return (payload["merge_group"]["head_sha"], payload["merge_group"]["base_sha"], None, 1234, None, None)
+        return (payload["merge_group"]["head_sha"], payload["merge_group"]["base_sha"], None, 1234)
     if event == "workflow_run":
-        return (payload["workflow_run"]["head_sha"], None, None, payload["workflow_run"]["id"], None, None)
-    return (MERGE, None, None, 1234, None, None)
+        return (payload["workflow_run"]["head_sha"], None, None, payload["workflow_run"]["id"])
+    return (MERGE, None, None, 1234)
 
 
 IN_ACTIONS = "; is this running in GitHub Actions?"
@@ -451,8 +429,8 @@ def test_an_address_that_the_token_must_not_go_to(name: str, url: str) -> None:
         ),
         pytest.param(
             "pull_request",
-            changed(PULL_REQUEST, "sender", {"login": "../../user"}),
-            "sender.login: expected a login",
+            changed(PULL_REQUEST, "pull_request.user", {"login": "../../user"}),
+            "pull_request.user.login: expected a login",
             id="a path for a login",
         ),
         pytest.param(
@@ -550,8 +528,8 @@ VALUES = st.recursive(
 )
 PATHS = st.sampled_from(
     [
-        *("action", "pull_request", "pull_request.number", "pull_request.head", "pull_request.head.sha", "sender"),
-        *("pull_request.head.repo", "pull_request.base", "pull_request.base.sha", "pull_request.base.repo", "label"),
+        *("action", "pull_request", "pull_request.number", "pull_request.head", "pull_request.head.sha"),
+        *("pull_request.head.repo", "pull_request.base", "pull_request.base.sha", "pull_request.base.repo"),
         *("workflow_run", "workflow_run.id", "workflow_run.head_sha", "workflow_run.actor", "repository"),
         *("merge_group", "merge_group.head_sha", "merge_group.base_sha"),
     ]

@@ -31,6 +31,7 @@ from rankgate.model import Verdict
 from rankgate.renderers.isolation import Template
 from rankgate.report import Report
 from rankgate.report_text import decode_report
+from rankgate.waivers import ACCEPT_GOLD, SetLabel, Standing
 
 RUN = b'{"query_id": "q1", "retrieved": ["a"]}\n'
 
@@ -42,9 +43,14 @@ class Verdicts:
     by_base: dict[str, str] = field(default_factory=dict)
     trusting: tuple[str, ...] = ()  # the bases whose criteria accept the rankings of all forks
     judged: list[tuple[int, str, bytes]] = field(default_factory=list)
+    labels: list[SetLabel] | None = None  # by which the pull request's own criteria and gold set judged, too
+    gold: bytes | None = None
 
-    def judge(self, pull: Pull, run: bytes) -> Report:
+    def judge(
+        self, pull: Pull, run: bytes, *, labels: Sequence[SetLabel] | None = None, gold: bytes | None = None
+    ) -> Report:
         self.judged.append((pull.number, pull.base_sha, run))
+        self.labels, self.gold = None if labels is None else list(labels), gold
         verdict = self.by_base.get(pull.base_sha, "pass")
         if verdict == "problem":
             raise bad_input("this base is not in the clone", key="base")
@@ -61,10 +67,11 @@ class Verdicts:
         return not_judged(Inputs(date="2026-01-31"), problems)
 
 
-def zipped(content: bytes, name: str = "run.jsonl") -> bytes:
+def zipped(content: bytes, name: str = "run.jsonl", **others: bytes) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(name, content)
+        for each, data in {name: content, **others}.items():
+            archive.writestr(each, data)
     return held.getvalue()
 
 
@@ -264,7 +271,8 @@ def test_what_records_nothing_for_this_commit_stands_in_no_labels_way(
 
 
 SET = happened(5, "labeled")
-OTHER_BASE = "it was not set since the pull request was last pushed to, reopened or pointed at another base"
+OTHER_BASE = "the pull request was pushed to, reopened or pointed at another base since"
+UNKNOWN = "GitHub did not say whether whoever set it may write to this repository"
 
 
 @pytest.mark.parametrize(
@@ -278,7 +286,12 @@ OTHER_BASE = "it was not set since the pull request was last pushed to, reopened
         ),
         pytest.param([SET, happened(6, "head_ref_force_pushed")], OTHER_BASE, id="pushed away and back"),
         pytest.param([SET, happened(6, "closed"), happened(7, "reopened")], OTHER_BASE, id="closed and reopened"),
-        pytest.param([happened(5, "labeled", label="bug")], OTHER_BASE, id="nobody is known to have set it"),
+        pytest.param([happened(5, "labeled", label="bug")], UNKNOWN, id="nobody is known to have set it"),
+        pytest.param(
+            [happened(4, "head_ref_force_pushed", "2098-01-01T00:00:00Z"), SET],
+            "set it again when that is",
+            id="set on another head, after which the one that was reported before came back",
+        ),
     ],
 )
 def test_a_label_that_is_void_is_taken_off_and_the_check_asks_again(
@@ -675,7 +688,7 @@ def test_an_interrupted_reporting_job_completes_the_check(
     github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
 ) -> None:
     class Interrupted(Verdicts):
-        def judge(self, pull: Pull, run: bytes) -> Report:
+        def judge(self, pull: Pull, run: bytes, **_: Any) -> Report:
             raise KeyboardInterrupt
 
     pull = github.fork_pull()
@@ -691,10 +704,10 @@ def test_an_interruption_between_two_pull_requests_is_no_verdict(
     """The one that was not judged any more may be the one that fails."""
 
     class Interrupted(Verdicts):
-        def judge(self, pull: Pull, run: bytes) -> Report:
+        def judge(self, pull: Pull, run: bytes, **about: Any) -> Report:
             if self.judged:
                 raise KeyboardInterrupt
-            return super().judge(pull, run)
+            return super().judge(pull, run, **about)
 
     (first, second), release = two_bases(github)
     artifact()
@@ -897,6 +910,86 @@ def test_with_an_app_the_merge_queue_is_judged_onto_what_its_branch_names(
     assert verdicts.judged == [(0, pull.base_sha, RUN)]
     assert conclusions(github, pull.head_sha) == [(CHECK, concluded)]
     assert github.comments(pull.number) == []
+
+
+def sets(github: Emulator, proxy: Proxy, pull: PullRequest, at: str = LATE) -> None:
+    """alice accepts the gold set of a pull request."""
+    github.label(pull.number, ACCEPT_GOLD)
+    proxy.play("GET", f"/issues/{pull.number}/timeline", json=[happened(5, "labeled", at, label=ACCEPT_GOLD)])
+
+
+def counts(standing: Standing = "counts") -> list[SetLabel]:
+    return [SetLabel(name=ACCEPT_GOLD, by="alice", standing=standing)]
+
+
+def test_with_an_app_labels_count_on_a_writers_pull_request_once_its_head_was_reported(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], app_judges: Judging
+) -> None:
+    """Its own criteria and gold set judge as well, as without an App; and the gold set that its job made."""
+    pull = github.new_pull()
+    artifact(zipped(RUN, gold=b"made"))
+    _, _, first = app_judges(pull)
+    assert (first.labels, first.gold) == ([], b"made")
+    sets(github, proxy, pull)
+    _, _, second = app_judges(pull, "pull_request_target", label=ACCEPT_GOLD, run=8)
+    assert second.labels == counts()
+    github.do("DELETE", f"/issues/{pull.number}/labels/{quote(ACCEPT_GOLD)}")
+    _, _, third = app_judges(pull, "pull_request_target", action="unlabeled", run=9)
+    assert third.labels == []
+
+
+def test_with_an_app_a_label_that_was_set_before_any_report_counts_for_nothing(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], app_judges: Judging
+) -> None:
+    """A push one second before the label is of a head that nobody has seen judged."""
+    pull = github.new_pull()
+    artifact()
+    sets(github, proxy, pull)
+    _, _, verdicts = app_judges(pull)
+    assert verdicts.labels == counts("unreported")
+
+
+@pytest.mark.parametrize("whose", ["a fork's", "a stranger's, from a branch here"])
+def test_with_an_app_nothing_of_a_stranger_judges_whatever_its_labels(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], app_judges: Judging, whose: str
+) -> None:
+    if whose == "a fork's":
+        pull = github.fork_pull()
+    else:
+        github.branch("change")
+        github.push("change", "change.txt", "a change")
+        pull = github.open_pull("change", by="mallory")
+    artifact(zipped(RUN, gold=b"made"))
+    app_judges(pull)
+    sets(github, proxy, pull)
+    _, _, verdicts = app_judges(pull, "pull_request_target", label=ACCEPT_GOLD, run=8)
+    assert (verdicts.labels, verdicts.gold) == (None, None)
+    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+
+
+def test_with_an_app_a_pull_request_of_another_app_from_a_branch_here_counts_as_a_writers(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], app_judges: Judging
+) -> None:
+    """Dependabot, Renovate: whatever pushed the branch may write."""
+    pull = github.new_pull()
+    listed = github.do("GET", "/pulls?state=open")
+    bot = [{**each, "user": {"login": "renovate[bot]", "type": "Bot"}} for each in listed]
+    proxy.play("GET", "/pulls", json=bot)
+    artifact()
+    _, _, verdicts = app_judges(pull, may="none")
+    assert verdicts.labels == []
+    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+
+
+def test_with_an_app_a_label_of_the_pull_request_counts_in_the_merge_queue(
+    github: Emulator, proxy: Proxy, artifact: Callable[..., None], app_judges: Judging
+) -> None:
+    pull = github.new_pull()
+    artifact()
+    app_judges(pull)
+    sets(github, proxy, pull)
+    _, _, verdicts = app_judges(pull, branch=f"gh-readonly-queue/main/pr-{pull.number}-{pull.base_sha}")
+    assert (verdicts.judged[0][0], verdicts.labels) == (0, counts())
 
 
 def test_with_an_app_the_merge_queue_never_waits_for_a_recording_that_failed(

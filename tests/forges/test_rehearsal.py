@@ -6,27 +6,31 @@ A red pull request is blocked by the required check, is mended, turns green and 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tests.forges.composite import Result
 from tests.forges.composite import run as run_action
 from tests.forges.emulator import RULES, Emulator, PullRequest, Rule
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
-from tests.forges.test_fork import accepts, plays_permission, plays_runs, zipped
+from tests.forges.test_fork import LATE, accepts, happened, plays_permission, plays_runs, zipped
 from tests.scenario_calls import report_of
 
 from rankgate.forges.checks import CHECK, PUSH_CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
 from rankgate.forges.standing import Record, base_key
 from rankgate.report_text import decode_report
+from rankgate.waivers import ACCEPT_GOLD
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "tests" / "scenarios"
@@ -126,8 +130,11 @@ class Team:
         about: dict[str, Any],
         ending: dict[str, Any],
     ) -> Result:
+        variables = about.pop("variables", {})
         told = environment(self.events, self.proxy, event, pull=pull, **{"run": 100 + self.runs, **about})
-        told["GITHUB_EVENT_NAME"] = name
+        told.update(variables, GITHUB_EVENT_NAME=name)
+        if event == "pull_request":
+            told["GITHUB_SHA"] = self.git("rev-parse", "HEAD")
         token = told.pop("GITHUB_TOKEN")
         told["RUNNER_TEMP"] = str(self.runner_temp)
         return run_action(ROOT, inputs, told, self.clone, token=token, timeout=300, **ending)
@@ -423,17 +430,58 @@ def test_what_lies_in_the_checkout_is_not_run_while_the_action_installs_itself(t
     ("event", "uploaded"),
     [
         pytest.param("push", ["comment.md", "report.json", "run.jsonl"], id="of a push: `artifact:NAME` reads it"),
-        pytest.param("pull_request", ["comment.md", "report.json"], id="of a pull request: it is no baseline"),
+        pytest.param("pull_request", ["comment.md", "report.json", "run.jsonl"], id="of a pull request: a label's job"),
+        pytest.param("merge_group", ["comment.md", "report.json"], id="of the merge queue"),
     ],
 )
-def test_the_run_is_kept_for_later_pull_requests(team: Team, event: str, uploaded: list[str]) -> None:
+def test_the_run_is_kept_for_later_jobs(team: Team, event: str, uploaded: list[str]) -> None:
     team.retrieve("pass")
     ended = team.job(event, team.github.new_pull(), {"base": "none"})
     assert ended.code == 0, ended.log
     upload = Path(ended.skipped_uses[0].given["path"])
     assert sorted(file.name for file in upload.iterdir()) == uploaded
-    if event == "push":
+    if "run.jsonl" in uploaded:
         assert (upload / "run.jsonl").read_bytes() == (SCENARIOS / "pass" / "run.jsonl").read_bytes()
+
+
+def test_without_an_app_a_label_judges_the_recorded_run_of_the_commit_again_and_the_exit_code_follows(
+    team: Team, proxy: Proxy, storage: Storage
+) -> None:
+    """Whatever the retriever would find by now; before any report, for another base or where it is gone: anew."""
+    github = team.github
+    criteria = team.clone / "ship-criteria.yaml"
+    criteria.write_text(f'{criteria.read_text()}waiver_label: "waive it"\n')
+    github.unprotect()
+    team.push("main", "A label may waive")
+    team.git("checkout", "-qb", "change")
+    team.push("change", "Another chunker")
+    github.branch("release")
+    pull = github.open_pull("change")
+
+    def fetched(pull: PullRequest) -> int:
+        told = environment(team.events, proxy, "pull_request", pull=pull, label="waive it", run=999)
+        told |= {"RUN": str(team.clone / "run.jsonl"), "PATH": os.environ["PATH"]}
+        command = [sys.executable, "-I", "-m", "rankgate.cli.action", "recorded"]
+        return subprocess.run(command, cwd=team.clone, env=told, check=False, timeout=300).returncode
+
+    assert fetched(pull) == 2, "nothing is recorded yet"
+    team.retrieve("fail")
+    red = team.job("pull_request", pull)
+    assert red.code == 1
+    recorded = (Path(red.skipped_uses[0].given["path"]) / "run.jsonl").read_bytes()
+    data = zipped(recorded)
+    listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
+    proxy.play("GET", f"/actions/runs/{100 + team.runs}/artifacts", json={"total_count": 1, "artifacts": [listed]})
+    proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
+    (team.clone / "run.jsonl").unlink()
+    assert fetched(pull) == 0
+    assert (team.clone / "run.jsonl").read_bytes() == recorded
+
+    accepts(github, proxy, pull, happened(1, "labeled", label="waive it"))
+    github.label(pull.number, "waive it")
+    waived = team.job("pull_request", pull, label="waive it")
+    assert (waived.code, waived.outputs["verdict"]) == (0, "warn"), waived.log
+    assert fetched(github.retarget(pull.number, "release")) == 2, "it was of another base"
 
 
 def test_a_fork_cannot_bring_its_own_criteria_gold_or_baseline(team: Team, proxy: Proxy, storage: Storage) -> None:
@@ -569,7 +617,10 @@ def test_a_workflow_that_a_branch_rewrites_turns_no_check_green_that_is_pinned_t
 ) -> None:
     """Whoever can push has GITHUB_TOKEN with every right, and runs our own action with it; the key he has not."""
     github, app = team.github, {"bot-login": "acme-gate[bot]"}
-    pull = github.new_pull()
+    team.git("checkout", "-qb", "change")
+    team.push("change", "Another workflow")
+    pull = github.open_pull("change")
+    team.git("checkout", "-q", "main")
     team.retrieve("pass")
     posted = {"name": CHECK, "head_sha": pull.head_sha, "status": "completed", "conclusion": "success"}
     github.do("POST", "/check-runs", posted, by=github.token)
@@ -589,6 +640,60 @@ def test_a_workflow_that_a_branch_rewrites_turns_no_check_green_that_is_pinned_t
         judged = team.job("workflow_run", pull, app, token=github.app_token())
         assert judged.code == 0, judged.log
         assert github.allows(pull.number, rule, app="acme-gate") is allowed, judged.log
+
+
+def leaves(proxy: Proxy, storage: Storage, number: int, run: str) -> None:
+    """What the recording job uploaded."""
+    data = zipped((SCENARIOS / run / "run.jsonl").read_bytes())
+    listed = {"id": number, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
+    proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
+    proxy.play("GET", f"/actions/artifacts/{number}/zip", 302, redirect=storage.keep(data))
+
+
+def test_with_an_app_a_label_accepts_the_gold_set_of_one_commit_and_the_check_blocks_before_and_after(
+    team: Team, proxy: Proxy, storage: Storage
+) -> None:
+    """Recorded, judged by both sides, refused; accepted by a writer and merged by nobody before a push voids that."""
+    github, app = team.github, {"bot-login": "acme-gate[bot]"}
+    team.git("checkout", "-qb", "change")
+    gold = (team.clone / "gold.yaml").read_text()
+    lost = yaml.safe_load(gold)
+    found = [json.loads(line) for line in (SCENARIOS / "fail" / "run.jsonl").read_text().splitlines()]
+    first = {each["query_id"]: each["topk"][0]["chunk_id"] for each in found if each["topk"]}
+    for sample in lost["samples"]:
+        if sample["expected_output"] and sample["id"] in first:
+            sample["expected_output"] = [first[sample["id"]]]
+    (team.clone / "gold.yaml").write_text(yaml.safe_dump(lost))
+    team.push("change", "Labels that fit the new search")
+    pull = github.open_pull("change")
+    team.git("checkout", "-q", "main")
+    plays_permission(proxy, "alice", "write")
+
+    def judged(event: str, **about: Any) -> list[str | None]:
+        current = github.pull(pull.number)
+        plays_runs(proxy, current, {})
+        leaves(proxy, storage, 31, "fail")
+        ended = team.job(event, current, app, token=github.app_token(), **about)
+        assert ended.code == 0, ended.log
+        assert not (team.clone / "run.jsonl").exists()
+        return team.conclusions(current.head_sha)
+
+    assert judged("workflow_run") == ["failure"]
+    assert not github.allows(pull.number, "newest", app="acme-gate")
+    github.label(pull.number, ACCEPT_GOLD)
+    accepted = {"name": ACCEPT_GOLD, "color": "ededed"}
+    event = {"id": 1, "event": "labeled", "actor": {"login": "alice"}, "created_at": LATE, "label": accepted}
+    proxy.play("GET", f"/issues/{pull.number}/timeline", json=[event])
+    assert judged("pull_request_target", label=ACCEPT_GOLD) == ["success"]
+    assert "A maintainer's label has accepted the gold set of this commit." in github.comments(pull.number)[0].body
+    assert (team.clone / "gold.yaml").read_text() == gold, "nothing of the head is checked out"
+
+    team.git("checkout", "-q", "change")
+    team.push("change", "And another")
+    team.git("checkout", "-q", "main")
+    proxy.play("GET", f"/issues/{pull.number}/timeline", json=[{**event, "created_at": "2000-01-01T00:00:00Z"}])
+    assert judged("workflow_run") == ["failure"]
+    assert not github.allows(pull.number, "newest", app="acme-gate")
 
 
 @pytest.mark.parametrize(

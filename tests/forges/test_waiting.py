@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from email.utils import formatdate
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.forges.waiting import DAY, RETRIES, Broken, Cause, GiveUp, ListFirst, Wait, next_step, seconds_asked
+from rankgate.forges.waiting import DAY, RETRIES, Broken, Cause, GiveUp, ListFirst, Wait, next_step
 
 NOW = 1_700_000_000.0
 SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
@@ -18,7 +17,7 @@ ABUSE = "You have triggered an abuse detection mechanism. Please wait a few minu
 PRIMARY = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(NOW) + 40)}
 
 
-def after(*causes: Cause) -> list[Wait]:
+def after(*causes: Any) -> list[Wait]:
     return [Wait(1.0, cause, "") for cause in causes]
 
 
@@ -36,16 +35,9 @@ def seconds(
         pytest.param(403, {"retry-after": "7"}, "", 7, id="retry-after in seconds"),
         pytest.param(429, {"retry-after": "7"}, "", 7, id="retry-after of a 429"),
         pytest.param(429, {"retry-after": " 7 "}, "", 7, id="retry-after with blanks"),
-        pytest.param(403, {"retry-after": formatdate(NOW + 90, usegmt=True)}, "", 90, id="retry-after as a date"),
-        pytest.param(
-            403, {"retry-after": "Tue, 14 Nov 2023 22:13:50"}, "", 30, id="retry-after as a date without a zone is GMT"
-        ),
-        pytest.param(
-            403, {"retry-after": "Tue, 14 Nov 2023 23:13:50 +0100"}, "", 30, id="retry-after as a date of another zone"
-        ),
-        pytest.param(403, {"retry-after": formatdate(NOW - 90, usegmt=True)}, "", 1, id="retry-after in the past"),
+        pytest.param(403, {"retry-after": "Tue, 14 Nov 2023 22:13:50 GMT"}, "", 60, id="retry-after as a date"),
         pytest.param(403, {"retry-after": "0"}, "", 1, id="retry-after of nothing waits all the same"),
-        pytest.param(403, {"retry-after": "-5"}, "", 1, id="retry-after below nothing"),
+        pytest.param(403, {"retry-after": "-5"}, "", 60, id="retry-after below nothing"),
         pytest.param(403, {"retry-after": "9" * 5_000}, "", DAY, id="retry-after of many digits"),
         pytest.param(
             403, {"retry-after": "soon"}, "", 60, id="retry-after that cannot be read is a limit all the same"
@@ -80,25 +72,15 @@ def test_the_wait_after_the_first_attempt(
     assert seconds(status, headers, message) == expected
 
 
-def test_a_date_without_a_zone_is_not_of_the_runner_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", "America/Sao_Paulo")
-    time.tzset()
-    try:
-        assert seconds_asked("Tue, 14 Nov 2023 22:13:50", NOW) == 30
-    finally:
-        monkeypatch.undo()
-        time.tzset()
-
-
 @pytest.mark.parametrize(
     ("outcome", "headers", "wait"),
     [
-        (403, {"retry-after": "9"}, Wait(9, Cause.LIMIT, "the server asks to wait")),
-        (403, PRIMARY, Wait(41, Cause.LIMIT, "the rate limit is used up")),
-        (403, {"x-ratelimit-remaining": "0"}, Wait(60, Cause.LIMIT, "the rate limit is used up")),
-        (429, {}, Wait(60, Cause.LIMIT, "a secondary rate limit")),
-        (502, {}, Wait(2, Cause.TROUBLE, "trouble on the way or at the other end")),
-        (Broken.LOST, {}, Wait(2, Cause.TROUBLE, "trouble on the way or at the other end")),
+        (403, {"retry-after": "9"}, Wait(9, "limit", "the server asks to wait")),
+        (403, PRIMARY, Wait(41, "limit", "the rate limit is used up")),
+        (403, {"x-ratelimit-remaining": "0"}, Wait(60, "limit", "the rate limit is used up")),
+        (429, {}, Wait(60, "limit", "a secondary rate limit")),
+        (502, {}, Wait(2, "trouble", "trouble on the way or at the other end")),
+        (Broken.LOST, {}, Wait(2, "trouble", "trouble on the way or at the other end")),
     ],
 )
 def test_a_wait_says_why(outcome: int | Broken, headers: Mapping[str, str], wait: Wait) -> None:
@@ -121,17 +103,17 @@ def test_a_refusal_is_final_even_if_it_looks_like_a_limit(status: int) -> None:
     ],
 )
 def test_waits_for_one_cause_grow(status: int | Broken, headers: Mapping[str, str], waits: list[float | None]) -> None:
-    cause = Cause.LIMIT if status in (403, 429) else Cause.TROUBLE
+    cause = "limit" if status in (403, 429) else "trouble"
     assert [seconds(status, headers, "", after(*[cause] * count)) for count in range(4)] == waits
 
 
 def test_waits_for_the_limit_do_not_use_up_the_retries_after_trouble_nor_the_other_way_round() -> None:
-    assert seconds(502, {}, "", after(*[Cause.LIMIT] * 5)) == 2
-    assert seconds(429, {}, "", after(*[Cause.TROUBLE] * RETRIES)) == 60
+    assert seconds(502, {}, "", after(*["limit"] * 5)) == 2
+    assert seconds(429, {}, "", after(*["trouble"] * RETRIES)) == 60
 
 
 def test_what_was_tried_often_enough_says_so() -> None:
-    step = next_step("GET", 502, {}, "", after(*[Cause.TROUBLE] * RETRIES), NOW)
+    step = next_step("GET", 502, {}, "", after(*["trouble"] * RETRIES), NOW)
     assert step == GiveUp("3 retries did not help")
 
 
@@ -165,7 +147,9 @@ TEXTS = st.one_of(
 HEADERS = st.fixed_dictionaries(
     {}, optional=dict.fromkeys(("retry-after", "x-ratelimit-remaining", "x-ratelimit-reset"), TEXTS | st.just("0"))
 )
-EARLIER = st.lists(st.builds(Wait, st.floats(1, DAY), st.sampled_from(Cause), st.text(max_size=5)), max_size=30)
+EARLIER = st.lists(
+    st.builds(Wait, st.floats(1, DAY), st.sampled_from(get_args(Cause)), st.text(max_size=5)), max_size=30
+)
 
 
 @given(
@@ -183,12 +167,6 @@ def test_whatever_comes_back_a_wait_is_between_a_second_and_a_day(
     if isinstance(step, Wait):
         assert 1 <= step.seconds <= DAY
         assert step.reason
-
-
-@given(text=TEXTS, now=st.floats(0, 1e11))
-def test_no_retry_after_can_break_the_reading_of_it(text: str, now: float) -> None:
-    asked = seconds_asked(text, now)
-    assert asked is None or 0 <= asked <= DAY
 
 
 @given(

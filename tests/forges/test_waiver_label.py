@@ -19,24 +19,28 @@ from tests.forges.test_rehearsal import team as team  # noqa: PLC0414 -- a fixtu
 
 from rankgate.forges.checks import CHECK
 from rankgate.forges.context import context_of
+from rankgate.forges.publish import Settings
 from rankgate.forges.pull_labels import labels_now
+from rankgate.forges.standing import Record, base_key
 from rankgate.waivers import ACCEPT_GOLD, SetLabel
 
 LABEL = "rankgate: waive"
 NOON = "2026-01-31T12:00:00Z"
+LATE = "2099-01-31T12:00:00Z"  # after all that happens in a test
 
 
-def labeled(by: str, name: str = LABEL, at: str = NOON, event: str = "labeled") -> dict[str, Any]:
+def labeled(by: str, name: str = LABEL, at: str = LATE, event: str = "labeled") -> dict[str, Any]:
     """As GitHub lists what became of a pull request."""
     return {"event": event, "actor": {"login": by}, "label": {"name": name}, "created_at": at}
 
 
 def plays_events(proxy: Proxy, pull: PullRequest, *events: dict[str, Any]) -> None:
     """The emulator lists no events of pull requests."""
-    proxy.play("GET", f"/issues/{pull.number}/events", json=list(events))
+    numbered = [{"id": number, **each} for number, each in enumerate(events)]
+    proxy.play("GET", f"/issues/{pull.number}/timeline", json=numbered)
 
 
-def plays_pushes(proxy: Proxy, head: str, at: str) -> None:
+def plays_push(proxy: Proxy, head: str, at: str) -> None:
     """The branch's last push."""
     proxy.play("GET", "/activity", json=[{"before": "0" * 40, "after": head, "timestamp": at, "activity_type": "push"}])
 
@@ -82,13 +86,13 @@ def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull:
     assert "(`alice`)" in same.body
     assert "⚠️&nbsp;waived" in same.body
 
-    plays_pushes(proxy, pull.head_sha, "2026-01-31T11:00:00Z")
+    plays_push(proxy, pull.head_sha, "2000-01-31T11:00:00Z")
     again = team.job("pull_request", pull)
     assert again.code == 0, "the label still stands, and nobody has pushed since"
 
     team.push("change", "And another")
     moved = github.pull(pull.number)
-    plays_pushes(proxy, moved.head_sha, "2026-01-31T13:00:00Z")
+    plays_push(proxy, moved.head_sha, "2099-01-31T13:00:00Z")
     pushed = team.job("pull_request", moved)
     assert (pushed.code, pushed.outputs["verdict"]) == (1, "fail")
     assert team.conclusions(moved.head_sha)[-1] == "failure"
@@ -97,7 +101,7 @@ def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull:
     plays_permission(proxy, "alice", "write")
     late = team.job("pull_request", pull, label=LABEL, sender="alice")
     assert late.code == 1, "the label was set on another commit"
-    assert "newer commits, or another base, than it was set on" in late.log
+    assert "it was set before the newest run of this commit was reported" in late.log
 
 
 def test_a_label_that_was_taken_off_before_the_job_ran_again_counts_no_longer(
@@ -105,14 +109,14 @@ def test_a_label_that_was_taken_off_before_the_job_ran_again_counts_no_longer(
 ) -> None:
     plays_permission(proxy, "alice", "write")
     again = team.job("pull_request", pull, label=LABEL, sender="alice")
-    assert again.code == 1
-    assert "it has been taken off again" in again.log
+    assert (again.code, again.outputs["verdict"]) == (1, "fail")
 
 
 def test_where_nobody_can_tell_who_may_write_the_label_counts_for_nothing(
     team: Team, pull: PullRequest, proxy: Proxy
 ) -> None:
     team.github.label(pull.number, LABEL)
+    plays_events(proxy, pull, labeled("alice"))
     proxy.play("GET", "/collaborators/alice/permission", 403, json={"message": "Resource not accessible"})
     unknown = team.job("pull_request", pull, label=LABEL, sender="alice")
     assert unknown.code == 1
@@ -154,73 +158,130 @@ def test_a_label_accepts_the_gold_set_of_one_commit(team: Team, proxy: Proxy) ->
 
     team.push("change", "And another")
     moved = github.pull(pull.number)
-    plays_pushes(proxy, moved.head_sha, "2026-01-31T13:00:00Z")
+    plays_push(proxy, moved.head_sha, "2099-01-31T13:00:00Z")
     pushed = team.job("pull_request", moved)
     assert (pushed.code, team.conclusions(moved.head_sha)[-1]) == (1, "failure")
-    assert "The label that accepts the gold set changes nothing: the pull request has newer commits" in pushed.summary
+    assert "The label that accepts the gold set changes nothing: it was set before the newest run" in pushed.summary
 
 
 # What a label that stands is worth, from what GitHub says now.
 
-BEFORE, AFTER = "2026-01-31T11:59:59Z", "2026-01-31T12:00:01Z"
-MOVED = {"event": "base_ref_changed", "actor": {"login": "mallory"}, "created_at": AFTER}
-DELETED = {**MOVED, "event": "automatic_base_change_succeeded"}
-WRITER = labeled("alice")
+MORNING, BEFORE, AFTER = "2026-01-31T09:00:00Z", "2026-01-31T11:59:59Z", "2026-01-31T12:00:01Z"
+WRITER = labeled("alice", at=NOON)
+STRANGER = labeled("mallory", at=NOON)
+
+
+def happened(event: str, at: str = AFTER) -> dict[str, Any]:
+    return {"event": event, "actor": {"login": "mallory"}, "created_at": at}
+
+
+def reports(github: Emulator, pull: PullRequest, at: str, base: str = "main", number: int | None = None) -> None:
+    """A job's first report on the head of a pull request was completed."""
+    record = Record(
+        run=6, attempt=1, pull=number or pull.number, base=base_key(base), job="rankgate.yml/gate/0", own="failure"
+    )
+    check = {"name": CHECK, "head_sha": pull.head_sha, "external_id": record.text(), "status": "completed"}
+    made = github.do("POST", "/check-runs", {**check, "conclusion": "failure"}, by=github.token)
+    github.do("PATCH", f"/check-runs/{made['id']}", {"completed_at": at}, by=github.token)
 
 
 @pytest.mark.parametrize(
-    ("events", "push", "label", "standing"),
+    ("reported", "events", "push", "standing"),
     [
-        pytest.param([WRITER], None, LABEL, "counts", id="its own event names the head, where GitHub lists no pushes"),
-        pytest.param([WRITER], AFTER, LABEL, "head moved", id="its own event, run again after other pushes"),
-        pytest.param([WRITER], BEFORE, "bug", "counts", id="another label's event, and no push since"),
-        pytest.param([WRITER], BEFORE, None, "counts", id="any event, and no push since"),
-        pytest.param([WRITER], AFTER, None, "head moved", id="pushed since"),
-        pytest.param([WRITER], NOON, None, "head moved", id="pushed within the same second"),
-        pytest.param([WRITER], "elsewhere", None, "head moved", id="the last push is of another commit"),
-        pytest.param([WRITER], "none", None, "head moved", id="no push is known"),
-        pytest.param([WRITER], "refused", None, "unknown", id="GitHub does not say when"),
-        pytest.param([WRITER, MOVED], BEFORE, LABEL, "head moved", id="pointed at another base since"),
-        pytest.param([WRITER, DELETED], BEFORE, None, "head moved", id="its base branch was deleted since"),
-        pytest.param([MOVED, WRITER], BEFORE, None, "counts", id="pointed at another base before"),
-        pytest.param([WRITER, labeled("mallory")], BEFORE, LABEL, "stranger", id="set again by a stranger"),
-        pytest.param([labeled("mallory"), WRITER], BEFORE, None, "counts", id="set again by a writer"),
-        pytest.param([labeled("alice", "bug")], BEFORE, None, "unknown", id="nobody knows who"),
-        pytest.param(["refused"], BEFORE, LABEL, "unknown", id="GitHub does not say who"),
+        pytest.param([MORNING], [WRITER], None, "counts", id="reported before, where GitHub lists no pushes"),
+        pytest.param([MORNING], [WRITER], "2026-01-31T08:00:00Z", "counts", id="pushed, reported, set"),
+        pytest.param([MORNING, AFTER], [WRITER], None, "counts", id="reported once more since"),
+        pytest.param([], [WRITER], None, "unreported", id="not reported yet"),
+        pytest.param([NOON], [WRITER], None, "unreported", id="reported within the same second"),
+        pytest.param([AFTER], [WRITER], None, "unreported", id="reported since, as after a push just before"),
+        pytest.param([MORNING], [WRITER], AFTER, "unreported", id="pushed since, to what was reported long ago"),
+        pytest.param([MORNING], [WRITER], BEFORE, "unreported", id="the same a second before"),
+        pytest.param([MORNING], [WRITER], "elsewhere", "unreported", id="the last push is of another commit"),
+        pytest.param([MORNING], [WRITER], "none", "unreported", id="no push is known"),
+        pytest.param(
+            [MORNING],
+            [happened("head_ref_force_pushed", BEFORE), WRITER],
+            None,
+            "unreported",
+            id="an old head was brought back, where GitHub lists no pushes",
+        ),
+        pytest.param([MORNING], [WRITER, happened("head_ref_force_pushed")], None, "head moved", id="forced since"),
+        pytest.param([MORNING], [WRITER, happened("base_ref_changed")], None, "head moved", id="another base since"),
+        pytest.param(
+            [MORNING], [WRITER, happened("automatic_base_change_succeeded")], None, "head moved", id="… by GitHub"
+        ),
+        pytest.param([MORNING], [WRITER, happened("reopened")], None, "head moved", id="reopened since"),
+        pytest.param([MORNING], [happened("base_ref_changed", BEFORE), WRITER], None, "counts", id="… before"),
+        pytest.param([MORNING], [WRITER, STRANGER], None, "stranger", id="set again by a stranger"),
+        pytest.param([MORNING], [STRANGER, WRITER], None, "counts", id="set again by a writer"),
+        pytest.param([MORNING], [labeled("alice", "bug", NOON)], None, "unknown", id="nobody knows who"),
+        pytest.param([MORNING], [{**WRITER, "actor": None}], None, "unknown", id="whoever it was is gone"),
+        pytest.param([MORNING], ["refused"], None, "unknown", id="GitHub does not say who"),
     ],
 )
 def test_what_a_label_is_worth(
     github: Emulator,
     proxy: Proxy,
     tmp_path: Path,
+    reported: list[str],
     events: list[Any],
     push: str | None,
-    label: str | None,
     standing: str,
 ) -> None:
     pull = github.new_pull()
     github.label(pull.number, LABEL)
     plays_permission(proxy, "alice", "write")
     plays_permission(proxy, "mallory", "triage")
+    for at in reported:
+        reports(github, pull, at)
     if events == ["refused"]:
-        proxy.play("GET", f"/issues/{pull.number}/events", 403, json={"message": "Resource not accessible"})
+        proxy.play("GET", f"/issues/{pull.number}/timeline", 403, json={"message": "Resource not accessible"})
     else:
         plays_events(proxy, pull, *events)
-    if push == "refused":
-        proxy.play("GET", "/activity", 404, json={"message": "Not Found"})
-    elif push == "none":
+    if push == "none":
         proxy.play("GET", "/activity", json=[])
     elif push:
-        plays_pushes(proxy, "e" * 40 if push == "elsewhere" else pull.head_sha, BEFORE if push == "elsewhere" else push)
-    found = {each.name: each.standing for each in labels_of(proxy, tmp_path, pull, label=label)}
+        plays_push(proxy, "e" * 40 if push == "elsewhere" else pull.head_sha, MORNING if push == "elsewhere" else push)
+    found = {each.name: each.standing for each in labels_of(proxy, tmp_path, pull, label=LABEL)}
     assert found[LABEL] == standing
+
+
+@pytest.mark.parametrize("name", [LABEL, "dependencies"], ids=["that label", "another one"])
+def test_a_label_that_a_bot_set_counts_for_nothing_and_stands_in_no_others_way(
+    github: Emulator, proxy: Proxy, tmp_path: Path, name: str
+) -> None:
+    """Any workflow of the repository may set one as GitHub's own."""
+    pull = github.new_pull()
+    for each in {LABEL, name}:
+        github.label(pull.number, each)
+    plays_permission(proxy, "alice", "write")
+    plays_events(proxy, pull, WRITER, labeled("github-actions[bot]", name, NOON))
+    reports(github, pull, MORNING)
+    found = {each.name: each.standing for each in labels_of(proxy, tmp_path, pull)}
+    assert found == ({LABEL: "counts"} if name != LABEL else {}) | {name: "stranger"}
+
+
+@pytest.mark.parametrize(
+    "about",
+    [pytest.param({"base": "release"}, id="of another base"), pytest.param({"number": 999}, id="of another one")],
+)
+def test_reports_of_something_else_are_none(
+    github: Emulator, proxy: Proxy, tmp_path: Path, about: dict[str, Any]
+) -> None:
+    pull = github.new_pull()
+    github.label(pull.number, LABEL)
+    plays_permission(proxy, "alice", "write")
+    plays_events(proxy, pull, WRITER)
+    reports(github, pull, MORNING, **about)
+    assert [each.standing for each in labels_of(proxy, tmp_path, pull)] == ["unreported"]
 
 
 def labels_of(
     proxy: Proxy, place: Path, pull: PullRequest, event: str = "pull_request", **about: Any
 ) -> list[SetLabel]:
     context = context_of(environment(place, proxy, event, pull=pull, **about))
-    return labels_now(patient(proxy.url, proxy.emulator.token), context)
+    assert context.pull is not None
+    return labels_now(patient(proxy.url, proxy.emulator.token), context, Settings(), context.pull)
 
 
 def test_a_label_of_an_earlier_head_does_not_count_when_its_job_is_run_again(
@@ -230,9 +291,10 @@ def test_a_label_of_an_earlier_head_does_not_count_when_its_job_is_run_again(
     github.label(pull.number, LABEL)
     plays_events(proxy, pull, WRITER)
     plays_permission(proxy, "alice", "write")
+    reports(github, pull, MORNING)
     github.push("change", "more.txt", "more")
     [found] = labels_of(proxy, tmp_path, pull, label=LABEL)
-    assert found.standing == "head moved"
+    assert found.standing == "unreported"
 
 
 def test_without_labels_nothing_else_is_asked(github: Emulator, proxy: Proxy, tmp_path: Path) -> None:
@@ -244,14 +306,26 @@ def test_without_labels_nothing_else_is_asked(github: Emulator, proxy: Proxy, tm
 def test_labels_that_cannot_be_listed_count_for_nothing(github: Emulator, proxy: Proxy, tmp_path: Path) -> None:
     pull = github.new_pull()
     proxy.play("GET", f"/issues/{pull.number}/labels", 403, json={"message": "Resource not accessible"})
-    assert labels_of(proxy, tmp_path, pull) == []
-    assert [each.standing for each in labels_of(proxy, tmp_path, pull, label=LABEL, run=8)] == ["unknown"]
+    assert labels_of(proxy, tmp_path, pull, label=LABEL) == []
 
 
-@pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "merge_group"])
-def test_a_forks_labels_and_other_events_are_not_looked_at(
-    github: Emulator, proxy: Proxy, tmp_path: Path, event: str
-) -> None:
-    pull = github.fork_pull()
-    assert labels_of(proxy, tmp_path, pull, event) == []
-    assert proxy.log == []
+def test_a_forks_labels_are_not_looked_at(team: Team, proxy: Proxy) -> None:
+    """Its own job cannot write, and posts nothing; the reporting job judges by the base alone."""
+    pull = team.github.fork_pull()
+    team.retrieve("pass")
+    read_only = team.github.token_with({"contents": "read", "metadata": "read"})
+    assert team.job("pull_request", pull, token=read_only).code == 0
+    assert proxy.asked("GET", "/labels") == []
+
+
+def test_a_label_of_the_pull_request_counts_in_the_merge_queue(team: Team, pull: PullRequest, proxy: Proxy) -> None:
+    """The queue's branch names the pull request; of any other branch none counts."""
+    team.job("pull_request", pull)
+    team.github.label(pull.number, LABEL)
+    plays_events(proxy, pull, labeled("alice"))
+    plays_permission(proxy, "alice", "write")
+    team.git("checkout", "-q", "--detach", pull.head_sha)
+    for branch, code in ((f"pr-{pull.number}-{pull.base_sha}", 0), ("elsewhere", 1)):
+        ref = f"refs/heads/gh-readonly-queue/main/{branch}"
+        ended = team.job("merge_group", pull, variables={"GITHUB_REF": ref})
+        assert ended.code == code, ended.log

@@ -3,15 +3,21 @@
 import gzip
 import json
 import os
+import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from rankgate.baselines.packing import unpack
+from rankgate.baselines.records import Record
 from rankgate.errors import Problem, RankgateError
 from rankgate.model import Need
 from rankgate.readers.formats import read_gold, read_run
+from rankgate.readers.gzipped import _ANY_EXPANSION, MOST_EXPANSION
+from rankgate.readers.source import open_source
 
 TIMES = frozenset({Need.LATENCY})
 
@@ -126,6 +132,63 @@ def test_truncated_gzip(problems_of: ProblemsOf, content: bytes) -> None:
     assert seen(problems_of(write("input.gz", content))) == [
         "input.gz: damaged gzip data: Compressed file ended before the end-of-stream marker was reached"
     ]
+
+
+TOO_MUCH = (
+    f"unpacks to more than {MOST_EXPANSION} times its size, the limit for compressed inputs; "
+    "if it is meant to, unpack it and name the file without compression"
+)
+ONE_LINE = b'{"id": "q", "query_id": "q", "topk": ["' + b"a" * 40_000_000 + b'"]}\n'
+
+
+@EITHER
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(gzip.compress(ONE_LINE), id="in one line"),
+        pytest.param(gzip.compress(bytes(40_000_000)), id="of nothing"),
+        pytest.param(gzip.compress(bytes(10_000_000)) * 4, id="in several parts"),
+        pytest.param(gzip.compress(b"\n" * 40_000_000), id="in empty lines"),
+        pytest.param(gzip.compress(b"# x\n" * 10_000_000), id="in remarks"),
+    ],
+)
+def test_a_gzip_bomb(problems_of: ProblemsOf, content: bytes) -> None:
+    assert seen(problems_of(write("input.gz", content))) == [f"input.gz: {TOO_MUCH}"]
+
+
+@pytest.mark.parametrize(
+    ("content", "allowed"),
+    [
+        pytest.param(bytes(_ANY_EXPANSION), True, id="few bytes may be anything"),
+        pytest.param(bytes(_ANY_EXPANSION + 1), False, id="one byte more"),
+        pytest.param(b"".join(b"%09d" % n + bytes(400) for n in range(60_000)), True, id="many, of numbers and space"),
+    ],
+)
+def test_how_far_gzip_may_unpack(content: bytes, allowed: bool) -> None:  # noqa: FBT001
+    path = write("input.gz", gzip.compress(content))
+    if allowed:
+        with open_source(path) as source:
+            assert source.stream.read() == content
+    else:
+        with pytest.raises(RankgateError, match="unpacks to more than"), open_source(path) as source:
+            source.stream.read()
+
+
+def test_a_gzip_bomb_from_a_pipe_and_as_what_a_store_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = gzip.compress(ONE_LINE)
+    record = Record(
+        run="r", sha256="0", depth=9, queries=1, cut=0, kept=[], date="2026-01-01", source="r", provenance={}, gold=None
+    )
+    with pytest.raises(RankgateError, match="store: unpacks to more than"):
+        list(unpack(record, lambda: data, frozenset(), name="store").rankings)
+    reading, writing = os.pipe()
+    writer = threading.Thread(target=os.write, args=(writing, data))
+    writer.start()
+    with os.fdopen(reading) as pipe, os.fdopen(writing), monkeypatch.context() as patched:
+        patched.setattr(sys, "stdin", pipe)
+        with pytest.raises(RankgateError, match="standard input: unpacks to more than"), open_source("-"):
+            pass
+        writer.join()
 
 
 def changed(data: bytes, place: int) -> bytes:

@@ -337,6 +337,16 @@ def test_the_contract_line_is_not_searched_for_what_nobody_needs(tmp_path: Path)
             {"system": "s"},
             id="after texts of any length",
         ),
+        pytest.param(
+            lines(
+                *(
+                    {"query_id": f"q{n}", "topk": [{"chunk_id": "a", "text": "x" * 300_000}], "v": n > 8}
+                    for n in range(10)
+                )
+            ),
+            {"v": "varies by line: false, true"},
+            id="a mixture, however long its lines are",
+        ),
         pytest.param(TREC, {"system": "tag"}, id="of a TREC run: its tag"),
         pytest.param('{"q1": ["a"]}', {}, id="of {query: [ids]}: nothing"),
     ],

@@ -77,7 +77,8 @@ NO_ITEMS = [Item(), Item(), Item()]
         pytest.param(Need.SOURCE, Details(source="kb-BR"), id="the source"),
         pytest.param(Need.ENTITIES, Details(entities=["Porto", "Porto", "2025"]), id="entities, as written"),
         pytest.param(
-            Need.SCORES, Details(scores={"faithfulness": 0.5, "tokens": 812.0}), id="scores, those with a value"
+            *(Need.SCORES, Details(scores={"faithfulness": 0.5, "cost": None, "tokens": 812.0})),
+            id="scores, null where the tool has none",
         ),
         pytest.param(Need.JUDGED, None, id="what comes from the match: nothing"),
         pytest.param(Need.BASELINE, None, id="what comes from the baseline: nothing"),
@@ -271,7 +272,7 @@ def test_what_is_needed_is_checked(tmp_path: Path, need: Need, message: str) -> 
         pytest.param(
             {"topk": [], "scores": {"faithfulness": "high"}},
             {Need.SCORES},
-            "scores[...]: expected a number, found text",
+            "scores[...]: expected a number or a mapping, found text",
             id="a score in words",
         ),
         pytest.param(

@@ -12,7 +12,7 @@ from rankgate.cli import main
 from rankgate.model import Gold, Sample
 from rankgate.readers.formats import read_run
 from rankgate.recording import record
-from rankgate.recording.code_version import code_version
+from rankgate.recording.retriever import code_version
 
 APP = "def search(question):\n    return ['doc-1']\n"
 GOLD = {"id": "q1", "input": {"question": "Where?"}, "expected_output": ["doc-1"]}
@@ -100,9 +100,7 @@ def test_what_is_set_wins(setting: str, expected: dict[str, str]) -> None:
     assert recorded("--set", setting) == {"system": "search:search", **expected}
 
 
-def test_a_commit_does_not_end_an_interrupted_recording_and_every_line_says_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_commit_starts_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     samples = {key: Sample(query_id=key, gains={"d": 1.0}, question=key) for key in ("q1", "q2")}
     gold = Gold(samples=samples, name="gold.jsonl", format="jsonl")
@@ -117,8 +115,8 @@ def test_a_commit_does_not_end_an_interrupted_recording_and_every_line_says_its_
     notices: list[str] = []
     done = record(gold, lambda _: ["d"], "run.jsonl", retriever="r", code_version="two", notice=notices.append)
 
-    assert done.resumed == 1
-    assert notices[0].startswith("resuming run.jsonl.partial: 1 of 2 questions are recorded")
+    assert done.resumed == 0
+    assert notices == ["run.jsonl.partial is of another code_version; starting over"]
     lines = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
-    assert [line["code_version"] for line in lines] == ["one", "two"]
-    assert read_run("run.jsonl").provenance == {"code_version": "varies by line: one, two"}
+    assert [line["code_version"] for line in lines] == ["two", "two"]
+    assert read_run("run.jsonl").provenance == {"code_version": "two"}

@@ -131,15 +131,30 @@ def test_a_long_summary_is_fitted_in_bytes() -> None:
     assert "of 2,000 notes" in summary
 
 
-def test_each_reason_is_an_annotation_at_the_line_of_its_gate_errors_first() -> None:
-    warns = replace(LATENCY, line=7, reasons=["latency is high"])
-    report = replace(FAILS, gates=[warns, HOLDS, replace(RECALL, segment="lang:en"), replace(SLOWER, reasons=["slow"])])
+def test_each_gate_is_an_annotation_at_its_line_with_its_segments_the_worst_first() -> None:
+    warns = replace(LATENCY, name="slow", line=7, reasons=["latency is high"])
+    parts = [
+        replace(RECALL, segment=f"lang:{lang}", violation=beyond, delta=-beyond)
+        for lang, beyond in (("en", 0.1), ("de", 0.3), ("es", 0.2), ("fr", 0.15), ("it", 0.12))
+    ]
+    report = replace(FAILS, gates=[warns, HOLDS, replace(RECALL, reasons=["fell", "and is low"]), *parts])
     assert check_run_output(report).annotations == [
-        annotation(2, "failure", "in lang:en, recall@5 dropped from 90.0% to 80.0%."),
-        annotation(2, "failure", "in lang:en, recall@5 is 80.0%, below the floor of 85.0%."),
-        annotation(2, "failure", "slow."),
+        annotation(
+            2,
+            "failure",
+            "fell; and is low; also in lang:de (−30.0 pp), lang:es (−20.0 pp), lang:fr (−15.0 pp) and 2 more.",
+        ),
         annotation(7, "warning", "latency is high."),
     ]
+    alone = replace(FAILS, gates=parts[:2])
+    [found] = check_run_output(alone).annotations
+    assert found.message.startswith("in lang:de, recall@5 dropped")
+    assert found.message.endswith("; also in lang:en (−10.0 pp).")
+
+
+def test_a_reason_that_only_warns_is_not_in_what_fails() -> None:
+    report = replace(FAILS, gates=[replace(RECALL, reasons=["fell", "too few to tell"], doubts=1)])
+    assert [each.message for each in check_run_output(report).annotations] == ["fell."]
 
 
 def annotation(line: int, level: str, message: str) -> Annotation:
@@ -154,7 +169,10 @@ def annotation(line: int, level: str, message: str) -> Annotation:
 
 
 def test_all_of_them_are_there_however_many() -> None:
-    assert len(check_run_output(replace(FAILS, gates=[replace(RECALL, reasons=["one"])] * 120)).annotations) == 120
+    assert (
+        len(check_run_output(replace(FAILS, gates=[replace(RECALL, name=str(n)) for n in range(120)])).annotations)
+        == 120
+    )
 
 
 def test_problems_and_warnings_without_a_gate_are_none() -> None:

@@ -21,6 +21,7 @@ from rankgate.report import (
     Diagnosis,
     DocumentMove,
     Moved,
+    Oddities,
     Report,
     Segment,
     Source,
@@ -221,9 +222,9 @@ def many_documents(count: int) -> Report:
     ("report", "listed", "count", "said"),
     [
         pytest.param(many_worse(10), r"worse-\d+", 10, "", id="10 worse questions"),
-        pytest.param(many_worse(11), r"worse-\d+", 10, "the worst 10 of 11", id="11 worse questions"),
+        pytest.param(many_worse(11), r"worse-\d+", 10, "10 of the 11 that got worse", id="11 worse questions"),
         pytest.param(many_better(5), r"better-\d+", 5, "", id="5 better questions"),
-        pytest.param(many_better(6), r"better-\d+", 5, "the best 5 of 6", id="6 better questions"),
+        pytest.param(many_better(6), r"better-\d+", 5, "5 of the 6 that got better", id="6 better questions"),
         pytest.param(many_tags(60), r"tag-\d+", 60, "", id="60 tags"),
         pytest.param(many_tags(61), r"tag-\d+", 60, "1 more tag is in", id="61 tags"),
         pytest.param(many_tags(62), r"tag-\d+", 60, "2 more tags are in", id="62 tags"),
@@ -237,7 +238,7 @@ def test_a_long_list_is_cut_and_says_so(report: Report, listed: str, count: int,
     found = page(report)
     assert len({name for text in found.code for name in re.findall(listed, text)}) == count
     assert said in found.plain
-    assert bool(said) == bool(re.search(r"the (?:worst|best) \d|\d more", found.plain, re.IGNORECASE))
+    assert bool(said) == bool(re.search(r"\d of the \d+ that got|\d more", found.plain, re.IGNORECASE))
 
 
 def test_it_does_not_claim_that_the_report_holds_all_moves_where_it_does_not() -> None:
@@ -498,3 +499,29 @@ def test_a_template_that_cannot_be_read_is_named(tmp_path: Path, make: Any, word
     with pytest.raises(RankgateError) as raised:
         render_markdown(REPORT, path.as_posix())
     assert str(raised.value).startswith(f"{path.as_posix()}: {words}")
+
+
+def test_a_reason_that_only_warns_is_never_labelled_fail() -> None:
+    gate = replace(RECALL, verdict=Verdict.FAIL, reasons=["fell", "is low", "may be noise"], doubts=1)
+    text = render_markdown(replace(REPORT, verdict=Verdict.FAIL, gates=[gate]))
+    assert "- FAIL: is low." in text
+    assert "- WARN: may be noise." in text
+
+
+def test_the_tag_of_a_finding_stands_in_its_sentence_and_that_of_an_old_report_behind_it() -> None:
+    new = Diagnosis(rule="one_tag", finding="all 6 are tagged {tag} (25% of the gold set)", evidence={"tag": "@a|b"})
+    old = replace(new, finding="one part of the questions")
+    first = "**Look here first:** "
+    assert f"{first}all 6 are tagged `@a|b` (25% of the gold set).\n" in render_markdown(
+        replace(REPORT, diagnosis=[new])
+    )
+    assert f"{first}one part of the questions: `@a|b`.\n" in render_markdown(replace(REPORT, diagnosis=[old]))
+
+
+def test_what_is_odd_in_the_lists_is_named_as_code() -> None:
+    odd = Oddities(never_returned=7, relevant=30, examples=["@x", "b", "c"], rising=1, lists=9, rising_queries=["<q>"])
+    text = render_markdown(replace(REPORT, oddities=odd))
+    assert "7 of 30 relevant ids are in no list of the run or of the baseline: `@x`, `b`, `c` and 4 more." in text
+    assert (
+        "In 1 of 9 lists the scores rise from rank to rank, as distances do or a list in reverse order: `<q>`." in text
+    )

@@ -210,7 +210,71 @@ SMALL = replace(PART, too_small=True)
 )
 def test_how_many_segments_hold(gates: list[GateResult], line: str) -> None:
     report = Report(verdict=Verdict.PASS, summary="s", gates=gates, provenance=Provenance(rankgate="0", date="d"))
-    assert phrases.segments_line(report) == line
+    assert phrases.segments_line(report, repr) == line
+
+
+def small(number: int, keys: str = "lang", n: int = 25, **known: object) -> GateResult:
+    return replace(SMALL, segment=f"{keys}:{number:02}", n=n, **{"reasons": [f"{n} queries, fewer than 30"], **known})
+
+
+def line_of(gates: list[GateResult]) -> str:
+    report = Report(verdict=Verdict.PASS, summary="s", gates=gates, provenance=Provenance(rankgate="0", date="d"))
+    return phrases.segments_line(report, repr)
+
+
+@pytest.mark.parametrize(
+    ("gates", "said"),
+    [
+        pytest.param(
+            [small(number, n=number) for number in range(12)],
+            "recall@5 judges none of its 12 segments: at most 11 queries, fewer than 30.",
+            id="twelve languages",
+        ),
+        pytest.param(
+            [small(1)], "recall@5 does not judge its only segment: at most 25 queries, fewer than 30.", id="one"
+        ),
+        pytest.param([small(1), replace(PART, segment="lang:en")], "", id="one of two is judged"),
+        pytest.param(
+            [small(1), replace(PART, segment="topic:a")],
+            "recall@5 does not judge its only segment: at most 25 queries, fewer than 30.",
+            id="another rule judges its own",
+        ),
+    ],
+)
+def test_a_rule_that_judges_none_of_its_segments_says_so(gates: list[GateResult], said: str) -> None:
+    assert line_of(gates).partition(" judge.")[2].strip() == said
+
+
+def fallen(number: int, delta: float = -0.28) -> GateResult:
+    return small(number, delta=delta, fell=True, reasons=["25 queries, fewer than the 30 that it takes"])
+
+
+WORSE = "-28.0 pp in recall@5 (25 queries, fewer than the 30 that it takes)".replace("-", "\N{MINUS SIGN}")
+
+
+@pytest.mark.parametrize(
+    ("gates", "said"),
+    [
+        pytest.param([fallen(1)], f"Got worse and does not block: 'lang:01' {WORSE}.", id="one"),
+        pytest.param(
+            [small(0), fallen(3), fallen(2, -0.4)],
+            f"Got worse and does not block: 'lang:02' {WORSE.replace('28', '40')}; 'lang:03' {WORSE}.",
+            id="the worst first",
+        ),
+        pytest.param([replace(fallen(1), verdict=Verdict.FAIL)], "", id="what fails has a row of its own"),
+        pytest.param([replace(fallen(1), fell=False)], "", id="what may be noise"),
+        pytest.param([replace(fallen(1), judged_by="base")], "", id="what the base judges"),
+    ],
+)
+def test_segments_that_fell_and_do_not_block_are_listed(gates: list[GateResult], said: str) -> None:
+    assert (said or "Got worse") in line_of(gates) if said else "Got worse" not in line_of(gates)
+
+
+@pytest.mark.parametrize(("count", "more"), [(5, ""), (6, " and 1 more"), (13, " and 8 more")])
+def test_those_beyond_the_first_five_are_counted(count: int, more: str) -> None:
+    line = line_of([fallen(number) for number in range(count)])
+    assert line.count("in recall@5 (") == 5
+    assert line.endswith(f"takes){more}.")
 
 
 def test_the_values_of_a_green_comment_stand_in_the_order_of_the_gates_each_metric_once() -> None:

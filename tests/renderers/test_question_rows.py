@@ -1,13 +1,15 @@
 """The questions of a comment: what became of them, what they have in common, and what took a document's place."""
 
+import re
+
 import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import MOVE, REPORT
 
 from rankgate.exhibit import Cause
 from rankgate.renderers.markdown import render_markdown
-from rankgate.renderers.question_rows import BETTER, LESS, heading, moved_line, moved_questions, what_happened
-from rankgate.report import Diagnosis, DocumentMove, Moved
+from rankgate.renderers.question_rows import BETTER, LESS, heading, move_item, moved_line, moved_questions
+from rankgate.report import DocumentMove, Moved
 
 TAG = "lang:pt-BR"
 GONE, LOWER = heading(Cause.GONE, 5), heading(Cause.LOWER, 5)
@@ -34,44 +36,36 @@ def document(before: int | None, after: int | None) -> DocumentMove:
     ],
 )
 def test_what_became_of_a_question(documents: list[DocumentMove], said: str) -> None:
-    assert what_happened(replace(MOVE, documents=documents)) == said
+    assert heading(replace(MOVE, documents=documents).fate, 5) == said
 
 
-def test_the_commonest_fate_comes_first_and_the_better_ones_last() -> None:
+def test_the_kinds_come_in_the_reports_order_and_the_better_ones_last() -> None:
     gone = replace(MOVE, documents=[document(1, None)])
     lower = replace(MOVE, documents=[document(1, 8)])
-    better = replace(MOVE, worse=False)
-    report = replace(REPORT, misses=[gone, lower, lower, better], moved=Moved(worse=3, better=1))
+    empty, better = replace(gone, no_result=True), replace(MOVE, worse=False)
+    report = replace(REPORT, misses=[empty, gone, lower, lower, better], moved=Moved(worse=4, better=1))
     found = [(heading, len(moves)) for heading, moves in moved_questions(report)]
-    assert found == [(LOWER, 2), (GONE, 1), (BETTER, 1)]
+    assert found == [(heading(Cause.NO_RESULT, 5), 1), (GONE, 1), (LOWER, 2), (BETTER, 1)]
 
 
-@pytest.mark.parametrize(
-    ("worse", "tagged", "rules", "said"),
-    [
-        pytest.param(4, 3, ["one_tag"], f"3 of 4 questions that lost have the tag `{TAG}`.", id="most of them"),
-        pytest.param(4, 3, [], "", id="where the diagnosis does not say that it is no chance"),
-        pytest.param(4, 3, ["reranker"], "", id="another finding"),
-        pytest.param(
-            12,
-            12,
-            ["one_tag"],
-            f"12 of 12 questions that lost have the tag `{TAG}`. Here are the worst 10 of 12.",
-            id="all",
-        ),
-    ],
-)
-def test_what_the_losers_have_in_common(worse: int, tagged: int, rules: list[str], said: str) -> None:
-    moves = [replace(MOVE, tags=[TAG] if place < tagged else ["lang:en"]) for place in range(worse)]
-    evidence: dict[str, str | int | float] = {"tag": TAG, "worse": tagged, "worse_in_all": worse}
-    found = [Diagnosis(rule=rule, finding="a finding", evidence=evidence) for rule in rules]
-    assert moved_line(replace(REPORT, misses=moves, moved=Moved(worse=worse, better=0), diagnosis=found)) == said
+def test_of_many_questions_each_kind_has_some() -> None:
+    gone = replace(MOVE, documents=[document(1, None)])
+    lower = replace(MOVE, documents=[document(1, 8)])
+    report = replace(REPORT, misses=[*[gone] * 40, *[lower] * 3], moved=Moved(worse=43, better=0))
+    assert [(heading, len(moves)) for heading, moves in moved_questions(report)] == [(GONE, 7), (LOWER, 3)]
+    assert moved_line(report) == "Here are 10 of the 43 that got worse, the worst of each kind first."
 
 
-def test_losers_that_the_report_does_not_list_are_counted_too() -> None:
-    found = [Diagnosis(rule="one_tag", finding="f", evidence={"tag": TAG, "worse": 70, "worse_in_all": 90})]
-    report = replace(REPORT, misses=[MOVE] * 50, moved=Moved(worse=90, better=0), diagnosis=found)
-    assert moved_line(report) == f"70 of 90 questions that lost have the tag `{TAG}`. Here are the worst 10 of 90."
+def test_what_left_the_first_k_is_shown_and_the_rest_is_folded() -> None:
+    moves = [
+        DocumentMove(id="stays", gain=1.0, before=1, after=1),
+        DocumentMove(id="falls", gain=1.0, before=2, after=9),
+        DocumentMove(id="is gone", gain=1.0, before=3, after=None),
+        DocumentMove(id="never there", gain=1.0, before=None, after=None),
+    ]
+    text = move_item(replace(MOVE, documents=moves), REPORT)
+    assert re.findall(r"expected `([^`]+)`", text) == ["is gone", "falls"]
+    assert text.endswith("\n  - and 2 more")
 
 
 def test_what_took_the_place_of_a_lost_document_is_named() -> None:

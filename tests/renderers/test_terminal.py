@@ -56,7 +56,7 @@ def test_the_whole_summary() -> None:
         "A note.\n"
         "Another one.\n"
         "\n"
-        "Questions whose right documents moved: 1 worse, 3 better. Worst:\n"
+        "Questions whose right documents moved: 1 worse, 3 better. The worst of each kind:\n"
         "  q-1  how do I get a refund?\n"
         "    doc-3  rank 2 → gone\n"
     )

@@ -11,8 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.statistics.clusters import (
-    clustered_difference_interval,
-    clustered_difference_level,
     clustered_mean_interval,
     clustered_mean_level,
 )
@@ -37,13 +35,14 @@ def test_clusters_of_one_query_are_queries(values: list[float], confidence: floa
 
 @given(CHANGES, st.sampled_from([None, 1.0]))
 def test_clusters_of_one_query_are_queries_for_differences(values: list[float], widest: float | None) -> None:
-    found = clustered_difference_interval(values, range(len(values)), widest=widest)
+    reach = max(widest or 0.0, *map(abs, values))
+    found = clustered_mean_interval(values, range(len(values)), low=-reach, high=reach)
     assert interval_of(found) == pytest.approx(difference_interval(values, widest=widest), abs=1e-6)
 
 
 @given(CHANGES, st.sampled_from([0.0, -0.1, 0.2]), st.sampled_from(SIDES))
 def test_levels_of_single_queries(values: list[float], value: float, side: Side) -> None:
-    found = clustered_difference_level(values, range(len(values)), value, side=side, widest=1.0)
+    found = clustered_mean_level(values, range(len(values)), value, side=side, low=-1.0, high=1.0)
     assert found == pytest.approx(difference_level(values, value, side=side, widest=1.0), rel=1e-4, abs=1e-9)
 
 
@@ -63,8 +62,6 @@ def test_queries_that_repeat_each_other_count_once(copies: int) -> None:
     [
         pytest.param(clustered_mean_interval([], [], low=0, high=1), None, id="no query"),
         pytest.param(clustered_mean_interval([0.5] * 90, list(range(9)) * 10, low=0, high=1), None, id="9 clusters"),
-        pytest.param(clustered_difference_interval([-1.0] * 9, range(9)), None, id="9 changed clusters"),
-        pytest.param(clustered_difference_interval([0.0] * 3, "abc"), (0.0, 0.0), id="no query changed"),
         pytest.param(clustered_mean_interval([7.0] * 20, range(20), low=None, high=None), (7.0, 7.0), id="constant"),
     ],
 )
@@ -76,8 +73,6 @@ def test_level_edges() -> None:
     assert clustered_mean_level([0.5] * 9, range(9), 0.9, side="below", low=0, high=1) is None
     assert clustered_mean_level([0.5, 0.6] * 9, range(18), 0.4, side="below", low=0, high=1) == 1.0
     assert clustered_mean_level([0.5, 0.6] * 9, range(18), 1.4, side="below", low=0, high=1) == 0.0
-    assert clustered_difference_level([0.0] * 3, range(3), side="below") == 1.0
-    assert clustered_difference_level([0.0] * 3, range(3), 0.1, side="below") == 0.0
 
 
 def test_what_is_wrong_is_refused() -> None:
@@ -143,8 +138,8 @@ def test_swapping_the_two_runs_mirrors_the_interval(seed: int) -> None:
     source = random.Random(seed)  # noqa: S311 - a seeded sample
     clusters = [source.randrange(12) for _ in range(60)]
     values = [source.choice([-1.0, 0.0, 0.0, 0.5]) for _ in clusters]
-    found = clustered_difference_interval(values, clusters, widest=1.0)
-    mirror = clustered_difference_interval([-x for x in values], clusters, widest=1.0)
+    found = clustered_mean_interval(values, clusters, low=-1.0, high=1.0)
+    mirror = clustered_mean_interval([-x for x in values], clusters, low=-1.0, high=1.0)
     if found is None or mirror is None:
         assert found is mirror
         return

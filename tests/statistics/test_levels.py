@@ -1,16 +1,14 @@
-"""Levels: where a bound touches a value. The intervals themselves are the oracle, and exact binomials in fractions."""
+"""Levels: where a bound touches a value. The intervals themselves are the oracle."""
 
 import math
 import random
-from fractions import Fraction
-from itertools import accumulate
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rankgate.statistics.quantile_levels import difference_of_quantiles_level, quantile_level
-from rankgate.statistics.quantiles import difference_of_quantiles_interval, quantile_interval
+from rankgate.statistics.binomial import level_at
+from rankgate.statistics.quantiles import difference_of_quantiles_interval
 from rankgate.statistics.saddlepoint import (
     Side,
     difference_interval,
@@ -140,56 +138,28 @@ def test_farther_values_are_proven_more_easily(values: list[float], one: float, 
     assert second <= first * (1 + 1e-5)
 
 
-# --- quantiles
-
-
-@pytest.mark.parametrize("n", [1, 7, 40, 250])
-@pytest.mark.parametrize("q", ["0.05", "0.5", "0.9", "0.99"])
-def test_levels_of_quantiles_are_exact(n: int, q: str) -> None:
-    share, values = Fraction(q), [float(x) for x in range(1, n + 1)]
-    at_most = list(accumulate(math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1)))
-    for less in range(n + 1):  # that many values lie below the value asked for
-        below = quantile_level(values, float(q), less + 0.5, side="below")
-        above = quantile_level(values, float(q), less + 0.5, side="above")
-        assert below == pytest.approx(float(1 - at_most[less - 1] if less else 1), rel=1e-9, abs=1e-15)
-        assert above == pytest.approx(float(at_most[less]), rel=1e-9, abs=1e-15)
-
+# --- by bisection, of anything that has a bound
 
 VALUES = st.lists(st.integers(-50, 50), min_size=1, max_size=80)
 
 
-@given(VALUES, st.floats(0.01, 0.99), st.integers(-50, 50), st.sampled_from(SIDES))
-def test_the_bound_of_a_quantile_is_beyond_a_value_exactly_above_the_level(
-    values: list[int], q: float, value: int, side: Side
-) -> None:
-    level = quantile_level(values, q, value, side=side)
-    assert level is not None
-    for confidence, proven in confidences(level):
-        assert beyond(quantile_interval(values, q, confidence=confidence), value, side) == proven
-
-
 @given(VALUES, VALUES, st.floats(0.05, 0.95), st.integers(-20, 20), st.sampled_from(SIDES))
-def test_the_bound_of_a_difference_of_quantiles_is_beyond_a_value_exactly_above_the_level(
+def test_the_level_by_bisection_is_where_the_bound_steps_beyond_a_value(
     candidate: list[int], baseline: list[int], q: float, value: int, side: Side
 ) -> None:
-    level = difference_of_quantiles_level(candidate, baseline, q, value, side=side)
-    assert level is not None
+    def proven(level: float) -> bool:
+        interval = difference_of_quantiles_interval(candidate, baseline, q, confidence=1 - 2 * level)
+        return beyond(interval, value, side)
+
+    level = level_at(proven)
     assume(level > 0)
-    for confidence, proven in confidences(level):
-        interval = difference_of_quantiles_interval(candidate, baseline, q, confidence=confidence)
-        assert beyond(interval, value, side) == proven
+    for confidence, expected in confidences(level):
+        assert proven((1 - confidence) / 2) == expected
 
 
-def test_quantile_edges() -> None:
-    assert quantile_level([], 0.5, 1.0, side="below") is None
-    assert difference_of_quantiles_level([], [1.0], 0.5, side="below") is None
-    assert difference_of_quantiles_level([1.0], [1.0], 0.5, side="below") == 1.0
-    slow, fast = [float(x) for x in range(1000, 3000)], [float(x) for x in range(1000)]
-    assert difference_of_quantiles_level(slow, fast, 0.5, side="above") == 0.0
-    with pytest.raises(ValueError, match="q must lie strictly between"):
-        quantile_level([1.0], 1.0, 1.0, side="below")
-    with pytest.raises(ValueError, match="NaN"):
-        quantile_level([math.nan], 0.5, 1.0, side="below")
+@pytest.mark.parametrize(("threshold", "expected"), [(0.0, 0.0), (0.7, 1.0)])
+def test_levels_at_the_ends(threshold: float, expected: float) -> None:
+    assert level_at(lambda level: level > threshold) == expected
 
 
 def test_levels_are_spread_evenly_where_nothing_changed() -> None:

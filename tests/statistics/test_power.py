@@ -2,27 +2,24 @@
 
 import math
 import random
-from functools import partial
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.statistics.power import (
-    Evidence,
-    Spread,
-    detectable_drop,
-    planning_spread,
-    provable_margin,
-    queries_needed,
-)
+from rankgate.statistics.clusters import clustered_mean_interval
+from rankgate.statistics.power import Sight, Spread, planning_spread
 from rankgate.statistics.saddlepoint import difference_interval
+
+LIMITS = st.floats(0.0, 0.2)
+EVIDENCE = st.sampled_from(["estimate", "proven_harm", "proven_safe"])
 
 
 @pytest.mark.parametrize(
     ("evidence", "queries", "regression_max", "expected"),
     [
-        # s = 0.3: standard errors of 0.03, 0.015 and 0.01
+        # s = 0.3: standard errors of 0.03, 0.015 and 0.01; nothing appended
         pytest.param("estimate", 100, 0.03, 0.03 + 0.84 * 0.03, id="estimate: 0.84 errors beyond the limit"),
         pytest.param("proven_harm", 100, 0.03, 2.8 * 0.03, id="proven_harm, few queries: proof decides"),
         pytest.param("proven_harm", 900, 0.03, 0.03 + 0.84 * 0.01, id="proven_harm, many: the limit decides"),
@@ -31,14 +28,16 @@ from rankgate.statistics.saddlepoint import difference_interval
         pytest.param("proven_safe", 100, 0.03, 0.84 * 0.03, id="proven_safe with nothing left of its limit"),
     ],
 )
-def test_detectable_drop(evidence: Evidence, queries: int, regression_max: float, expected: float) -> None:
-    found = detectable_drop(evidence, spread=0.3, queries=queries, regression_max=regression_max)
-    assert found == pytest.approx(expected, abs=1e-4)
+def test_detectable_drop(evidence: str, queries: int, regression_max: float, expected: float) -> None:
+    assert Sight(0.3).drop(evidence, queries, regression_max) == pytest.approx(expected, abs=1e-4)
 
 
-def test_provable_margin() -> None:
-    assert provable_margin(spread=0.3, queries=100) == pytest.approx(2.8 * 0.03, abs=1e-4)
-    assert provable_margin(spread=0.0, queries=1) == 0
+def test_what_is_appended_makes_proof_dearer_and_leaves_the_estimate_alone() -> None:
+    plain, appended = Sight(0.3), Sight(0.3, appended=1.0)
+    assert appended.reach(100) == pytest.approx(0.015 + 1.96 * math.hypot(0.03, 0.01))
+    assert appended.margin(100) == pytest.approx(appended.reach(100) + 0.8416 * 0.03)
+    assert appended.drop("estimate", 100, 0.03) == plain.drop("estimate", 100, 0.03)
+    assert appended.drop("proven_harm", 100, 0.03) > plain.drop("proven_harm", 100, 0.03)
 
 
 @pytest.mark.parametrize(
@@ -53,112 +52,190 @@ def test_provable_margin() -> None:
     ],
 )
 def test_the_confidence_says_how_much_is_proof(confidence: float, errors: float) -> None:
-    drop = partial(detectable_drop, spread=0.3, queries=900, confidence=confidence)  # a standard error of 0.01
-    margin = provable_margin(spread=0.3, queries=900, confidence=confidence)
-    assert margin == pytest.approx((errors + 0.8416) * 0.01, abs=1e-12)
-    harm, safe = drop("proven_harm", regression_max=0.0), drop("proven_safe", regression_max=0.05)
-    assert harm == pytest.approx((errors + 0.8416) * 0.01, abs=1e-12)
-    assert safe == pytest.approx(0.05 - (errors - 0.8416) * 0.01, abs=1e-12)
-    assert drop("estimate", regression_max=0.05) == pytest.approx(0.05 + 0.008416, abs=1e-12)
-
-
-@pytest.mark.parametrize(("confidence", "expected"), [(0.90, 619), (0.95, 785), (0.99, 1168)])
-def test_more_confidence_takes_more_queries(confidence: float, expected: int) -> None:
-    found = queries_needed("proven_safe", spread=0.3, drop=0.03, regression_max=0.03, confidence=confidence)
-    assert found == expected  # ((z + 0.8416) * 0.3 / 0.03)^2, rounded up
+    sight = Sight(0.3, confidence=confidence)  # a standard error of 0.01 over 900 queries
+    assert sight.margin(900) == pytest.approx((errors + 0.8416) * 0.01, abs=1e-12)
+    assert sight.drop("proven_harm", 900, 0.0) == pytest.approx((errors + 0.8416) * 0.01, abs=1e-12)
+    assert sight.drop("proven_safe", 900, 0.05) == pytest.approx(0.05 - (errors - 0.8416) * 0.01, abs=1e-12)
+    assert sight.drop("estimate", 900, 0.05) == pytest.approx(0.05 + 0.008416, abs=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("evidence", "drop", "regression_max", "expected"),
+    ("evidence", "regression_max", "expected"),
     [
-        pytest.param("estimate", 0.05, 0.03, 160, id="estimate: (0.84 * 0.3 / 0.02)^2"),
-        pytest.param("proven_harm", 0.05, 0.0, 283, id="proven_harm: (2.8 * 0.3 / 0.05)^2"),
-        pytest.param("proven_harm", 0.04, 0.03, 638, id="proven_harm near its limit: (0.84 * 0.3 / 0.01)^2"),
-        pytest.param("proven_safe", 0.0, 0.03, 785, id="proven_safe: (2.8 * 0.3 / 0.03)^2"),
-        pytest.param("estimate", 0.03, 0.03, None, id="a drop at the limit is never seen"),
-        pytest.param("proven_harm", 0.02, 0.03, None, id="nor one that is allowed"),
-        pytest.param("proven_safe", 0.1, 0.0, None, id="no drop at all is never proven"),
-        pytest.param("estimate", 0.030001, 0.03, None, id="more than a billion"),
+        pytest.param("estimate", 0.03, 71, id="estimate: (0.84 s / limit)^2"),
+        pytest.param("proven_harm", 0.03, 197, id="proven_harm: (2.8 s / 2 limits)^2"),
+        pytest.param("proven_safe", 0.03, 785, id="proven_safe: (2.8 s / limit)^2"),
+        pytest.param("estimate", 0.0, None, id="nothing allowed: no size to see"),
+        pytest.param("proven_safe", 0.0, None, id="nothing allowed: nothing proves it"),
+        pytest.param("proven_harm", 1e-9, None, id="more than anybody has"),
     ],
 )
-def test_queries_needed(evidence: Evidence, drop: float, regression_max: float, expected: int | None) -> None:
-    assert queries_needed(evidence, spread=0.3, drop=drop, regression_max=regression_max) == expected
+def test_how_many_queries_see_twice_what_is_allowed(evidence: str, regression_max: float, expected: int | None) -> None:
+    assert Sight(0.3).needed(evidence, regression_max) == expected
 
 
-@pytest.mark.parametrize(("evidence", "expected"), [("estimate", 1), ("proven_harm", 1), ("proven_safe", 1)])
-def test_without_spread_one_query_is_enough(evidence: Evidence, expected: int) -> None:
-    assert queries_needed(evidence, spread=0.0, drop=0.05, regression_max=0.03) == expected
+@given(st.floats(0.01, 0.6), st.sampled_from([0.0, 1.0, 12.0]), st.floats(0.001, 0.5), EVIDENCE)
+def test_as_many_as_are_needed_see_and_one_fewer_does_not(
+    spread: float, appended: float, limit: float, evidence: str
+) -> None:
+    sight = Sight(spread, appended)
+    needed = sight.needed(evidence, limit)
+    assert needed is not None
+    assert sight.sees(evidence, needed, limit)
+    assert needed == 1 or not sight.sees(evidence, needed - 1, limit)
 
 
-LIMITS = st.floats(0, 0.2)
-
-
-@given(st.floats(0.01, 0.6), st.floats(0.001, 0.5), LIMITS, st.sampled_from(["estimate", "proven_harm"]))
-def test_queries_needed_is_the_inverse(spread: float, drop: float, limit: float, evidence: Evidence) -> None:
-    needed = queries_needed(evidence, spread=spread, drop=drop, regression_max=limit)
-    if needed is None:
-        assert drop - limit <= 0.85 * spread / math.sqrt(1e9)
-        return
-    assert detectable_drop(evidence, spread=spread, queries=needed, regression_max=limit) <= drop
-    if needed > 1:
-        assert detectable_drop(evidence, spread=spread, queries=needed - 1, regression_max=limit) > drop
-
-
-@given(st.floats(0.01, 0.6), st.integers(1, 10**6), LIMITS, st.sampled_from(["estimate", "proven_harm"]))
-def test_more_queries_see_more(spread: float, queries: int, limit: float, evidence: Evidence) -> None:
-    few = detectable_drop(evidence, spread=spread, queries=queries, regression_max=limit)
-    many = detectable_drop(evidence, spread=spread, queries=2 * queries, regression_max=limit)
-    assert limit < many < few
+@given(st.floats(0.01, 0.6), st.sampled_from([0.0, 1.0]), st.integers(1, 10**6), LIMITS)
+def test_more_queries_see_more(spread: float, appended: float, queries: int, limit: float) -> None:
+    sight = Sight(spread, appended)
+    assert sight.margin(2 * queries) < sight.margin(queries)
+    for evidence in ("estimate", "proven_harm"):
+        assert limit < sight.drop(evidence, 2 * queries, limit) < sight.drop(evidence, queries, limit)
 
 
 def test_a_spread_is_measured_where_enough_queries_changed() -> None:
     differences = [-1.0] * 6 + [1.0] * 4 + [0.0] * 90
-    mean, squares = -0.02, 10.0
-    measured = math.sqrt((squares - 100 * mean**2) / 99)
-    found = planning_spread(differences, rate=True)
+    measured = math.sqrt((10.0 - 100 * 0.02**2) / 99)
+    found = planning_spread(differences, planned=0.3)
     assert found is not None
     assert found.value == pytest.approx(measured, rel=1e-12)
     assert not found.assumed
 
 
+# From published tables: the one-sided 95 % bound of 0 of 100 is 2.95 %, of 9 of 100 15.18 %, of 3 of 20 34.37 %.
 @pytest.mark.parametrize(
-    ("differences", "rate", "expected"),
+    ("moved", "among", "share"), [(0, 100, 0.0295), (9, 100, 0.1518), (3, 20, 0.3437), (0, 1, 0.95), (1, 1, 1.0)]
+)
+def test_with_few_moved_the_spread_is_the_root_of_what_may_move(moved: int, among: int, share: float) -> None:
+    found = planning_spread([-1.0] * moved + [0.0] * (among - moved), planned=0.3)
+    assert found is not None
+    assert found.assumed
+    assert found.value**2 == pytest.approx(share, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("differences", "planned", "expected"),
     [
-        pytest.param([-1.0] * 9 + [0.0] * 91, True, Spread(0.3, assumed=True), id="nine changed: assumed"),
-        pytest.param([], True, Spread(0.3, assumed=True), id="none"),
-        pytest.param([-40.0] * 9, False, None, id="not a rate: nothing to assume"),
-        pytest.param([2.0] * 10, False, Spread(0.0, assumed=False), id="all the same"),
+        pytest.param([], 0.43, Spread(0.43, assumed=True), id="nothing compared: as planned"),
+        pytest.param([-40.0] * 9, None, None, id="no plan: nothing to assume"),
+        pytest.param([], None, None, id="nothing at all"),
+        pytest.param([2.0] * 10, None, Spread(0.0, assumed=False), id="all the same"),
     ],
 )
-def test_planning_spread(differences: list[float], rate: bool, expected: Spread | None) -> None:  # noqa: FBT001
-    assert planning_spread(differences, rate=rate) == expected
+def test_planning_spread(differences: list[float], planned: float | None, expected: Spread | None) -> None:
+    assert planning_spread(differences, planned=planned) == expected
 
 
-def test_nonsense_is_refused() -> None:
-    with pytest.raises(ValueError, match="a mean needs queries"):
-        provable_margin(spread=0.3, queries=0)
-    with pytest.raises(ValueError, match="spread"):
-        provable_margin(spread=math.nan, queries=10)
-    for confidence in (0.0, 1.0, math.nan):
-        with pytest.raises(ValueError, match="confidence must lie strictly between 0 and 1"):
-            provable_margin(spread=0.3, queries=10, confidence=confidence)
-    with pytest.raises(ValueError, match="regression_max"):
-        detectable_drop("estimate", spread=0.3, queries=10, regression_max=-0.1)
+def test_clusters_count_as_what_they_are() -> None:
+    labels = [number // 12 for number in range(360)]
+    together = [-1.0 if label < 10 else 0.0 for label in labels]
+    apart = [-1.0 if number % 3 == 0 else 0.0 for number in range(360)]
+    alone, whole, scattered = (
+        planning_spread(together, planned=0.43),
+        planning_spread(together, labels, planned=0.43),
+        planning_spread(apart, labels, planned=0.43),
+    )
+    assert alone
+    assert whole
+    assert scattered
+    # Lost as wholes they are thirty observations: the standard error is that of 10 among 30.
+    assert whole.value / math.sqrt(360) == pytest.approx(math.sqrt(10 / 30 * 20 / 30 / 29))
+    assert whole.value > 3 * alone.value
+    assert scattered.value < alone.value  # each cluster loses four: they differ less than independent queries would
+    assert (alone.cluster, whole.cluster) == (1.0, 12.0)
+    # Nine clusters are few, however many queries they have; nothing known, a cluster is taken to move as one.
+    few = planning_spread([-1.0 if label < 9 else 0.0 for label in labels], labels, planned=0.43)
+    assert few
+    assert few.assumed
+    assert few.value**2 == pytest.approx(12 * 0.4657, abs=1e-2)  # 9 of 30: at most 46.6 %
+    planned = planning_spread([], labels, planned=0.43)
+    assert planned
+    assert planned.value == pytest.approx(0.43 * math.sqrt(12))
 
 
-@pytest.mark.parametrize(("evidence", "limit"), [("estimate", 0.02), ("proven_harm", 0.02), ("proven_harm", 0.1)])
-def test_the_detectable_drop_is_detected_in_four_of_five_runs(evidence: Evidence, limit: float) -> None:
-    queries, changed = 400, 0.26
-    drop = detectable_drop(evidence, spread=0.5, queries=queries, regression_max=limit)
-    chances = [(changed + drop) / 2, 1 - changed, (changed - drop) / 2]
-    spread = math.sqrt(changed - drop**2)
-    drop = detectable_drop(evidence, spread=spread, queries=queries, regression_max=limit)
-    chances = [(changed + drop) / 2, 1 - changed, (changed - drop) / 2]
-    source, runs, caught = random.Random(13), 1500, 0  # noqa: S311 - a seeded check
-    for _ in range(runs):
-        differences = source.choices((-1.0, 0.0, 1.0), chances, k=queries)
-        interval = difference_interval(differences, widest=1.0)
-        assert interval is not None
-        over = -sum(differences) / queries > limit
-        caught += over and (evidence == "estimate" or interval[1] < 0)
-    assert caught / runs == pytest.approx(0.8, abs=0.05)
+@given(st.permutations(range(24)))
+def test_the_order_of_the_queries_does_not_matter(order: list[int]) -> None:
+    differences, labels = [float(number % 3 - 1) for number in range(24)], [number // 2 for number in range(24)]
+    there = planning_spread(differences, labels, planned=0.3)
+    back = planning_spread([differences[i] for i in order], [labels[i] for i in order], planned=0.3)
+    assert there
+    assert back
+    assert there.value == pytest.approx(back.value)
+
+
+# The oracle: gates judged one sample after the other, at the drop that is said to be detected.
+Draw = Callable[[random.Random, float], tuple[list[float], list[int]]]
+
+
+def hits(queries: int, changed: float = 0.26) -> Draw:
+    def draw(source: random.Random, drop: float) -> tuple[list[float], list[int]]:
+        chances = [(changed + drop) / 2, 1 - changed, (changed - drop) / 2]
+        return source.choices((-1.0, 0.0, 1.0), chances, k=queries), []
+
+    return draw
+
+
+def conversations(count: int, size: int) -> Draw:
+    """Whole conversations are lost or won, as where each stands on one document."""
+
+    def draw(source: random.Random, drop: float) -> tuple[list[float], list[int]]:
+        chances = [(0.3 + drop) / 2, 0.7, (0.3 - drop) / 2]
+        moves = source.choices((-1.0, 0.0, 1.0), chances, k=count)
+        labels = [label for label in range(count) for _ in range(size)]
+        return [moves[label] for label in labels], labels
+
+    return draw
+
+
+def little(queries: int) -> Draw:
+    return lambda source, drop: ([source.gauss(-drop, 0.05) for _ in range(queries)], [])
+
+
+def interval_of(differences: Sequence[float], labels: Sequence[int]) -> tuple[float, float]:
+    found = (
+        clustered_mean_interval(differences, labels, low=-1.0, high=1.0)
+        if labels
+        else difference_interval(differences, widest=1.0)
+    )
+    assert found is not None
+    return found
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("draw", "evidence", "limit", "expected"),
+    [
+        pytest.param(hits(400), "estimate", 0.02, 0.8, id="estimate"),
+        pytest.param(hits(400), "proven_harm", 0.02, 0.8, id="proven harm, where proof decides"),
+        pytest.param(hits(400), "proven_harm", 0.1, 0.8, id="proven harm, where the limit decides"),
+        pytest.param(hits(100), "proven_harm", 0.03, 0.84, id="proven harm, few queries"),
+        pytest.param(little(100), "proven_harm", 0.03, 0.84, id="few that all move a little"),
+        pytest.param(conversations(60, 6), "proven_harm", 0.03, 0.86, id="60 clusters of 6"),
+        pytest.param(conversations(100, 3), "proven_harm", 0.03, 0.83, id="100 clusters of 3"),
+        pytest.param(conversations(60, 6), "estimate", 0.03, 0.8, id="60 clusters of 6, estimate"),
+        pytest.param(hits(785, 0.09), "proven_safe", 0.04, 0.8, id="proven safe: a harmless change passes"),
+    ],
+)
+def test_simulated_gates_do_what_is_said_of_them(draw: Draw, evidence: str, limit: float, expected: float) -> None:
+    source, drop, queries, sight = random.Random(13), 0.0, 1, Sight(0.0)  # noqa: S311 - a seeded check
+    for _ in range(20):  # the spread depends on the drop a little
+        differences, labels = [], []
+        for part in range(20):
+            more, names = draw(source, drop)
+            differences += more
+            labels += [part * 1000 + name for name in names]
+        spread = planning_spread(differences, labels, planned=None)
+        assert spread is not None
+        queries = len(differences) // 20
+        sight = Sight(spread.value, appended=spread.cluster)
+        drop = 0.0 if evidence == "proven_safe" else (drop + sight.drop(evidence, queries, limit)) / 2
+    if evidence == "proven_safe":
+        limit = sight.margin(queries)
+    runs = kept = 0
+    for _ in range(600):
+        differences, labels = draw(source, drop)
+        low, high = interval_of(differences, labels)
+        over = -math.fsum(differences) / len(differences) > limit
+        violated = {"estimate": over, "proven_harm": over and high < 0, "proven_safe": -low > limit}[evidence]
+        runs, kept = runs + 1, kept + (violated != (evidence == "proven_safe"))
+    assert kept / runs == pytest.approx(expected, abs=0.05)

@@ -213,6 +213,25 @@ def test_differences_agree_with_resampling(differences: list[float], step: float
         assert bound == pytest.approx(expected, abs=step / (len(differences) + 1) / 2 + 0.04 * deviation)
 
 
+@pytest.mark.parametrize(
+    ("ends", "sign"), [([0.1, 0.2, 0.5, 1.0] * 10, 1), ([0.1, 0.2, 0.5, 1.0] * 10, -1), ([0.3] * 40, 1)], ids=str
+)
+def test_with_ends_of_their_own_it_is_the_bootstrap_with_a_part_of_each_appended(ends: list[float], sign: int) -> None:
+    """1/N of each end: whenever the appended place is drawn, it is one of the ends by chance."""
+    source = random.Random(7)  # noqa: S311 - a seeded oracle
+    differences = [source.choice([0.0, 0.0, -end / 2, end / 4]) for end in ends]
+    reach = [sign * max(end, *map(abs, differences)) for end in ends]
+    places, means = [*differences, None], []
+    for _ in range(6_000):
+        drawn_now = source.choices(places, k=len(places))
+        means.append(sum(source.choice(reach) if x is None else x for x in drawn_now) / len(places))
+    lower, upper = interval_of(difference_interval(differences, widest=ends))
+    means.sort()
+    expected, found = (means[5_849], upper) if sign > 0 else (means[149], lower)
+    deviation = math.sqrt(sum((x - sum(means) / len(means)) ** 2 for x in means) / len(means))
+    assert found == pytest.approx(expected, abs=0.08 * deviation)
+
+
 # --- properties
 
 UNIT = st.one_of(st.sampled_from([0.0, 0.2, 1 / 3, 0.5, 1.0]), st.floats(0, 1))
@@ -228,6 +247,26 @@ def test_order_does_not_matter_to_the_last_bit(values: list[float], confidence: 
     source.shuffle(shuffled)
     expected = mean_interval(values, low=0, high=1, confidence=confidence)
     assert mean_interval(iter(shuffled), low=0, high=1, confidence=confidence) == expected
+
+
+@given(RATES, LEVELS, st.floats(0.2, 1))
+def test_equal_ends_of_all_are_one_end(values: list[float], confidence: float, end: float) -> None:
+    capped = [min(value, end) for value in values]
+    found = mean_interval(capped, low=0, high=[end] * len(values), confidence=confidence)
+    assert found == pytest.approx(interval_of(mean_interval(capped, low=0, high=end, confidence=confidence)), abs=1e-9)
+    changes = [value - 0.5 for value in capped]
+    found = difference_interval(changes, widest=[end] * len(values), confidence=confidence)
+    assert found == pytest.approx(
+        interval_of(difference_interval(changes, widest=end, confidence=confidence)), abs=1e-9
+    )
+
+
+@given(CHANGES, st.floats(0.1, 1))
+def test_nearer_ends_make_no_wider_interval(values: list[float], near: float) -> None:
+    lower, upper = interval_of(difference_interval(values, widest=[near, 1.0] * len(values)))
+    wider_lower, wider_upper = interval_of(difference_interval(values, widest=[1.0] * len(values)))
+    assert wider_lower <= lower + 1e-7
+    assert upper <= wider_upper + 1e-7
 
 
 @given(RATES, LEVELS)

@@ -12,12 +12,16 @@ from rankgate.matching import By, Matching
 from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.lines import Score
 from rankgate.model import Evidence
-from rankgate.readers.mapping import FieldMap
 from rankgate.redaction import redacted
 
 # From the mildest on: what holds by a later one holds by an earlier one.
-_GOLD_CHANGES = ("warn", None, "fail")
-_STRICTNESS = (Evidence.PROVEN_HARM, Evidence.ESTIMATE, Evidence.PROVEN_SAFE)
+_ORDER: dict[str, tuple[str | float | None, ...]] = {
+    "gold_changes": ("warn", None, "fail"),
+    "fork_runs": ("trusted", "untrusted"),
+    "evidence": (Evidence.PROVEN_HARM.value, Evidence.ESTIMATE.value, Evidence.PROVEN_SAFE.value),
+    "baseline.accept": ("green", "manual"),
+    "baseline.max_age.severity": ("warning", "error"),
+}
 
 
 def gate_changes(before: Criteria, after: Criteria) -> list[GateChange]:
@@ -59,69 +63,40 @@ def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
 
     Where the inputs lie does not: what stands in them is compared by itself.
     """
-    found = [
-        KeyChange(key="match", before=_match(before.match), after=_match(after.match), weakens=True),
-        KeyChange(key="default_k", before=before.default_k, after=after.default_k, weakens=True),
-        KeyChange(
-            key="gold_changes",
-            before=before.gold_changes,
-            after=after.gold_changes,
-            weakens=_GOLD_CHANGES.index(after.gold_changes) < _GOLD_CHANGES.index(before.gold_changes),
-        ),
-        KeyChange(
-            key="fork_runs", before=before.fork_runs, after=after.fork_runs, weakens=after.fork_runs == "trusted"
-        ),
-        KeyChange(
-            key="waiver_label",
-            before=before.waiver_label,
-            after=after.waiver_label,
-            weakens=after.waiver_label is not None,
-        ),
-        KeyChange(
-            key="baseline.accept",
-            before=_accept(before),
-            after=_accept(after),
-            weakens=after.policy.accepts_green,
-        ),
-        KeyChange(key="baseline.anchor", before=before.policy.anchor, after=after.policy.anchor, weakens=True),
-        *(
-            KeyChange(
-                key=f"baseline.max_age.{key}",
-                before=old,
-                after=new,
-                weakens=old is not None and (new is None or new > old),
-            )
-            for key, old, new in (
-                ("days", before.policy.max_age.days, after.policy.max_age.days),
-                ("commits", before.policy.max_age.commits, after.policy.max_age.commits),
-            )
-        ),
-        KeyChange(
-            key="baseline.max_age.severity",
-            before=_severity(before.policy.max_age.blocks),
-            after=_severity(after.policy.max_age.blocks),
-            weakens=not after.policy.max_age.blocks,
-        ),
-        *(
-            KeyChange(key=f"inputs.{name}{key}", before=old, after=new, weakens=False)
-            for name, was, now in (
-                ("gold", before.gold, after.gold),
-                ("run", before.run, after.run),
-                ("baseline", before.baseline, after.baseline),
-            )
-            for key, old, new in zip(("", ".format", ".map"), _file(was), _file(now), strict=True)
-        ),
-        KeyChange(key="inputs.waivers", before=_waivers(before), after=_waivers(after), weakens=False),
+    return [
+        KeyChange(key=key, before=old, after=new, weakens=_weakens(key, old, new))
+        for (key, old), new in zip(_keys(before).items(), _keys(after).values(), strict=True)
+        if old != new
     ]
-    return [key for key in found if key.before != key.after]
 
 
-def _accept(criteria: Criteria) -> str:
-    return "green" if criteria.policy.accepts_green else "manual"
+def _keys(criteria: Criteria) -> dict[str, str | float | None]:
+    policy, age = criteria.policy, criteria.policy.max_age
+    files = {"gold": criteria.gold, "run": criteria.run, "baseline": criteria.baseline}
+    return {
+        "match": _match(criteria.match),
+        "default_k": criteria.default_k,
+        "holdout": criteria.holdout
+        or None,  # a smaller share shows what was private, a larger one leaves more unjudged
+        "gold_changes": criteria.gold_changes,
+        "fork_runs": criteria.fork_runs,
+        "waiver_label": criteria.waiver_label,
+        "baseline.accept": "green" if policy.accepts_green else "manual",
+        "baseline.anchor": policy.anchor,
+        "baseline.max_age.days": age.days,
+        "baseline.max_age.commits": age.commits,
+        "baseline.max_age.severity": "error" if age.blocks else "warning",
+        **{f"inputs.{name}{key}": value for name, file in files.items() for key, value in _file(file).items()},
+        "inputs.waivers": redacted(criteria.waivers) if criteria.waivers_named else None,
+    }
 
 
-def _severity(blocks: bool) -> str:  # noqa: FBT001 -- as a gate has it
-    return "error" if blocks else "warning"
+def _weakens(key: str, old: str | float | None, new: str | float | None) -> bool:
+    if key in _ORDER:
+        return _ORDER[key].index(new) < _ORDER[key].index(old)
+    if key.startswith("baseline.max_age"):
+        return isinstance(old, int | float) and not (isinstance(new, int | float) and new < old)
+    return new is not None if key == "waiver_label" else not key.startswith("inputs")
 
 
 def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
@@ -133,13 +108,14 @@ def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
         return
     yield from _limits("", old, new, _limits_of(old), _limits_of(new))
     if old.evidence is not new.evidence:
-        weakens = _STRICTNESS.index(new.evidence) < _STRICTNESS.index(old.evidence)
-        yield KeyChange(key="evidence", before=old.evidence.value, after=new.evidence.value, weakens=weakens)
-    if old.confidence != new.confidence:
-        # More confidence asks for more proof: of harm before it blocks, or of safety before it passes.
-        mild = new.confidence > old.confidence
+        sides = old.evidence.value, new.evidence.value
+        yield KeyChange(key="evidence", before=sides[0], after=sides[1], weakens=_weakens("evidence", *sides))
+    for key, before, after in (("confidence", old.confidence, new.confidence), ("noise", old.noise, new.noise)):
+        # More of either asks for more proof: of harm before it blocks, or of safety before it passes.
+        mild = after > before
         weakens = {Evidence.PROVEN_HARM: mild, Evidence.PROVEN_SAFE: not mild, Evidence.ESTIMATE: False}[new.evidence]
-        yield KeyChange(key="confidence", before=old.confidence, after=new.confidence, weakens=weakens)
+        if mild or after < before:
+            yield KeyChange(key=key, before=before, after=after, weakens=weakens)
     if set(old.must_pass) != set(new.must_pass):
         weakens = not set(old.must_pass) <= set(new.must_pass)
         yield KeyChange(key="must_pass", before=list(old.must_pass), after=list(new.must_pass), weakens=weakens)
@@ -182,13 +158,8 @@ def _limits_of(gate: Gate) -> Limits:
 def _limits(prefix: str, gate: Gate, now: Gate, old: Limits, new: Limits) -> Iterator[KeyChange]:
     """Limits of a gate, or of a segment, which has its gate's severity where it states none."""
     metric = gate.metric
-    if old.threshold != new.threshold:
-        lower, higher = _below(new.threshold, old.threshold), _below(old.threshold, new.threshold)
-        gone = old.threshold is not None and new.threshold is None
-        weakens = gone or (lower if metric.direction is Direction.HIGHER else higher)
-        yield KeyChange(
-            key=f"{prefix}threshold", before=old.threshold, after=new.threshold, weakens=weakens, unit=metric.unit
-        )
+    higher = metric.direction is Direction.HIGHER
+    yield from _ceiling(f"{prefix}threshold", old.threshold, new.threshold, metric.unit, floor=higher)
     yield from _ceiling(f"{prefix}regression_max", old.regression_max, new.regression_max, metric.unit)
     if old.blocks is not new.blocks:
         blocked, blocks = (
@@ -198,14 +169,12 @@ def _limits(prefix: str, gate: Gate, now: Gate, old: Limits, new: Limits) -> Ite
         yield KeyChange(key=f"{prefix}severity", before=sides[0], after=sides[1], weakens=blocked and not blocks)
 
 
-def _below(one: float | None, other: float | None) -> bool:
-    return one is not None and other is not None and one < other
-
-
-def _ceiling(key: str, old: float | None, new: float | None, unit: Unit | None = None) -> Iterator[KeyChange]:
-    """A limit that asks for more the lower it is, and for nothing where it is absent."""
+def _ceiling(
+    key: str, old: float | None, new: float | None, unit: Unit | None = None, *, floor: bool = False
+) -> Iterator[KeyChange]:
+    """A limit that asks for more the lower it is, a floor the higher, and for nothing where it is absent."""
     if old != new:
-        weakens = old is not None and (new is None or new > old)
+        weakens = old is not None and (new is None or (new < old) is floor)
         yield KeyChange(key=key, before=old, after=new, weakens=weakens, unit=unit)
 
 
@@ -214,16 +183,12 @@ def _match(how: Matching) -> str:
     return how.by.value + ("" if how == Matching(by=how.by) else by[how.by])
 
 
-def _waivers(criteria: Criteria) -> str | None:
-    return redacted(criteria.waivers) if criteria.waivers_named else None
-
-
-def _file(file: InputFile | None) -> tuple[str | None, str | None, str | None]:
+def _file(file: InputFile | None) -> dict[str, str | None]:
     """Path, format and map of an input, as far as they are named."""
-    if file is None:
-        return None, None, None
-    return redacted(file.path), file.format, None if file.map is None else _map(file.map)
-
-
-def _map(fields: FieldMap) -> str:
-    return ", ".join(f"{key} {name}" for key, name in asdict(fields).items() if name is not None)
+    fields = asdict(file.map) if file and file.map else {}
+    named = ", ".join(f"{key} {name}" for key, name in fields.items() if name is not None)
+    return {
+        "": redacted(file.path) if file else None,
+        ".format": file.format if file else None,
+        ".map": named if fields else None,
+    }

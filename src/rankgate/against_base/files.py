@@ -8,7 +8,7 @@ import posixpath
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,13 +34,20 @@ class _Copy(msgspec.Struct, frozen=True):
 
 
 class FilesAtBase:
-    """The files of one commit. Copies are made as they are asked for and live as long as `files_at` is open."""
+    """The files of one commit. Copies are made as they are asked for and live as long as `files_at` is open.
 
-    def __init__(self, repository: Repository, commit: Commit, room: str) -> None:
+    With `most` they may have so many bytes together, a KiB more each, and pointers of Git LFS stay what they are.
+    """
+
+    def __init__(
+        self, repository: Repository, commit: Commit, room: str, tip: str | None = None, *, most: int | None = None
+    ) -> None:
         self.commit = commit
+        self._tip = tip
         self._head = Commit(ref="HEAD", sha=repository.commit("HEAD")) if repository.has("HEAD") else None
         self._repository = repository
         self._room = room
+        self._left = most
         self._copies: dict[str, _Copy] = {}
 
     def find(self, path: str) -> str | None:
@@ -59,13 +66,62 @@ class FilesAtBase:
         copy = self._copied(path, inside, self.commit)
         return copy or (None if self._in_head(inside) else path)
 
+    def copy(self, path: str) -> str | None:
+        """A copy of what the commit has at a path of the repository; None where it has nothing there.
+
+        Raises:
+            RankgateError: it lies in a submodule, or behind a link that leaves the repository, or is too large.
+        """
+        return self._copied(path, posixpath.normpath(path), self.commit)
+
     def find_in_head(self, path: str) -> str | None:
         """A copy of what HEAD has at a path; None where it has nothing there, as where the job made the file."""
         inside = self._inside(path)
         return None if inside is None or self._head is None else self._copied(path, inside, self._head)
 
+    def matching(self, pattern: str) -> list[str]:
+        """The base's YAML and JSON files that have a regular expression on a line, from the current directory."""
+        found = self._repository.matching(self.commit.sha, pattern)
+        return [os.path.relpath(f"{self._repository.root}/{path}", os.path.realpath(".")) for path in found]
+
+    def refuse_moved_link(self, names: Iterable[str]) -> None:
+        """The current directory may be what a link leads to that HEAD has changed, or put in a folder's place.
+
+        Raises:
+            RankgateError: the base has a file of one of these names where the link is.
+        """
+        here, root = Path(os.path.realpath(".")), self._repository.root
+        for link in self._repository.new_links(self.commit.sha, self._head.sha) if self._head else ():
+            aim = os.path.realpath(f"{root}/{link}")
+            within = os.path.relpath(here, aim)
+            paths = (posixpath.normpath(posixpath.join(link, within, name)) for name in names)
+            if here.is_relative_to(aim) and any(self._there(path, self.commit.sha) for path in paths):
+                raise bad_input("leads here and did not at the base; remove the link first, add it later", file=link)
+
+    def refuse_stale(self, paths: Iterable[str]) -> None:
+        """What judges must be what the tip of the base branch has, where that is known.
+
+        Raises:
+            GitError: the tip has another file at one of the paths.
+        """
+        for path in paths if self._tip else ():
+            inside = self._inside(path)
+            if inside is not None and self._there(inside, self.commit.sha) != self._there(inside, self._tip or ""):
+                raise GitError(
+                    f"the merge commit is stale: the base branch has another {shown_path(path)} now; push to the pull "
+                    "request, or close and reopen it"
+                )
+
+    def _there(self, inside: str, commit: str) -> Entry | None:
+        """What a commit has at a path, whatever that is called there; None also where it lies out of reach."""
+        try:
+            found = self._followed(inside, commit)
+        except RankgateError:
+            return None
+        return found and replace(found, path="")
+
     def refuse_link(self, path: str) -> None:
-        """A run is a file of its own: behind a link may lie the baseline, or what somebody else recorded.
+        """Behind a link may lie another file, as the baseline in place of a run.
 
         Raises:
             RankgateError: the path, or a folder on the way to it within the repository, is a symbolic link.
@@ -78,13 +134,10 @@ class FilesAtBase:
     def brought(self, path: str) -> bool:
         """Whether a file is one that HEAD has, and the base has not or has otherwise."""
         inside = self._inside(path)
-        if inside is None or self._head is None:
+        if inside is None or self._head is None or not self._in_head(inside):
             return False
-        try:
-            entry = self._followed(inside, self._head.sha)
-        except RankgateError:  # a submodule's
-            return True
-        return entry is not None and entry != self._repository.entry(self.commit.sha, entry.path)
+        there = self._there(inside, self._head.sha)  # nothing of a submodule's
+        return there is None or there != self._there(inside, self.commit.sha)
 
     def kept(self, path: str) -> str:
         """The path, or a copy of what comes through a pipe and can be read only once.
@@ -147,7 +200,7 @@ class FilesAtBase:
             return copy
         Path(copy).mkdir(parents=True, exist_ok=True)
         self._copies[copy] = _Copy(shown_path(path), f"{shown_path(path)} at {commit.shown}")
-        for each in self._repository.entries(commit.sha, entry.path):
+        for each in self._repository.entries(commit.sha, entry.path and f"{entry.path}/"):
             name = posixpath.basename(each.path)
             blob = self._followed(each.path, commit.sha)
             if blob is not None and blob.kind != FOLDER:
@@ -185,23 +238,34 @@ class FilesAtBase:
 
     def _write(self, blob: Entry, copy: str, path: str, commit: Commit) -> None:
         self._copies[copy] = _Copy(path, f"{path} at {commit.shown}")
+        if self._left is not None:
+            self._left -= self._repository.size(blob.sha) + 1024
+            if self._left < 0:
+                raise bad_input("is too large, with all other files that the criteria name", file=path)
         Path(copy).parent.mkdir(parents=True, exist_ok=True)
         with Path(copy).open("wb") as file:
             self._repository.write(blob.sha, file)
-        _fill_pointer(Path(copy), self._repository.root, self._copies[copy].name)
+        if self._left is None:
+            _fill_pointer(Path(copy), self._repository.root, self._copies[copy].name)
 
 
 @contextmanager
-def files_at(ref: str) -> Iterator[FilesAtBase]:
+def files_at(ref: str, tip: str | None = None) -> Iterator[FilesAtBase]:
     """The files at a ref of the repository around the current directory; errors raised meanwhile name no copy.
 
+    Args:
+        ref: names the commit.
+        tip: the commit that the base branch is at now, where the ref may lie behind it.
+
     Raises:
-        GitError: git is missing, this is no repository, or it has no such commit.
+        GitError: git is missing, this is no repository or a submodule, or it has no such commit.
     """
     repository = repository_around(".")
+    if run_git(repository.root, "rev-parse", "--show-superproject-working-tree").stdout.strip():
+        raise GitError("--base: this is a submodule, whose commits the pull request chooses; judge outside of it")
     commit = Commit(ref=ref, sha=repository.commit(ref))
     with tempfile.TemporaryDirectory(prefix="rankgate-base-") as room:
-        files = FilesAtBase(repository, commit, shown_path(room))
+        files = FilesAtBase(repository, commit, shown_path(room), tip)
         try:
             yield files
         except RankgateError as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -10,22 +12,24 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.against_base.files import FilesAtBase
-from rankgate.against_base.waivers import WaiversAtBase, waivers_at_base
 from rankgate.baselines.packing import RUN
 from rankgate.baselines.records import LOGS
 from rankgate.baselines.stores import is_remote
 from rankgate.baselines.tree import MANIFEST, log_name
-from rankgate.criteria import DEFAULT_PATHS, Criteria, InputFile, load_criteria
+from rankgate.criteria import DEFAULT_PATHS, WAIVERS, Criteria, InputFile, beside, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.git import GitError
 from rankgate.inputs import Inputs
 from rankgate.model import Gold
 from rankgate.readers.formats import read_gold
-from rankgate.readers.source import STDIN
-from rankgate.waivers import Waivers
+from rankgate.readers.source import STDIN, shown_path
+from rankgate.waivers import Waivers, load_waivers
 
 BaselineChange = Literal["added", "deleted", "replaced"]
+WaiversChange = Literal["added", "deleted", "edited"]
+_GATES = r"""(^|[{, "'])gates["']?[[:space:]]*:"""  # a line that ship criteria have, and not they alone
 _Read = TypeVar("_Read")
+_Other = TypeVar("_Other")
 
 
 class Own(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,19 +49,24 @@ class Own(msgspec.Struct, frozen=True, kw_only=True):
 class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
     """The base's criteria, gold set and baseline; in place of criteria and gold that cannot be read stand the own ones.
 
-    `criteria` are None where the base has none. What is byte by byte the pull request's is its very object.
-    `baseline` says where to read the base's, None where it has none or none that can be read; `problems` say what could
-    not be. Of a gold set that is no file of the base, `gold_unknown` says whether the job made it or the base's is not
-    there at all, so that the pull request's own stands in; `lenient` that the base's criteria let gold sets change.
+    `criteria` are None where the base has none for this gate; `elsewhere` are the places where it has others. What is
+    byte by byte the pull request's is its very object. `baseline` says where to read the base's, None where it has none
+    or none that can be read; `problems` say what could not be. Of a gold set that is no file of the base,
+    `gold_unknown` says whether the job made it or the base's is not there at all, so that the pull request's own stands
+    in; `lenient` that the base's criteria let gold sets change. `waivers`, and `waiver_label`, by which violations may
+    be waived, are those of the base alone: criteria of the pull request that stand in for broken ones waive nothing.
     """
 
     criteria: Criteria | None
+    elsewhere: tuple[str, ...]
     gold: Gold
     gold_unknown: Literal["supplied", "absent"] | None
     lenient: bool
     baseline: InputFile | None
     baseline_changed: BaselineChange | None
-    waivers: WaiversAtBase
+    waivers: Waivers
+    waiver_label: str | None
+    waivers_changed: WaiversChange | None
     problems: tuple[Problem, ...]
 
 
@@ -65,11 +74,14 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
     """Read what the base has.
 
     Raises:
-        GitError: git cannot read a file.
+        RankgateError: the base's criteria for this gate are behind a link now, or there are several.
+        GitError: git cannot read a file, the pull request adds to a baseline of the job's, or the base is stale.
     """
     problems: list[Problem] = []
+    names = [own.inputs.criteria] if own.inputs.criteria else DEFAULT_PATHS
+    files.refuse_moved_link(names)
 
-    def tried(read: Callable[[], _Read], otherwise: _Read) -> _Read:
+    def tried(read: Callable[[], _Read], otherwise: _Other) -> _Read | _Other:
         try:
             return read()
         except GitError:
@@ -78,36 +90,84 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
             problems.extend(files.problems(error))
             return otherwise
 
-    mine: Criteria | None = own.criteria
-    criteria = tried(lambda: _criteria(own, files), mine)
+    criteria = tried(lambda: _criteria(own, names, files), own.criteria)
+    criteria, elsewhere = (criteria, []) if criteria else _criteria_elsewhere(own, files)
     read = None if problems else criteria
     gold = tried(lambda: _gold(own, criteria, files), own.gold) if criteria else own.gold
-    nothing: tuple[InputFile | None, BaselineChange | None] = (None, None)
-    baseline, changed = tried(lambda: _baseline(own, criteria, files), nothing)
-    none = WaiversAtBase(waivers=Waivers(name=own.criteria.waivers), label=read.waiver_label if read else None)
-    waivers = tried(lambda: waivers_at_base(own.criteria, read, own.path, files), none)
+    baseline, changed = tried(lambda: _baseline(own, criteria, files), (None, None))
+    none = Waivers(name=own.criteria.waivers)
+    waivers, waivers_changed = tried(lambda: _waivers(own, read, files), (none, None))
+    named = _gold_named(own, criteria)
+    files.refuse_stale([*names, *([named.path] if named else []), read.waivers if read else own.criteria.waivers])
     return BaseInputs(
         criteria=criteria,
+        elsewhere=tuple(elsewhere),
         gold=gold,
         gold_unknown=tried(lambda: _gold_unknown(own, criteria, files), "absent") if criteria else None,
         lenient=read is not None and read.gold_changes == "warn",
         baseline=baseline,
         baseline_changed=changed,
         waivers=waivers,
+        waiver_label=read.waiver_label if read else None,
+        waivers_changed=waivers_changed,
         problems=tuple(problems),
     )
 
 
-def _criteria(own: Own, files: FilesAtBase) -> Criteria | None:
+def _criteria(own: Own, names: Sequence[str], files: FilesAtBase) -> Criteria | None:
     """The criteria that a check of the base itself would find."""
-    for path in [own.inputs.criteria] if own.inputs.criteria else DEFAULT_PATHS:
+    for path in names:
         found = files.find(path)
         if found is None or found == path or not Path(found).is_file():
             continue  # what the job made is none of the base's
         if path == own.path and _same_file(found, path):
             return own.criteria
-        return replace(load_criteria(found, at=path), name=files.name(path))
+        try:
+            return replace(load_criteria(found, at=path), name=files.name(path))
+        except RankgateError as error:  # main cannot be mended by installing less: there these criteria were read
+            named = [problem for problem in files.problems(error) if (problem.key or "").endswith((".name", ".metric"))]
+            if named:
+                raise GitError(f"{named[0]} (install what has it, or mend the base)") from error
+            raise
     return None
+
+
+def _criteria_elsewhere(own: Own, files: FilesAtBase) -> tuple[Criteria | None, list[str]]:
+    """Criteria of the base that this check does not read: this gate's all the same, else the places of all.
+
+    This gate's are those that HEAD has no longer in their place, and those that name the same run or baseline.
+
+    Raises:
+        RankgateError: there are several of them.
+    """
+    found: dict[str, Criteria] = {}
+    for path in files.matching(_GATES):
+        with suppress(RankgateError):
+            found[path] = load_criteria(files.find(path) or path, at=path)
+    mine = {_place(own.inputs.run or own.criteria.run), _place(own.baseline)} - {None}
+    this = [
+        path
+        for path, criteria in found.items()
+        if mine & {_place(criteria.run), _place(criteria.baseline)} or not _kept(path, files)
+    ]
+    if len(this) > 1:
+        places = ", ".join(map(shown_path, this))
+        raise bad_input(f"the base has criteria of this gate in several places ({places}); change one at a time")
+    own_one = replace(found[this[0]], name=files.name(this[0])) if this else None
+    return own_one, [] if own_one else sorted(map(shown_path, found))
+
+
+def _kept(path: str, files: FilesAtBase) -> bool:
+    """Whether HEAD still has criteria in a place, and no link leads there."""
+    with suppress(RankgateError):
+        files.refuse_link(path)
+        copy = files.find_in_head(path)
+        return copy is not None and bool(load_criteria(copy))
+    return False
+
+
+def _place(file: InputFile | None) -> str | None:
+    return None if file is None or file.path == STDIN else os.path.realpath(file.path)
 
 
 def _gold(own: Own, criteria: Criteria | None, files: FilesAtBase) -> Gold:
@@ -141,16 +201,36 @@ def _baseline(
 ) -> tuple[InputFile | None, BaselineChange | None]:
     """Where to read the base's baseline, and what the pull request did to it."""
     mine = own.baseline if own.baseline and _is_baseline(own.baseline) else None
-    named = own.inputs.baseline or (criteria and criteria.baseline) or own.criteria.baseline
-    found = named and (named.path if is_remote(named.path) else files.find(named.path))
-    theirs = replace(named, path=found) if named and found is not None else None
-    if theirs is None or not _is_baseline(theirs):
+    named = filter(None, (own.inputs.baseline, criteria.baseline if criteria else None))
+    found = (_baseline_at_base(file, files) for file in (list(named) or filter(None, [own.criteria.baseline])))
+    theirs = next(filter(None, found), None)
+    if theirs is None:
         return (None, "added") if mine else (own.baseline, None)
     if mine is None:
         return theirs, "deleted"
     alike = (mine.format, mine.map) == (theirs.format, theirs.map)
     same = alike and (mine.path == theirs.path or _same_baseline(mine.path, theirs.path))
     return (own.baseline, None) if same else (theirs, "replaced")
+
+
+def _baseline_at_base(named: InputFile, files: FilesAtBase) -> InputFile | None:
+    """Where to read what lay at a place; None where nothing was accepted there.
+
+    Raises:
+        GitError: what is there now is the job's, and the pull request has committed files of that name.
+    """
+    found = named.path if is_remote(named.path) else files.find(named.path)
+    if found is None and _is_baseline(named):
+        copy: str | None = None
+        with suppress(RankgateError):
+            copy = files.find_in_head(named.path)
+        if copy is None or not _same_baseline(named.path, copy):
+            raise GitError(
+                f"{shown_path(named.path)}: the job makes this baseline, and the pull request commits files in its "
+                "place; take them out of the commit"
+            )
+    theirs = replace(named, path=found) if found is not None else None
+    return theirs if theirs and _is_baseline(theirs) else None
 
 
 def _is_baseline(file: InputFile) -> bool:
@@ -164,15 +244,26 @@ def _same_baseline(mine: str, theirs: str) -> bool:
     folders = Path(mine), Path(theirs)
     if not all(map(Path.is_dir, folders)):
         return _same_file(theirs, mine)
-    names = {file.name for folder in folders for file in folder.iterdir() if _is_baselines(file.name)}
+    parts = {MANIFEST, *map(log_name, LOGS)}
+    names = {file.name for folder in folders for file in folder.iterdir()}
+    names = {name for name in names if name in parts or RUN.fullmatch(name)}  # the others are read by nobody
     return all(_same_file(*(str(folder / name) for folder in folders)) for name in names)
 
 
-def _is_baselines(name: str) -> bool:
-    """Whether a file of that name is read as a part of a baseline."""
-    return name == MANIFEST or name in map(log_name, LOGS) or RUN.fullmatch(name) is not None
+def _same_file(*paths: str) -> bool:
+    files = [*map(Path, paths)]
+    return all(map(Path.is_file, files)) and files[0].read_bytes() == files[1].read_bytes()
 
 
-def _same_file(one: str | None, other: str) -> bool:
-    files = [Path(one), Path(other)] if one is not None else []
-    return bool(files) and all(map(Path.is_file, files)) and files[0].read_bytes() == files[1].read_bytes()
+def _waivers(own: Own, criteria: Criteria | None, files: FilesAtBase) -> tuple[Waivers, WaiversChange | None]:
+    """What the base waives, and what became of the file.
+
+    A file that git does not know may have been written by the pull request's own code, so that it is not read: unlike
+    a gold set or a baseline, waivers count only as the base has them.
+    """
+    named, mine = criteria.waivers if criteria else beside(own.path, WAIVERS), own.criteria.waivers
+    found = files.find(named)
+    if found is None or found == named or not Path(found).is_file():
+        return Waivers(name=named), "added" if Path(mine).is_file() else None
+    changed: WaiversChange | None = None if _same_file(found, mine) else "edited" if Path(mine).is_file() else "deleted"
+    return load_waivers(found, name=files.name(named)), changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
 from rankgate.base_side import QueryChanges
@@ -13,26 +14,20 @@ from rankgate.tags import segments_of
 
 
 def query_changes(before: Gold, after: Gold) -> QueryChanges | None:
-    """How a gold set differs from the base's; None where it does not."""
-    old, new = before.samples, after.samples
+    """How a gold set differs from the base's; None where it does not. Private queries are counted and not named."""
+    old, new = before.all_samples, after.all_samples
+    private = before.left_out.keys() | after.left_out.keys()
     added = [query_id for query_id in new if query_id not in old]
     removed = [query_id for query_id in old if query_id not in new]
     both = [(query_id, sample, new[query_id]) for query_id, sample in old.items() if query_id in new]
     relabelled = [query_id for query_id, was, now in both if was.gains != now.gains]
     edited = [query_id for query_id, was, now in both if was.gains == now.gains and _other(was) != _other(now, was)]
-    if not (added or removed or relabelled or edited):
+    changes = {"added": added, "removed": removed, "relabelled": relabelled, "edited": edited}
+    if not any(changes.values()):
         return None
-    return QueryChanges(
-        queries=len(old),
-        added=len(added),
-        removed=len(removed),
-        relabelled=len(relabelled),
-        edited=len(edited),
-        added_ids=added[:MOST_IDS],
-        removed_ids=removed[:MOST_IDS],
-        relabelled_ids=relabelled[:MOST_IDS],
-        edited_ids=edited[:MOST_IDS],
-    )
+    named = {f"{name}_ids": [each for each in ids if each not in private][:MOST_IDS] for name, ids in changes.items()}
+    counts = {name: len(ids) for name, ids in changes.items()}
+    return msgspec.convert({"queries": len(old), **counts, **named}, QueryChanges)
 
 
 def _other(sample: Sample, was: Sample | None = None) -> Sample:

@@ -5,7 +5,9 @@ Otherwise a pull request could lower the limit that it misses, or remove the que
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import os
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -17,13 +19,13 @@ from rankgate.against_base.criteria_changes import gate_changes, key_changes, re
 from rankgate.against_base.files import FilesAtBase, files_at
 from rankgate.against_base.inputs import BaseInputs, Own, base_inputs
 from rankgate.against_base.queries import common, fitting, musts_gone, query_changes
-from rankgate.against_base.runs import judged_run, same_rankings
 from rankgate.against_base.stricter import reason_if_worse, stricter
 from rankgate.base_side import BaseSide, GoldState, QueryChanges
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.inputs import Inputs, accepted_run, baseline_of, gold_of, refuse_nothing
-from rankgate.model import Gold
+from rankgate.hard_checks import part_of
+from rankgate.inputs import Inputs, Opener, accepted_run, baseline_of, gold_of, refuse_nothing, run_of
+from rankgate.model import Gold, Ranking
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
 from rankgate.report import Report
@@ -51,14 +53,14 @@ def check_both(inputs: Inputs, ref: str, judge: Judge) -> Report:
             criteria are no file of the commit, or the run is a link.
     """
     path = inputs.criteria or find_criteria()
-    with files_at(ref) as files:
+    with files_at(ref, inputs.tip) as files:
         if files.find_in_head(path) is None:
             raise bad_input("is no file of the commit; with --base only those count as criteria", file=shown_path(path))
         criteria = load_criteria(path)
         waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
-        gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run)
+        gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run, part="whole")
         own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold)
-        case = _case(own, base_inputs(own, files), files, judge)
+        case = _case(*_parted(own, base_inputs(own, files)), files, judge)
         head = _head(case)
         theirs = _theirs(case)
         whole = _with_removed(case) if theirs and case.base.lenient else None
@@ -101,13 +103,22 @@ def _case(own: Own, base: BaseInputs, files: FilesAtBase, judge: Judge) -> _Case
     theirs = common(base.gold, own.gold) if base.lenient else base.gold
     gold = own.gold if theirs is None or accepted else theirs
     same = base.criteria is None or (base.criteria is own.criteria and gold is own.gold)
-    run, moved = judged_run(own, base.criteria, files)
+    run, moved = _judged_run(own, base.criteria, files)
     refuse_nothing(replace(own.inputs, run=run), own.criteria)
     baseline = base.baseline
     if not same and not own.inputs.untrusted_run:  # what comes through a pipe is read twice; a stranger's never does
         run, baseline = (file and replace(file, path=files.kept(file.path)) for file in (run, baseline))
     judged_by = None if same else gold
     return _Case(own, base, files, judge, judged_by, run, moved, label, accepted, baseline)
+
+
+def _parted(own: Own, base: BaseInputs) -> tuple[Own, BaseInputs]:
+    """Both gold sets without what is private by the base's share; what must pass by either side's criteria is not."""
+    share = (base.criteria or own.criteria).holdout
+    gates = [*own.criteria.gates, *(base.criteria.gates if base.criteria else ())]
+    gold = part_of(own.gold, share, gates, own.inputs.part)
+    theirs = gold if base.gold is own.gold else part_of(base.gold, share, gates, own.inputs.part)
+    return replace(own, gold=gold), replace(base, gold=theirs)
 
 
 def _gold_label(own: Own, files: FilesAtBase) -> SetLabel | None:
@@ -117,7 +128,7 @@ def _gold_label(own: Own, files: FilesAtBase) -> SetLabel | None:
     if label is None or named is None or not _counts(label):
         return label
     copy = files.find_in_head(named.path)
-    same = copy is not None and read_gold(copy, named.format).samples == own.gold.samples
+    same = copy is not None and read_gold(copy, named.format).samples == own.gold.all_samples
     return label if same else replace(label, standing="not the head's")
 
 
@@ -133,7 +144,7 @@ def _renamed(case: _Case) -> dict[str, str]:
     """New names of gates by their old ones; a name for which a waiver waits is another gate, which covers nothing."""
     if case.base.criteria is None:
         return {}
-    waived = {waiver.gate for waiver in case.base.waivers.waivers.entries}
+    waived = {waiver.gate for waiver in case.base.waivers.entries}
     renamed = renamed_gates(case.base.criteria, case.own.criteria)
     return {old: new for old, new in renamed.items() if new not in waived}
 
@@ -187,21 +198,18 @@ def _judged(case: _Case, inputs: Inputs, criteria: Criteria, gold: Gold) -> _Jud
     try:
         return _Judged(case.judge(inputs, criteria, gold))
     except RankgateError as error:
-        if case.baseline is None or not all(_within(problem.file, case.baseline.path) for problem in error.problems):
+        folder, files = case.baseline.path if case.baseline else None, [problem.file for problem in error.problems]
+        if folder is None or not all(file is not None and Path(file).is_relative_to(folder) for file in files):
             raise
         report = case.judge(inputs, replace(criteria, baseline=None), gold)
         return _Judged(report, tuple(case.files.problems(error)))
 
 
-def _within(file: str | None, folder: str) -> bool:
-    return file is not None and Path(file).is_relative_to(folder)
-
-
 def _waived(report: Report, inputs: Inputs, base: BaseInputs) -> Report:
     """With the violations that the base waives, or that a label which the base allows waives for this commit."""
-    found = waive(report, base.waivers.waivers, inputs.date)
-    label = _label(inputs, base.waivers.label)
-    return waive_by_label(found, label, base.waivers.label) if label else found
+    found = waive(report, base.waivers, inputs.date)
+    label = _label(inputs, base.waiver_label)
+    return waive_by_label(found, label, base.waiver_label) if label else found
 
 
 def _refusals(case: _Case, said: BaseSide) -> list[str]:
@@ -228,14 +236,15 @@ def _said(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | No
         sha=case.files.commit.sha,
         head_verdict=head.report.verdict,
         base_verdict=by_base.verdict if by_base else None,
-        introduced=base.criteria is None,
+        introduced=base.criteria is None and not base.elsewhere,
+        elsewhere=list(base.elsewhere),
         gates=gate_changes(criteria, own.criteria),
         keys=key_changes(criteria, own.criteria),
         queries=queries and _with_reason(queries, head.report, by_base, whole),
         gold_changes="fail" if strict else "warn",
         baseline_changed=base.baseline_changed,
-        baseline_is_this_run=same_rankings(stored, case.run, untrusted=own.inputs.untrusted_run),
-        waivers_changed=base.waivers.changed,
+        baseline_is_this_run=_same_rankings(stored, case.run, untrusted=own.inputs.untrusted_run),
+        waivers_changed=base.waivers_changed,
         gold=_gold_state(case, theirs, queries),
         run_moved=(case.moved and ("accepted" if _counts(_label(own.inputs, ACCEPT_RUN)) else "refused")) or None,
         run_copied=_copied(case, head.report),
@@ -264,15 +273,63 @@ def _copied(case: _Case, head: Report) -> Literal["job", "commit"] | None:
     if run is None or case.baseline is None or case.baseline.path == STDIN or moved:
         return None
     stored = partial(accepted_run, replace(inputs, baseline=None), criteria, frozenset(), 0)
-    if not same_rankings(stored, run, untrusted=inputs.untrusted_run):
+    if not _same_rankings(stored, run, untrusted=inputs.untrusted_run):
         return None
     return "commit" if case.files.brought(run.path) else "job"
+
+
+def _judged_run(own: Own, criteria: Criteria | None, files: FilesAtBase) -> tuple[InputFile | None, bool]:
+    """The run, and whether it is the pull request's own in place of one that the base names and that is absent.
+
+    What the caller names decides; else what the base's criteria name, with its format and map.
+
+    Raises:
+        RankgateError: the run is a link.
+    """
+    mine, theirs = own.criteria.run, (criteria or own.criteria).run
+    moved = own.inputs.run is None and mine is not None and mine != theirs
+    moved = moved and (theirs is None or not os.path.lexists(theirs.path))
+    run = own.inputs.run or (mine if moved else theirs)
+    if run is not None:
+        files.refuse_link(run.path)
+    return run, moved
+
+
+def _same_rankings(stored: Opener | None, run: InputFile | None, *, untrusted: bool = False) -> bool | None:
+    """Whether a run holds the rankings of a stored one, to the depth of that, and perhaps those of more queries.
+
+    None where nothing is stored, or one of the two cannot be read again.
+    """
+    if stored is None or run is None or not Path(run.path).is_file():
+        return None
+    try:
+        before = stored()
+        if before is None:
+            return None
+        lists, known = _marked(before.rankings, before.depth)
+        return _marked(run_of(run, None, untrusted=untrusted).rankings, before.depth, known) == (lists, known)
+    except RankgateError:  # what is wrong with the run is said where it is judged; with a copy, where it counts
+        return None
+
+
+def _marked(rankings: Iterable[Ranking], depth: int | None, known: set[str] | None = None) -> tuple[int, set[str]]:
+    """One number for all lists of the known queries, in any order, and the queries; there may be millions of lists."""
+    encode = msgspec.json.Encoder().encode
+    total, queries = 0, set[str]()
+    for ranking in rankings:
+        if known is None or ranking.query_id in known:
+            text = encode((ranking.query_id, ranking.ids[:depth]))
+            total += int.from_bytes(hashlib.sha256(text).digest())
+            queries.add(ranking.query_id)
+    return total, queries
 
 
 def _with_reason(queries: QueryChanges, head: Report, by_base: Report | None, whole: Report | None) -> QueryChanges:
     """The changes with what the removed queries would have made of the verdict, as far as the run answers them."""
     if by_base is None or whole is None or by_base.queries is None or whole.queries is None:
         return queries
+    if by_base.queries.left_out and len(queries.removed_ids) < queries.removed:
+        return queries  # what private ones would change is not judged here
     unanswered = min(whole.queries.missing - by_base.queries.missing, queries.removed)
     if unanswered == queries.removed:
         return replace(queries, removed_unanswered=unanswered)

@@ -29,6 +29,7 @@ _GOLD_REFUSED = {
     "absent": "the gold set that the base names is not there, and the pull request's own stands in",
 }
 _MOVED = "the run that the base names is absent, and the pull request names another; write both paths first"
+_ELSEWHERE = "the base has ship criteria, but not where this check reads them"
 _COPIED = "the pull request changes the file of the run, whose rankings are now those of the baseline"
 
 
@@ -61,6 +62,7 @@ def stricter(
         *_criteria_sentences(base),
         *([] if gold_failures else _gold_sentences(base)),
         *_problem_sentences(base),
+        *([_ELSEWHERE] if base.elsewhere else []),
         *([_COPIED] if base.run_copied == "commit" else []),
         *dict.fromkeys([*head.warnings, *(by_base.warnings if by_base else ())]),
     ]
@@ -72,8 +74,7 @@ def stricter(
             *(Verdict.WARN for _ in warnings),
         ]
     )
-    name = by_base.provenance.criteria if by_base else None
-    problems = [*head.problems, *problems_of(added, name)]
+    problems = [*head.problems, *problems_of(added, by_base.provenance.criteria if by_base else None)]
     return replace(
         head,
         verdict=verdict,
@@ -162,12 +163,9 @@ def _criteria_sentences(base: BaseSide) -> list[str]:
 
 
 def _gold_sentences(base: BaseSide) -> list[str]:
-    queries = base.queries
-    if queries is None or not queries.weakens:
-        return []
-    counts = {"removes": queries.removed, "relabels": queries.relabelled, "edits": queries.edited}
-    done = [f"{what} {count_text(count, 'query', 'queries')}" for what, count in counts.items() if count]
-    return [f"the pull request {_listed(done)} of the gold set"]
+    counts = base.queries.done if base.queries else {}
+    done = [f"{what} {count_text(count, 'query', 'queries')}" for what, count in counts.items()]
+    return [f"the pull request {_listed(done)} of the gold set"] if done else []
 
 
 def _to_accept(base: BaseSide) -> list[str]:

@@ -123,6 +123,7 @@ class CloudObjects:
         if self._scheme in _S3:
             own = fsspec.config.conf.get(self._scheme, {}).get("config_kwargs", {})
             options["config_kwargs"] = {**_ATTEMPTS, **own}
+            options["max_concurrency"] = 1  # else an object's size is asked for before each object
         try:
             files, root = fsspec.core.url_to_fs(url, **options)
         except ImportError as error:

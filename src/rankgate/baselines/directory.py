@@ -6,11 +6,11 @@ run the baseline. Killed at any byte, the directory holds the old baseline or th
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import msgspec
@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from rankgate.baselines.base import Where, lineage_of, open_record
 from rankgate.baselines.packing import RUN
-from rankgate.baselines.records import LOGS
+from rankgate.baselines.records import LOGS, Record
 from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
-from rankgate.errors import bad_input
-from rankgate.files import write_atomic
+from rankgate.errors import RankgateError, bad_input
+from rankgate.files import make_directories, write_atomic
 from rankgate.lineage import commits_behind
 from rankgate.model import Need
 from rankgate.readers.base import Run
@@ -94,10 +94,10 @@ class DirectoryTree:
         """
         del message
         try:
-            Path(self.path).mkdir(parents=True, exist_ok=True)
+            make_directories(Path(self.path))
         except OSError as error:
             raise bad_input(f"cannot be written: {error.strerror}", file=self.path) from error
-        with _locked(self.path):
+        with _locked(self.path, alone=True):
             if any(self._bytes(name) != data for name, data in self._seen.items()):
                 return False
             left = [name for name in self.names() if _LEFT.fullmatch(name)]
@@ -109,14 +109,18 @@ class DirectoryTree:
         self.refresh()
         return True
 
+    def still(self) -> AbstractContextManager[None]:
+        """Whoever writes is waited for, where the system has locks."""
+        return _locked(self.path, alone=False) if Path(self.path).is_dir() else nullcontext()
+
     def refresh(self) -> None:
         """Forget what was read."""
         self._seen = {}
 
     def mends(self) -> bool:
-        """Whether a damaged manifest is a baseline's: it stands alone or beside a run, not among other files."""
+        """Whether a manifest that is damaged or gone is a baseline's: alone, or beside a log or a run."""
         names = self.names()
-        return names == [MANIFEST] or any(RUN.fullmatch(name) or _LEFT.fullmatch(name) for name in names)
+        return names == [MANIFEST] or any(map(_ours, names))
 
     def _bytes(self, name: str) -> bytes | None:
         file = Path(self.path) / name
@@ -151,30 +155,38 @@ class DirectoryStore(msgspec.Struct, frozen=True):
             RankgateError: damaged, of a newer schema, or stored less deep than `deepest`.
         """
         memory = self.memory
-        record = memory.accepted()
-        if record is None:
+        try:
+            found = self._opened(memory, needs, deepest)
+        except RankgateError:  # somebody who accepts a run at this moment deletes the one before
+            with memory.tree.still():
+                found = self._opened(memory, needs, deepest)
+        if found is None:
             return None
-        run = open_record(memory, record, needs, deepest=deepest)
+        record, run = found
         if where is None:
             return run
         behind = commits_behind(record.commit, where.ancestors()) if record.commit else None
         return replace(run, lineage=replace(lineage_of(record, where), commits_behind=behind))
+
+    def _opened(self, memory: TreeMemory, needs: frozenset[Need], deepest: int) -> tuple[Record, Run] | None:
+        record = memory.accepted()
+        return (record, open_record(memory, record, needs, deepest=deepest)) if record else None
 
 
 def _ours(name: str) -> bool:
     return bool(RUN.fullmatch(name) or _LEFT.fullmatch(name)) or name in _LOGS
 
 
-@contextlib.contextmanager
-def _locked(path: str) -> Iterator[None]:
-    """One at a time, where the system has locks; the lock ends with the process, however that ends."""
+@contextmanager
+def _locked(path: str, *, alone: bool) -> Iterator[None]:
+    """One writer at a time, or readers among themselves, where the system has locks; they end with the process."""
     if sys.platform == "win32":
         yield
         return
     handle = os.open(path, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         yield
     finally:
         os.close(handle)

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 
 from rankgate.baselines.git_transport import without_secrets
 from rankgate.errors import on_one_line
-from rankgate.git import Answer, said
+from rankgate.git import Answer, GitError, said
 
 # Another process of the same clone has the ref, or was quicker.
 _HELD = re.compile(rb"but expected|reference already exists|\.lock': File exists|shallow file has changed")
 # The same at a server, whose update is a comparison with what it told us as well.
 _QUICKER = re.compile(rb"failed to update ref|cannot lock ref|incorrect old value|reference already exists")
+_LOCK = re.compile(rb"Unable to create '([^'\n]+\.lock)': File exists")
 _FOREVER = re.compile(rb"(?i)permission denied|cannot create '|no space left|read-only file system")
 _REFUSAL = re.compile(rb"^!\t[^\t]*\t\[([a-z ]+)\] \((.*)\)$", re.MULTILINE)
 _NOT_ALLOWED = re.compile(rb"(?i)permission|denied|authentication|could not read (?:username|password)|\b40[13]\b")
@@ -21,6 +22,18 @@ _NOT_ALLOWED = re.compile(rb"(?i)permission|denied|authentication|could not read
 def held(found: Answer) -> bool:
     """Whether the repository's own ref was taken at that moment, so that it is worth another try."""
     return bool(_HELD.search(found.stderr)) and not _FOREVER.search(found.stderr)
+
+
+def lock_of(found: Answer) -> str | None:
+    """The lock file, here or at the server, for which git gave up; None where it was something else."""
+    lock = _LOCK.search(found.stderr)
+    return lock[1].decode("utf-8", "replace") if lock else None
+
+
+def locked(spec: str, lock: str) -> GitError:
+    """What to do about a lock that nobody has given back."""
+    whose = "is held by another git process or was left by one that was killed"
+    return GitError(f"{spec}: {on_one_line(lock)} {whose}; nothing was written. If no git is at work there, delete it")
 
 
 def no_such_branch(found: Answer) -> bool:
@@ -34,6 +47,11 @@ def outrun(pushed: Answer) -> bool:
     if refusal is None or _FOREVER.search(pushed.stderr):
         return False
     return refusal[1] == b"rejected" or bool(_QUICKER.search(refusal[2]))
+
+
+def refused(pushed: Answer) -> bool:
+    """Whether the server answered a push with --porcelain by a no; else it may have applied it before it was gone."""
+    return bool(_REFUSAL.search(pushed.stdout))
 
 
 def refusal_of(pushed: Answer, environment: Mapping[str, str]) -> str:

@@ -9,18 +9,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 
 import msgspec
 
-from rankgate.baselines.git_answers import held, outrun, refusal_of
-from rankgate.baselines.git_place import PREFIX, Place, place_of
+from rankgate.baselines.git_answers import held, lock_of, locked, outrun, refusal_of, refused
+from rankgate.baselines.git_place import PATIENCE, PREFIX, Place, place_of
 from rankgate.baselines.git_transport import HERE
 from rankgate.baselines.packing import RUN
 from rankgate.baselines.records import LOGS
 from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
 from rankgate.errors import bad_input
-from rankgate.git import Entry, GitError
+from rankgate.git import Answer, Entry, GitError, is_ancestor
 
 DEFAULT_BRANCH = "rankgate-baselines"
 FIRST_WAIT, LONGEST_WAIT = 0.05, 0.5  # seconds after somebody else was quicker
@@ -50,6 +51,7 @@ class GitBranchTree:
         self._tip: _Tip | None = None
         self._read_already: dict[str, bytes] = {}
         self._lost = 0
+        self._locked_at: float | None = None  # since when every attempt has met a lock
 
     @property
     def spec(self) -> str:
@@ -120,13 +122,21 @@ class GitBranchTree:
         parent = ["-p", tip.commit] if tip.commit else []
         text = f"{message}\n".encode()
         made = self._place.made("commit-tree", tree, *parent, "-F", "-", given=text, environment=self._identity())
-        done = self._moved_here(made, tip) if self._place.remote == HERE else self._pushed(made)
-        if done:
-            self._tip, self._lost = _Tip(made, files), 0
-        else:
-            time.sleep(min(FIRST_WAIT * 2**self._lost, LONGEST_WAIT))
-            self._lost = min(self._lost + 1, 10)
-        return done
+        outrun_by = self._moved_here(made, tip) if self._place.remote == HERE else self._pushed(made, tip)
+        if outrun_by is None:
+            self._tip, self._lost, self._locked_at = _Tip(made, files), 0, None
+            return True
+        lock = lock_of(outrun_by)
+        self._locked_at = (self._locked_at or time.monotonic()) if lock else None
+        if lock and self._locked_at and time.monotonic() - self._locked_at > PATIENCE:
+            raise locked(self.spec, lock)
+        time.sleep(min(FIRST_WAIT * 2**self._lost, LONGEST_WAIT))
+        self._lost = min(self._lost + 1, 10)
+        return False
+
+    def still(self) -> AbstractContextManager[None]:
+        """What was read is of one commit, whoever writes the next."""
+        return nullcontext()
 
     @cached_property
     def _place(self) -> Place:
@@ -141,10 +151,10 @@ class GitBranchTree:
         found = self._place.git("rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}")
         return found.stdout.decode().strip() or None
 
-    def _fetched_tip(self) -> str | None:
+    def _fetched_tip(self, depth: int = 1) -> str | None:
         """The remote's tip. In a shallow clone no more than that is fetched; a whole one must not become shallow."""
         place = self._place
-        ref = place.fetch(f"refs/heads/{self.branch}", self.branch, *(["--depth=1"] if place.shallow else []))
+        ref = place.fetch(f"refs/heads/{self.branch}", self.branch, *([f"--depth={depth}"] if place.shallow else []))
         return place.made("rev-parse", "--verify", ref) if ref else None
 
     def _files(self, commit: str) -> dict[str, Entry]:
@@ -168,16 +178,31 @@ class GitBranchTree:
             raise self._edited(f"it ends in a merge ({commit[:7]}); undo that with `git revert -m 1 {commit[:7]}`")
         return files
 
-    def _pushed(self, commit: str) -> bool:
-        options = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no")
-        remote = self._place.remote
-        found = self._place.git("push", *options, remote, f"{commit}:refs/heads/{self.branch}")
-        if found.returncode and not outrun(found):
-            why = refusal_of(found, self._place.environment)
-            raise GitError(f"{self.spec}: the push to {remote} was refused: {why}")
-        return not found.returncode
+    def _pushed(self, commit: str, tip: _Tip) -> Answer | None:
+        """None where the remote has the commit; what git answered where somebody else was quicker.
 
-    def _moved_here(self, commit: str, tip: _Tip) -> bool:
+        A server that is gone before it answers may have applied the push, so that it is asked.
+        """
+        options = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no")
+        place = self._place
+        found = place.git("push", *options, place.remote, f"{commit}:refs/heads/{self.branch}")
+        if not found.returncode:
+            return None
+        if outrun(found):
+            return found
+        why = refusal_of(found, place.environment)
+        if refused(found):
+            raise GitError(f"{self.spec}: the push to {place.remote} was refused: {why}")
+        try:
+            now = self._fetched_tip(depth=100)
+        except GitError as error:
+            raise GitError(f"{self.spec}: {place.remote} may have the push or not: {why}; start again") from error
+        if now is None or now == tip.commit:
+            raise GitError(f"{self.spec}: the push to {place.remote} failed: {why}")
+        return None if is_ancestor(commit, now, folder=place.root) else found
+
+    def _moved_here(self, commit: str, tip: _Tip) -> Answer | None:
+        """As `_pushed`, for a branch of this repository."""
         ref = f"refs/heads/{self.branch}"
         trees = self._place.git("worktree", "list", "--porcelain").stdout.splitlines()
         if f"branch {ref}".encode() in trees:
@@ -185,7 +210,7 @@ class GitBranchTree:
         found = self._place.git("update-ref", "--no-deref", ref, commit, tip.commit or "0" * len(commit))
         if found.returncode and not held(found):
             raise GitError(f"{self.spec}: cannot be written: {self._place.said(found)}")
-        return not found.returncode
+        return found if found.returncode else None
 
     def _identity(self) -> dict[str, str]:
         """Nothing where the user has a name and an address, ours for what is missing; never the machine's name."""

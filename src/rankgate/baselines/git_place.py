@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from rankgate.baselines.git_answers import advice, complaint, held, no_such_branch
+from rankgate.baselines.git_answers import advice, complaint, held, lock_of, locked, no_such_branch
 from rankgate.baselines.git_transport import environment_for, remote_of
 from rankgate.environment import TOKENS
 from rankgate.errors import shown
 from rankgate.git import Answer, GitError, repository_around, run_git
 
 PREFIX = "git+branch:"
-MOST_FETCHES = 8  # more, where other processes hold the same clone's refs
+PATIENCE = 10.0  # seconds for which a lock of somebody else's is waited for, beside those that git itself takes
 _FETCH = (
     *("--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"),
     "--refmap=",
@@ -73,12 +74,13 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         ref = f"refs/rankgate/{_quoted(self.remote)}/{_quoted(name)}"
         fetch = ("fetch", *_FETCH, *options, self.remote, f"+{source}:{ref}")
         found = self.git(*fetch)
-        for _ in range(MOST_FETCHES):
-            if not found.returncode or not held(found):
-                break
+        until = time.monotonic() + PATIENCE
+        while found.returncode and held(found) and time.monotonic() < until:
             found = self.git(*fetch)
         if no_such_branch(found):
             return None
+        if found.returncode and (lock := lock_of(found)):
+            raise locked(self.spec, lock)
         if found.returncode:
             raise GitError(f"{self.spec}: cannot be fetched from {self.remote}: {self.said(found)}{advice(found)}")
         return ref

@@ -29,9 +29,9 @@ class LocalObjects:
         self._root = Path(path)
 
     def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder."""
+        """The names of the files in a folder, also of those that are still being written."""
         with self._named(folder, "read"), suppress(FileNotFoundError):
-            return [file.name for file in (self._root / folder).iterdir() if not file.name.startswith(".")]
+            return [file.name for file in (self._root / folder).iterdir()]
         return []
 
     def read(self, names: Sequence[str]) -> Mapping[str, bytes]:

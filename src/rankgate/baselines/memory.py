@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from rankgate.baselines.records import Log, Record
+
+_AND = "; "  # between reasons
 
 # Asked with the records of a log, oldest first, whether a new one does not belong behind them.
 Unless = Callable[[Sequence[Record]], bool]
@@ -22,8 +26,8 @@ class Memory(Protocol):
     def spec(self) -> str:
         """How users name this place after `--baseline`."""
 
-    def read(self, log: Log) -> Sequence[Record]:
-        """The records of a log, oldest first; none where nothing was ever added.
+    def read(self, log: Log, *, last: int | None = None) -> Sequence[Record]:
+        """The records of a log, or the last ones, oldest first; none where nothing was ever added.
 
         Raises:
             RankgateError: the place cannot be reached, or what it holds is damaged or of a newer schema.
@@ -73,3 +77,26 @@ class Memory(Protocol):
         Raises:
             RankgateError: as for `add`; also for the record that is accepted now.
         """
+
+
+def amended(found: Sequence[Record], record: Record) -> Record:
+    """What to keep of a run that is accepted again: its first record, with a reason that was given since.
+
+    A job that is started again would else judge the run by itself and replace the reason for which it was accepted.
+    Without a commit, another day is another acceptance.
+
+    Args:
+        found: what was accepted, oldest first.
+        record: of the run that is accepted now.
+    """
+    first = next(reversed(found), None)
+    if first is None or first.id != record.id or not (record.commit or first.date == record.date):
+        return record
+    reasons = dict.fromkeys(reason for each in (first, record) if each.reason for reason in each.reason.split(_AND))
+    return replace(
+        first,
+        reason=_AND.join(reasons) or None,
+        by=first.by or record.by,
+        branch=record.branch or first.branch,
+        gold=record.gold,
+    )

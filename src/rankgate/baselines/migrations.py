@@ -34,7 +34,7 @@ def decode_record(
         RankgateError: its schema is newer than this release.
     """
     try:
-        version = msgspec.json.decode(data, type=_Version).schema_version
+        version = schema_of(data)
         if version > SCHEMA_VERSION:
             known = f"this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate"
             raise bad_input(f"baseline schema {version} is newer than {known}", file=file, line=line)
@@ -47,6 +47,15 @@ def decode_record(
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError) as error:
         said = f"has no schema {error}" if isinstance(error, KeyError) else str(error)
         raise DamagedRecordError([Problem(f"damaged {what}: {said}; {advice}", file, line)]) from error
+
+
+def schema_of(data: bytes) -> int:
+    """The schema that a record was written in.
+
+    Raises:
+        msgspec.MsgspecError: it is no record of any.
+    """
+    return msgspec.json.decode(data, type=_Version).schema_version
 
 
 def encode_record(record: Record) -> bytes:

@@ -11,12 +11,13 @@ left out. So two who write it at once lose nothing, nor does one who is killed b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
-from rankgate.baselines.memory import Unless
+from rankgate.baselines.memory import Unless, amended
 from rankgate.baselines.migrations import DamagedRecordError, decode_record, encode_record
 from rankgate.baselines.object_names import RecordName
 from rankgate.baselines.packing import RUN, checked
@@ -27,6 +28,7 @@ POINTER = "pointer.json"
 MOST_RECENT = 24  # records of the history that the pointer repeats
 _DELETE = "restore it, or delete it and accept a run again"  # an object is never overwritten
 MOST_ROUNDS = 50  # of others that took the very same name; each round one of them has succeeded
+_LEFT = re.compile(r"\..+\.tmp").fullmatch  # a file of a write that was killed, or is not at its end
 UNTOUCHED = 86_400.0  # seconds for which a run file that no record names may still belong to one that is being added
 
 
@@ -92,6 +94,9 @@ class _Pointer(msgspec.Struct, frozen=True):
     recent: Sequence[Record] = ()  # the last of the history
 
 
+_NOTHING = _Pointer(SCHEMA_VERSION, {})
+
+
 class ObjectMemory:
     """A `Memory` over objects."""
 
@@ -103,13 +108,14 @@ class ObjectMemory:
         """The place, without passwords."""
         return self.objects.spec
 
-    def read(self, log: Log) -> list[Record]:
-        """The records of a log, oldest first.
+    def read(self, log: Log, *, last: int | None = None) -> list[Record]:
+        """The records of a log, oldest first; of the last ones no more is read than they take.
 
         Raises:
             RankgateError: the place cannot be reached, or an object is damaged or of a newer schema.
         """
-        return list(self._records(log, self._names(log)).values())
+        names = self._names(log)[-last if last else 0 :]
+        return list(self._records(log, names, hinted=log == "accepted" or last is not None).values())
 
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
         """The last records of a log up to a day, oldest first; of the history as many as the pointer has.
@@ -145,10 +151,11 @@ class ObjectMemory:
             RankgateError: the place cannot be reached or written, or holds a damaged run file of this name.
         """
         checked(data, record, record.run)
-        written = encode_record(record)
         for _ in range(MOST_ROUNDS):
             names = self._names(log)
-            if self._is_in(log, names, record):
+            newest = list(self._records(log, names[-1:]).values())
+            record = amended(newest, record) if log == "accepted" else record
+            if record in newest or (log == "history" and any(name.id == record.id for name in names)):
                 missing = not self.objects.holds(f"runs/{record.run}")
                 self._keep_run(record, data)
                 return missing
@@ -156,7 +163,7 @@ class ObjectMemory:
                 return False
             self._keep_run(record, data)
             name = RecordName(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
-            if self.objects.create(f"{log}/{name}", written):
+            if self.objects.create(f"{log}/{name}", encode_record(record)):
                 if not self.objects.holds(f"runs/{record.run}"):  # an older one, which was pruned just now
                     self._keep_run(record, data)
                 if log != "anchors":
@@ -197,10 +204,14 @@ class ObjectMemory:
         first = {name.id: name for name in reversed(found)}
         return [name for name in found if log != "history" or first[name.id] == name]
 
-    def _records(self, log: Log, names: Sequence[RecordName]) -> dict[str, Record]:
-        """The records of these objects; one that is pruned meanwhile is left out."""
-        pointed = self._pointed().accepted if log == "accepted" else {}
-        known = {str(name): pointed[str(name)] for name in names if _fits(pointed.get(str(name)), name)}
+    def _records(self, log: Log, names: Sequence[RecordName], *, hinted: bool = True) -> dict[str, Record]:
+        """The records of these objects, as the pointer has them or read; one that is pruned meanwhile is left out."""
+        pointed = self._pointed() if names and hinted else _NOTHING
+        hints = dict(pointed.accepted) if log == "accepted" else {}
+        if log == "history":  # which has each id once
+            recent = {record.id: record for record in pointed.recent}
+            hints = {str(name): recent[name.id] for name in names if name.id in recent}
+        known = {str(name): hints[str(name)] for name in names if _fits(hints.get(str(name)), name)}
         data = self.objects.read([f"{log}/{name}" for name in names if str(name) not in known])
         records: dict[str, Record] = {}
         for name in names:
@@ -221,12 +232,11 @@ class ObjectMemory:
 
     def _pointed(self) -> _Pointer:
         """What the pointer has; nothing where it is damaged or of another schema, for it is only a hint."""
-        nothing = _Pointer(SCHEMA_VERSION, {})
         try:
             found = msgspec.json.decode(self.objects.read([POINTER]).get(POINTER, b""), type=_Pointer)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return nothing
-        return found if found.schema_version == SCHEMA_VERSION else nothing
+            return _NOTHING
+        return found if found.schema_version == SCHEMA_VERSION else _NOTHING
 
     def _point(self) -> None:
         """Write the pointer anew from what is there."""
@@ -241,12 +251,6 @@ class ObjectMemory:
         except DamagedRecordError:  # whoever reads the log is told
             return {}
 
-    def _is_in(self, log: Log, names: Sequence[RecordName], record: Record) -> bool:
-        if log == "history":
-            return any(name.id == record.id for name in names)
-        newest = names[-1:]
-        return bool(newest) and newest[0].id == record.id and [record] == list(self._records(log, newest).values())
-
     def _keep_run(self, record: Record, data: bytes) -> None:
         name = f"runs/{record.run}"
         if self.objects.holds(name):
@@ -259,14 +263,16 @@ class ObjectMemory:
         raise bad_input(message, file=f"{self.spec}/{name}")
 
     def _sweep(self) -> None:
-        """Delete run files that no record names, but none that may belong to a record on its way."""
+        """Delete run files that no record names and what killed writes left, but none that may be on its way."""
         now = self.objects.modified(POINTER)
         named = {name.run for log in LOGS for name in self._names(log)}
-        for run in self.objects.names("runs"):
-            if RUN.fullmatch(run) and run not in named:
-                written = self.objects.modified(f"runs/{run}")
-                if now is not None and written is not None and now - written > UNTOUCHED:
-                    self.objects.delete(f"runs/{run}")
+        old = [f"runs/{run}" for run in self.objects.names("runs") if RUN.fullmatch(run) and run not in named]
+        old += [f"{place}/{name}" for place in ("runs", *LOGS) for name in self.objects.names(place) if _LEFT(name)]
+        old += [name for name in self.objects.names("") if _LEFT(name)]
+        for path in old:
+            written = self.objects.modified(path)
+            if now is not None and written is not None and now - written > UNTOUCHED:
+                self.objects.delete(path)
 
 
 def memory_at(url: str) -> ObjectMemory:

@@ -22,9 +22,13 @@ from rankgate.gold_changes import GoldMark
 from rankgate.model import Details, Item, Need, Ranking
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.formats import RUN_FORMATS
+from rankgate.readers.gzipped import Unzipped
 from rankgate.readers.source import Source, shown_path
 
 DEFAULT_DEPTH = 100
+_LEVEL = 6  # 9 takes more than twice the time for a file that is 1 % smaller
+_GZIP, _SYSTEM = 31, 9  # zlib's number of the format, whose header has no name and no time; a byte of the header
+_BLOCK = 1 << 20  # bytes of lines that are compressed at a time, so that a large run is never there as a whole
 RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")  # the name of a run file, as `run_name` makes it
 
 
@@ -56,21 +60,27 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
         RankgateError: the run is malformed or has no query.
     """
     encode = msgspec.json.Encoder().encode
-    lines: list[bytes] = []
+    deflate, packed, lines = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP), bytearray(), bytearray()
     kept: set[str] = set()
-    cut = 0
+    queries = cut = 0
     for ranking in rankings:
         entry = _kept(ranking, depth)
         kept |= entry.keys() - {"query_id", "retrieved"}
         if ranking.details and ranking.details.items:
             kept |= {key for item in ranking.details.items for key, value in _keys(item) if value is not None}
-        lines.append(encode(entry) + b"\n")
+        lines += encode(entry) + b"\n"
+        queries += 1
         cut += len(ranking.ids) > depth
-    if not lines:
+        if len(lines) >= _BLOCK:
+            packed += deflate.compress(lines)
+            lines.clear()
+    if not queries:
         raise bad_input("the run has no query; nothing to accept", file=source)
-    data = _compressed(b"".join(lines))
+    packed += deflate.compress(lines) + deflate.flush()
+    packed[_SYSTEM] = 255  # unknown: the same bytes on every system
+    data = bytes(packed)
     digest = hashlib.sha256(data).hexdigest()
-    return Packed(data=data, sha256=digest, depth=depth, queries=len(lines), cut=cut, kept=sorted(kept))
+    return Packed(data=data, sha256=digest, depth=depth, queries=queries, cut=cut, kept=sorted(kept))
 
 
 def recorded(packed: Packed, *, source: str, provenance: Mapping[str, Any], gold: GoldMark | None, date: str) -> Record:
@@ -126,9 +136,8 @@ def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *
     def rankings() -> Iterator[Ranking]:
         log = ProblemLog()
         try:
-            with gzip.GzipFile(fileobj=raw, mode="rb") as content:
-                stream = cast("BinaryIO", io.BufferedReader(content))
-                yield from RUN_FORMATS["jsonl"].read(Source(shown, stream, b""), needs, log)
+            stream = cast("BinaryIO", io.BufferedReader(Unzipped(raw, shown)))
+            yield from RUN_FORMATS["jsonl"].read(Source(shown, stream, b""), needs, log)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise bad_input(f"damaged gzip data: {error}", file=shown) from error
 
@@ -152,11 +161,16 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
         entry[Need.RAW.value] = _listed(details.raw, depth)
     if details.rewrites is not None:
         entry[Need.REWRITES.value] = [{"topk": _listed(each, depth)} for each in details.rewrites]
-    stated = {
+    judged = (
+        {name: {"value": details.scores[name], "judge": judge} for name, judge in (details.judges or {}).items()}
+        if details.scores
+        else {}
+    )
+    stated: dict[Need, Any] = {
         Need.LATENCY: details.latency_ms or None,
         Need.SOURCE: details.source,
         Need.ENTITIES: details.entities,
-        Need.SCORES: details.scores,
+        Need.SCORES: None if details.scores is None else {**details.scores, **judged},
     }
     return entry | {need.value: value for need, value in stated.items() if value is not None}
 
@@ -177,10 +191,3 @@ def _keys(item: Item) -> Iterator[tuple[str, object]]:
     yield Need.VERSIONS.value, item.version
     yield Need.TEXTS.value, item.text
     yield Need.ITEM_SCORES.value, item.score
-
-
-def _compressed(data: bytes) -> bytes:
-    """Gzip with the same header on every Python and system: no time, no name, no operating system."""
-    packed = bytearray(gzip.compress(data, mtime=0))
-    packed[9] = 255
-    return bytes(packed)

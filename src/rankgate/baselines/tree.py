@@ -19,12 +19,11 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines.accepted_log import counting
 from rankgate.baselines.log_tail import last_records
-from rankgate.baselines.memory import Unless
-from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record
+from rankgate.baselines.memory import Unless, amended
+from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record, schema_of
 from rankgate.baselines.packing import RUN, checked, run_name
-from rankgate.baselines.records import LOGS, Log, Record
+from rankgate.baselines.records import LOGS, SCHEMA_VERSION, Log, Record
 from rankgate.baselines.tree_files import Tree
 from rankgate.errors import Problem, RankgateError, bad_input
 
@@ -67,24 +66,29 @@ class TreeMemory:
         return self.tree.spec
 
     def accepted(self) -> Record | None:
-        """What is accepted now; reads no log.
+        """What is accepted now; reads no log where there is a manifest.
 
         Raises:
-            RankgateError: the manifest is damaged or of a newer schema.
+            RankgateError: the manifest is damaged, of a newer schema, or gone: a log or a run file says that something
+                was accepted.
         """
         data = self.tree.read(MANIFEST)
-        if data is None:
-            return None
         advice = RESTORE if self._mends() else _FROM_GIT
-        return decode_record(data, f"{self.spec}/{MANIFEST}", advice=advice)
+        if data is not None:
+            return decode_record(data, f"{self.spec}/{MANIFEST}", advice=advice)
+        witness = self._witness()
+        if witness is not None:
+            message = f"is not there, and {witness}: it was deleted, or an acceptance was interrupted; {advice}"
+            raise DamagedRecordError([Problem(message, f"{self.spec}/{MANIFEST}")])
+        return None
 
-    def read(self, log: Log) -> list[Record]:
-        """The records of a log, oldest first.
+    def read(self, log: Log, *, last: int | None = None) -> list[Record]:
+        """The records of a log, or the last ones, oldest first.
 
         Raises:
             RankgateError: the tree cannot be read, or what it holds is damaged or of a newer schema.
         """
-        return self._settled()[1] if log == "accepted" else self._log(log)
+        return (self._settled()[1] if log == "accepted" else self._log(log))[-last if last else 0 :]
 
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
         """The last records of a log up to a day, oldest first; no more of the log is read than they take.
@@ -121,12 +125,16 @@ class TreeMemory:
         Raises:
             RankgateError: the tree cannot be read or written, or others change it again and again.
         """
-        for attempt in range(MOST_ROUNDS):
+        for _ in range(MOST_ROUNDS):
             self.tree.refresh()
-            planned = self._addition(log, record, data, unless, again=attempt > 0)
-            if planned is None:
+            # In any case, for nothing is written beside what contradicts itself.
+            accepted, of_accepted = self._settled(replaces=log == "accepted")
+            found = of_accepted if log == "accepted" else self._log(log)
+            record = amended(found, record) if log == "accepted" else record
+            if self._is_in(log, found, accepted, record, data) or (unless is not None and unless(found)):
                 return False
-            writes, deletes = planned
+            again = log == "accepted" and bool(found) and found[-1].id == record.id
+            writes, deletes = self._addition(log, [*(found[:-1] if again else found), record], accepted, data)
             if self.tree.commit(writes, deletes, f"{log}: {record.id} of {record.date}"):
                 return True
         raise self._never_in()
@@ -156,74 +164,99 @@ class TreeMemory:
         """What manifest and logs say otherwise than each other, and run files whose name is not their content's."""
         found: list[Problem] = []
         try:
-            accepted, _ = self._settled()
-            log = self._log("accepted")
+            accepted, log = self._settled()[0], self._log("accepted")
         except RankgateError:
             return found  # said by whoever reads them
-        if log and accepted is None:
-            found.append(Problem(f"there is no {MANIFEST}, and records were accepted", f"{self.spec}/{MANIFEST}"))
-        elif log and accepted and log[-1].id != accepted.id:
+        place = f"{self.spec}/{log_name('accepted')}"
+        if accepted and log and log[-1].id != accepted.id:
             message = f"ends with {log[-1].id}, and {MANIFEST} says that {accepted.id} is accepted; accept a run again"
-            found.append(Problem(message, f"{self.spec}/{log_name('accepted')}"))
+            found.append(Problem(message, place))
+        elif accepted and log and _line(log[-1]) != _line(accepted):
+            keys = [key for key in accepted.__struct_fields__ if _plain(log[-1], key) != _plain(accepted, key)]
+            message = (
+                f"says otherwise of {accepted.id} than {MANIFEST}: {', '.join(keys)}; somebody edited one of the two"
+            )
+            found.append(Problem(message, place))
+        elif accepted and not log and schema_of(self.tree.read(MANIFEST) or b"") == SCHEMA_VERSION:
+            message = f"is empty or not there, and {MANIFEST} says that {accepted.id} is accepted; {_FROM_GIT}"
+            found.append(Problem(message, place))
         for name in self.tree.names():
             data = self.tree.read(name) if RUN.fullmatch(name) else None
             if data is not None and run_name(hashlib.sha256(data).hexdigest()) != name:
                 found.append(Problem("its digest is not the one in its name", f"{self.spec}/{name}"))
         return found
 
-    def _addition(
-        self, log: Log, record: Record, data: bytes, unless: Unless | None, *, again: bool
-    ) -> tuple[dict[str, bytes], list[str]] | None:
-        """What to write and to delete; None where the record is in, or does not belong there."""
-        # In any case, for nothing is written beside what contradicts itself.
-        accepted, of_accepted = self._settled(replaces=log == "accepted")
-        found = of_accepted if log == "accepted" else self._log(log)
+    def _is_in(self, log: Log, found: Sequence[Record], accepted: Record | None, record: Record, data: bytes) -> bool:
+        """Whether there is nothing to do for a record, since it is the newest already, with its run."""
         if log == "history":
-            if any(each.id == record.id for each in found):
-                return None
-        elif again and any(_line(each) == _line(record) for each in found):
-            return None  # ours got in, and others after it
-        whole = self.tree.read(record.run) == data
-        if log == "accepted" and accepted and _as_given(accepted) == _as_given(record) and whole:
-            return None
-        if log == "anchors" and found and _line(found[-1]) == _line(record) and whole:
-            return None
-        if unless is not None and unless(found):
-            return None
-        repeated = log == "accepted" and bool(found) and found[-1].id == record.id
-        records = {each: found if each == log else self._log(each) for each in LOGS}
-        records[log] = [*(found[:-1] if repeated else found), record]
-        writes = {log_name(log): _lines(records[log])}
-        current = record if log == "accepted" else accepted
+            return any(each.id == record.id for each in found)
+        newest = accepted if log == "accepted" else next(reversed(found), None)
+        return newest is not None and _line(newest) == _line(record) and self.tree.read(record.run) == data
+
+    def _addition(
+        self, log: Log, grown: Sequence[Record], accepted: Record | None, data: bytes
+    ) -> tuple[dict[str, bytes], list[str]]:
+        """What to write and to delete, so that a log has grown by its last record."""
+        record = grown[-1]
+        records = {each: grown if each == log else self._log(each) for each in LOGS}
+        writes = {log_name(log): _lines(grown)}
         if self._every_run or log != "history":
             writes[record.run] = data
         if log == "accepted":
             writes[MANIFEST] = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
-        return writes, [name for name in self._unnamed(records, current) if name not in writes]
+            accepted = record
+        return writes, [name for name in self._unnamed(records, accepted) if name not in writes]
+
+    def _witness(self) -> str | None:
+        """What says that something was accepted although no manifest does; None where nothing does."""
+        log = log_name("accepted")
+        lines = (self.tree.read(log) or b"").split(b"\n")
+        count = sum(map(bool, map(bytes.strip, lines)))
+        if count:
+            return f"{log} has {count} record{'s' if count > 1 else ''}"
+        named = {record.run for each in LOGS for record in self._log(each)}
+        runs = [name for name in self.tree.names() if RUN.fullmatch(name) and name not in named]
+        return f"{runs[0]} is the run of no other record" if runs else None
 
     def _settled(self, *, replaces: bool = False) -> tuple[Record | None, list[Record]]:
         """The manifest's record, and the log as far as that; all of it where it is damaged and may be replaced.
 
-        The two are read one after the other. Where they contradict each other and the manifest is another one by then,
-        somebody was at work in between, and both are read again.
+        The two are read one after the other. Where they contradict each other, somebody may be at work in between, so
+        that both are read again while nobody can be.
         """
-        manifest = f"{self.spec}/{MANIFEST}"
-        for _ in range(MOST_ROUNDS):
-            try:
-                accepted = self.accepted()
-            except DamagedRecordError:
-                if not (replaces and self._mends()):
-                    raise
-                return None, self._log("accepted")
-            found = self._log("accepted")
-            try:
-                kept = counting(found, accepted, left_over=self._left_over, manifest=manifest, log=log_name("accepted"))
-            except RankgateError:
-                if self.accepted() == accepted:
-                    raise
-            else:
-                return accepted, kept
-        raise self._never_in()
+        try:
+            return self._state(replaces=replaces)
+        except RankgateError:
+            with self.tree.still():
+                return self._state(replaces=replaces)
+
+    def _state(self, *, replaces: bool) -> tuple[Record | None, list[Record]]:
+        try:
+            accepted = self.accepted()
+        except DamagedRecordError:
+            if not (replaces and self._mends()):
+                raise
+            return None, self._log("accepted")
+        return accepted, self._counting(self._log("accepted"), accepted) if accepted else []
+
+    def _counting(self, found: Sequence[Record], accepted: Record) -> list[Record]:
+        """The records as far as the manifest's, which ends them. What follows was never accepted to the end.
+
+        Raises:
+            RankgateError: more follow than a killed acceptance can have left, so somebody changed one of the two;
+                writing would lose them.
+        """
+        same = [place for place, record in enumerate(found) if record.id == accepted.id]
+        before, following = (found[: same[-1]], found[same[-1] + 1 :]) if same else (found, found[:0])
+        if len(following) > self._left_over:
+            log = log_name("accepted")
+            raise bad_input(
+                f"{log} has {len(following):,} accepted after {accepted.id}, which this says is accepted, the last "
+                f"{following[-1].id} of {following[-1].date}: somebody changed one of the two. Restore it from "
+                f"version control, or take what is not accepted out of {log}",
+                file=f"{self.spec}/{MANIFEST}",
+            )
+        return [*before, accepted]
 
     def _keeps(self, record: Record) -> bool:
         """Whether the run file of a record should be here."""
@@ -261,9 +294,9 @@ class TreeMemory:
         )
 
 
-def _as_given(record: Record) -> Record:
-    """A record without what a check made of it, which is another thing once the run is the baseline itself."""
-    return replace(record, verdict=None, scores={})
+def _plain(record: Record, key: str) -> object:
+    """A value as a log has it."""
+    return msgspec.json.decode(_line(record)).get(key)
 
 
 def _lines(records: Sequence[Record]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 
@@ -43,6 +44,9 @@ class Tree(Protocol):
         Raises:
             RankgateError: the place cannot be written.
         """
+
+    def still(self) -> AbstractContextManager[None]:
+        """Nobody writes while this is open, where the place can promise that; reading sees what is whole."""
 
     def refresh(self) -> None:
         """Look at the tree anew."""

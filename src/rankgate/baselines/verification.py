@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import msgspec
 
 from rankgate.baselines.memory import Memory
@@ -19,7 +21,18 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify(memory: Memory) -> Verified:
-    """Look at everything; nothing is changed and nothing is raised for what is damaged."""
+    """Look at everything; nothing is changed and nothing is raised for what is damaged.
+
+    What somebody who writes meanwhile makes look damaged is looked at again while nobody does.
+    """
+    found = _looked_at(memory)
+    if not found.problems:
+        return found
+    with memory.tree.still() if isinstance(memory, TreeMemory) else nullcontext():
+        return _looked_at(memory)
+
+
+def _looked_at(memory: Memory) -> Verified:
     problems: list[Problem] = []
     found: dict[Log, list[Record]] = {}
     for log in LOGS:

@@ -6,9 +6,12 @@ Exit codes: 0 done (check: pass or warn), 1 the gate failed (check only), 2 prob
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from typing import TextIO
 
 # Name → module and one line of help, in the order in which a newcomer meets them.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -35,30 +38,47 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(words)
+        try:
+            return _dispatch(words)
+        finally:  # also after --help, which ends by an exception
+            _flush(sys.stdout)
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        with suppress(OSError):
+            print("interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        # The reader went away; keep the interpreter's own flush at exit from complaining about it.
-        sys.stderr.close()
-        return 2
+    except BrokenPipeError:  # the reader went away: nothing to say, as where SIGPIPE ends a tool
+        return 128 + 13
     except Exception as error:  # noqa: BLE001 -- the boundary: a user never sees a traceback
         from rankgate.compose import internal_error
         from rankgate.errors import RankgateError
 
         problems = error.problems if isinstance(error, RankgateError) else [internal_error(error)]
-        for problem in problems:
-            print(f"error: {problem}", file=sys.stderr)
+        with suppress(OSError):  # where nobody can be told, the exit code still says it
+            for problem in problems:
+                print(f"error: {problem}", file=sys.stderr)
         return 2
+
+
+def _flush(stream: TextIO) -> None:
+    """Write what is left; where that fails, the interpreter's own flush at exit must not change the exit code."""
+    try:
+        if not stream.closed:
+            stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        raise
 
 
 def console() -> int:
     """The installed command: `main` in a process of its own.
 
     Such a process ends before cyclic garbage could matter, so nothing looks for it; except while the user's own
-    retriever runs.
+    retriever runs. Whatever becomes of its streams, it ends with the exit code of `main`.
     """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:  # closed by whoever started us: no file that is opened later may take its place
+            os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            setattr(sys, name, None if name == "stdin" else open(number, "w", closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a log that cannot show a minus sign of ours changes no verdict
@@ -66,7 +86,13 @@ def console() -> int:
         import gc
 
         gc.disable()
-    return main()
+    code = main()
+    with suppress(OSError):
+        _flush(sys.stderr)
+    recording = sys.modules.get("rankgate.recording.workers")
+    if recording and recording.busy:  # calls that hang, for which the interpreter might wait
+        os._exit(code)
+    return code
 
 
 def _dispatch(words: list[str]) -> int:
@@ -84,6 +110,12 @@ def _dispatch(words: list[str]) -> int:
         raise bad_input(f"no command {words[0]!r}{did_you_mean(words[0], COMMANDS)} (rankgate --help lists them)")
     command = import_module(COMMANDS[words[0]][0])
     arguments = command.parser().parse_args(words[1:])
+    from rankgate.cli.options import OUTPUTS
+
+    if any(getattr(arguments, name, None) for name in OUTPUTS):
+        from rankgate.cli.inputs import refuse_overwriting
+
+        refuse_overwriting(words[0], arguments)
     code: int = command.run(arguments)
     return code
 

@@ -1,5 +1,7 @@
 """The steps of action.yml: `python -m rankgate.cli.action PHASE`. Everything comes from and goes to the environment.
 
+`recorded` is a step of the written workflow: after a label the recorded run of the commit is judged again.
+
 `begin` notes the inputs and puts the check in progress, `judge` judges (or does a fork's report, or takes another
 job's), `publish` comments and completes the check, `verdict` ends with the exit code. Publishing fails no job.
 """
@@ -16,16 +18,19 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from rankgate.cli.action_job import Job, artifact_name, keep, kept, new_job, output, summarize, this_job
+from rankgate.cli.action_job import Job, artifact_name, keep, kept, new_job, output, summarize, this_job, variable
 from rankgate.cli.comment import publishing, read_or_not_judged, say, template_at, token_of
 from rankgate.cli.options import today
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.exit_codes import exit_code
-from rankgate.forges.artifacts import MEMBER
+from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
+from rankgate.forges.base_branch import QUEUED, base_branch
+from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
+from rankgate.forges.context import context_of
 from rankgate.forges.fork import concerns_forks, report_fork
-from rankgate.forges.publish import Settings, Told, announce, conclude, publish
+from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, publish
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import stopped
@@ -48,7 +53,7 @@ def main(words: Sequence[str]) -> int:
     """Run one phase; a problem is an annotation each and exit code 2, never Python's own 1."""
     from rankgate.compose import internal_error
 
-    phases = {"begin": begin, "judge": judge, "publish": publish_all, "verdict": verdict}
+    phases = {"begin": begin, "judge": judge, "publish": publish_all, "verdict": verdict, "recorded": recorded}
     try:
         if len(words) != 1 or words[0] not in phases:
             raise bad_input(f"expected one of {', '.join(phases)}, found {' '.join(words)!r}")
@@ -132,6 +137,25 @@ def verdict() -> int:
     return exit_code(report, job.inputs.fail_on)
 
 
+def recorded() -> int:
+    """Write to RUN what was judged last of the pull request's head for its base."""
+    context, settings = context_of(os.environ), Settings()
+    check = check_of(context, settings)
+    if check is None or context.pull is None:
+        raise bad_input(f"{context.event} is no event of a pull request", key="GITHUB_EVENT_NAME")
+    client = Client(context.api_url, token_of(), tell=print)
+    own = (context.pull.number, check.record.base)
+    try:
+        runs = [each.run for each, at in reports(client, check) if at and (each.pull, each.base) == own]
+        if not runs:
+            raise bad_input("no run of this commit was reported for this base yet")
+        archive = download_artifact(client, context.repository, max(runs), artifact_name(settings.gate))
+    except ForgeError as error:
+        raise bad_input(f"the recorded run is not read: {error}") from error
+    Path(variable("RUN")).write_bytes(read_member(archive, MEMBER))
+    return 0
+
+
 def settings_of(job: Job, report: Report | None = None) -> Settings:
     """How to publish; the template is the one at the base that the report names, and there is none without a base."""
     inputs, base = job.inputs, job.context.base
@@ -170,15 +194,15 @@ def _judged(job: Job) -> Report:
         )
     gold, run, baseline = (InputFile(path) if path else None for path in (inputs.gold, inputs.run, inputs.baseline))
     named = Inputs(date=today(), criteria=inputs.criteria, gold=gold, run=run, baseline=baseline)
-    # The reporting job judges a fork's run again, whatever became of it here; that of a push is what `artifact:NAME`
-    # compares with.
-    if context.read_only or context.event == "push":
+    # It is judged again after a label, a fork's by the reporting job whatever became of it here; that of a push is what
+    # `artifact:NAME` compares with.
+    if context.event in ("pull_request", "push"):
         _keep_run(job, named)
     try:
-        base, branch = _base(job)
+        base, branch, tip = _base(job)
     except RankgateError as error:
         return not_judged(named, error.problems)
-    return judged(replace(named, base=base, branch=branch, labels=_labels(job)))
+    return judged(replace(named, base=base, branch=branch, tip=tip, labels=_labels(job)))
 
 
 def _keep_run(job: Job, named: Inputs) -> None:
@@ -193,36 +217,39 @@ def _keep_run(job: Job, named: Inputs) -> None:
         shutil.copyfile(found.path, job.upload / MEMBER)
 
 
-def _base(job: Job) -> tuple[str | None, str | None]:
-    """The commit that judges too, and its branch; of a pull request what GitHub names now, not when the event was sent.
+def _base(job: Job) -> tuple[str | None, str | None, str | None]:
+    """The commit that judges too, its branch and the tip of that; of a pull request what GitHub names now.
 
     Raises:
         RankgateError: that cannot be found out, or what is checked out is no merge onto it.
     """
-    from rankgate.forges.base_branch import at_merge, base_branch
+    from rankgate.forges.base_branch import at_merge, at_tip
 
     wanted, context, branch = job.inputs.base, job.context, base_branch(os.environ)
     if wanted or context.event != "pull_request" or context.pull is None:
-        return None if wanted == NO_BASE else wanted or context.base, branch
+        return None if wanted == NO_BASE else wanted or context.base, branch, None
     try:
         now = pull_of(Client(context.api_url, token_of(), tell=print), context.repository, context.pull.number)
     except ForgeError as error:
         raise bad_input(
             f"the base of the pull request is not known: {error}; the job needs `permissions: pull-requests: read`"
         ) from error
-    found = at_merge(context.pull, now, Path.cwd())
-    return found.base_sha, found.base_ref
+    now = at_tip(now, Path.cwd())
+    found = at_merge(context.pull, now, Path.cwd(), os.environ.get("GITHUB_SHA"))
+    return found.base_sha, found.base_ref, now.base_sha
 
 
 def _labels(job: Job) -> tuple[SetLabel, ...]:
-    """The labels that stand on the pull request of the repository itself."""
+    """The labels that stand on the pull request of the repository itself, or on the one that the queue has merged."""
     found: list[SetLabel] = []
+    context, queue = job.context, QUEUED.fullmatch(os.environ.get("GITHUB_REF", ""))
 
     def work(client: Client) -> Told:
-        found.extend(labels_now(client, job.context))
+        pull = context.pull or (pull_of(client, context.repository, int(queue["number"])) if queue else None)
+        found.extend(labels_now(client, context, settings_of(job), pull) if pull else [])
         return Told([], [])
 
-    if job.publishes and job.context.pull:
+    if context.event in ("pull_request", "merge_group") and not context.read_only:
         _publish(job, work)
     return tuple(found)
 
@@ -242,7 +269,7 @@ def _fork_report(job: Job) -> Report | None:
     at_base = BaseCheckout(
         repository=Path.cwd(),
         date=today(),
-        arguments=[word for flag, path in named.items() if path for word in (flag, path)],
+        arguments={flag: path for flag, path in named.items() if path},
         template_path=inputs.template,
     )
     found: list[Report] = []

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.cli.baseline_accept import accept, add_accept, add_record, record
-from rankgate.cli.baseline_anchor import add_anchor, anchor
 from rankgate.cli.baseline_diff import add_diff, diff
 from rankgate.cli.baseline_look import add_history, add_show, history, show
-from rankgate.cli.baseline_tend import add_prune, add_verify, prune, verify
+from rankgate.cli.baseline_tend import add_anchor, add_prune, add_verify, anchor, prune, verify
 from rankgate.cli.options import make_parser
 
 if TYPE_CHECKING:

@@ -54,23 +54,29 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """
     from msgspec.structs import replace
 
-    from rankgate.acceptance import refusal
+    from rankgate.acceptance import private_refusal, refusal
+    from rankgate.baselines.memory import amended
     from rankgate.errors import RankgateError, bad_input
     from rankgate.renderers.blocks import plain_text
 
     found = candidate_of(arguments)
     unjudged = _NO_GOLD if found.criteria else None  # without criteria nothing is asked of it
     why_not = refusal(found.report) if found.report else unjudged
+    why_not = why_not or (private_refusal(found.private) if found.private else None)
     if why_not and not arguments.reason:
         table = plain_text(change_table(found)).rstrip("\n")
         advice = "nothing was accepted; with --reason TEXT it is, and the reason is recorded"
         raise bad_input("\n".join(filter(None, (why_not, advice, table))), file=found.record.source)
+    newest: Record | None = None
     try:
-        refuse_later(next(reversed(found.memory.read("accepted")), None), found.record.date, found.memory.spec)
+        newest = next(reversed(found.memory.read("accepted")), None)
+        refuse_later(newest, found.record.date, found.memory.spec)
     except RankgateError:
         if found.unusable is None:
             raise
-    record = replace(found.record, reason=arguments.reason if why_not else None, by=arguments.by)
+    repeated = newest is not None and newest.id == found.record.id  # it is judged by itself now
+    reason = arguments.reason if why_not or repeated else None
+    record = amended([newest] if newest else [], replace(found.record, reason=reason, by=arguments.by))
     added = found.memory.add("accepted", record, found.packed.data)
     return told(arguments, found, record, added=added, moved=True)
 
@@ -81,7 +87,7 @@ def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
     Raises:
         RankgateError: the run cannot be read or stored.
     """
-    from rankgate.acceptance import is_green
+    from rankgate.acceptance import is_green, private_refusal
     from rankgate.baselines.overtaken import overtaken
     from rankgate.errors import bad_input
 
@@ -92,13 +98,13 @@ def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
     added = found.memory.add("history", found.record, found.packed.data)
     green = found.criteria is not None and found.criteria.policy.accepts_green
     moved = green and found.unusable is None and found.report is not None and is_green(found.report)
-    whys: list[str] = []
+    whys = list(filter(None, [private_refusal(found.private)])) if moved and found.private else []
 
     def is_overtaken(accepted: Sequence[Record]) -> bool:
         why = overtaken(accepted, found.record)
         whys.extend([why] if why else [])
         return why is not None
 
-    if moved:
+    if moved and not whys:
         found.memory.add("accepted", found.record, found.packed.data, unless=is_overtaken)
     return told(arguments, found, found.record, added=added, moved=moved and not whys, why_not=next(iter(whys), None))

@@ -67,7 +67,8 @@ def history(arguments: argparse.Namespace) -> str | Sequence[Block]:
 
     memory = memory_of(place_of(arguments, criteria_if_any(arguments)))
     accepted = memory.read("accepted")
-    records = accepted if arguments.accepted else memory.read("history")
+    last = None if arguments.all else USUAL + 1  # one more tells whether there are more
+    records = accepted if arguments.accepted else memory.read("history", last=last)
     shown = records if arguments.all else records[-USUAL:]
     ids = {record.id for record in accepted}
     if arguments.format == "json":
@@ -83,7 +84,7 @@ def history(arguments: argparse.Namespace) -> str | Sequence[Block]:
     numbers = range(len(HEADINGS) + 1, len(HEADINGS) + 1 + len(names))
     lines: list[Block] = [Table(rows=[("", *HEADINGS, *names), *rows], right=numbers)]
     if len(records) > len(shown):
-        lines.append(f"  the last {len(shown)} of {len(records):,}; --all lists them")
+        lines.append(f"  the last {len(shown)}; --all lists the older ones too")
     return lines
 
 

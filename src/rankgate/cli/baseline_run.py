@@ -11,17 +11,21 @@ from rankgate.cli.baseline_options import memory_of, origin_of, place_of
 from rankgate.cli.options import date_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rankgate.baselines.memory import Memory
     from rankgate.baselines.packing import Packed
     from rankgate.baselines.records import Record
-    from rankgate.criteria import Criteria, InputFile
+    from rankgate.criteria import Criteria
+    from rankgate.inputs import Inputs
+    from rankgate.model import Ranking
     from rankgate.report import Report
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A run with its record; `report` is None where there are no criteria or no gold set to judge it by.
 
-    `unusable` says why what is accepted now could not be compared with.
+    `unusable` says why what is accepted now could not be compared with; `private` reports on the private queries.
     """
 
     memory: Memory
@@ -30,6 +34,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     record: Record
     report: Report | None
     unusable: str | None = None
+    private: Report | None = None
 
 
 def candidate_of(arguments: argparse.Namespace) -> Candidate:
@@ -46,7 +51,7 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
     from rankgate.errors import bad_input
     from rankgate.files import readable_twice
     from rankgate.gold_changes import mark_of
-    from rankgate.inputs import gold_of, run_of
+    from rankgate.inputs import Inputs, gold_of, run_of
     from rankgate.model import Need
     from rankgate.readers.formats import fingerprint_of
 
@@ -57,20 +62,34 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold_file, run_file)
     criteria = criteria_if_any(arguments)
-    memory = memory_of(place_of(arguments, criteria))
+    memory = memory_of(place := place_of(arguments, criteria))
     with readable_twice(run_file.path if run_file else "") as path:
         again = run_file and replace(run_file, path=path)
-        gold = gold_of(gold_file, criteria) if gold_file or (criteria and criteria.gold) else None
+        gold = gold_of(gold_file, criteria) if gold_file or (criteria and criteria.gold) else None  # its public part
         # Latencies always, for later gates; of the rest what today's gates read.
         needs = frozenset({Need.LATENCY}) | (criteria.plan().needs if criteria else frozenset())
         opened = run_of(again, criteria, needs)
         name = "standard input" if run_file and path != run_file.path else opened.name
-        rankings = list(opened.rankings)
-        if gold and not any(ranking.query_id in gold.samples for ranking in rankings):
-            raise bad_input(f"the run has none of the {len(gold.samples)} queries of {gold.name}", file=name)
-        packed = pack(rankings, source=name, depth=depth)
+        asked = 0
+
+        def rankings() -> Iterator[Ranking]:
+            nonlocal asked
+            for ranking in opened.rankings:
+                asked += gold is not None and ranking.query_id in gold.all_samples
+                yield ranking
+
+        packed = pack(rankings(), source=name, depth=depth)
+        if gold and not asked:
+            raise bad_input(f"the run has none of the {len(gold.all_samples)} queries of {gold.name}", file=name)
         mark = mark_of(gold, fingerprint_of(gold)) if gold else None
-        report, unusable = _judged(arguments, criteria, again, memory, date) if criteria and gold else (None, None)
+        private_too = gold is not None and bool(gold.left_out)
+        gold = None  # a large one is not held twice: judging reads it again
+        report = unusable = private = None
+        if criteria and mark:
+            named = file_of(arguments, "criteria")
+            inputs = Inputs(date=date, criteria=named.path if named else criteria.name, gold=gold_file, run=again)
+            report, unusable = _judged(inputs, place, memory)
+            private = _judged(replace(inputs, part="private"), place, memory)[0] if private_too else None
     commit, branch = origin_of(arguments)
     record = replace(
         recorded(packed, source=name, provenance=opened.provenance, gold=mark, date=date),
@@ -79,7 +98,8 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
         verdict=report.verdict if report else None,
         scores=scores_of(report) if report else {},
     )
-    return Candidate(memory=memory, criteria=criteria, packed=packed, record=record, report=report, unusable=unusable)
+    found = Candidate(memory=memory, criteria=criteria, packed=packed, record=record, report=report, unusable=unusable)
+    return replace(found, private=private)
 
 
 def refuse_later(newest: Record | None, date: str, spec: str) -> None:
@@ -95,28 +115,19 @@ def refuse_later(newest: Record | None, date: str, spec: str) -> None:
         raise bad_input(message, file=spec)
 
 
-def _judged(
-    arguments: argparse.Namespace, criteria: Criteria, run: InputFile | None, memory: Memory, date: str
-) -> tuple[Report, str | None]:
+def _judged(inputs: Inputs, place: str, memory: Memory) -> tuple[Report, str | None]:
     """The run judged against what is accepted now, or against nothing where that cannot be used any more."""
     from rankgate.cli.check import judge
-    from rankgate.cli.inputs import file_of
     from rankgate.criteria import InputFile
     from rankgate.errors import RankgateError
-    from rankgate.inputs import Inputs
     from rankgate.model import Verdict
 
-    named = file_of(arguments, "criteria")
-    inputs = Inputs(
-        date=date, criteria=named.path if named else criteria.name, gold=file_of(arguments, "gold"), run=run
-    )
     try:
         there = bool(memory.read("accepted"))
     except RankgateError as error:
         return judge(msgspec.structs.replace(inputs, without_baseline=True)), str(error)
     # As it was named: what the store calls itself lacks user and password, and is shown only.
-    place = InputFile(place_of(arguments, criteria))
-    report = judge(msgspec.structs.replace(inputs, baseline=place) if there else inputs)
+    report = judge(msgspec.structs.replace(inputs, baseline=InputFile(place)) if there else inputs)
     ours = [problem for problem in report.problems if (problem.file or "").startswith(memory.spec)]
     if report.verdict is Verdict.NOT_JUDGED and there and ours == list(report.problems):
         why = "; ".join(map(str, ours))

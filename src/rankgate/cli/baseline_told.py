@@ -43,7 +43,7 @@ def told(
             "added": added,
             "accepted": moved,
             "record": record,
-            "changes": changes_of(found.report) if found.report else [],
+            "changes": changes_of(found.report, found.private) if found.report else [],
         }
         return as_json(value)
     cut = f" ({count_text(record.cut, 'list was', 'lists were')} longer and cut)" if record.cut else ""
@@ -80,20 +80,22 @@ def change_table(found: Candidate) -> list[Block]:
     from rankgate.acceptance import changes_of
     from rankgate.renderers.blocks import Table
     from rankgate.renderers.phrases import NOTHING
-    from rankgate.wording import VERDICT_WORDS, value_text
+    from rankgate.wording import VERDICT_WORDS, count_text, delta_text, interval_text, value_text
 
     if found.report is None or not found.report.gates:
         return []
     units = {gate.name: gate.unit for gate in found.report.gates}
-    rows = [
-        (
-            change.gate,
-            *(
-                NOTHING if value is None else value_text(value, units[change.gate])
-                for value in (change.before, change.now)
-            ),
-            VERDICT_WORDS[change.verdict],
-        )
-        for change in changes_of(found.report)
-    ]
-    return [Table(rows=[("gate", "accepted", "this run", "verdict"), *rows], right=(1, 2))]
+    rows: list[tuple[str, ...]] = [("gate", "accepted", "this run", "verdict")]
+    parts: list[tuple[str, ...]] = [("change", "public", "private", "95% interval of the difference")]
+    for each in changes_of(found.report, found.private):
+        unit = units[each.gate]
+        values = (NOTHING if value is None else value_text(value, unit) for value in (each.before, each.now))
+        rows.append((each.gate, *values, VERDICT_WORDS[each.verdict]))
+        moved = (NOTHING if value is None else delta_text(value, unit) for value in (each.change, each.private))
+        parts.append((each.gate, *moved, interval_text(each.apart, unit, change=True) or NOTHING))
+    table: list[Block] = [Table(rows=rows, right=(1, 2))]
+    if found.private is None or not found.private.queries:
+        return table
+    asked = count_text(found.private.queries.total, "private question")
+    beside = [Table(rows=parts, right=(1, 2, 3))] if found.report.baseline_metrics else []
+    return [*table, f"on {asked}: {VERDICT_WORDS[found.private.verdict]}", *beside]

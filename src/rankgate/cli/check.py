@@ -7,8 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rankgate.baselines import KINDS
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
-from rankgate.cli.workers import add_workers, workers_of
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, date_of, make_parser, processes
 
 if TYPE_CHECKING:
     from rankgate.errors import Problem
@@ -35,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
         ],
     )
     add_criteria(made)
-    add_gold(made)
+    add_gold(made, parts=True)
     add_run(made)
     made.add_argument(
         "--baseline",
@@ -44,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
         "(default: inputs.baseline)",
     )
     made.add_argument("--baseline-copy", metavar="DIR", help=argparse.SUPPRESS)  # of the reporting job's to this check
+    made.add_argument("--labels", metavar="FILE", help=argparse.SUPPRESS)  # likewise
     made.add_argument(
         "--base",
         metavar="REF",
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     formats = [(path, format_for(path)) for path in arguments.output]
     exhibit = SHOWN_ITEMS if any(form == "html" for _, form in formats) else None
-    report = judge(_inputs(arguments, exhibit), workers=workers_of(arguments), watch=bar)
+    report = judge(_inputs(arguments, exhibit), workers=processes(arguments), watch=bar)
     problems: list[Problem] = []
     for path, form in formats:
         try:
@@ -123,6 +123,7 @@ def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
     from rankgate.cli.inputs import file_of, refuse_two_stdins
     from rankgate.forges.base_branch import base_branch
     from rankgate.inputs import Inputs
+    from rankgate.waivers import labels_in
 
     criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
     refuse_two_stdins(criteria, gold, run, baseline)
@@ -135,6 +136,8 @@ def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
         base=arguments.base,
         branch=base_branch(os.environ) if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
+        labels=labels_in(arguments.labels) if arguments.labels else (),
         open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else store_for),
         exhibit=exhibit,
+        part=arguments.gold_part,
     )

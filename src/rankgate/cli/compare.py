@@ -6,9 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
+from rankgate.cli.options import add_criteria, add_gold, add_match, add_workers, make_parser, processes
 from rankgate.cli.score import DEFAULT_METRICS
-from rankgate.cli.workers import add_workers, workers_of
 
 if TYPE_CHECKING:
     from rankgate.comparison import Comparison
@@ -30,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("a", metavar="A", help="the run before")
     made.add_argument("b", metavar="B", help="the run after")
-    add_gold(made)
+    add_gold(made, parts=True)
     add_criteria(made)
     made.add_argument(
         "--metrics", metavar="LIST", default=DEFAULT_METRICS, help=f"comma-separated (default: {DEFAULT_METRICS})"
@@ -43,24 +42,27 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score both, pair them, print."""
+    from functools import partial
+
     from msgspec.structs import replace
 
     from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
     from rankgate.cli.output import say
     from rankgate.cli.progress import bar
-    from rankgate.comparison import baseline_column, compare
+    from rankgate.comparison import baseline_column, compare, same_lists
     from rankgate.criteria import InputFile
     from rankgate.estimates import estimate
     from rankgate.inputs import deepest_cutoff, gold_of, named_run
     from rankgate.model import Need
-    from rankgate.parallel import score_run
+    from rankgate.notes import part_notes
     from rankgate.scoring import ids_of, refuse_silence, refuse_strangers
+    from rankgate.side import listed, scored
 
     gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
     refuse_two_stdins(gold_file, a, b)
-    workers = workers_of(arguments)
+    workers = processes(arguments)
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
-    gold = gold_of(gold_file, criteria)
+    gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
     plan = plan_of(arguments, criteria)
     deepest = deepest_cutoff(plan, gold)
     runs = [named_run(file, plan.needs, deepest=deepest) for file in (a, b)]
@@ -68,14 +70,16 @@ def run(arguments: argparse.Namespace) -> int:
     depth = min((run.depth for run in runs if run.depth), default=None)
     plan = replace(plan, depth=depth, keep_matched=Need.BASELINE in plan.needs)
     sides = []
-    for opened in runs:
-        scores = score_run(gold, opened, plan, workers=workers, watch=bar)
+    for file, opened in zip((a, b), runs, strict=True):
+        again = partial(named_run, file, needs=plan.needs, deepest=deepest)
+        sides.append(scored(gold, opened, plan, again, workers=workers, watch=bar))
+        scores = sides[-1].scores
         refuse_strangers(scores, opened.name, gold)
         if opened.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more
             refuse_silence(scores, plan, opened.name)
         plan = replace(plan, baseline_ids=ids_of(scores, plan))
-        sides.append(scores)
-    before, after = sides
+    before, after = (side.scores for side in sides)
+    before = listed(gold, plan, sides[1], sides[0]) or before
     found: list[tuple[Metric, Comparison | Estimate | None]] = [
         (
             metric,
@@ -86,12 +90,14 @@ def run(arguments: argparse.Namespace) -> int:
                 baseline_column(metric, after),
                 baseline_column(metric, before),
                 clusters=after.clusters,
+                same=partial(same_lists, metric, after, before),
             ),
         )
         for metric in plan.metrics
     ]
-    absent = [(run.name, len(scores.missing)) for run, scores in zip(filter(None, runs), sides, strict=True)]
-    say(_json(found, after, before) if arguments.format == "json" else [_table(found), *_absent(absent)])
+    absent = [(side.run.name, len(side.scores.missing)) for side in sides]
+    lines = [*_absent(absent), *part_notes(gold)]
+    say(_json(found, after, before) if arguments.format == "json" else [_table(found), *lines])
     return 0
 
 
@@ -149,7 +155,6 @@ def _described(found: Comparison | Estimate | None) -> dict[str, Any] | None:
         "b": found.value,
         "delta": found.delta,
         "ci": found.ci,
-        "p_value": found.p,
         "n_pairs": found.n_pairs,
         "better": found.better,
         "worse": found.worse,

@@ -6,9 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rankgate.cli.explain_options import DEPTH, INPUTS, LIMIT, explain_parser, refuse_misfits
-from rankgate.cli.options import date_of
-from rankgate.cli.workers import workers_of
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, date_of, make_parser, processes
+from rankgate.errors import bad_input
 
 if TYPE_CHECKING:
     from rankgate.exhibit import Exhibit, Question
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
     _Look = Callable[[Question, int], Lexical]  # what BM25 finds for a question, whose first k count
 
+DEPTH, LIMIT = 10, 20
+INPUTS = ("criteria", "gold", "run", "baseline")
 _MISSES_DEPTH = 20  # items of each ranking that are looked through for what took a lost document's place
 _FOR_A_PIPE = 100  # columns where there is no terminal
 _NOT_OF_GATES = "goes with a question or --misses; --query names one that a gate is called like"
@@ -24,7 +25,50 @@ _NOT_OF_GATES = "goes with a question or --misses; --query names one that a gate
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    return explain_parser()
+    made = make_parser(
+        "explain",
+        "Explain a question, a gate, or what is missed, with the inputs of `rankgate check`. It explains and does not\n"
+        "gate.\n\nexit codes: 0 explained, whatever the verdict; 2 could not be judged, or nothing of that name",
+        [
+            "rankgate explain q-17                            # both rankings side by side, the gold marked",
+            "rankgate explain recall@5                        # how the verdict came about, number by number",
+            "rankgate explain --misses --tag lang:pt-BR       # the triage table, worst first",
+            "rankgate explain q-17 --bm25 corpus.jsonl        # beside what the words alone would find",
+            "rankgate explain recall@5 --report report.json   # from a report, without the inputs",
+        ],
+    )
+    made.add_argument(
+        "what",
+        metavar="WHAT",
+        nargs="?",
+        help="a gate, by its name or metric, or else the id of a question",
+    )
+    made.add_argument("--gate", metavar="NAME", help="a gate, also where the name looks like something else")
+    made.add_argument("--query", metavar="ID", help="a question, also where a gate has that name")
+    made.add_argument("--misses", action="store_true", help="the questions that miss a right document, worst first")
+    made.add_argument("--tag", metavar="TAG", help="with --misses: only questions with this tag")
+    made.add_argument("--cause", metavar="CAUSE", help="with --misses: only questions of this cause, such as gone")
+    made.add_argument("--limit", metavar="N", type=int, help=f"with --misses: how many to list (default: {LIMIT})")
+    made.add_argument("--depth", metavar="N", type=int, help=f"results to show of each ranking (default: {DEPTH})")
+    made.add_argument(
+        "--bm25",
+        metavar="CORPUS",
+        help="the indexed documents as JSONL (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
+        "words alone; needs the extra rankgate[bm25]",
+    )
+    made.add_argument(
+        "--report", metavar="FILE", help="with a gate: a report.json in place of the inputs (- for stdin)"
+    )
+    made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    add_criteria(made)
+    add_gold(made, parts=True)
+    add_run(made)
+    made.add_argument(
+        "--baseline", metavar="SPEC", help="a directory written by `rankgate baseline accept`, or any run file"
+    )
+    add_workers(made)
+    add_date(made)
+    return made
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.errors import RankgateError
     from rankgate.model import Verdict
 
-    refuse_misfits(arguments)
+    _refuse_misfits(arguments)
     refuse_two_stdins(*(file_of(arguments, flag) for flag in (*INPUTS, "bm25")))
     look = _lexical(arguments)  # before the check, so that nobody waits for one to hear of a misspelt corpus
     report = _report(arguments)
@@ -69,13 +113,13 @@ def _report(arguments: argparse.Namespace) -> Report:
         run=run,
         baseline=baseline,
         exhibit=max(depth, _MISSES_DEPTH) if arguments.misses else depth,
+        part=arguments.gold_part,
     )
-    return check(inputs, workers=workers_of(arguments), watch=bar)
+    return check(inputs, workers=processes(arguments), watch=bar)
 
 
 def _explained(arguments: argparse.Namespace, report: Report, look: _Look | None) -> str:
     """What was asked for. A gate comes before a question of the same name: a gold set may hold any id."""
-    from rankgate.errors import bad_input
     from rankgate.explaining.named import gates_named, question_named, unknown, unknown_gate, unknown_question
 
     exhibit = _exhibit(report)
@@ -121,7 +165,7 @@ def _query(
 def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit, look: _Look | None) -> str:
     import re
 
-    from rankgate.errors import bad_input, did_you_mean, shown
+    from rankgate.errors import did_you_mean, shown
     from rankgate.exhibit import Cause
     from rankgate.explaining.misses import explain_misses
     from rankgate.renderers.causes import CAUSE_WORDS
@@ -186,3 +230,35 @@ def _json(what: str, **found: Any) -> str:
     import msgspec
 
     return msgspec.json.format(msgspec.json.encode({"explains": what, **found}), indent=2).decode() + "\n"
+
+
+def _refuse_misfits(arguments: argparse.Namespace) -> None:
+    """One thing is explained at a time, with the options that belong to it.
+
+    Raises:
+        RankgateError: nothing or several things are named, or an option has nothing to do there.
+    """
+    named = [arguments.what, arguments.gate, arguments.query, arguments.misses or None]
+    if sum(each is not None for each in named) != 1:
+        raise bad_input("name one thing to explain: a question's id, a gate (its name or metric), or --misses")
+    for flag in ("tag", "cause", "limit"):
+        if getattr(arguments, flag) is not None and not arguments.misses:
+            raise bad_input(f"--{flag} goes with --misses")
+    for flag in ("bm25", "depth"):
+        if getattr(arguments, flag) is not None and arguments.gate is not None:
+            raise bad_input(f"--{flag} goes with a question or --misses")
+    if arguments.report is not None:
+        _refuse_beside_a_report(arguments)
+    for flag in ("depth", "limit"):
+        count = getattr(arguments, flag)
+        if count is not None and count < 1:
+            raise bad_input(f"--{flag} {count}: at least 1")
+
+
+def _refuse_beside_a_report(arguments: argparse.Namespace) -> None:
+    if arguments.misses or arguments.query is not None or arguments.bm25 is not None or arguments.depth is not None:
+        raise bad_input("a report holds no rankings; leave out --report and name the inputs of the check")
+    given = [flag for flag in (*INPUTS, "date", "workers") if getattr(arguments, flag) is not None]
+    given += [] if arguments.gold_part == "public" else ["gold-part"]
+    if given:
+        raise bad_input(f"--report stands in place of the inputs; leave out --{given[0]}")

@@ -3,10 +3,32 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
-from rankgate.cli.gold_output import add_output
+from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
+from rankgate.cli.output import say
+from rankgate.criteria import InputFile
+from rankgate.errors import RankgateError, bad_input, on_one_line, shown
+from rankgate.files import write_atomic
+from rankgate.gold_documents import read_documents
+from rankgate.inputs import gold_of, named_run
+from rankgate.labels import Merge, compare_labels
+from rankgate.matching import BY_CHUNK, By, Matching
+from rankgate.model import Gold, Need
+from rankgate.pool_files import POOL_FORMS, read_labels
+from rankgate.pooling import DEFAULT_DEPTH, Pair, Pool, pool
+from rankgate.readers.base import ProblemLog, Run
+from rankgate.readers.source import STDIN, shown_path
+from rankgate.redaction import redacted
+from rankgate.wording import count_text
+
+STDOUT = "-"
+MOST_PROBLEMS = 1000  # conflicts between labellers are a list to work through
+_NAMED = 3
 
 
 def parser() -> argparse.ArgumentParser:
@@ -30,8 +52,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_pool(add: Callable[..., argparse.ArgumentParser], text: str) -> None:
-    from rankgate.pooling import DEFAULT_DEPTH
-
     made = add(
         "pool",
         help=text,
@@ -54,7 +74,7 @@ def _add_pool(add: Callable[..., argparse.ArgumentParser], text: str) -> None:
     )
     made.add_argument("--unjudged", action="store_true", help="leave out what is judged already")
     made.add_argument("--as-judge", action="store_true", help="what a judge has labelled counts as judged, too")
-    add_output(made, "the pool: .jsonl, or .csv for a spreadsheet (default: -, JSONL to standard output)")
+    _add_output(made, "the pool: .jsonl, or .csv for a spreadsheet (default: -, JSONL to standard output)")
 
 
 def _add_merge(add: Callable[..., argparse.ArgumentParser], text: str) -> None:
@@ -76,14 +96,173 @@ def _add_merge(add: Callable[..., argparse.ArgumentParser], text: str) -> None:
         action="store_true",
         help="the labels are a judge's: they go to judge_labels, beside the gold, and expected_output stays",
     )
-    add_output(made, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
+    _add_output(made, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action, write the file and say what is in it."""
-    from rankgate.cli.gold_merge import merge_action
-    from rankgate.cli.gold_output import deliver
-    from rankgate.cli.gold_pool import pool_action
-
-    deliver(arguments.output, *{"pool": pool_action, "merge": merge_action}[arguments.action](arguments))
+    _deliver(arguments.output, *{"pool": _pool, "merge": _merge}[arguments.action](arguments))
     return 0
+
+
+def _add_output(made: argparse.ArgumentParser, text: str) -> None:
+    """`-o` and `--force`."""
+    made.add_argument("-o", "--output", metavar="FILE", default=STDOUT, help=text)
+    made.add_argument("--force", action="store_true", help="overwrite FILE")
+
+
+def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], what: str) -> str:
+    """The suffix of the form that the output's name asks for, once it is clear that nothing is lost by writing there.
+
+    Raises:
+        RankgateError: no such form, or a file that exists, without `--force`.
+    """
+    path = Path(arguments.output)
+    suffix = path.suffix.lower() or ".jsonl"
+    if arguments.output == STDOUT:
+        return ".jsonl"
+    if suffix not in forms:
+        raise bad_input(f"{what} is written as {' or '.join(forms)}, not as {suffix}", file=arguments.output)
+    if path.is_file() and not arguments.force:
+        raise bad_input("exists already, maybe with labels in it; --force overwrites it", file=arguments.output)
+    return suffix
+
+
+def _deliver(output: str, text: str, told: str) -> None:
+    """Write the file and say what is in it, or print the text and say that on standard error."""
+    if output == STDOUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())  # whatever the terminal's encoding: this is data
+        sys.stderr.write(told)
+        return
+    write_atomic(output, text)
+    say(f"wrote {redacted(output)}: {told}")
+
+
+def _pool(arguments: argparse.Namespace) -> tuple[str, str]:
+    """The pool as text, and what to tell."""
+    if arguments.depth < 1:
+        raise bad_input(f"--depth must be at least 1, not {arguments.depth}")
+    gold_file = file_of(arguments, "gold")
+    files = [InputFile(path, arguments.run_format) for path in arguments.runs]
+    refuse_two_stdins(gold_file, *files)
+    criteria = criteria_if_any(arguments)
+    named = gold_file or (criteria.gold if criteria else None)
+    form = _output_suffix(arguments, POOL_FORMS, "a pool")
+    names = run_names(arguments.runs)
+    how = _matching(arguments, criteria.match if criteria else BY_CHUNK)
+    gold = gold_of(named, criteria, part="whole")
+    runs = {name: named_run(file, how.needs | {Need.TEXTS}) for name, file in zip(names, files, strict=True)}
+    rankings = {name: opened.rankings for name, opened in runs.items()}
+    pooled = pool(gold, rankings, depth=arguments.depth, how=how, as_judge=arguments.as_judge)
+    for name, found in pooled.runs.items():
+        if not found.known:
+            message = f"the run has none of the {len(gold.samples)} queries of {gold.name}"
+            raise bad_input(message, file=runs[name].name)
+    pairs = pooled.unjudged() if arguments.unjudged else pooled.pairs
+    told = [*_counts(pairs, pooled, gold, arguments.depth), *_lacks(pooled, gold, runs, arguments.depth)]
+    if not pooled.unjudged():
+        told.append("nothing is left to label")
+    elif named and STDOUT not in (arguments.output, named.path):
+        told += ["write a number into every gain (0 not relevant, 1 relevant, or your own grades); then:"]
+        told += [f"  $ {_merge_command(named.path, arguments)}"]
+    return POOL_FORMS[form](pairs, names), "".join(f"{line}\n" for line in told)
+
+
+def run_names(paths: Sequence[str]) -> list[str]:
+    """What each run is called in the pool: its file name, or its path where another file has the same name.
+
+    Raises:
+        RankgateError: a run is named twice.
+    """
+    last = ["standard input" if path == STDIN else Path(path).name or Path(path).resolve().name for path in paths]
+    whole = [Path(path).resolve() for path in paths]
+    for position, path in enumerate(whole):
+        if path in whole[:position]:
+            raise bad_input("this run is named twice; name each once", file=paths[position])
+    return [
+        name if last.count(name) == 1 else shown_path(path.as_posix()) for name, path in zip(last, whole, strict=True)
+    ]
+
+
+def _matching(arguments: argparse.Namespace, usual: Matching) -> Matching:
+    how = Matching(by=By(arguments.match)) if arguments.match else usual
+    if how.by is By.TEXT:
+        raise bad_input("a pool is made of ids; where the gold holds passages (match: text), there are none to label")
+    return how
+
+
+def _counts(pairs: Sequence[Pair], pooled: Pool, gold: Gold, depth: int) -> Iterator[str]:
+    """How much there is to label."""
+    waiting = pooled.unjudged()
+    runs = "1 run" if len(pooled.runs) == 1 else f"each of {len(pooled.runs)} runs"
+    yield f"{count_text(len(pairs), 'pair')} of a query and a document, from the first {depth} results of {runs}"
+    queries = len({pair.query_id for pair in waiting})
+    asked = count_text(len(gold.samples), "query", "queries")
+    yield f"  {len(waiting):,} unjudged, in {queries:,} of {asked}"
+    judged = len(pooled.pairs) - len(waiting)
+    if judged:
+        yield f"  {judged:,} judged already, " + ("left out" if len(pairs) < len(pooled.pairs) else "for context")
+    elif waiting:
+        yield f"  none judged already; do the ids of the runs and of {gold.name} agree? (--match doc pools documents)"
+    silent = sum(pair.text is None for pair in waiting)
+    if silent:
+        yield f"  {silent:,} unjudged without a text, since no run states one"
+
+
+def _lacks(pooled: Pool, gold: Gold, runs: Mapping[str, Run], wanted: int) -> Iterator[str]:
+    """What each run could not give."""
+    for name, found in pooled.runs.items():
+        run, depth = f"  {on_one_line(name)}", runs[name].depth
+        if depth and depth < wanted:
+            yield f"{run} was stored to depth {depth}"
+        absent = len(gold.samples) - found.known
+        if absent:
+            yield f"{run} lacks {count_text(absent, 'query', 'queries')} of {gold.name}"
+        if found.strangers:
+            count = count_text(len(found.strangers), "query", "queries")
+            few = ", ".join(map(shown, found.strangers[:_NAMED]))
+            rest = len(found.strangers) - _NAMED
+            yield f"{run} has {count} that {gold.name} lacks, left out: {few}" + (f" and {rest:,} more" * (rest > 0))
+
+
+def _merge_command(gold: str, arguments: argparse.Namespace) -> str:
+    """How to merge what comes back: into the gold set where it is JSONL, else into a new file beside it."""
+    target = Path(gold)
+    if target.suffix != ".jsonl":
+        target = target.with_suffix(".jsonl")
+        target = target.with_suffix(".labelled.jsonl") if target.exists() else target
+    words = ["rankgate", "gold", "merge", gold, arguments.output]
+    words += ["--as-judge"] * arguments.as_judge + ["-o", target.as_posix()] + ["--force"] * target.exists()
+    return shlex.join(words)
+
+
+def _merge(arguments: argparse.Namespace) -> tuple[str, str]:
+    """The new gold set as text, and what to tell."""
+    refuse_two_stdins(*map(InputFile, arguments.labelled))
+    if arguments.gold == STDIN or (Path(arguments.gold).exists() and not Path(arguments.gold).is_file()):
+        raise bad_input("GOLD is read twice, so it must be a file", file=arguments.gold)
+    suffix = _output_suffix(arguments, {".jsonl": "", ".json": ""}, "a gold set")
+    gold = gold_of(file_of(arguments, "gold"), None)
+    log = ProblemLog(MOST_PROBLEMS)
+    files = [read_labels(path, log) for path in arguments.labelled]
+    merge = compare_labels(gold, (label for file in files for label in file.labels), as_judge=arguments.as_judge)
+    if log.problems or merge.problems:
+        raise RankgateError([*log.problems, *merge.problems])
+    documents = read_documents(arguments.gold, gold).with_new(merge.new, as_judge=arguments.as_judge)
+    told = _merge_told(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
+    if suffix == ".json":
+        return documents.as_json(), told
+    if documents.beside:
+        told += f"  left out, because JSONL holds samples only: {', '.join(documents.beside)} (-o FILE.json keeps it)\n"
+    return documents.as_jsonl(), told
+
+
+def _merge_told(merge: Merge, blank: int, gold: Gold, *, as_judge: bool) -> str:
+    gains = [gain for new in merge.new.values() for gain in new.values()]
+    relevant = sum(gain > 0 for gain in gains)
+    added = f"{count_text(len(gains), 'judge label' if as_judge else 'judgment')} added"
+    if gains:
+        queries = count_text(len(gold.samples), "query", "queries")
+        added += f", {relevant:,} of them relevant, to {len(merge.new):,} of {queries}"
+    return f"{added}\n  {merge.known:,} known already, {blank:,} without a gain left out\n"

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rankgate import __version__
 from rankgate.cli.options import add_gold, add_run, make_parser
+from rankgate.criteria import DEFAULT_PATHS, InputFile, find_criteria, load_criteria
+from rankgate.errors import bad_input
+from rankgate.files import write_atomic
+from rankgate.git import run_git
 from rankgate.redaction import redacted
-
-if TYPE_CHECKING:
-    from rankgate.criteria import InputFile
+from rankgate.workflows.gate import PATH as GATE
+from rankgate.workflows.gate import gate_text
+from rankgate.workflows.job import Job, action_of, requirements_commands
+from rankgate.workflows.report import PATH as REPORT
+from rankgate.workflows.report import report_text
+from rankgate.workflows.values import is_word
 
 CRITERIA = "ship-criteria.yaml"
+_TEXTS = {GATE: gate_text, REPORT: report_text}
+_HOST = re.compile(r"(?:(?:https?|ssh|git)://(?:[^/]*@)?|(?:[^/:]*@)?(?=[^/:]{2,}:))([\w.-]+)", re.IGNORECASE)
+_GITHUB = re.compile(r"(.+\.)?(github|ghe)\.com|github\.com-.*|[^.]+")
+_REMOTE_HEAD = ".git/refs/remotes/origin/HEAD"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
     made = make_parser(
         "init",
-        "Write ship criteria for a gold set, with floors derived from a run where there is one and the evidence that\n"
-        "so many questions can carry, and a GitHub workflow that records a run with your retriever (or takes the run\n"
-        "file) and judges it. With --github a second one, which judges the pull requests of forks; without --gold the\n"
+        "Write ship criteria for a gold set, with metrics that can move on it and floors derived from a run where\n"
+        "there is one, and a GitHub workflow that records a run with your retriever (or takes the run file) and\n"
+        "judges it. With --github a second one, which judges the pull requests of forks; without --gold the\n"
         "criteria stay as they are and say what the workflows need.",
         [
             "rankgate init --gold gold.yaml --run run.jsonl",
@@ -57,9 +70,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files and print the next steps."""
-    from rankgate.cli.init_workflows import job_of, refuse_without_workflow, workflows_wanted, write_workflows
     from rankgate.cli.inputs import file_of, refuse_two_stdins
-    from rankgate.errors import bad_input
     from rankgate.readers.source import STDIN
     from rankgate.workflows.advice import to_do_on_github
 
@@ -88,16 +99,19 @@ def run(arguments: argparse.Namespace) -> int:
 def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -> None:
     from rankgate.cli.progress import bar
     from rankgate.estimates import estimate
-    from rankgate.files import write_atomic
+    from rankgate.facts import best_possible
     from rankgate.inputs import gold_of, run_of
+    from rankgate.matching import DEFAULT_K
     from rankgate.metrics.names import parse_metric
     from rankgate.parallel import score_run
     from rankgate.plan import Plan
     from rankgate.scoring import refuse_strangers
-    from rankgate.starting import FIRST_GATES, Start, criteria_text
+    from rankgate.starting import FIRST_GATES, Start, criteria_text, first_gates
 
     gold = gold_of(gold_file, None)
-    metrics = [parse_metric(name) for name, _, _ in FIRST_GATES]
+    best = best_possible(parse_metric(FIRST_GATES[0][0]), gold.samples, DEFAULT_K)
+    reachable = sum(best.values()) / len(best) if best else None
+    metrics = [parse_metric(name) for name, _, _ in first_gates(reachable)]
     scores = None
     if run_file:
         opened = run_of(run_file, None)
@@ -110,15 +124,13 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -
         baseline=_relative("baseline", base),
         measured=[(metric, estimate(scores.values[metric.name], metric) if scores else None) for metric in metrics],
         measured_run=run_file.path if run_file else None,
-        questions=sum(bool(sample.relevant()) for sample in gold.samples.values()),
+        reachable=reachable,
     )
     write_atomic(to, criteria_text(start))
-    print(f"wrote {redacted(to)}: {len(FIRST_GATES)} gates over {len(gold.samples)} questions")
+    print(f"wrote {redacted(to)}: {len(metrics)} gates over {len(gold.samples)} questions")
 
 
 def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:
-    from rankgate.criteria import DEFAULT_PATHS
-
     written_to = arguments.to or CRITERIA
     names = map(redacted, (arguments.gold, arguments.run or "run.jsonl", written_to))
     gold, run_file, to = map(shlex.quote, names)
@@ -136,3 +148,108 @@ def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:
 
 def _relative(path: str, base: str) -> str:
     return Path(os.path.relpath(path, base)).as_posix()
+
+
+def workflows_wanted(arguments: argparse.Namespace) -> list[str]:
+    """The files to write: both with `--github`, the first where there is a run or a retriever, else none."""
+    if arguments.github:
+        return [GATE, REPORT]
+    return [GATE] if arguments.retriever or arguments.run else []
+
+
+def refuse_without_workflow(arguments: argparse.Namespace) -> None:
+    """Flags that say how workflows are written mean nothing without them.
+
+    Raises:
+        RankgateError: such a flag is given and no such workflow is written; or the App's id is none.
+    """
+    if arguments.app is not None and not arguments.github:
+        raise bad_input("--app goes with --github")
+    if arguments.app is not None and arguments.app < 1:
+        raise bad_input(f"--app {arguments.app} is not the id of a GitHub App")
+    if arguments.action is not None and not workflows_wanted(arguments):
+        raise bad_input("--action says how workflows use the action; add --github")
+
+
+def job_of(arguments: argparse.Namespace, default: str) -> Job:
+    """What the workflows need to know; `default` is where new criteria go unless they are told otherwise.
+
+    Raises:
+        RankgateError: the criteria are there and wrong or name too little, there is no run to judge, or a path leads
+            out of this directory, which the workflows start in.
+    """
+    if arguments.gold is None:
+        criteria = arguments.to or find_criteria()
+        gold, found, baseline = _inputs_of(criteria)
+        run, shaped = found.path, not arguments.retriever and bool(found.format or found.map)
+    else:
+        criteria = arguments.to or default
+        gold = InputFile(arguments.gold, arguments.gold_format)
+        run, shaped, baseline = arguments.run or "run.jsonl", False, "baseline"
+    if not (arguments.retriever or arguments.run or Path(run).is_file()):
+        raise bad_input(
+            f"the workflow has no run to judge: --retriever MODULE:FUNCTION records one in it, or commit {run!r}"
+        )
+    return Job(
+        retriever=arguments.retriever,
+        gold=_inside(gold.path),
+        gold_format=gold.format,
+        run=_inside(run),
+        baseline=baseline,
+        criteria=_named(_inside(criteria)),
+        requirements=requirements_commands(
+            {name: Path(name).is_file() for name in ("requirements.txt", "pyproject.toml")}
+        ),
+        branches=_default_branches(),
+        version=__version__,
+        action=action_of(arguments.action, __version__),
+        app=arguments.app,
+        run_shaped=shaped,
+        enterprise=_is_enterprise(run_git(".", "remote", "get-url", "origin", asker="init").stdout.decode("latin-1")),
+    )
+
+
+def write_workflows(job: Job, paths: Sequence[str]) -> None:
+    """Write these workflows and say so."""
+    for path in paths:
+        write_atomic(path, _TEXTS[path](job))
+        print(f"wrote {path}")
+
+
+def _inputs_of(criteria: str) -> tuple[InputFile, InputFile, str]:
+    """The gold set, the run and the baseline's place, as criteria name them."""
+    loaded = load_criteria(criteria)
+    missing = [key for key in ("gold", "run") if getattr(loaded, key) is None]
+    if loaded.gold is None or loaded.run is None:
+        raise bad_input(
+            f"names no {' and no '.join(missing)}, which the workflow needs; add it", file=loaded.name, key="inputs"
+        )
+    return loaded.gold, loaded.run, loaded.baseline.path if loaded.baseline else ""
+
+
+def _named(criteria: str) -> str | None:
+    """Criteria as the action's input; None where they are the first that it looks for."""
+    first = next((path for path in DEFAULT_PATHS if path == criteria or Path(path).is_file()), None)
+    return None if first == criteria else criteria
+
+
+def _inside(path: str) -> str:
+    inner = Path(os.path.relpath(path)).as_posix()
+    if inner.startswith("../"):
+        raise bad_input("lies outside this directory; run init at the repository's root", file=path)
+    return inner
+
+
+def _is_enterprise(remote: str) -> bool:
+    """Whether a remote's host is neither GitHub's own nor a name for it in somebody's settings of ssh."""
+    found = _HOST.match(remote)
+    return found is not None and not _GITHUB.fullmatch(found[1].lower())
+
+
+def _default_branches() -> list[str]:
+    """The remote's default branch as the clone remembers it; else the two usual names."""
+    try:
+        found = Path(_REMOTE_HEAD).read_text(encoding="utf-8").strip().removeprefix("ref: refs/remotes/origin/")
+    except (OSError, UnicodeDecodeError):
+        return ["main", "master"]
+    return [found] if is_word(found) else ["main", "master"]

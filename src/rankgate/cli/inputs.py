@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
+from rankgate.cli.options import INPUTS, OUTPUTS
+from rankgate.criteria import Criteria, InputFile, find_criteria, inputs_named, load_criteria
 from rankgate.errors import RankgateError, bad_input
+from rankgate.files import refuse_overwriting as overwriting
 from rankgate.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.base import Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
@@ -35,6 +39,38 @@ def refuse_two_stdins(*files: InputFile | None) -> None:
     """
     if sum(file is not None and file.path == STDIN for file in files) > 1:
         raise bad_input("only one input can be read from standard input (-)")
+
+
+def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
+    """No output of a command is one of its inputs, named by an option or by the criteria, or another output.
+
+    A recorded run may replace one that the criteria name, also as the baseline, and merged labels their GOLD.
+
+    Raises:
+        RankgateError: one is, whatever name it goes by.
+    """
+    outputs = [(name, path) for _, name, path in _named(arguments, OUTPUTS) if path != STDIN]
+    outputs += [(name, f"{path}.partial") for name, path in outputs if command == "record"]
+    replaced = {"record": "run", "merge": "gold"}.get(getattr(arguments, "action", command))
+    inputs = [(name, path) for key, name, path in _named(arguments, INPUTS) if key != replaced]
+    given = [path for name, path in inputs if name == "--criteria"]
+    for file in given or filter(None, [found_criteria() if outputs and hasattr(arguments, "criteria") else None]):
+        inputs.append(("--criteria", file))
+        for key, path in inputs_named(file).items() if file != STDIN else ():  # which can be read only once
+            if key != replaced and (command, key, Path(path).is_dir()) != ("record", "baseline", False):
+                inputs.append((f"inputs.{key} of {file}", path))
+    overwriting(outputs, inputs)
+
+
+def _named(arguments: argparse.Namespace, table: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Each path that the arguments name: the attribute, the option, the path."""
+    for key, name in table.items():
+        value = getattr(arguments, key, None) or ()
+        paths = [value] if isinstance(value, str) else value
+        if key == "retriever" and paths:
+            module = paths[0].partition(":")[0].replace(".", "/")
+            paths = [f"{module}.py", f"{module}/__init__.py"]
+        yield from ((key, name, path) for path in paths)
 
 
 def found_criteria() -> str | None:

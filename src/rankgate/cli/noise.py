@@ -25,8 +25,8 @@ def parser() -> argparse.ArgumentParser:
     made = make_parser(
         "noise",
         "Compare repeated runs of one system, of which nothing was changed, and say how much of each metric moves by\n"
-        "itself and which regression_max leaves room for it: the largest observed shift and 1.96 s/√N, with s the\n"
-        "standard deviation (SD) of the paired differences over N questions.",
+        "itself, which regression_max leaves room for it, and what to write into a gate as `noise:`. Three runs or\n"
+        "more are needed for these two, and five are better.",
         [
             "rankgate noise monday.jsonl tuesday.jsonl wednesday.jsonl --gold gold.yaml",
             "rankgate noise a.jsonl b.jsonl --criteria ship-criteria.yaml   # the metrics of its gates",
@@ -120,11 +120,11 @@ def _table(found: Sequence[tuple[Metric, Noise | None]]) -> Block:
     from rankgate.renderers.phrases import NOTHING
     from rankgate.wording import delta_text
 
-    headings = ("metric", "values", "largest shift", "mean shift", "queries moving", "SD", "regression_max")
+    headings = ("metric", "values", "largest shift", "mean shift", "queries moving", "SD", "regression_max", "noise")
     rows: list[tuple[str, ...]] = [headings]
     for metric, noise in found:
         if noise is None:
-            rows.append((metric.name, *[NOTHING] * 6))
+            rows.append((metric.name, *[NOTHING] * 7))
             continue
         rows.append(
             (
@@ -134,10 +134,10 @@ def _table(found: Sequence[tuple[Metric, Noise | None]]) -> Block:
                 delta_text(noise.mean, metric.unit).lstrip("+±"),
                 f"{100 * noise.moving:.1f}%",
                 NOTHING if noise.spread is None else f"{noise.spread:.3f}",
-                NOTHING if noise.margin is None else f"{_written(metric, noise.margin):g}",
+                *(NOTHING if x is None else f"{_written(metric, x):g}" for x in (noise.margin, noise.noise)),
             )
         )
-    return Table(rows=rows, right=(2, 3, 4, 5, 6))
+    return Table(rows=rows, right=(2, 3, 4, 5, 6, 7))
 
 
 def _values(metric: Metric, values: Sequence[float | None]) -> str:
@@ -164,6 +164,7 @@ def _remarks(
 ) -> list[str]:
     """Which gates allow less than the noise, and which questions could not be compared."""
     from rankgate.errors import on_one_line, shown
+    from rankgate.noise import FEWEST_RUNS
     from rankgate.wording import count_text
 
     margins = {metric.name: _written(metric, noise.margin) for metric, noise in found if noise and noise.margin}
@@ -173,6 +174,8 @@ def _remarks(
         for gate in (criteria.gates if criteria else ())
         if gate.regression_max is not None and gate.regression_max < margins.get(gate.metric.name, 0.0)
     ]
+    if any(noise and noise.margin is None and noise.spread for _, noise in found) and len(absent) < FEWEST_RUNS:
+        lines.append(f"Two runs suggest no regression_max: name {FEWEST_RUNS} or more, better five.")
     if all(noise is None or not (noise.largest or noise.moving) for _, noise in found):
         lines.append("Nothing moved: on these questions the system gives the same results every time.")
     lines += [

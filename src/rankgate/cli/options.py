@@ -10,6 +10,13 @@ from typing import NoReturn
 from rankgate.errors import bad_input
 from rankgate.redaction import redacted_text
 
+# Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
+OUTPUTS = {"output": "-o", "per_query": "--per-query", "to": "--to", "directory": "DIR"}
+_FLAGS = ("criteria", "gold", "run", "baseline", "baseline_copy", "labels", "template", "bm25", "retriever")
+_PLACES = {"place": "--baseline", "report": "REPORT", "runs": "RUN", "labelled": "LABELLED", "a": "A", "b": "B"}
+INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES
+MAX_WORKERS = 256  # more is a slip of the finger
+
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
@@ -28,8 +35,8 @@ def make_parser(command: str, description: str, examples: Sequence[str]) -> argp
     )
 
 
-def add_gold(parser: argparse.ArgumentParser) -> None:
-    """`--gold` and `--gold-format`."""
+def add_gold(parser: argparse.ArgumentParser, *, parts: bool = False) -> None:
+    """`--gold`, `--gold-format` and, where `parts` of it can be asked for, `--gold-part`."""
     parser.add_argument(
         "--gold",
         metavar="FILE",
@@ -41,6 +48,9 @@ def add_gold(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="yaml, json, jsonl, qrels, beir, dict, ragas or llama_index; else told from the content",
     )
+    if parts:
+        what = "which queries count where the criteria keep a share private, `holdout` (default: public)"
+        parser.add_argument("--gold-part", choices=["public", "private", "whole"], default="public", help=what)
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -100,3 +110,32 @@ def date_of(arguments: argparse.Namespace) -> str:
 def today() -> str:
     """Today in UTC."""
     return dt.datetime.now(dt.UTC).date().isoformat()
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """`--workers`."""
+    parser.add_argument(
+        "--workers",
+        metavar="N",
+        help="processes that read the run, if it is an uncompressed JSONL or TREC file (default: 1 below 100 MB, else "
+        "one a CPU, at most 8); the result is the same",
+    )
+
+
+def processes(arguments: argparse.Namespace) -> int | None:
+    """The number given, or None.
+
+    Raises:
+        RankgateError: it is no number from 1.
+    """
+    written: str | None = arguments.workers
+    if written is None:
+        return None
+    if not (
+        written.isascii()
+        and written.isdigit()
+        and len(written) <= len(str(MAX_WORKERS))
+        and 1 <= int(written) <= MAX_WORKERS
+    ):
+        raise bad_input(f"--workers {written!r} is not a number from 1 to {MAX_WORKERS}")
+    return int(written)

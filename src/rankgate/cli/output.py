@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 def say(told: str | Sequence[Block]) -> None:
     """Print to standard output: a text as it is, lines and tables to fit the terminal if it is one."""
+    if sys.stdout.closed:  # by a retriever; what is left to say is no data
+        sys.stdout = sys.stderr
     if isinstance(told, str):
         sys.stdout.write(told)
     elif sys.stdout.isatty():

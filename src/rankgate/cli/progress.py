@@ -13,8 +13,8 @@ _LOOK = 0.2
 
 
 @contextmanager
-def bar(share_read: Callable[[], float]) -> Iterator[None]:
-    """Show on standard error how much of the run has been read, as long as the block takes.
+def bar(share: Callable[[], float], what: str = "reading the run") -> Iterator[None]:
+    """Show on standard error how much has been done, as of a run that is read, as long as the block takes.
 
     Nothing is shown to a file or a pipe, in CI, or in the first second. A thread asks now and then; the reading itself
     knows nothing of it.
@@ -23,7 +23,7 @@ def bar(share_read: Callable[[], float]) -> Iterator[None]:
         yield
         return
     done = Event()
-    thread = Thread(target=_show, args=(share_read, done), daemon=True)
+    thread = Thread(target=_show, args=(share, what, done), daemon=True)
     thread.start()
     try:
         yield
@@ -32,14 +32,15 @@ def bar(share_read: Callable[[], float]) -> Iterator[None]:
         thread.join()
 
 
-def _show(share_read: Callable[[], float], done: Event) -> None:
+def _show(share: Callable[[], float], what: str, done: Event) -> None:
     if done.wait(MOMENT):
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("reading the run"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
+    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    console, prints = Console(stderr=True), sys.stdout.isatty()  # of a retriever that is under way
+    with Progress(*columns, console=console, transient=True, auto_refresh=False, redirect_stdout=prints) as progress:
         task = progress.add_task("", total=1.0)
         while not done.wait(_LOOK):
-            progress.update(task, completed=share_read(), refresh=True)
+            progress.update(task, completed=share(), refresh=True)

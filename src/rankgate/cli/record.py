@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.cli.options import add_criteria, add_gold, make_parser
@@ -15,8 +15,6 @@ from rankgate.cli.options import add_criteria, add_gold, make_parser
 if TYPE_CHECKING:
     from rankgate.model import Gold
     from rankgate.recording import Recorded
-
-    Tell = Callable[[int, int], None]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,7 +25,8 @@ def parser() -> argparse.ArgumentParser:
         "The function gets the question and returns, best first, ids, (id, score) pairs or items like\n"
         '{"chunk_id": "doc_1#p6", "score": 18.4, "doc_id": "doc_1"}; or a whole run line, a mapping with topk.\n'
         "It may be async. Each call is timed into latency_ms. Answers are kept in FILE.partial until all questions\n"
-        "are asked: after an interruption the same command goes on from there.\n\n"
+        "are answered: after an interruption or failures the same command asks only what is missing. When ten calls\n"
+        "have failed and none has succeeded, nothing more is asked.\n\n"
         "exit codes: 0 recorded; 2 nothing could be recorded, or more questions failed than --allow-errors\n"
         "(the run is then written without them); 130 interrupted",
         [
@@ -59,6 +58,16 @@ def parser() -> argparse.ArgumentParser:
         "--allow-errors", metavar="N", type=int, default=0, help="how many questions may fail (default: 0)"
     )
     made.add_argument(
+        "--timeout", metavar="SECONDS", type=float, help="of one call; it then counts as failed (default: none)"
+    )
+    made.add_argument(
+        "--retries",
+        metavar="N",
+        type=int,
+        default=0,
+        help="how often a call that failed is repeated, after 0.5 s, 1 s, 2 s and so on (default: 0)",
+    )
+    made.add_argument(
         "--set",
         metavar="KEY=VALUE",
         action="append",
@@ -74,36 +83,42 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Record, say what was done, and return 0 or 130; problems are raised."""
     from rankgate.cli.output import say
+    from rankgate.cli.progress import bar
     from rankgate.cli.signals import terminated_as_interrupted
+    from rankgate.readers.source import STDIN
     from rankgate.recording import RecordingError, record
-    from rankgate.recording.code_version import code_version
-    from rankgate.recording.recorded import first_failures
-    from rankgate.recording.retriever import load_retriever
+    from rankgate.recording.recorder import first_failures
+    from rankgate.recording.retriever import code_version, load_retriever
 
     provenance = {"system": arguments.retriever, **settings(arguments.settings)}
     own = None if provenance.keys() & {"code_version", "commit"} else code_version(arguments.output)
     gold = _gold(arguments)
-    retrieve = load_retriever(arguments.retriever)
+    # From here on the user's code runs, and may change the directory.
+    path = arguments.output if arguments.output == STDIN else Path(arguments.output).absolute()
+    done = [0, 1]
     try:
-        with terminated_as_interrupted(), _shown() as progress:
+        with terminated_as_interrupted(), bar(lambda: done[0] / max(1, done[1]), "recording"):
             recorded = record(
                 gold,
-                retrieve,
-                arguments.output,
+                load_retriever(arguments.retriever),
+                path,
                 workers=arguments.workers,
                 allow_errors=arguments.allow_errors,
                 provenance=provenance,
                 code_version=own,
                 retriever=arguments.retriever,
+                name=arguments.output,
+                timeout=arguments.timeout,
+                retries=arguments.retries,
                 restart=arguments.restart,
-                progress=progress,
+                progress=lambda *now: done.__setitem__(slice(2), now),
             )
     except KeyboardInterrupt as stop:
         notes = getattr(stop, "__notes__", [])
         sys.stderr.write(": ".join(["interrupted", *notes]) + "\n")
         return 130
     except RecordingError as error:
-        if error.recorded.recorded:
+        if error.recorded.recorded and not error.recorded.unasked:
             say(summary(error.recorded))
         raise
     for problem in first_failures(recorded):
@@ -151,26 +166,4 @@ def _gold(arguments: argparse.Namespace) -> Gold:
     from rankgate.inputs import gold_of
 
     named = file_of(arguments, "gold")
-    return gold_of(named, None if named else criteria_if_any(arguments))
-
-
-@contextmanager
-def _shown() -> Iterator[Tell | None]:
-    """A progress bar where someone looks at it: standard error is a terminal and not that of a CI job."""
-    if not sys.stderr.isatty() or os.environ.get("CI"):
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("recording"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    shown = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=sys.stdout.isatty())
-    task = shown.add_task("recording", total=None)
-    with ExitStack() as started:
-
-        def tell(done: int, total: int) -> None:
-            if not shown.live.is_started:  # only now, so that a notice before it stands on a line of its own
-                started.enter_context(shown)
-            shown.update(task, completed=done, total=total)
-
-        yield tell
+    return gold_of(named, None if named else criteria_if_any(arguments), part="whole")

@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankgate.cli.options import add_criteria, add_gold, add_match, add_run, make_parser
-from rankgate.cli.workers import add_workers, workers_of
+from rankgate.cli.options import add_criteria, add_gold, add_match, add_run, add_workers, make_parser, processes
 
 if TYPE_CHECKING:
     from rankgate.estimates import Estimate
@@ -30,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
             "rankgate score --gold gold.yaml --run run.jsonl --per-query scores.jsonl --format json",
         ],
     )
-    add_gold(made)
+    add_gold(made, parts=True)
     add_run(made)
     add_criteria(made)
     made.add_argument(
@@ -53,18 +52,19 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.files import write_atomic
     from rankgate.inputs import gold_of, run_of
     from rankgate.model import Need
+    from rankgate.notes import part_notes
     from rankgate.parallel import score_run
     from rankgate.scoring import refuse_silence, refuse_strangers
 
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold_file, run_file)
-    workers = workers_of(arguments)
+    workers = processes(arguments)
     criteria = None if gold_file and run_file and not arguments.criteria else criteria_if_any(arguments)
     plan = plan_of(arguments, criteria)
     if any(Need.BASELINE in metric.needs for metric in plan.metrics):
         compared = next(metric.name for metric in plan.metrics if Need.BASELINE in metric.needs)
         raise bad_input(f"{compared} compares with a baseline; use `rankgate compare A B`", key="--metrics")
-    gold = gold_of(gold_file, criteria)
+    gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
     opened = run_of(run_file, criteria, plan.needs)
     scores = score_run(gold, opened, plan, workers=workers, watch=bar)
     refuse_strangers(scores, opened.name, gold)
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     say(
         _json(plan.metrics, estimates, scores)
         if arguments.format == "json"
-        else _table(plan.metrics, estimates, scores)
+        else [*_table(plan.metrics, estimates, scores), *part_notes(gold)]
     )
     return 0
 

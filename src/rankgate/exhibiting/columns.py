@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from rankgate.comparison import baseline_column
+from rankgate.comparison import baseline_column, on_rows, same_lists
 from rankgate.matching import match
 from rankgate.metrics.base import Metric
 from rankgate.metrics.together import Together
@@ -21,6 +21,7 @@ class Columns(msgspec.Struct, frozen=True):
     metrics: Sequence[Metric]
     now: Mapping[str, Column]
     before: Mapping[str, Column] | None
+    same: Callable[[Metric, Sequence[int]], bool] = lambda *_: False  # are the scored lists of these rows equal?
 
 
 def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baseline: Scores | None) -> Columns:
@@ -35,9 +36,13 @@ def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baselin
     if baseline is None:
         return Columns(shown, now, None)
     unknown = baseline.silent.keys() | {Need.BASELINE}
-    before = {metric.name: [None] * len(gold.samples) for metric in shown if metric.needs & unknown}
+    before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in shown if each.needs & unknown}
     known = [metric for metric in shown if metric.name not in before]
-    return Columns(shown, now, {**before, **_columns(known, gold, baseline, absent=False)})
+    before |= _columns(known, gold, baseline, absent=False)
+    return Columns(
+        *(shown, now, before),
+        lambda metric, rows: same_lists(metric, on_rows(candidate, rows), on_rows(baseline, rows)),
+    )
 
 
 def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, Column]:

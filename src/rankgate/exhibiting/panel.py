@@ -58,7 +58,7 @@ def _value(metric: Metric, rows: Sequence[int], columns: Columns, clusters: Sequ
     now = [column[row] for row in rows]
     found = estimate(now, metric, clusters=labels)
     before = [old[row] for row in rows] if old is not None else None
-    pairs = compare(metric, now, before, clusters=labels) if before else None
+    pairs = compare(metric, now, before, clusters=labels, same=lambda: columns.same(metric, rows)) if before else None
     return PanelValue(
         value=found.value if found else None,
         ci=found.ci if found else None,

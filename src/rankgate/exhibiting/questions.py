@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rankgate.exhibit import Cause, Expected, Listed, Question
+from rankgate.exhibit import Cause, Expected, Listed, Question, fate_of
 from rankgate.exhibiting.columns import Columns
 from rankgate.model import Gold, MatchedQuery, Sample, Scores
 
@@ -63,11 +63,9 @@ def cause_of(
 
 
 def _of_ranks(expected: Sequence[Expected], k: int, *, compared: bool) -> Cause:
-    lost = [each for each in expected if each.before is not None and each.before <= k and not _within(each.after, k)]
-    if any(each.after is None for each in lost):
-        return Cause.GONE
-    if lost:
-        return Cause.LOWER
+    fate = fate_of(expected, k, no_result=False)
+    if fate is not Cause.FINE:
+        return fate
     if any(_within(each.after, k) and not _within(each.before, k) for each in expected) and compared:
         return Cause.BETTER
     if any(not _within(each.after, k) for each in expected):

@@ -118,7 +118,8 @@ def checks_of(gate: GateResult) -> list[LimitCheck]:
     change = (gate.regression_max, gate.delta, gate.paired_value, gate.baseline)
     if None not in change:
         limit, delta, left, right = (number for number in change if number is not None)
-        ruled = rule_on_drop(gate.evidence, delta, gate.delta_ci, limit, gate.direction)
+        ci, exact = gate.delta_ci, gate.exact
+        ruled = rule_on_drop(gate.evidence, delta, ci, limit, gate.direction, exact, gate.confidence)
         allowed = 0.0 if limit == 0 else -limit if gate.direction is Direction.HIGHER else limit
         found.append(
             _check("regression_max", (left, right, delta), allowed, beyond_drop(delta, limit, gate.direction), ruled)

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from rankgate.exhibit import Cause, Exhibit, Expected, Question
+from rankgate.exhibit import Cause, Exhibit, Expected, Question, sampled, worst_first
 from rankgate.lexical import Lexical
-from rankgate.metrics.base import Direction
-from rankgate.playbook import TAG_LEAST, TAG_LIFT, TAG_SHARE
 from rankgate.report import Report
+from rankgate.tags import TagShare, failing, standing_out
 
 LOST = (Cause.NO_RESULT, Cause.GONE, Cause.LOWER)  # causes by which the run lost what the baseline had, or all
 MISSED = (*LOST, Cause.NEVER_FOUND)
@@ -39,16 +38,6 @@ class Miss(_Part, frozen=True, kw_only=True):
     expected: tuple[Expected, ...]
     instead: tuple[str, ...]
     lexical: Lexical | None = None
-
-
-class TagShare(_Part, frozen=True, kw_only=True):
-    """A tag that most misses and few others have: `misses` of `of_misses`, and of all questions `questions`."""
-
-    tag: str
-    misses: int
-    of_misses: int
-    questions: int
-    of_questions: int
 
 
 class Misses(_Part, frozen=True, kw_only=True):
@@ -98,13 +87,15 @@ def explain_misses(
         limit: how many are listed.
         lexical: BM25's results for a question; None for none.
     """
-    asked = [question for question in exhibit.questions if tag is None or tag in question.tags]
+    order = worst_first(exhibit, failing(report.gates))
+    asked = [question for question in order if tag is None or tag in question.tags]
     wanted = MISSED if cause is None else (cause,)
     found = [question for question in asked if question.cause in wanted]
-    order = list(Cause)
-    found.sort(key=lambda each: (_change(each, exhibit), order.index(each.cause)))
     instead = {move.query_id: move.instead for move in report.misses}
-    listed = [_miss(each, exhibit, instead.get(each.query_id), lexical) for each in found[:limit]]
+    listed = [
+        _miss(each, exhibit, instead.get(each.query_id), lexical)
+        for each in sampled(found, lambda each: each.cause, limit)
+    ]
     counts = Counter(question.cause for question in found)
     compared = report.provenance.baseline is not None
     lost = [question for question in found if question.cause in LOST] if compared and cause is None else found
@@ -113,25 +104,13 @@ def explain_misses(
         k=exhibit.k,
         compared=compared,
         questions=len(asked),
-        causes={each.value: counts[each] for each in order if counts[each]},
+        causes={each.value: counts[each] for each in Cause if counts[each]},
         of_lost=lost is not found,
-        shared=tuple(_shared(lost, asked)),
+        shared=tuple(standing_out([each.tags for each in lost], [each.tags for each in asked])),
         listed=tuple(listed),
         more=len(found) - len(listed),
         found_by_words=sum(_by_words(miss) for miss in listed) if lexical else None,
     )
-
-
-def _change(question: Question, exhibit: Exhibit) -> tuple[float, float]:
-    """The change of the leading metric, the worst first, then its value now."""
-    if exhibit.leading is None:
-        return 0.0, 0.0
-    lower = any(each.name == exhibit.leading and each.direction is Direction.LOWER for each in exhibit.measures)
-    sign = -1 if lower else 1
-    before, now = question.values.get(exhibit.leading, (None, None))
-    if now is None:
-        return 0.0, 0.0
-    return (0.0 if before is None else sign * (now - before)), sign * now
 
 
 def _miss(
@@ -162,19 +141,6 @@ def _came(question: Question, k: int) -> Iterable[str]:
     old = {item.id for item in (question.before or ())[:k]}
     new = (item for item in question.now[:k] if not (item.gain or 0) > 0)
     return [item.id for item in new if item.id not in old and item.id not in right][:MOST_INSTEAD]
-
-
-def _shared(found: Sequence[Question], asked: Sequence[Question]) -> list[TagShare]:
-    """Tags by which the misses stand out among the questions, as the playbook measures it."""
-    if len(found) < TAG_LEAST:
-        return []
-    among, every = (Counter(tag for each in some for tag in set(each.tags)) for some in (found, asked))
-    shares = [
-        TagShare(tag=tag, misses=count, of_misses=len(found), questions=every[tag], of_questions=len(asked))
-        for tag, count in among.items()
-        if count >= TAG_SHARE * len(found) and count * len(asked) >= TAG_LIFT * every[tag] * len(found)
-    ]
-    return sorted(shares, key=lambda share: (share.questions / share.misses, share.tag))
 
 
 def _by_words(miss: Miss) -> bool:

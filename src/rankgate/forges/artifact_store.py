@@ -9,9 +9,9 @@ from __future__ import annotations
 import io
 import re
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -37,19 +37,6 @@ _NEWEST = 100  # runs among which the newest is; GitHub lists new ones first
 _HEAD = 1 << 18
 _SPEC = re.compile(r"artifact:(?P<name>[\w.-]{1,200})(?:@(?P<workflow>[\w.-]{1,200}\.ya?ml))?", re.ASCII)
 _REPOSITORY = re.compile(r"[\w-]{1,100}/(?!\.{1,2}$)[\w.-]{1,100}", re.ASCII)
-
-
-class Api(Protocol):
-    """As much of the client as is needed here."""
-
-    def get(self, path: str, params: Mapping[str, str | int] = ...) -> Any:
-        """The decoded JSON of an answer."""
-
-    def pages(self, path: str, params: Mapping[str, str | int] = ..., *, under: str | None = None) -> Iterator[Any]:
-        """The items of a list, of all its pages."""
-
-    def download(self, path: str, limit: int) -> bytes:
-        """A file of at most `limit` bytes."""
 
 
 class _Repository(msgspec.Struct, frozen=True):
@@ -80,7 +67,7 @@ class _WorkflowRun(msgspec.Struct, frozen=True):
 class ArtifactMemory:
     """A `Memory` of one accepted record. The next green run on the base branch is the next one."""
 
-    def __init__(self, client: Api, spec: str, repository: str, branch: str | None) -> None:
+    def __init__(self, client: Client, spec: str, repository: str, branch: str | None) -> None:
         """Nothing is asked yet.
 
         Args:
@@ -97,12 +84,13 @@ class ArtifactMemory:
         self._found: tuple[Record, bytes] | None = None
         self._asked = False
 
-    def read(self, log: Log) -> Sequence[Record]:
+    def read(self, log: Log, *, last: int | None = None) -> Sequence[Record]:
         """The one accepted record; none where the workflow was never green on the base branch. Other logs are empty.
 
         Raises:
             RankgateError: the artifact has expired or was never there, is too large or damaged, or GitHub refuses.
         """
+        del last
         found = self._run() if log == "accepted" else None
         return [found[0]] if found else []
 

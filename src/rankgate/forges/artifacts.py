@@ -30,6 +30,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 LIMITS = Limits()
 MEMBER = "run.jsonl"  # what the action calls a run in its artifact
+GOLD = "gold"  # and a gold set that the job made
 
 
 class Api(Protocol):
@@ -85,25 +86,26 @@ def download_artifact(client: Api, repository: str, run_id: int, name: str, *, l
     return client.download(f"/repos/{repository}/actions/artifacts/{found}/zip", limits.packed)
 
 
-def read_member(data: bytes, name: str, *, limits: Limits = LIMITS) -> bytes:
+def read_member(data: bytes, name: str, *, limits: Limits = LIMITS, optional: bool = False) -> bytes:
     """One file of an artifact, unpacked in memory; nothing is written anywhere.
 
     Args:
         data: the zip archive.
         name: of the file, as its path in the archive.
         limits: what is allowed at most.
+        optional: a file that is not there is an empty one.
 
     Raises:
         RankgateError: the archive is larger than allowed, is not a plain zip archive from its first byte to its last,
             or does not have that file. Nothing that stands in the archive is repeated.
     """
     try:
-        return _member(data, name, limits)
+        return _member(data, name, limits, optional=optional)
     except ArchiveError as error:
         raise bad_input(f"the artifact is not read: {error}", key=name) from error
 
 
-def _member(data: bytes, name: str, limits: Limits) -> bytes:
+def _member(data: bytes, name: str, limits: Limits, *, optional: bool) -> bytes:
     if len(data) > limits.packed:
         raise ArchiveError(f"it has more than {limits.packed:,} bytes")
     entries = {entry.name: entry for entry in entries_of(data, limits.entries)}
@@ -113,6 +115,8 @@ def _member(data: bytes, name: str, limits: Limits) -> bytes:
         raise ArchiveError(f"an entry of it claims to unpack to more than {limits.ratio} times its size")
     if f"{name}/" in entries:
         raise ArchiveError("it has a folder of that name")
+    if name not in entries and optional:
+        return b""
     if name not in entries:
         raise ArchiveError("it has no file of that name")
     return content_of(data, entries[name], limits.unpacked)

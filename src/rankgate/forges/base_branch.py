@@ -8,13 +8,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rankgate.baselines.git_place import place_of
+from rankgate.baselines.git_place import Place, place_of
 from rankgate.environment import JOBS, OURS
 from rankgate.errors import bad_input, shown
 from rankgate.forges.context import Pull
 from rankgate.git import is_ancestor, repository_around
 
-QUEUED = re.compile(r"refs/heads/gh-readonly-queue/(?P<base>.+)/pr-[0-9]+-(?P<sha>[0-9a-f]+)")
+QUEUED = re.compile(r"refs/heads/gh-readonly-queue/(?P<base>.+)/pr-(?P<number>[0-9]+)-(?P<sha>[0-9a-f]+)")
+_US = {f"GIT_{who}_{what}": "rankgate" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 
 def base_branch(environment: Mapping[str, str]) -> str | None:
@@ -29,33 +30,54 @@ def at_tip(pull: Pull, clone: Path) -> Pull:
     Raises:
         RankgateError: git cannot fetch it, or there is no such branch any more.
     """
-    spec = f"base branch {shown(pull.base_ref)}"
-    place = place_of(pull.base_ref, None, spec=spec, folder=str(clone), tokens=(*JOBS, OURS))
+    place = _place(pull, clone)
     ref = place.fetch(f"refs/heads/{pull.base_ref}", pull.base_ref)
     if ref is None:
-        raise bad_input(f"the {spec} of pull request {pull.number} is not there; point it at another one")
+        raise bad_input(f"the {place.spec} of pull request {pull.number} is not there; point it at another one")
     return replace(pull, base_sha=place.made("rev-parse", "--verify", f"{ref}^{{commit}}"))
 
 
-def at_merge(pull: Pull, now: Pull, clone: Path) -> Pull:
-    """The pull request as it is now, with what the merge commit that is checked out was merged onto as its base.
-
-    `pull` is the event's, whose head is judged; `now` may have another base branch. What that has got since then is not
-    in the working tree, and would look as if it had been undone.
+def merged(pull: Pull, clone: Path) -> str:
+    """A commit of the clone that merges the pull request's head, fetched, onto its base; no file is checked out.
 
     Raises:
-        RankgateError: what is checked out is no merge of that head, or no longer one onto that branch; or as for
-            `at_tip`.
+        RankgateError: git cannot fetch the head, or the two have conflicts.
     """
-    parents = repository_around(str(clone)).parents("HEAD")
-    if len(parents) != 2 or parents[1] != pull.head_sha:  # noqa: PLR2004 -- the base and the head
+    place = _place(pull, clone)
+    place.fetch(pull.head_sha, f"pull/{pull.number}")
+    tree = place.git("merge-tree", "--write-tree", pull.base_sha, pull.head_sha)
+    if tree.returncode:
+        why = "they have conflicts" if tree.returncode == 1 else f"{place.said(tree)}; git 2.38 or later can"
+        raise bad_input(f"git cannot merge {pull.head_sha[:12]} into {shown(pull.base_ref)} as that is now: {why}")
+    made = ("commit-tree", tree.stdout.decode().strip(), "-m", "merge", "-p", pull.base_sha, "-p", pull.head_sha)
+    return place.made(*made, environment=_US)
+
+
+def _place(pull: Pull, clone: Path) -> Place:
+    spec = f"base branch {shown(pull.base_ref)}"
+    return place_of(pull.base_ref, None, spec=spec, folder=str(clone), tokens=(*JOBS, OURS))
+
+
+def at_merge(pull: Pull, now: Pull, clone: Path, event_sha: str | None) -> Pull:
+    """The pull request as it is now, with what the merge commit that is checked out was merged onto as its base.
+
+    `pull` is the event's, whose head is judged, and `event_sha` its merge commit: whoever can push can make more.
+    `now` has the tip of the base branch as its base. What that has got since the merge is not in the working tree, and
+    would look as if it had been undone.
+
+    Raises:
+        RankgateError: what is checked out is not GitHub's merge of that head, or no longer one onto that branch.
+    """
+    repository = repository_around(str(clone))
+    parents = repository.parents("HEAD")
+    if len(parents) != 2 or parents[1] != pull.head_sha or repository.commit("HEAD") != event_sha:  # noqa: PLR2004
         raise bad_input(
-            f"the merge commit is stale: HEAD is no merge of {pull.head_sha[:12]} into its base; check out what "
-            "actions/checkout takes without `ref:`, or name the commit to judge against in the input `base`"
+            f"the merge commit is stale: HEAD is not GitHub's merge of {pull.head_sha[:12]} into its base; check out "
+            "what actions/checkout takes without `ref:`, or name the commit to judge against in the input `base`"
         )
-    if not is_ancestor(parents[0], at_tip(now, clone).base_sha, folder=str(clone)):
+    if now.base_ref != pull.base_ref or not is_ancestor(parents[0], now.base_sha, folder=str(clone)):
         raise bad_input(
-            f"the merge commit is stale: it was merged onto {parents[0][:12]}, which is no commit of "
-            f"{shown(now.base_ref)} as that is now; push to the pull request, or close and reopen it"
+            f"the merge commit is stale: it was merged onto {parents[0][:12]}, not onto {shown(now.base_ref)} as that "
+            "is now; push to the pull request, or close and reopen it"
         )
     return replace(now, base_sha=parents[0])

@@ -1,4 +1,7 @@
-"""A check at another commit: a work tree of its own, a process of its own, and a run that is only data."""
+"""A check at another commit: a work tree of its own, a process of its own, and a run that is only data.
+
+Nothing is checked out: what of a commit judges is copied out of git as plain files, and nothing else of it is there.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,29 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
 
+from rankgate.against_base.files import FilesAtBase
+from rankgate.base_side import Commit
 from rankgate.baselines.base import Where
 from rankgate.baselines.stores import copied, is_remote, remote_memory
 from rankgate.compose import not_judged
-from rankgate.criteria import DEFAULT_PATHS, load_criteria
+from rankgate.criteria import DEFAULT_PATHS, Criteria, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.forges.base_branch import at_tip
+from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
 from rankgate.git import LINK, Repository, repository_around, run_git, said
 from rankgate.inputs import Inputs
 from rankgate.renderers.isolation import LOADER, Template
 from rankgate.report import Report
 from rankgate.report_text import decode_report
+from rankgate.waivers import SetLabel
 
+MOST_BYTES = 200_000_000  # of a pull request's files, all together
 MOST_SECONDS = 300.0  # of one check; the reporting job has to outlive those of several pull requests
 _KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # the token is not among them
 
@@ -34,67 +42,111 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         repository: a clone that has the commits of the base.
         date: the date to judge by.
-        arguments: further arguments of the check, with paths relative to the repository's root.
+        arguments: further flags of the check with their paths, relative to the repository's root.
         template_path: the user's template, relative to the root too.
     """
 
     repository: Path
     date: str
-    arguments: Sequence[str] = ()
+    arguments: Mapping[str, str] = {}
     template_path: str | None = None
 
     def at_tip(self, pull: Pull) -> Pull:
         """The pull request with the tip of its base branch, fetched, as its base; raises what `at_tip` does."""
         return at_tip(pull, self.repository)
 
-    def judge(self, pull: Pull, run: bytes) -> Report:
+    def judge(
+        self, pull: Pull, run: bytes, *, labels: Sequence[SetLabel] | None = None, gold: bytes | None = None
+    ) -> Report:
         """The report of `rankgate check --untrusted-run` as the repository was at the pull request's base.
 
-        Criteria, gold set and baseline are those of that commit. The run lies beside the work tree. The check runs
-        without the job's environment, and so without its token and keys: what a baseline store elsewhere holds is
-        fetched here, and handed over as files.
+        Criteria, gold set and baseline are those of that commit, copied out of git: a work tree has no other files,
+        and no links. The run lies beside it. The check runs without the job's environment, and so without its token
+        and keys: what a baseline store elsewhere holds is fetched here, and handed over as files.
+
+        With labels it is judged against the base (`--base`), as the pull request's own criteria and gold set ask, too:
+        those of its head merged onto the base.
+
+        Args:
+            pull: the pull request, with its base.
+            run: JSONL.
+            labels: those that stand on the pull request; None where it is judged by the base alone.
+            gold: the gold set that the job made; only with labels, and where neither commit has one at its place.
 
         Raises:
-            RankgateError: the clone does not have the commit; the baseline cannot be fetched; or the check left no
-                report.
+            RankgateError: the clone does not have the commit; the baseline cannot be fetched; the head cannot be
+                merged; files lie outside of the repository, or the head's are too large; or the check left no report.
         """
         repository = repository_around(str(self.repository))
+        head = merged(pull, self.repository) if labels is not None else ""  # with it comes a group's own base
         commit = repository.commit(pull.base_sha)
-        with tempfile.TemporaryDirectory(prefix="rankgate-") as directory:
+        with tempfile.TemporaryDirectory(prefix="rankgate-") as directory, ExitStack() as trees:
             place = Path(directory)
-            tree, data, written = place / "base", place / "fork" / "run.jsonl", place / "report.json"
-            data.parent.mkdir()
-            data.write_bytes(run)
-            _add_tree(repository, tree, commit)
-            try:
-                copy = self._copied(tree, place / "baseline", pull)
-                words = ["--run", "../fork/run.jsonl", "--date", self.date, *self.arguments, *copy]
-                return _report(tree, written, words)
-            finally:
-                run_git(repository.root, "worktree", "remove", "--force", str(tree))
+            tree = trees.enter_context(self._tree(repository, place / "base", commit))
+            flags = {"--run": "../run.jsonl", "--date": self.date, **self.arguments}
+            flags |= self._copied(tree, place / "baseline", pull)
+            if labels is not None:
+                tree = trees.enter_context(self._tree(repository, place / "head", head, most=MOST_BYTES))
+                file = tree / (named := self._files(tree)[0] or ".")
+                if gold is not None and not _outside(named) and not file.exists():
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_bytes(gold)
+                (tree / "../labels.json").write_bytes(msgspec.json.encode(labels))
+                flags |= {"--base": commit, "--labels": "../labels.json"}
+            (tree / "../run.jsonl").write_bytes(run)
+            words = [word for each in flags.items() for word in each]
+            return _report(tree, place / "report.json", words, {"GITHUB_BASE_REF": pull.base_ref})
 
-    def _copied(self, tree: Path, copy: Path, pull: Pull) -> list[str]:
-        """The flag that names a copy of the baseline; none where the base's own files have it, or name none.
-
-        This process has secrets, and what a link of the base aims at may be one: nothing outside of the tree is read.
-        """
-        named = dict(zip(self.arguments[::2], self.arguments[1::2], strict=True))
-        paths = [named["--criteria"]] if "--criteria" in named else DEFAULT_PATHS
-        criteria = next((tree / path for path in paths if (tree / path).is_file()), None)
-        if criteria is None or not criteria.resolve().is_relative_to(tree.resolve()):
-            return []
+    @contextmanager
+    def _tree(self, repository: Repository, room: Path, commit: str, most: int | None = None) -> Iterator[Path]:
+        """A work tree of a commit with the files that its criteria name, all of them regular ones, and no others."""
+        tree = room / "tree"
+        # Hooks lie outside what a commit brings; a work tree needs none.
+        add = ("worktree", "add", "--no-checkout", "--detach", str(tree), commit)
+        found = run_git(repository.root, "-c", f"core.hooksPath={os.devnull}", *add)
+        if found.returncode:
+            raise bad_input(f"git cannot make a work tree of {commit[:12]}: {said(found)}")
         try:
-            asked = load_criteria(str(criteria))
-        except RankgateError:  # said by the check
-            return []
-        spec = named.get("--baseline") or (asked.baseline.path if asked.baseline else "")
-        if not is_remote(spec):
-            return []
+            files = FilesAtBase(repository, Commit(ref=commit, sha=commit), str(room), most=most)
+            for path in self._places:
+                files.copy(path)
+            for path in filter(None, self._files(tree)):
+                if _outside(path) and path not in self.arguments.values():  # this machine's files are no commit's
+                    raise bad_input("leads out of the repository; name a file of the commit in the criteria", file=path)
+                if not _outside(path) and not is_remote(path):
+                    files.copy(path)
+            yield tree
+        finally:
+            run_git(repository.root, "worktree", "remove", "--force", str(tree))
+
+    @property
+    def _places(self) -> Sequence[str]:
+        return [self.arguments["--criteria"]] if "--criteria" in self.arguments else DEFAULT_PATHS
+
+    def _asked(self, tree: Path) -> Criteria | None:
+        """The criteria of a tree; None where it has none, or none that can be read, which the check says."""
+        path = next((path for path in self._places if (tree / path).is_file()), None)
+        try:
+            return load_criteria(str(tree / path), at=path) if path else None
+        except RankgateError:
+            return None
+
+    def _files(self, tree: Path) -> Sequence[str]:
+        """Where gold set, baseline and waivers lie, by the caller or a tree's criteria; empty where nothing says."""
+        asked, named = self._asked(tree), self.arguments
+        gold = named.get("--gold") or (asked.gold.path if asked and asked.gold else "")
+        baseline = named.get("--baseline") or (asked.baseline.path if asked and asked.baseline else "")
+        return gold, baseline, asked.waivers if asked else ""
+
+    def _copied(self, tree: Path, copy: Path, pull: Pull) -> Mapping[str, str]:
+        """The flag that names a copy of the baseline; none where the base's own files have it, or name none."""
+        asked, (_, spec, _) = self._asked(tree), self._files(tree)
+        if asked is None or not is_remote(spec):
+            return {}
         where = Where(date=self.date, ancestors=repository_around(str(tree)).ancestors, branch=pull.base_ref)
-        copied(
-            remote_memory(spec, {**os.environ, "GITHUB_BASE_REF": pull.base_ref}), str(copy), where, asked.policy.anchor
-        )
-        return ["--baseline-copy", str(copy)]
+        memory = remote_memory(spec, {**os.environ, "GITHUB_BASE_REF": pull.base_ref})
+        copied(memory, str(copy), where, asked.policy.anchor)
+        return {"--baseline-copy": str(copy)}
 
     def template(self, pull: Pull) -> Template | None:
         """The user's template as it is at the base; None where none is wanted, or the base has none."""
@@ -123,22 +175,17 @@ def text_at(folder: Path, ref: str, path: str) -> str:
     return repository.text(entry.sha)
 
 
-def _add_tree(repository: Repository, tree: Path, commit: str) -> None:
-    # Hooks lie outside what a commit brings; a work tree needs none.
-    found = run_git(
-        repository.root, "-c", f"core.hooksPath={os.devnull}", "worktree", "add", "--detach", str(tree), commit
-    )
-    if found.returncode:
-        raise bad_input(f"git cannot check out the base {commit[:12]}: {said(found)}")
+def _outside(path: str) -> bool:
+    return path.startswith(("/", "../"))
 
 
-def _report(tree: Path, written: Path, arguments: Sequence[str]) -> Report:
+def _report(tree: Path, written: Path, arguments: Sequence[str], more: Mapping[str, str]) -> Report:
     command = [sys.executable, "-I", "-m", "rankgate", "check", "--untrusted-run", "-o", str(written), *arguments]
     try:
         ended = subprocess.run(  # noqa: S603 -- our own command, and arguments of the workflow
             command,
             cwd=tree,
-            env={name: os.environ[name] for name in _KEPT if name in os.environ},
+            env={**{name: os.environ[name] for name in _KEPT if name in os.environ}, **more},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

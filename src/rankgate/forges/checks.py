@@ -134,16 +134,16 @@ def complete_open(client: Client, check: Check, output: CheckRunOutput, conclusi
     return ended
 
 
-def reports(client: Client, check: Check) -> dict[tuple[int, int, int], str | None]:
-    """By pull request, run and attempt when the first report was completed; None where there is none yet.
+def reports(client: Client, check: Check) -> list[tuple[Record, str | None]]:
+    """Whose reports there are, and when the first of each was completed, newest first; None where there is none yet.
 
     Raises:
         ForgeError: the checks cannot be listed.
     """
-    return {
-        (record.pull, record.run, record.attempt): None if record.own == "pending" else item["completed_at"]
+    return [
+        (record, None if record.own == "pending" else item["completed_at"])
         for item, record in reversed(_ours(client, check))
-    }
+    ]
 
 
 def _ours(client: Client, check: Check) -> list[_Ours]:

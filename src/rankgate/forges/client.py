@@ -16,14 +16,12 @@ import msgspec
 
 from rankgate.errors import bad_input
 from rankgate.forges.addresses import base_of
-from rankgate.forges.answers import brief
-from rankgate.forges.clock import Clock, SystemClock
-from rankgate.forges.exchange import Answer
-from rankgate.forges.sending import ForgeError, LostResponseError, OutOfTimeError, Request, Sender
+from rankgate.forges.exchange import Answer, Clock
+from rankgate.forges.sending import ForgeError, LostResponseError, Request, Sender, brief
 from rankgate.forges.waiting import after_loss
 from rankgate.readers.json_text import JsonError, strict_json
 
-__all__ = ["Client", "ForgeError", "LostResponseError", "OutOfTimeError"]
+__all__ = ["Client", "ForgeError", "LostResponseError"]
 
 MAX_PAGES = 1_000
 MAX_MOVES = 3  # one would do for a repository that was renamed
@@ -73,7 +71,7 @@ class Client:
             raise bad_input("is empty or has a character that no token has", key="token")
         self.dry_run = dry_run
         self._base = base_of(api_url)
-        self._sender = Sender(token, max_wait=max_wait, write_gap=write_gap, tell=tell, clock=clock or SystemClock())
+        self._sender = Sender(token, max_wait=max_wait, write_gap=write_gap, tell=tell, clock=clock or Clock())
 
     def get(self, path: str, params: Mapping[str, str | int] = {}) -> Any:
         """The decoded JSON of an answer.
@@ -140,14 +138,10 @@ class Client:
         return found
 
     def rest(self, lost: LostResponseError, earlier: int) -> None:
-        """Wait before looking whether a POST arrived after all, longer each time.
-
-        Args:
-            lost: what was raised.
-            earlier: how often that happened before.
+        """Wait before looking whether a POST arrived after all, longer the more were lost earlier.
 
         Raises:
-            OutOfTimeError: the wait would exceed the limit; it is not begun.
+            ForgeError: the wait would exceed the limit; it is not begun.
         """
         self._sender.pause(after_loss(earlier), str(lost), lost.status)
 

@@ -65,9 +65,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     commit that Actions makes of a pull request. `base` is the commit to judge against, None outside pull requests and
     the merge queue. `run_id` and `attempt` are of the run that judged: the one that a `workflow_run` event speaks of,
     else this one; 0 outside of Actions. `job` tells this job from others: the workflow's file, the job's id and its
-    place in the matrix. With `read_only` the token cannot write. `action` is what became of a pull request, `label` and
-    `sender` are of a `labeled` event: what was put on the pull request, and by whom. `settles` is of an event that
-    changes which reports count: a pull request was closed, or points at another base.
+    place in the matrix. With `read_only` the token cannot write. `action` is what became of a pull request. `settles`
+    is of an event that changes which reports count: a pull request was closed, or points at another base.
     """
 
     event: str
@@ -84,8 +83,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     actor: str | None = None
     read_only: bool = False
     action: str | None = None
-    label: str | None = None
-    sender: str | None = None
     settles: bool = False
 
 
@@ -134,7 +131,6 @@ def _of_pull_request(common: Context, payload: PullRequestEvent) -> Context:
         from_fork=_id(request.head.repo) != request.base.repo.id,
         author=request.user.login if request.user else None,
     )
-    labeled = payload.action == "labeled"
     return msgspec.structs.replace(
         common,
         sha=pull.head_sha,
@@ -142,8 +138,6 @@ def _of_pull_request(common: Context, payload: PullRequestEvent) -> Context:
         pull=pull,
         read_only=_cannot_write(common, pull, request),
         action=payload.action,
-        label=payload.label.name if labeled and payload.label else None,
-        sender=payload.sender.login if labeled and payload.sender else None,
         settles=payload.action == "closed" or (common.event, payload.action) == ("pull_request_target", "edited"),
     )
 

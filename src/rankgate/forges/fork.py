@@ -9,35 +9,39 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
+from rankgate.forges.artifacts import GOLD, MEMBER, download_artifact, read_member
 from rankgate.forges.base_branch import QUEUED
 from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.context import DEPENDABOT, Context, Pull
 from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, joined, tell_pull
-from rankgate.forges.pulls import has_label, may_write, open_at, pull_of, remove_label
+from rankgate.forges.pull_labels import label_events, labels_now, worth
+from rankgate.forges.pulls import of_writer, open_at, pull_of, remove_label
 from rankgate.forges.standing import QUEUE
 from rankgate.model import SEVERITY_ORDER
 from rankgate.renderers.isolation import Template
 from rankgate.report import Report
+from rankgate.waivers import SetLabel
+from rankgate.waiving import REFUSED
 
 ACCEPT_LABEL = "rankgate: accept rankings"
 _CHANGES = ("labeled", "unlabeled", "edited", "closed", "reopened")
-_VOIDING = ("base_ref_changed", "automatic_base_change_succeeded", "head_ref_force_pushed", "reopened")
 _CUT_SHORT = Problem("the reporting job ended before there was a verdict")
 _ACCEPTED = "A maintainer has accepted these rankings for this commit."
 _OWN = "The rankings come from a branch of this repository and count, though whoever can push could have invented them."
 
 
 class AtBase(Protocol):
-    """What is done at the base of a pull request, where nothing is the pull request's own."""
+    """What is done at the base of a pull request, where nothing of the pull request is run."""
 
     def at_tip(self, pull: Pull) -> Pull:
         """The pull request with the tip of its base branch, as it is now, as its base."""
 
-    def judge(self, pull: Pull, run: bytes) -> Report:
-        """The report on a run, which is only data."""
+    def judge(
+        self, pull: Pull, run: bytes, *, labels: Sequence[SetLabel] | None = None, gold: bytes | None = None
+    ) -> Report:
+        """The report on a run, which is only data; with labels also as the pull request's own criteria and gold ask."""
 
     def template(self, pull: Pull) -> Template | None:
         """The user's template of the comment."""
@@ -80,7 +84,7 @@ def report_fork(
     told = joined(work.told, *(announce(client, own, settings) for own in each))
     shown: dict[int, Report] = {}
     try:
-        for pull, judged in _judged(client, found, work.pulls, at_base, artifact):
+        for pull, judged in _judged(client, work, settings, at_base, artifact):
             note = work.counts.get(pull.number)
             report = replace(judged, fork_runs="trusted", notes=[*judged.notes, note]) if note else judged
             if settings.comment and pull.number != QUEUE:
@@ -120,7 +124,7 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
         return f"no open pull request has {str(context.sha)[:12]} as its head"
     found = replace(context, sha=head.head_sha, settles=False)
     check = check_of(replace(found, pull=pulls[0]), settings)
-    reported = reports(client, check) if check else {}
+    reported = {(each.pull, each.run, each.attempt): at for each, at in reports(client, check)} if check else {}
     runs = _recorded(client, context, pulls[0], {each for _, each, _ in reported}, alone=alone)
     ended = [each for each in runs if each["status"] == "completed" and each["conclusion"] != "action_required"]
     if not ended:
@@ -130,7 +134,7 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
     own, accepted, told = dict[int, str](), False, Told([], [])
     for pull in pulls:
         try:
-            if alone and not pull.from_fork and pull.author and may_write(client, context.repository, pull.author):
+            if alone and of_writer(client, context.repository, pull):
                 own[pull.number] = _OWN
             refused = _refused(client, context, pull, reported.get((pull.number, *newest)), unreported)
             accepted = accepted or refused is None
@@ -141,7 +145,7 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
             told.troubles.append(str(error))
     if own and unreported:
         return f"a newer run for {head.head_sha[:12]} has not ended yet"
-    counts = dict.fromkeys((pull.number for pull in pulls), _ACCEPTED) if accepted else own
+    counts = {**dict.fromkeys((pull.number for pull in pulls if accepted), _ACCEPTED), **own}
     return _Work(replace(found, run_id=newest[0], attempt=newest[1]), pulls, counts, told)
 
 
@@ -154,7 +158,7 @@ def _without_runs(context: Context, *, alone: bool) -> _Work | str | None:
         return _Work(context, [group], {QUEUE: _OWN}, Told([], []))
     if run and not (run.event == "pull_request" and (alone or run.from_fork)):
         return "the workflow was not one of a fork's pull request"
-    own = pull and not (pull.from_fork or context.read_only)  # read-only: of Dependabot
+    own = pull and not pull.from_fork and (alone or not context.read_only)  # read-only: of Dependabot
     if own and not (alone and context.action in ("labeled", "unlabeled")):
         return "the pull request is one of this repository, and its own workflow decides when it is judged"
     return None
@@ -188,37 +192,38 @@ def _refused(client: Client, context: Context, pull: Pull, first: str | None, un
     `first` is when the first report on that run was completed, None where there is none yet. `unreported` is when newer
     runs began: the label itself may have set one off, which records nothing.
     """
-    if not has_label(client, context.repository, pull.number, ACCEPT_LABEL):
+    there = client.pages(f"/repos/{context.repository}/issues/{pull.number}/labels")
+    if all(item["name"] != ACCEPT_LABEL for item in there):
         return ""
-    # Of the two lists of events, the one that `pull-requests: read` is enough for.
-    listed = client.pages(f"/repos/{context.repository}/issues/{pull.number}/timeline")
-    events = [each for each in listed if each["event"] in ("labeled", *_VOIDING)]
-    ours = [each for each in events if each.get("label", {}).get("name") in (None, ACCEPT_LABEL)]
-    label: Any = max(ours, key=lambda each: (each["created_at"], each["id"]), default={"event": ""})
-    if label["event"] != "labeled":
-        return "it was not set since the pull request was last pushed to, reopened or pointed at another base"
-    if not label["actor"] or not may_write(client, context.repository, label["actor"]["login"]):
-        return "it was set by somebody who may not write to this repository"
-    if first is None or first >= label["created_at"] or any(began < label["created_at"] for began in unreported):
-        return "it was set before the newest run of this commit was reported; set it again when that is"
-    return None
+    events = label_events(client, context.repository, pull.number)
+    label = worth(client, context.repository, events, ACCEPT_LABEL, [first] if first else [], unreported)
+    return None if label.standing == "counts" else REFUSED[label.standing]
 
 
 def _judged(
-    client: Client, context: Context, pulls: Sequence[Pull], at_base: AtBase, artifact: str
+    client: Client, work: _Work, settings: Settings, at_base: AtBase, artifact: str
 ) -> Iterator[tuple[Pull, Report]]:
-    """Each pull request with the report by its own base."""
-    problems: Sequence[Problem] = ()
-    data = b""
+    """Each pull request with the report by its own base; those of a writer as they ask themselves, too."""
+    context, problems, run, gold = work.context, list[Problem](), b"", b""
     try:
-        data = read_member(download_artifact(client, context.repository, context.run_id, artifact), MEMBER)
+        data = download_artifact(client, context.repository, context.run_id, artifact)
+        run, gold = read_member(data, MEMBER), read_member(data, GOLD, optional=True)
     except RankgateError as error:
-        problems = error.problems
+        problems += error.problems
     except ForgeError as error:
-        problems = [Problem(str(error))]
-    for pull in pulls:
+        problems.append(Problem(str(error)))
+    queue = QUEUED.fullmatch(f"refs/heads/{context.workflow_run.head_branch}") if context.workflow_run else None
+    for pull in work.pulls:
         try:
             based = at_base.at_tip(pull) if pull.number != QUEUE else pull
-            yield based, at_base.not_judged(problems) if problems else at_base.judge(based, data)
+            if problems:
+                yield based, at_base.not_judged(problems)
+            elif work.counts.get(pull.number) == _OWN:
+                number = queue and int(queue["number"])
+                labelled = pull_of(client, context.repository, number) if number else pull
+                labels = labels_now(client, context, settings, labelled)
+                yield based, at_base.judge(based, run, labels=labels, gold=gold or None)
+            else:
+                yield based, at_base.judge(based, run)
         except RankgateError as error:
             yield pull, at_base.not_judged(error.problems)

@@ -32,12 +32,6 @@ class User(msgspec.Struct, frozen=True):
     login: Login
 
 
-class Label(msgspec.Struct, frozen=True):
-    """A label, as the repository's people named it."""
-
-    name: str
-
-
 class Head(msgspec.Struct, frozen=True):
     """The tip of what shall be merged; without a repository once that was deleted."""
 
@@ -63,12 +57,10 @@ class PullRequest(msgspec.Struct, frozen=True):
 
 
 class PullRequestEvent(msgspec.Struct, frozen=True):
-    """Of `pull_request` and `pull_request_target`; the label where one was put on or taken off."""
+    """Of `pull_request` and `pull_request_target`."""
 
     action: str
     pull_request: PullRequest
-    sender: User | None = None
-    label: Label | None = None
 
 
 class MergeGroup(msgspec.Struct, frozen=True):

@@ -1,71 +1,99 @@
-"""Labels that stand on a pull request, and what each is worth: for one commit and one base, set by a writer."""
+"""Labels of a pull request: who set each, and what it is worth for one commit and one base. One rule for all of them.
+
+A label accepts what its setter could have seen: a report of this very commit had been completed before, and since then
+the pull request has neither been pushed to, nor reopened, nor pointed at another base.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
+from msgspec.structs import replace
+
+from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.context import Context, Pull
+from rankgate.forges.publish import Settings, check_of
 from rankgate.forges.pulls import may_write
 from rankgate.waivers import SetLabel, Standing
 
+_FORCED = "head_ref_force_pushed"
 # The second is GitHub's own doing: the base branch was merged and deleted.
-_OTHER_BASE = ("base_ref_changed", "automatic_base_change_succeeded")
+_VOIDING = ("base_ref_changed", "automatic_base_change_succeeded", _FORCED, "reopened")
+_NEVER = "~"  # later than every time
+
+Events = Sequence[Mapping[str, Any]]
 
 
-def labels_now(client: Client, context: Context) -> list[SetLabel]:
-    """The labels of the pull request as they are now, whatever set the job off; and the event's own, if it is gone.
+def label_events(client: Client, repository: str, number: int) -> Events:
+    """What happened to a pull request's labels, head and base, oldest first.
 
-    A label counts for the head that it was set on: the branch has not been pushed to since, nor has the pull request
-    been pointed at another base. The last who set it answers for it. Whether it means anything is for the criteria to
-    say. What GitHub does not tell counts for nothing. A fork's are none: the reporting job judges that.
+    Raises:
+        ForgeError: GitHub does not say.
     """
-    pull, own = context.pull, context.label
-    if pull is None or context.event != "pull_request" or context.read_only:
-        return []
-    names: list[str] = []
+    # Of the two lists of events, the one that `pull-requests: read` is enough for.
+    listed = client.pages(f"/repos/{repository}/issues/{number}/timeline")
+    found = [each for each in listed if each["event"] in ("labeled", *_VOIDING)]
+    return sorted(found, key=lambda each: (each["created_at"], each["id"]))
+
+
+def worth(
+    client: Client, repository: str, events: Events, name: str, reported: Sequence[str], begun: Sequence[str] = ()
+) -> SetLabel:
+    """What a label that stands on a pull request is worth, by its `label_events`; the last who set it answers for it.
+
+    A first report on what it may accept has to lie before it, and after the last forced push: that may have brought
+    back a commit that was reported long ago. No run that is to be reported yet may have begun before it.
+
+    Raises:
+        ForgeError: it cannot be told who may write.
+    """
+    at = max((n for n, each in enumerate(events) if (each.get("label") or {}).get("name") == name), default=None)
+    if at is None or not events[at].get("actor"):
+        return SetLabel(name=name, by="", standing="unknown")
+    by, when = events[at]["actor"]["login"], events[at]["created_at"]
+    forced = max((each["created_at"] for each in events if each["event"] == _FORCED), default="")
+    standing: Standing = "counts"
+    if not may_write(client, repository, by):
+        standing = "stranger"
+    elif any(each["event"] in _VOIDING for each in events[at:]):
+        standing = "head moved"
+    elif not any(forced < time < when for time in reported) or any(time < when for time in begun):
+        standing = "unreported"
+    return SetLabel(name=name, by=by, standing=standing)
+
+
+def labels_now(client: Client, context: Context, settings: Settings, pull: Pull) -> list[SetLabel]:
+    """The labels of a pull request of this repository as they are now, each for its head, whatever set the job off.
+
+    Whether one means anything is for the criteria to say. What GitHub does not tell counts for nothing.
+    """
+    repository, number, names = context.repository, pull.number, list[str]()
+    check = check_of(replace(context, sha=pull.head_sha, pull=pull), settings)
     try:
-        names = [item["name"] for item in client.pages(f"/repos/{context.repository}/issues/{pull.number}/labels")]
-        gone = [SetLabel(name=own, by=context.sender or "", standing="taken off")] if own and own not in names else []
-        return gone + (_judged(client, context, pull, names) if names else [])
+        names = [item["name"] for item in client.pages(f"/repos/{repository}/issues/{number}/labels")]
+        if check is None or not names:
+            return []
+        own, pushed = (number, check.record.base), _last_push(client, repository, pull)
+        times = [time for each, time in reports(client, check) if time and (each.pull, each.base) == own]
+        events = label_events(client, repository, number)
+        reported = [time for time in times if pushed < time]
+        return [worth(client, repository, events, name, reported) for name in names]
     except ForgeError:
-        return [SetLabel(name=name, by="", standing="unknown") for name in names or filter(None, [own])]
+        return [SetLabel(name=name, by="", standing="unknown") for name in names]
 
 
-def _judged(client: Client, context: Context, pull: Pull, names: Sequence[str]) -> list[SetLabel]:
-    events = list(client.pages(f"/repos/{context.repository}/issues/{pull.number}/events"))
-    head = client.get(f"/repos/{context.repository}/pulls/{pull.number}")["head"]
+def _last_push(client: Client, repository: str, pull: Pull) -> str:
+    """When the branch was last pushed to; empty where the server keeps no such list, never where the head is another.
 
-    @cache
-    def writes(login: str) -> bool:
-        return may_write(client, context.repository, login)
-
-    @cache
-    def last_push() -> Mapping[str, str]:
-        where: dict[str, str | int] = {"ref": f"refs/heads/{head['ref']}", "per_page": 1}
-        return next(iter(client.get(f"/repos/{context.repository}/activity", where)), {})
-
-    def standing(by: str, name: str, since: Sequence[Mapping[str, Any]]) -> Standing:
-        try:
-            if not by or not writes(by):
-                return "stranger" if by else "unknown"
-        except ForgeError:
-            return "unknown"
-        if head["sha"] != pull.head_sha or any(each["event"] in _OTHER_BASE for each in since):
-            return "head moved"
-        try:
-            pushed = last_push()
-        except ForgeError:  # the label's own event names the head too
-            return "counts" if (context.label, context.sender) == (name, by) else "unknown"
-        older = pushed.get("after") == head["sha"] and pushed["timestamp"] < since[0]["created_at"]
-        return "counts" if older else "head moved"
-
-    def judged(name: str) -> SetLabel:
-        of_it = [at for at, each in enumerate(events) if each["event"] == "labeled" and each["label"]["name"] == name]
-        since = events[of_it[-1] :] if of_it else []
-        by = (since[0].get("actor") or {}).get("login", "") if since else ""
-        return SetLabel(name=name, by=by, standing=standing(by, name, since))
-
-    return list(map(judged, names))
+    Raises:
+        ForgeError: the pull request cannot be read.
+    """
+    head = client.get(f"/repos/{repository}/pulls/{pull.number}")["head"]
+    where: dict[str, str | int] = {"ref": f"refs/heads/{head['ref']}", "per_page": 1}
+    try:
+        found = next(iter(client.get(f"/repos/{repository}/activity", where)), {"after": ""})
+    except ForgeError:
+        found = {"after": head["sha"], "timestamp": ""}
+    return found["timestamp"] if found["after"] == head["sha"] == pull.head_sha else _NEVER

@@ -23,7 +23,7 @@ def deciding_pulls(client: Client, repository: str, sha: str, criteria: Sequence
     """
     found = open_at(client, repository, sha)
     if len(found) > 1 or queued:
-        own = [pull for pull in found if not pull.from_fork and _trusted(client, repository, pull)]
+        own = [pull for pull in found if _trusted(client, repository, pull)]
         found = own if own or queued else found
     if len(found) > 1:
         lacking = [all(_lacks(client, repository, pull.base_ref, path) for path in criteria) for pull in found]
@@ -42,9 +42,19 @@ def open_at(client: Client, repository: str, head_sha: str) -> list[Pull]:
     return sorted((pull for pull in pulls if pull.head_sha == head_sha), key=lambda pull: pull.number)
 
 
+def of_writer(client: Client, repository: str, pull: Pull) -> bool:
+    """Whether a pull request is from a branch of this repository, opened by somebody who may write, or by an App.
+
+    Raises:
+        ForgeError: it cannot be told.
+    """
+    author = pull.author
+    return not pull.from_fork and (pull.by_app or (author is not None and may_write(client, repository, author)))
+
+
 def _trusted(client: Client, repository: str, pull: Pull) -> bool:
     try:
-        return pull.by_app or (pull.author is not None and may_write(client, repository, pull.author))
+        return of_writer(client, repository, pull)
     except ForgeError:
         return True
 
@@ -88,6 +98,8 @@ def may_write(client: Client, repository: str, login: str) -> bool:
     Raises:
         ForgeError: it cannot be told.
     """
+    if login.endswith("[bot]"):  # no collaborator, and any workflow may set a label as one
+        return False
     try:
         answer = client.get(f"/repos/{repository}/collaborators/{login}/permission")
     except ForgeError as error:
@@ -108,12 +120,3 @@ def remove_label(client: Client, repository: str, number: int, label: str) -> No
     except ForgeError as error:
         if error.status != 404:  # noqa: PLR2004 -- it has no such label
             raise
-
-
-def has_label(client: Client, repository: str, number: int, label: str) -> bool:
-    """Whether a pull request has a label.
-
-    Raises:
-        ForgeError: its labels cannot be read.
-    """
-    return any(item["name"] == label for item in client.pages(f"/repos/{repository}/issues/{number}/labels"))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from http import HTTPStatus
+from typing import Any
 
 import msgspec
 
-from rankgate.forges.answers import brief, said
-from rankgate.forges.clock import Clock
-from rankgate.forges.exchange import BODY_BYTES, Answer, NoAnswer, exchange, session_of
+from rankgate.forges.exchange import BODY_BYTES, Answer, Clock, NoAnswer, exchange, session_of
 from rankgate.forges.waiting import GiveUp, ListFirst, Wait, next_step
+from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.redaction import redacted_text
+from rankgate.renderers.escape import shorten, visible
+
+SHOWN = 200  # characters of a server's words in a sentence of ours
 
 
 class ForgeError(Exception):
@@ -28,10 +32,6 @@ class ForgeError(Exception):
 
 class LostResponseError(ForgeError):
     """No answer says what became of it; of a write: list before it is sent again."""
-
-
-class OutOfTimeError(ForgeError):
-    """The platform asks for more patience than there is."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -92,8 +92,7 @@ class Sender:
 
         Raises:
             LostResponseError: a POST may or may not have arrived.
-            OutOfTimeError: the next wait would exceed the limit; it is not begun.
-            ForgeError: the platform refuses or cannot be reached.
+            ForgeError: the platform refuses or cannot be reached, or the next wait would exceed the limit.
         """
         earlier: list[Wait] = []
         while True:
@@ -130,7 +129,7 @@ class Sender:
             step = next_step(request.method, outcome.broken, {}, "", earlier, self._clock.now())
         else:
             status = outcome.status
-            words = self._safe(said(outcome.body)) if request.to_api else ""
+            words = self._safe(_said(outcome.body)) if request.to_api else ""
             verb = "refused" if status < 500 else "failed at"  # noqa: PLR2004 -- the server's own failures begin there
             failure = f"{request.whom} {verb} {request}: {brief(status, words)}"
             step = next_step(request.method, status, outcome.headers, words, earlier, self._clock.now())
@@ -145,14 +144,42 @@ class Sender:
         """Wait, and say why.
 
         Raises:
-            OutOfTimeError: it would exceed the limit; it is not begun.
+            ForgeError: it would exceed the limit; it is not begun.
         """
         if self._waited + wait.seconds > self._max_wait:
             more = f"waiting {wait.seconds:,.0f} s more ({wait.reason}) would exceed {self._max_wait:,.0f} s in all"
-            raise self.error(f"{failure}; {more}", status, OutOfTimeError)
+            raise self.error(f"{failure}; {more}", status)
         self._waited += wait.seconds
         self.tell(f"{failure}; trying again in {wait.seconds:,.0f} s ({wait.reason})")
         self._clock.sleep(wait.seconds)
 
     def _safe(self, text: str) -> str:
         return redacted_text(text.replace(self._token, "***"))
+
+
+def _said(body: bytes) -> str:
+    """A refusal's `message` and those of its `errors`, as they came; empty where the body has none."""
+    try:
+        value = strict_json(body)
+    except JsonError:
+        return ""  # the page of a proxy, or nothing
+    if not isinstance(value, dict) or not isinstance(value.get("message"), str):
+        return ""
+    details = list(_details(value.get("errors")))
+    return ": ".join([value["message"], *(["; ".join(details)] if details else [])])
+
+
+def _details(errors: Any) -> Iterator[str]:
+    for error in errors if isinstance(errors, list) else []:
+        if isinstance(error, str):
+            yield error
+        elif isinstance(error, dict):
+            words = error.get("message") or " ".join(str(error[key]) for key in ("field", "code") if key in error)
+            yield str(words)
+
+
+def brief(status: int, words: str) -> str:
+    """`403 Resource not accessible by integration`: the words on one line and cut, or what the status means."""
+    if not words.strip():
+        words = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
+    return f"{status} {shorten(visible(words), SHOWN)}".rstrip()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from email.utils import mktime_tz, parsedate_tz
 from enum import Enum
+from typing import Literal
 
 import msgspec
 
@@ -17,6 +17,10 @@ MINUTE = 60.0
 DAY = 86_400.0
 _TROUBLE = 2.0  # seconds of the first wait after trouble
 RETRIES = 3  # after trouble: a server that is down for longer than that is down
+
+
+# A limit: the server did nothing and asks for patience. Trouble: the server or the way to it failed.
+Cause = Literal["limit", "trouble"]
 
 
 class Broken(Enum):
@@ -27,15 +31,8 @@ class Broken(Enum):
     UNUSABLE = "unusable"  # the same would come again: a certificate that nobody trusts, an answer that is too large
 
 
-class Cause(Enum):
-    """Why a request waits. The two are counted apart."""
-
-    LIMIT = "limit"  # the server did nothing and asks for patience
-    TROUBLE = "trouble"  # the server or the way to it failed
-
-
 class Wait(msgspec.Struct, frozen=True):
-    """Send the request again after so many seconds."""
+    """Send the request again after so many seconds; waits of the two causes are counted apart."""
 
     seconds: float
     cause: Cause
@@ -76,7 +73,7 @@ def next_step(
     if outcome is Broken.UNUSABLE:
         return GiveUp("")
     if isinstance(outcome, Broken) or outcome >= 500:  # noqa: PLR2004 -- the server's own failures begin there
-        return _after_trouble(method, outcome, headers, earlier, now)
+        return _after_trouble(method, outcome, headers, earlier)
     if outcome in (403, 429):
         wait = _after_limit(outcome, headers, message, earlier, now)
         if wait is not None:
@@ -85,35 +82,35 @@ def next_step(
 
 
 def _after_trouble(
-    method: str, outcome: int | Broken, headers: Mapping[str, str], earlier: Sequence[Wait], now: float
+    method: str, outcome: int | Broken, headers: Mapping[str, str], earlier: Sequence[Wait]
 ) -> Wait | GiveUp | ListFirst:
     if method not in ("GET", "PATCH", "DELETE") and outcome is not Broken.UNREACHED:
         return ListFirst()
-    if _count(earlier, Cause.TROUBLE) >= RETRIES:
+    if _count(earlier, "trouble") >= RETRIES:
         return GiveUp(f"{RETRIES} retries did not help")
-    asked = seconds_asked(headers.get("retry-after", ""), now)
-    return _wait(asked or 0.0, _TROUBLE, Cause.TROUBLE, "trouble on the way or at the other end", earlier)
+    asked = _asked(headers)
+    return _wait(asked or 0.0, _TROUBLE, "trouble", "trouble on the way or at the other end", earlier)
 
 
 def after_loss(earlier: int) -> Wait:
     """The wait before a caller looks whether a POST arrived; `earlier` is how often one was lost before."""
-    return Wait(_TROUBLE * 2.0**earlier, Cause.TROUBLE, "looking once more")
+    return Wait(_TROUBLE * 2.0**earlier, "trouble", "looking once more")
 
 
 def _after_limit(
     status: int, headers: Mapping[str, str], message: str, earlier: Sequence[Wait], now: float
 ) -> Wait | None:
     """The wait that a rate limit asks for; None where the refusal is none."""
-    asked = seconds_asked(headers.get("retry-after", ""), now)
+    asked = _asked(headers)
     if asked is not None:
-        return _wait(asked, 1.0, Cause.LIMIT, "the server asks to wait", earlier)
+        return _wait(asked, 1.0, "limit", "the server asks to wait", earlier)
     if headers.get("x-ratelimit-remaining", "").strip() == "0":
         reset = headers.get("x-ratelimit-reset", "").strip()
         if _SECONDS.fullmatch(reset):
-            return _wait(float(reset) + 1 - now, 1.0, Cause.LIMIT, "the rate limit is used up", earlier)
-        return _wait(0.0, MINUTE, Cause.LIMIT, "the rate limit is used up", earlier)
+            return _wait(float(reset) + 1 - now, 1.0, "limit", "the rate limit is used up", earlier)
+        return _wait(0.0, MINUTE, "limit", "the rate limit is used up", earlier)
     if status == 429 or _SECONDARY.search(message) or "retry-after" in headers:  # noqa: PLR2004 -- too many requests
-        return _wait(0.0, MINUTE, Cause.LIMIT, "a secondary rate limit", earlier)
+        return _wait(0.0, MINUTE, "limit", "a secondary rate limit", earlier)
     return None
 
 
@@ -131,17 +128,7 @@ _SECONDS = re.compile(r"\d{1,12}", re.ASCII)
 _SECONDARY = re.compile(r"secondary rate limit|abuse detection", re.IGNORECASE)
 
 
-def seconds_asked(retry_after: str, now: float) -> float | None:
-    """The seconds of a `retry-after`, a number or a date; 0 for a past one, a day at most, None for none of the two."""
-    text = retry_after.strip()
-    if re.fullmatch(r"-?\d+", text, re.ASCII):
-        seconds = float(text)  # infinite for many digits, which the limits below take care of
-    else:
-        try:
-            date = parsedate_tz(text)
-            if date is None:
-                return None
-            seconds = mktime_tz((*date[:9], date[9] or 0)) - now
-        except (ValueError, OverflowError):  # the 99th of January, the year 10 to the 40
-            return None
-    return min(max(seconds, 0.0), DAY)
+def _asked(headers: Mapping[str, str]) -> float | None:
+    """The seconds of a `retry-after`, a day at most; None where it has none, or a date, which GitHub does not send."""
+    text = headers.get("retry-after", "").strip()
+    return min(float(text), DAY) if re.fullmatch(r"\d+", text, re.ASCII) else None

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import ClassVar
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Unit
-from rankgate.model import MatchedQuery, Need
+from rankgate.model import Details, MatchedQuery, Need
 from rankgate.statistics.quantiles import quantile as empirical_quantile
 
 
@@ -25,7 +25,7 @@ class Stage(Enum):
 class Latency(BaseMetric, frozen=True, kw_only=True):
     """Milliseconds per query, from `latency_ms` of the run: the mean, or a quantile over the queries.
 
-    Lower is better. From 0 up; undefined for a query without the stage's time, and for a query that the run lacks.
+    Lower is better. From 0 up; undefined for a query whose stages have no time or null, and for one that the run lacks.
 
     Attributes:
         stage: retrieve, rerank, or total (default): as the query states it, else the sum of the stages that it states.
@@ -69,8 +69,12 @@ class Latency(BaseMetric, frozen=True, kw_only=True):
         if not times:
             return None
         if self.stage is Stage.TOTAL and self.stage.value not in times:
-            return sum(times.values())
+            return None if None in times.values() else sum(filter(None, times.values()))
         return times.get(self.stage.value)
+
+    def stated(self, details: Details) -> bool:
+        """Whether the stage's time is there."""
+        return self.stage is Stage.TOTAL or self.stage.value in (details.latency_ms or {})
 
     def aggregate(self, values: Sequence[float]) -> float:
         """The mean, or the quantile asked for."""

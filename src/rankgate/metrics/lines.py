@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Unit
-from rankgate.model import MatchedQuery, Need
+from rankgate.model import Details, MatchedQuery, Need
 
 
 class LineMetric(BaseMetric, frozen=True, kw_only=True):
@@ -149,7 +149,7 @@ class Score(LineMetric, frozen=True, kw_only=True):
     """The mean of a number that another tool wrote into `scores` of the line: `score(faithfulness)`.
 
     rankgate does not know what it means, so a gate on it states `direction: higher` or `lower`. Any finite number;
-    undefined where the line does not state it, and for a query that the run lacks.
+    undefined where the line states null or NaN, or no such key, and for a query that the run lacks.
 
     Attributes:
         field: the key in `scores`; it must be given and stands alone: `score(cost)`.
@@ -179,3 +179,7 @@ class Score(LineMetric, frozen=True, kw_only=True):
         """The number that the line states, or None."""
         scores = query.details.scores if query.details else None
         return scores.get(self.field) if scores else None
+
+    def stated(self, details: Details) -> bool:
+        """Whether the field is there."""
+        return self.field in (details.scores or {})

@@ -70,6 +70,12 @@ def line_json(line: bytes) -> Any:
     return value if msgspec.json.encode(value).count(b'"') == line.count(b'"') else strict_json(line)
 
 
+def without_nan(text: bytes) -> bytes:
+    """NaN, which Python tools write for what they could not compute, as null, unless it is the score of an item."""
+    strings_too = rb'"(?:[^"\\]|\\.)*"|NaN'
+    return text if infinite_score(text) else re.sub(strings_too, lambda m: b"null" if m[0] == b"NaN" else m[0], text)
+
+
 def explain(line: bytes, error: Exception) -> str:
     """Plain words for a line that the typed decoder refused with `error`; columns count from its first character."""
     line = line.strip()

@@ -12,6 +12,7 @@ import msgspec
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.model import Need, Ranking
 from rankgate.readers.base import ProblemLog, once
+from rankgate.readers.gzipped import refuse_expansion
 from rankgate.readers.mapped import read_records
 from rankgate.readers.mapping import FieldMap, MissingNameError
 from rankgate.readers.rows import Gathered, Order, Row, ranking_of
@@ -66,7 +67,10 @@ class _File:
         self.connection = connection
         # Directories called key=value are no columns here.
         options = "hive_partitioning = false, binary_as_string = true"
-        self.table = f"read_parquet('{_pattern(mark).replace(_QUOTE, 2 * _QUOTE)}', {options})"
+        path = _pattern(mark).replace(_QUOTE, 2 * _QUOTE)
+        unpacked = f"SELECT sum(greatest(total_uncompressed_size, num_values)) FROM parquet_metadata('{path}')"  # noqa: S608
+        refuse_expansion(int(next(self.rows(unpacked))[0] or 0), mark.size, mark.name)
+        self.table = f"read_parquet('{path}', {options})"
         self.columns = self._types(f"FROM {self.table}")
 
     def _types(self, query: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rankgate.errors import shown
 from rankgate.model import Details, Item, Need, Ranking
 from rankgate.readers.dates import iso_day
-from rankgate.readers.run_shapes import SEQUENCE, LooseLine, as_items
+from rankgate.readers.run_shapes import SEQUENCE, Judged, LooseLine, as_items
 from rankgate.readers.run_shapes import Item as WrittenItem
 
 LONGEST = 1e12  # milliseconds: thirty years
@@ -31,7 +31,8 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
     if not plausible(times):
         raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
     source = getattr(line, Need.SOURCE.value, None)
-    scores = getattr(line, Need.SCORES.value, None)
+    judge, scores = getattr(line, "judge", None), getattr(line, Need.SCORES.value, None)
+    given = {name: each if isinstance(each, Judged) else Judged(each) for name, each in (scores or {}).items()}
     details = Details(
         items=ranked.details.items if ranked.details else None,
         raw=None if raw is None else _ranking(query_id, as_items(raw), needs, "raw_topk"),
@@ -43,14 +44,15 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
         latency_ms=times or None,
         source=None if source is None else str(source),
         entities=getattr(line, Need.ENTITIES.value, None),
-        scores=None if scores is None else {name: value for name, value in scores.items() if value is not None},
+        scores=None if scores is None else {name: each.value for name, each in given.items()},
+        judges={name: who for name, each in given.items() if (who := each.judge or judge)} or None,
     )
     return Ranking(query_id, ranked.ids, ranked.duplicates, None if details == Details() else details)
 
 
-def plausible(times: Mapping[str, float] | None) -> bool:
+def plausible(times: Mapping[str, float | None] | None) -> bool:
     """Whether all times lie between nothing and thirty years."""
-    return not times or (min(times.values()) >= 0 and max(times.values()) <= LONGEST)
+    return all(time is None or 0 <= time <= LONGEST for time in (times or {}).values())
 
 
 def _ranking(query_id: str, written: list[WrittenItem], needs: frozenset[Need], where: str = "") -> Ranking:

@@ -7,7 +7,10 @@ Order: by rank where the items state ranks, else as listed.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
 from typing import Any, BinaryIO
 from zlib import crc32
 
@@ -17,7 +20,7 @@ from rankgate.differences import KNOWN_KEYS, text_of
 from rankgate.errors import Problem, shown
 from rankgate.model import Details, Need, Ranking
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json
+from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json, without_nan
 from rankgate.readers.ranges import LARGE
 from rankgate.readers.run_details import plausible, to_ranking
 from rankgate.readers.run_shapes import ContractLine, LooseLine, SettledLine, fast_shapes, loose_shape
@@ -113,6 +116,7 @@ class _Lines:
             ValueError: it has none, is no JSON or not UTF-8, or a key stands twice.
         """
         line.decode()
+        line = without_nan(line) if b"NaN" in line else line
         if not self._sampled or not crc32(line[:_BEGIN]) % _ONE_IN:
             line_json(line)
         return self._decode_loose(line)
@@ -159,16 +163,18 @@ def read_document(source: Source, needs: frozenset[Need], log: ProblemLog) -> It
 def provenance(source: Source) -> Mapping[str, Any]:
     """What a JSONL run says about the system, by its first line; empty when that does not parse or says nothing.
 
-    The lines that follow at the beginning of the file may say otherwise: a key that has several values there is given
-    as `varies by line: v1, v2`, and one that has many belongs to the queries, unless it states a component.
+    The first lines of a file that follow, or those of `head`, may say otherwise: a key that has several values there is
+    given as `varies by line: v1, v2`, and one that has many belongs to the queries, unless it states a component.
     """
-    first, *others = source.head.lstrip().split(b"\n", _LOOKED_AT)
-    said = _said(first)
-    texts = {key: {text: None} for key, (_, text) in said.items()}
-    for line in others[: _LOOKED_AT - 1] if said else ():
-        for key, (_, text) in _said(line).items():
-            if key in texts:
-                texts[key].setdefault(text)
+    with Path(source.file.path).open("rb") if source.file else io.BytesIO(source.head) as file:
+        file.seek(source.file.start if source.file else 0)
+        lines = (line for line in islice(file, _LOOKED_AT) if not line.isspace())
+        said = _said(next(lines, b""))
+        texts = {key: {text: None} for key, (_, text) in said.items()}
+        for line in lines if said else ():
+            for key, (_, text) in _said(line).items():
+                if key in texts:
+                    texts[key].setdefault(text)
     found: dict[str, Any] = {}
     for key, (value, _) in said.items():
         several = list(texts[key])
@@ -192,7 +198,7 @@ def _said(line: bytes) -> dict[str, tuple[Any, str]]:
 def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, object]]:
     text = source.text()
     try:
-        value = strict_json(text)
+        value = strict_json(without_nan(text.encode()) if "NaN" in text else text)
     except JsonError as error:
         culprit = infinite_score(text)
         log.add(Problem(culprit or str(error), source.name, None if culprit else error.line))

@@ -109,13 +109,20 @@ def as_items(listed: Iterable[Item | Id]) -> list[Item]:
     return [item if isinstance(item, Item) else Item(chunk_id=item) for item in listed]
 
 
+class Judged(msgspec.Struct, gc=False):
+    """Another tool's number with who gave it."""
+
+    value: float | None
+    judge: str | None = None
+
+
 # What each need adds to an item and to a line: the key, and the kind of its value.
 _ITEM_KEYS: dict[Need, Any] = {Need.DOCS: Id | None, Need.VERSIONS: Id | None, Need.TEXTS: str | None}
 _LINE_KEYS: dict[Need, Any] = {
-    Need.LATENCY: dict[str, float] | None,
+    Need.LATENCY: dict[str, float | None] | None,
     Need.SOURCE: Id | None,
     Need.ENTITIES: list[str] | None,
-    Need.SCORES: dict[str, float | None] | None,
+    Need.SCORES: dict[str, float | Judged | None] | None,
 }
 
 
@@ -133,6 +140,7 @@ def loose_shape(needs: frozenset[Need]) -> type[LooseLine]:
         rewrite: Any = msgspec.defstruct("Rewrite", [("topk", listed), ("query", str | None, None)], gc=False)
         lists.append((Need.REWRITES.value, list[rewrite] | None, None))
     fields = lists + _added(_LINE_KEYS, needs)
+    fields += [("judge", str | None, None)] * (Need.SCORES in needs)
     return msgspec.defstruct("Line", fields, bases=(LooseLine,), gc=False, rename=CAMEL)  # type: ignore[return-value]
 
 

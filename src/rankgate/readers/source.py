@@ -21,7 +21,7 @@ from rankgate.redaction import redacted
 STDIN = "-"
 _HEAD = 1 << 18
 _BOM = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 
 
 class FileMark(msgspec.Struct, frozen=True):
@@ -109,16 +109,22 @@ class _Joined(io.RawIOBase):
         super().__init__()
         self.begun = memoryview(begun)
         self.rest = rest
+        self.passed = 0
 
     def readable(self) -> bool:
         return True
 
+    def tell(self) -> int:
+        return self.passed
+
     def readinto(self, buffer: Any) -> int | None:
         if self.begun:
-            count = min(len(self.begun), len(buffer))
+            count: int | None = min(len(self.begun), len(buffer))
             buffer[:count], self.begun = self.begun[:count], self.begun[count:]
-            return count
-        return self.rest.readinto(buffer)
+        else:
+            count = self.rest.readinto(buffer)
+        self.passed += count or 0
+        return count
 
 
 @contextmanager
@@ -133,22 +139,20 @@ def open_source(path: str) -> Iterator[Source]:
     try:
         with _open_bytes(path) as raw:
             start = b""
-            while len(start) < len(_GZIP) and (chunk := raw.read(_HEAD)):
+            while len(start) < len(GZIP) and (chunk := raw.read(_HEAD)):
                 start += chunk
             mark = _mark(raw, name, path, _BOM if start.startswith(_BOM) else b"")
-            content: io.BufferedIOBase = io.BufferedReader(_Joined(start, raw), _HEAD)
-            read = content.read1
-            if start.startswith(_GZIP):
-                import gzip  # noqa: PLC0415 -- paid only for gzipped input
+            content: Any = _Joined(start, raw)
+            if start.startswith(GZIP):
+                from rankgate.readers.gzipped import Unzipped  # noqa: PLC0415 -- paid only for gzipped input
 
-                content = gzip.GzipFile(fileobj=content, mode="rb")
-                read = content.read  # a small file whole, so that damage at its end shows before anything else
-            begun = _beginning(read)
+                content = Unzipped(io.BufferedReader(content, _HEAD), name)
+            begun = _beginning(content.read)
             wide = begun.startswith((b"\xff\xfe", b"\xfe\xff"))
             if wide or not begun.strip():
                 raise bad_input("is text in UTF-16; save it as UTF-8" if wide else "the file is empty", file=name)
             stream = io.BufferedReader(_Joined(begun, content), _HEAD)
-            file = None if start.startswith(_GZIP) else mark
+            file = None if start.startswith(GZIP) else mark
             try:
                 yield Source(name, stream, begun, file, None if mark is None else partial(_share, raw, mark.size))
             except RankgateError:
@@ -187,19 +191,22 @@ def _share(raw: io.FileIO, size: int) -> float:
         return 1.0
 
 
-def _beginning(read: Callable[[int], bytes]) -> bytes:
+def _beginning(read: Callable[[int], bytes | None]) -> bytes:
     """Two lines with content, or all there is; without a byte order mark.
 
     A pipe may give a byte at a time, so one look is not enough to tell the format.
     """
     chunks: list[bytes] = []
+    size, lines, last = 0, 0, b""  # the last line has not ended; its beginning tells whether it has content
     while chunk := read(_HEAD):
         chunks.append(chunk)
-        if b"\n" not in chunk:
-            continue
-        begun = b"".join(chunks)
-        lines = [line for line in begun[: begun.rindex(b"\n")].split(b"\n") if line.strip() and line[:1] != b"#"]
-        if len(lines) > 1 or (lines and len(begun) > _HEAD):
+        size += len(chunk)
+        first, *others = chunk.split(b"\n")
+        last = (last + first)[:_HEAD]
+        for line in others:
+            lines += bool(last.strip()) and last[:1] != b"#"
+            last = line
+        if lines > 1 or (lines and others and size > _HEAD):
             break
     return b"".join(chunks).removeprefix(_BOM)
 

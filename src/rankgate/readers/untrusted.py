@@ -20,7 +20,8 @@ from rankgate.errors import bad_input, shown
 from rankgate.model import Details, Need, Ranking
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
-from rankgate.readers.source import STDIN, shown_path
+from rankgate.readers.gzipped import Unzipped
+from rankgate.readers.source import GZIP, STDIN, shown_path
 
 MOST_PACKED = 100_000_000  # bytes, as they lie in the file
 MOST_UNPACKED = 256_000_000  # bytes, of a gzipped file
@@ -33,7 +34,6 @@ MOST_GOLD = 5_000_000  # bytes of a gold set, unpacked: each may become thirty i
 
 _FLAG = "--untrusted-run"
 _CHUNK = 1 << 18
-_GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -74,9 +74,9 @@ def _measured(path: str, most: int, *, jsonl: bool) -> None:
             size = os.fstat(file.fileno()).st_size
             if size > MOST_PACKED:
                 raise bad_input(f"has {size:,} bytes; {_FLAG} allows {MOST_PACKED:,}", file=name)
-            packed = file.read(len(_GZIP)) == _GZIP
+            packed = file.read(len(GZIP)) == GZIP
             file.seek(0)
-            read = io.BufferedReader(gzip.GzipFile(fileobj=file), _CHUNK).read1 if packed else file.read
+            read = io.BufferedReader(Unzipped(file, name), _CHUNK).read1 if packed else file.read
             _measure_lines(read, name, most, jsonl=jsonl)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise bad_input(f"damaged gzip data: {error}", file=name) from error
@@ -144,4 +144,5 @@ def _texts(ranking: Ranking) -> list[str]:
     details = ranking.details or Details()
     items = [text for item in details.items or () for text in (item.doc_id, item.version, item.text) if text]
     named = [*(details.entities or ()), *(details.scores or ()), *(details.latency_ms or ()), details.source or ""]
+    named += (details.judges or {}).values()
     return [ranking.query_id, *ranking.ids, *items, *named]

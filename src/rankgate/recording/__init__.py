@@ -1,6 +1,5 @@
 """From the user's own retrieve function to a run: `rankgate.record`."""
 
-from rankgate.recording.recorded import Recorded, RecordingError
-from rankgate.recording.recorder import record
+from rankgate.recording.recorder import Recorded, RecordingError, record
 
 __all__ = ["Recorded", "RecordingError", "record"]

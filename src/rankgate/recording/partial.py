@@ -33,24 +33,28 @@ class PartialRun:
     """Lines by query id, each on disk as soon as it is added. Used as a context manager, which keeps the file open.
 
     Attributes:
-        path: the partial file, beside the run.
+        path: the partial file, beside the run; `name` is what messages call it.
         lines: what is recorded.
         notice: one sentence for the user where an earlier recording is resumed, or cannot be; else None.
     """
 
-    def __init__(self, run: Path, binding: Mapping[str, Any], asked: Collection[str], *, restart: bool = False) -> None:
+    def __init__(
+        self, run: Path, binding: Mapping[str, Any], asked: Collection[str], *, name: str, restart: bool = False
+    ) -> None:
         """Take over what an earlier recording left, unless it belongs to something else or `restart` is asked.
 
         Args:
             run: the run to be written.
             binding: what a recording belongs to, each under the words for it, as `gold set`.
             asked: the ids of the questions.
+            name: what messages call the run.
             restart: leave nothing of an earlier recording.
 
         Raises:
             RankgateError: the partial file cannot be read or written.
         """
         self.path = run.with_name(run.name + SUFFIX)
+        self.name = redacted(name + SUFFIX)
         self.lines: dict[str, Line] = {}
         self.notice: str | None = None
         header = encoded({_MARK: _VERSION, **binding})
@@ -73,9 +77,10 @@ class PartialRun:
 
     def kept(self) -> int:
         """How many lines the file holds, which is one more than `lines` where an interrupt came between the two."""
-        with suppress(OSError):
+        with suppress(OSError):  # the retriever may have moved it away
             self._file.flush()
-        return self.path.read_bytes().count(b"\n") - 1
+            return self.path.read_bytes().count(b"\n") - 1
+        return 0
 
     def remove(self) -> None:
         """Delete the file, when the run is written or there is nothing to keep."""
@@ -92,7 +97,7 @@ class PartialRun:
             raise self._refused("read", error) from error
         other = _differences(first, wanted)
         if other:
-            self.notice = f"{redacted(self.path.as_posix())} is {other}; starting over"
+            self.notice = f"{self.name} is {other}; starting over"
             return
         for data in rest:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError):
@@ -102,12 +107,12 @@ class PartialRun:
         if self.lines:
             count = f"{len(self.lines)} of {len(asked)} questions"
             self.notice = (
-                f"resuming {redacted(self.path.as_posix())}: {count} are recorded already and not asked again; "
+                f"resuming {self.name}: {count} are recorded already and not asked again; "
                 "if the retriever has changed since, begin again with --restart (restart=True in Python)"
             )
 
     def _refused(self, what: str, error: OSError) -> RankgateError:
-        return bad_input(f"cannot be {what}: {error.strerror or error}", file=self.path.as_posix())
+        return bad_input(f"cannot be {what}: {error.strerror or error}", file=self.name)
 
     def __enter__(self) -> Self:
         try:

@@ -3,28 +3,83 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import TIMEOUT_MAX
 from typing import Any
 
-from rankgate.errors import Problem, bad_input
-from rankgate.files import write_atomic
+import msgspec
+
+from rankgate.errors import Problem, RankgateError, bad_input, shown
+from rankgate.files import refuse_overwriting, write_atomic
 from rankgate.model import Gold
+from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import fingerprint_of, read_gold
 from rankgate.readers.results import ResultError
 from rankgate.readers.run_lines import PER_QUERY_KEYS
 from rankgate.readers.source import STDIN
-from rankgate.recording.lines import encoded, run_line
-from rankgate.recording.partial import PartialRun
-from rankgate.recording.questions import digest, questions_of
-from rankgate.recording.recorded import Recorded, RecordingError
+from rankgate.recording.lines import Line, encoded, run_line
+from rankgate.recording.partial import SUFFIX, PartialRun
 from rankgate.recording.retriever import Retrieve, failure, name_of
-from rankgate.recording.workers import Outcome, ask
+from rankgate.recording.workers import Calls, Outcome, Question, ask
 from rankgate.redaction import redacted
 from rankgate.statistics.quantiles import quantile
+
+MOST_FAILURES = 20  # to show
+FRUITLESS = 10  # calls that fail before one succeeds: the service is down, or the function is another
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """What a recording did.
+
+    Attributes:
+        path: the run file, as it was named.
+        total: questions of the gold set.
+        recorded: those that the run holds; the others failed.
+        resumed: those of the recorded that an interrupted recording had left.
+        median_ms: median over the recorded of the sum of `latency_ms`; None where nothing is recorded.
+        failures: one problem a failing question, in gold order; its key is the query id, file and line are the
+            innermost of the user's code.
+        unasked: questions that were not asked, since none of the first calls succeeded.
+    """
+
+    path: str
+    total: int
+    recorded: int
+    resumed: int
+    median_ms: float | None
+    failures: tuple[Problem, ...]
+    unasked: int = 0
+
+
+class RecordingError(RankgateError):
+    """More questions failed than were allowed; `recorded` says what was done all the same."""
+
+    def __init__(self, recorded: Recorded, allow_errors: int) -> None:
+        failed = len(recorded.failures)
+        if recorded.unasked:
+            summary = f"none of the first {failed} calls succeeded, so {recorded.unasked} questions were not asked"
+        elif recorded.recorded:
+            count = f"{failed} of {recorded.total} questions failed, more than --allow-errors {allow_errors}"
+            summary = f"{count}; {recorded.path} is written without them, and the same command asks only them again"
+        else:
+            summary = f"every question failed; {recorded.path} is not written"
+        problems = recorded.failures[:1] if recorded.unasked else first_failures(recorded)
+        super().__init__([*problems, Problem(summary)])
+        self.recorded = recorded
+
+
+def first_failures(recorded: Recorded) -> list[Problem]:
+    """The failures to show: the first ones, and how many more there are."""
+    shown_first = list(recorded.failures[:MOST_FAILURES])
+    more = len(recorded.failures) - len(shown_first)
+    return [*shown_first, Problem(f"and {more} more")] if more else shown_first
 
 
 def record(
@@ -37,6 +92,9 @@ def record(
     provenance: Mapping[str, Any] | None = None,
     code_version: str | None = None,
     retriever: str | None = None,
+    name: str | None = None,
+    timeout: float | None = None,
+    retries: int = 0,
     restart: bool = False,
     progress: Callable[[int, int], None] | None = None,
     notice: Callable[[str], None] | None = None,
@@ -47,45 +105,53 @@ def record(
     async. Each call is timed alone, in milliseconds, as `latency_ms: {"retrieve": …}`. The run is in gold order,
     gzipped where its name ends in `.gz`, and replaces an older file in one step at the end.
 
-    Until then the answers are kept in `<path>.partial`. An interrupted recording goes on from there: same gold set,
-    retriever and provenance, and only questions without an answer are asked. A question fails when the function
-    raises, or returns something else than it may; it is then absent from the run.
+    Until then the answers are kept in `<path>.partial`, and so they are where too many questions failed. The next
+    recording goes on from there: same gold set, retriever, provenance and version of the code, and only questions
+    without an answer are asked. A question fails when the function raises, takes too long, or returns something else
+    than it may; it is then absent from the run. When more than `allow_errors` and at least ten calls have failed and
+    none has succeeded, nothing more is asked.
 
     Args:
         gold: the gold set, or its path.
         retrieve: called with the question as its one positional argument: in this thread, or by several threads at once
             when there are several workers; an async one on an event loop in a thread of its own.
-        path: the run file; missing parent directories are made.
+        path: the run file, from the current directory as it is now; missing parent directories are made.
         workers: how many calls may be under way at once.
         allow_errors: how many questions may fail.
         provenance: keys for every line, as `system` or `index_version`.
-        code_version: which code answers, for every line, unless the provenance states it. A recording goes on where it
-            has changed, and each line says its own.
+        code_version: which code answers, for every line, unless the provenance states it.
         retriever: what the partial file calls the function; by default its module and name.
+        name: what messages call the run file; by default its path.
+        timeout: how many seconds a call may take. Longer ones fail and are left behind: a thread cannot be ended.
+        retries: how often a call that failed is repeated, after 0.5 s, 1 s, 2 s and so on.
         restart: ask every question, whatever an interrupted recording has left.
         progress: told after each question how many are done, and how many there are.
         notice: told in one sentence when a recording is resumed, or cannot be; by default standard error is.
 
     Raises:
-        RankgateError: the gold set cannot be read or has no questions, the path cannot be written, or a parameter is
-            out of its range.
-        RecordingError: more than `allow_errors` questions failed. The run is written without them, unless all failed:
-            then an older file stays as it was.
+        RankgateError: the gold set cannot be read or has no questions, the path cannot be written or is that of the
+            gold set or of the retriever's module, or a parameter is out of its range.
+        RecordingError: more than `allow_errors` questions failed. The run is written without them, unless all failed or
+            not all were asked: then an older file stays as it was.
         KeyboardInterrupt: as it came, with a note that says how far it got; what was answered is kept.
     """
     target = _writable(path)
+    _refuse_inputs(target, gold, retrieve)
+    called = name or os.fspath(path)
     stamp = _checked_provenance(provenance or {})
-    if workers < 1 or allow_errors < 0:
-        raise bad_input(f"workers must be at least 1 and allow_errors at least 0, not {workers} and {allow_errors}")
+    calls = Calls(workers=workers, timeout=timeout, retries=retries)
+    _refuse_limits(calls, allow_errors)
     judged = gold if isinstance(gold, Gold) else read_gold(os.fspath(gold))
-    questions = questions_of(judged)
+    questions = _questions_of(judged)
+    asked = {question.query_id: None for question in questions}
     binding = {
         "gold set": fingerprint_of(judged),
-        "set of questions": digest(questions),
+        "set of questions": _digest(questions),
         "retriever": retriever or name_of(retrieve),
         "provenance": stamp,
+        "code_version": code_version,
     }
-    partial = PartialRun(target, binding, {question.query_id for question in questions}, restart=restart)
+    partial = PartialRun(target, binding, asked, name=called, restart=restart)
     if partial.notice:
         (notice or _on_standard_error)(partial.notice)
     resumed = len(partial.lines)
@@ -96,35 +162,69 @@ def record(
         if progress is not None:
             progress(len(partial.lines) + len(failures), len(questions))
 
-    def take(outcome: Outcome) -> None:
+    def take(outcome: Outcome) -> bool:
         problem = _keep(outcome, stamped, partial)
         if problem is not None:
             failures[str(problem.key)] = problem
         tell()
+        return len(partial.lines) > resumed or len(failures) < max(FRUITLESS, allow_errors + 1)
 
+    left = [question for question in questions if question.query_id not in partial.lines]
     with partial:
         try:
             tell()
-            ask(retrieve, [question for question in questions if question.query_id not in partial.lines], workers, take)
-            lines = [partial.lines[question.query_id] for question in questions if question.query_id in partial.lines]
-            if lines:
-                data = b"".join(line.data for line in lines)
-                write_atomic(target, gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
+            ask(retrieve, left, calls, take)
+            unasked = len(questions) - len(partial.lines) - len(failures)
+            lines = [*filter(None, map(partial.lines.get, asked))]
+            if lines and not unasked:
+                _write(target, lines)
         except KeyboardInterrupt as stop:
             stop.add_note(_how_far(partial, len(questions)))
             raise
-        partial.remove()
+        if not lines or len(failures) <= allow_errors:
+            partial.remove()
     recorded = Recorded(
-        path=redacted(target.as_posix()),
+        path=redacted(Path(called).as_posix()),
         total=len(questions),
         recorded=len(lines),
         resumed=resumed,
         median_ms=quantile([line.ms for line in lines], 0.5) if lines else None,
-        failures=tuple(failures[question.query_id] for question in questions if question.query_id in failures),
+        failures=tuple(filter(None, map(failures.get, asked))),
+        unasked=unasked,
     )
     if not lines or len(failures) > allow_errors:
         raise RecordingError(recorded, allow_errors)
     return recorded
+
+
+def _questions_of(gold: Gold) -> list[Question]:
+    """The question of every sample, unanswerable ones included, as the gold has them.
+
+    Raises:
+        RankgateError: samples without a question, or with a blank one, each named.
+    """
+    texts = {query_id: sample.question or "" for query_id, sample in gold.samples.items()}
+    if not any(text.strip() for text in texts.values()):
+        hint = "; qrels hold judgments only" if gold.format == "qrels" else ""
+        raise bad_input(f"no sample has a question (input.question), so there is nothing to ask{hint}", file=gold.name)
+    log = ProblemLog()
+    for query_id, text in texts.items():
+        if not text.strip():
+            line = gold.samples[query_id].line
+            log.add(Problem(f"sample {shown(query_id)} has no question; add input.question", gold.name, line))
+    log.raise_if_any()
+    return [Question(query_id, text) for query_id, text in texts.items()]
+
+
+def _digest(questions: Sequence[Question]) -> str:
+    """A digest of ids and texts; the judgments have their own (`Gold.fingerprint`)."""
+    asked = [(question.query_id, question.text) for question in questions]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+
+def _write(target: Path, lines: Sequence[Line]) -> None:
+    data = b"".join(line.data for line in lines)
+    write_atomic(target, gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
 
 
 def _keep(outcome: Outcome, stamp: Mapping[str, Any], partial: PartialRun) -> Problem | None:
@@ -146,10 +246,14 @@ def _how_far(partial: PartialRun, total: int) -> str:
     if not kept:
         partial.remove()
         return f"0 of {total} questions were recorded; nothing is kept"
-    return (
-        f"{kept} of {total} questions are recorded and kept in {redacted(partial.path.as_posix())}; "
-        "the same command resumes there"
-    )
+    return f"{kept} of {total} questions are recorded and kept in {partial.name}; the same command resumes there"
+
+
+def _refuse_limits(calls: Calls, allow_errors: int) -> None:
+    timely = calls.timeout is None or 0 < calls.timeout <= TIMEOUT_MAX
+    if calls.workers < 1 or min(allow_errors, calls.retries) < 0 or not timely:
+        what = "workers must be at least 1, allow_errors and retries at least 0, and timeout above 0"
+        raise bad_input(f"{what}, not {calls.workers}, {allow_errors}, {calls.retries} and {calls.timeout}")
 
 
 def _writable(path: str | Path) -> Path:
@@ -158,7 +262,14 @@ def _writable(path: str | Path) -> Path:
         raise bad_input("a run cannot be recorded to standard output, because it is resumed from its file; name a file")
     if target.exists() and not target.is_file():
         raise bad_input("is not a regular file; name a file for the run", file=target.as_posix())
-    return target
+    return target.absolute()  # the retriever may change the directory
+
+
+def _refuse_inputs(target: Path, gold: str | Path | Gold, retrieve: Retrieve) -> None:
+    inputs = [] if isinstance(gold, Gold) else [("gold", os.fspath(gold))]
+    with suppress(TypeError):  # built in, or an object
+        inputs.append(("retrieve", inspect.getfile(retrieve)))
+    refuse_overwriting([("path", str(target)), ("path", f"{target}{SUFFIX}")], inputs)
 
 
 def _checked_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:

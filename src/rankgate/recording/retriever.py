@@ -1,4 +1,4 @@
-"""The user's function: found by `module:function`, told sync from async, and where in its code an error was raised."""
+"""The user's function: found by `module:function`, told sync from async, where its code failed, which code it is."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from types import ModuleType
 from typing import Any
 
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, shown
+from rankgate.git import GitError, repository_around, run_git
 
 Retrieve = Callable[[str], Any]
 
 _FLAG = "--retriever"
 _LONGEST_MESSAGE = 300
+DIGITS = 12  # of the commit: enough for any repository, and still readable
+CHANGED = "+changes"
+_PATIENCE = 20.0  # seconds; a recording must not wait for a slow disk to know its own name
 _OURS = Path(__file__).parents[1]
 _STANDARD_LIBRARY = Path(os.__file__).parent
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -149,3 +153,22 @@ def _place(error: BaseException) -> tuple[str | None, int | None]:
 def _written(file: Path) -> str:
     here = Path.cwd()
     return (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()
+
+
+def code_version(output: str) -> str | None:
+    """The commit that is checked out, followed by `+changes` where files that git knows are not as it has them.
+
+    None outside of a repository, before its first commit and without git: a recording never fails for this.
+
+    Args:
+        output: the run to be written, which is no change of the code where git knows it.
+    """
+    try:
+        repository = repository_around(".")
+        commit = repository.commit("HEAD")
+        found = run_git(repository.root, "diff", "--no-ext-diff", "--name-only", "-z", commit, patience=_PATIENCE)
+    except GitError:
+        return None
+    changed = {name for name in found.stdout.decode("utf-8", "surrogateescape").split("\0") if name}
+    made = {name for name in changed if Path(repository.root, name) == Path(output).resolve()}
+    return commit[:DIGITS] + (CHANGED if changed - made or found.returncode else "")

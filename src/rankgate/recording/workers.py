@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Thread, current_thread, get_ident, main_thread
 from typing import Any
 
 import msgspec
 
-from rankgate.errors import Problem
+from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.readers.results import drained
-from rankgate.recording.questions import Question
 from rankgate.recording.retriever import Retrieve, failure, is_async
 
 # How long a stopped recording waits for calls under way; a thread cannot be ended from outside.
 _GRACE_SECONDS = 0.5
+_PAUSE_SECONDS = 0.5  # before the second attempt, twice as long before each further one
+busy: set[int] = set()  # threads that call the retriever, or wait for what it started: no process can end them
+
+
+class Calls(msgspec.Struct, frozen=True, kw_only=True):
+    """How questions are asked: how many at once, for how many seconds each, and how often again after a failure."""
+
+    workers: int = 1
+    timeout: float | None = None
+    retries: int = 0
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What is asked, and for which query."""
+
+    query_id: str
+    text: str
 
 
 class Returned(msgspec.Struct, frozen=True):
@@ -30,123 +50,152 @@ class Returned(msgspec.Struct, frozen=True):
 
 
 Outcome = Returned | Problem
-Take = Callable[[Outcome], None]
+Take = Callable[[Outcome], bool]
+_Outcomes = SimpleQueue[tuple[int, Outcome | RankgateError]]
+_Lane = SimpleQueue[tuple[int, Question, float] | None]
+_Begin = Callable[[int, Question, float], None]  # a call, after a pause
 
 
-def ask(retrieve: Retrieve, questions: Sequence[Question], workers: int, take: Take) -> None:
-    """Ask every question once and hand each outcome to `take`, in this thread, in the order in which they come.
+def ask(retrieve: Retrieve, questions: Sequence[Question], calls: Calls, take: Take) -> None:
+    """Ask questions and hand each outcome to `take`, in this thread, as they come, as long as it says to go on.
 
-    A sync function is called in this thread when there is one worker, else in that many threads; an async one is
-    awaited in that many tasks on one event loop, which has a thread of its own, so that this one can be interrupted
-    and may run a loop already. Whatever the function raises becomes a problem whose key is the query id, but for a
-    KeyboardInterrupt in this thread. That and what `take` raises end everything: no further question is asked, and
-    calls under way are cancelled or left behind.
+    A sync function is called in this thread when there is one worker and no timeout, else in threads; an async one is
+    awaited on one event loop, which has a thread of its own, so that this one can be interrupted and may run a loop
+    already. Whatever the function raises becomes a problem whose key is the query id, but for a KeyboardInterrupt in
+    the main thread. That and what `take` raises end everything: no further question is asked, and calls under way are
+    cancelled or left behind. So is a call that takes longer than the timeout, which is a problem too.
+
+    Raises:
+        RankgateError: an async function stops its event loop.
     """
-    count = min(workers, len(questions))
-    if is_async(retrieve):
-        _in_tasks(retrieve, questions, count, take)
-    elif count > 1:
-        _in_threads(retrieve, questions, count, take)
-    else:
-        for question in questions:
-            take(_called(retrieve, question))
+    outcomes: _Outcomes = SimpleQueue()
+    waiting = deque((question, 0) for question in questions)
+    under_way: dict[int, tuple[Question, int, float]] = {}
+    beside = calls.workers > 1 or calls.timeout is not None
+    with (_on_loop if is_async(retrieve) else _in_threads if beside else _here)(retrieve, outcomes, calls) as begin:
+        for number in count():
+            if waiting and len(under_way) < calls.workers:
+                question, attempt = waiting.popleft()
+                pause = _PAUSE_SECONDS * 2.0 ** (attempt - 1) if attempt else 0.0
+                deadline = time.monotonic() + pause + (calls.timeout or math.inf)
+                under_way[number] = (question, attempt, deadline)
+                begin(number, question, pause)
+                continue
+            if not under_way:
+                return
+            done, outcome = _next(outcomes, {number: call[2] for number, call in under_way.items()})
+            if isinstance(outcome, RankgateError):
+                raise outcome
+            if done not in under_way:
+                continue  # answered too late
+            question, attempt, _ = under_way.pop(done)
+            outcome = outcome or Problem(f"no answer within {calls.timeout:g} s", key=question.query_id)
+            if isinstance(outcome, Problem) and attempt < calls.retries:
+                waiting.append((question, attempt + 1))
+            elif not take(outcome):
+                return
 
 
-def _in_threads(retrieve: Retrieve, questions: Sequence[Question], count: int, take: Take) -> None:
-    waiting = _queue_of(questions)
-    outcomes: SimpleQueue[Outcome | BaseException] = SimpleQueue()
-
-    def work() -> None:
-        with suppress(Empty):
-            while True:
-                question = waiting.get_nowait()
-                try:
-                    outcomes.put(_called(retrieve, question))
-                except KeyboardInterrupt as error:  # the function's own: Python's goes to the main thread
-                    outcomes.put(failure(question.query_id, error))
-
-    with _running([work] * count, waiting):
-        _take_all(outcomes, len(questions), take)
-
-
-def _in_tasks(retrieve: Retrieve, questions: Sequence[Question], count: int, take: Take) -> None:
-    waiting = _queue_of(questions)
-    outcomes: SimpleQueue[Outcome | BaseException] = SimpleQueue()
-    loops: list[asyncio.AbstractEventLoop] = []
-
-    async def work() -> None:
-        with suppress(Empty):
-            while True:
-                outcomes.put(await _awaited(retrieve, waiting.get_nowait()))
-
-    async def everything() -> None:
-        loops.append(asyncio.get_running_loop())
-        await asyncio.gather(*(work() for _ in range(count)))
-
-    def run() -> None:
-        try:
-            asyncio.run(everything())
-        except BaseException as error:  # noqa: BLE001 -- goes on in the thread that waits for outcomes
-            outcomes.put(error)
-
-    def cancel() -> None:
-        for loop in loops:
-            with suppress(RuntimeError):  # closed by now
-                loop.call_soon_threadsafe(lambda: [task.cancel() for task in asyncio.all_tasks()])
-
-    with _running([run], waiting, cancel):
-        _take_all(outcomes, len(questions), take)
+def _next(outcomes: _Outcomes, deadlines: Mapping[int, float]) -> tuple[int, Outcome | RankgateError | None]:
+    """The next call that has an outcome, or none within its time."""
+    first = min(deadlines, key=deadlines.__getitem__)
+    try:
+        patience = deadlines[first] - time.monotonic()
+        return outcomes.get(timeout=None if patience == math.inf else max(0.0, patience))
+    except Empty:
+        return first, None
 
 
 @contextmanager
-def _running(
-    jobs: Sequence[Callable[[], None]], waiting: SimpleQueue[Question], cancel: Callable[[], None] = lambda: None
-) -> Iterator[None]:
-    """Threads for the jobs until they end; after an error, no longer than what is under way gets to be cancelled.
+def _here(retrieve: Retrieve, outcomes: _Outcomes, _calls: Calls) -> Iterator[_Begin]:
+    def begin(number: int, question: Question, pause: float) -> None:
+        time.sleep(pause)
+        outcomes.put((number, _called(retrieve, question)))
 
-    They are daemons, so that a call that hangs cannot keep the process from ending.
-    """
-    threads = [Thread(target=job, name=f"rankgate-record-{number}", daemon=True) for number, job in enumerate(jobs)]
-    for thread in threads:
-        thread.start()
+    yield begin
+
+
+@contextmanager
+def _in_threads(retrieve: Retrieve, outcomes: _Outcomes, _calls: Calls) -> Iterator[_Begin]:
+    """Daemon threads, which cannot keep the process from ending; for one that hangs another is started."""
+    idle: list[_Lane] = []  # only `begin` takes one out
+
+    def work(asked: _Lane) -> None:
+        while call := asked.get():
+            number, question, pause = call
+            time.sleep(pause)
+            busy.add(get_ident())
+            outcome = _called(retrieve, question)
+            busy.discard(get_ident())
+            idle.append(asked)
+            outcomes.put((number, outcome))
+
+    def begin(number: int, question: Question, pause: float) -> None:
+        lane: _Lane = SimpleQueue()
+        if idle:
+            lane = idle.pop()
+        else:
+            Thread(target=work, args=(lane,), daemon=True).start()
+        lane.put((number, question, pause))
+
     try:
-        yield
+        yield begin
+    finally:
+        for asked in idle:
+            asked.put(None)
+
+
+@contextmanager
+def _on_loop(retrieve: Retrieve, outcomes: _Outcomes, calls: Calls) -> Iterator[_Begin]:
+    started: SimpleQueue[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = SimpleQueue()
+
+    async def serve() -> None:
+        started.put((asyncio.get_running_loop(), done := asyncio.Event()))
+        await done.wait()
+
+    def run() -> None:
+        busy.add(get_ident())
+        try:
+            asyncio.run(serve())
+        except RuntimeError:
+            outcomes.put((0, bad_input("the retriever stopped its event loop, so that no answer can come")))
+        finally:
+            busy.discard(get_ident())
+
+    async def answer(number: int, question: Question, pause: float) -> None:
+        await asyncio.sleep(pause)
+        async with asyncio.timeout(calls.timeout):
+            outcomes.put((number, await _awaited(retrieve, question)))
+
+    def begin(number: int, question: Question, pause: float) -> None:
+        asyncio.run_coroutine_threadsafe(answer(number, question, pause), loop)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    loop, done = started.get()
+    patience = None if calls.timeout is None else _GRACE_SECONDS  # what was given up may go on
+    try:
+        yield begin
     except BaseException:
-        with suppress(Empty):
-            while True:
-                waiting.get_nowait()
-        cancel()
-        deadline = time.monotonic() + _GRACE_SECONDS
-        for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+        patience = _GRACE_SECONDS
         raise
-    for thread in threads:
-        thread.join()
-
-
-def _queue_of(questions: Sequence[Question]) -> SimpleQueue[Question]:
-    waiting: SimpleQueue[Question] = SimpleQueue()
-    for question in questions:
-        waiting.put(question)
-    return waiting
-
-
-def _take_all(outcomes: SimpleQueue[Outcome | BaseException], count: int, take: Take) -> None:
-    for _ in range(count):
-        outcome = outcomes.get()
-        if isinstance(outcome, BaseException):
-            raise outcome
-        take(outcome)
+    finally:
+        with suppress(RuntimeError):  # closed by now
+            loop.call_soon_threadsafe(done.set)
+        thread.join(patience)
 
 
 def _called(retrieve: Retrieve, question: Question) -> Outcome:
-    start = time.perf_counter()
+    start, process = time.perf_counter(), os.getpid()
     try:
         result = drained(retrieve(question.text))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 -- the user's code may raise anything, also SystemExit
-        return failure(question.query_id, error)
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+            raise
+        return failure(question.query_id, error)  # the user's code may raise anything, also SystemExit
+    finally:
+        if os.getpid() != process:
+            os._exit(1)  # a fork of the function's that came back: it must not record as well
     return Returned(question.query_id, result, _since(start))
 
 

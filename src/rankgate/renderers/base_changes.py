@@ -60,6 +60,9 @@ def _changes(base: BaseSide, spell: Spell, say: Spell) -> Iterator[Change]:
     if base.queries is not None:
         for text, weakens in _queries(base.queries, spell, say):
             yield Change(text=f"{_WHO} {text}.", weakens=weakens)
+    if base.elsewhere:
+        text = f"The base's criteria in {_listed(base.elsewhere, spell)} do not judge this check"
+        yield Change(text=f"{text}; keep to their place, or merge new ones before a check reads them.", weakens=True)
     for problem in base.problems:
         yield Change(text=f"Could not be used as the base has it: {spell(str(problem))}.", weakens=True)
 
@@ -141,6 +144,8 @@ def _with_removed(queries: QueryChanges, say: Spell) -> str:
 
 def _ids(count: int, ids: Sequence[str], spell: Spell) -> str:
     shown = ids[:MOST_IDS]
+    if not shown:
+        return count_text(count, "private query", "private queries")
     more = f" and {count - len(shown):,} more" if count > len(shown) else ""
     return f"{count_text(count, 'query', 'queries')} ({', '.join(map(spell, shown))}{more})"
 

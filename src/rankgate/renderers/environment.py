@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import jinja2
 
@@ -43,7 +43,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         change=delta_text,
         count=count_text,
         shown_gates=phrases.shown_gates,
-        segments_line=phrases.segments_line,
+        segments_line=partial(phrases.segments_line, spell=partial(code, limit=80)),
         gate_baseline=phrases.gate_baseline,
         gate_now=phrases.gate_now,
         gate_now_interval=phrases.gate_now_interval,
@@ -64,6 +64,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         reasons=rows.reasons,
         other_reasons=rows.other_reasons,
         first_look=rows.first_look,
+        odd_line=rows.odd_line,
         differs=rows.differs,
         base_head=rows.base_head,
         base_items=rows.base_items,

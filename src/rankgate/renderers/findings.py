@@ -1,7 +1,8 @@
-"""What a run of a workflow annotates: one finding a violated gate's reason, a warning or a problem, errors first."""
+"""What a run of a workflow annotates: one finding a gate, a warning or a problem, errors and the worst gates first."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Literal
 
@@ -10,7 +11,10 @@ import msgspec
 from rankgate.model import Verdict
 from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.escape import visible
-from rankgate.report import Report
+from rankgate.renderers.phrases import gate_change
+from rankgate.report import GateResult, Report
+
+MOST_SEGMENTS = 3
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,18 +32,20 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def findings_of(report: Report) -> list[Finding]:
-    """The reasons of gates that fail or warn, the report's own warnings and its problems."""
+    """The gates that fail or warn, each with its segments, the report's own warnings and its problems."""
+    gates: dict[str, list[GateResult]] = {}
+    for gate in sorted(report.gates, key=_severity):
+        if gate.verdict in (Verdict.FAIL, Verdict.WARN):
+            gates.setdefault(gate.name, []).append(gate)
     found = [
         Finding(
-            level="error" if gate.verdict is Verdict.FAIL else "warning",
-            message=f"{'' if gate.segment is None else f'in {gate.segment}, '}{reason}.",
+            level="error" if rows[0].verdict is Verdict.FAIL else "warning",
+            message=_message(rows),
             file=report.provenance.criteria,
-            line=gate.line,
+            line=rows[0].line,
             of_gate=True,
         )
-        for gate in report.gates
-        if gate.verdict in (Verdict.FAIL, Verdict.WARN)
-        for reason in gate.reasons
+        for rows in gates.values()
     ]
     found += [Finding(level="error", message=f"{failure}.", file=None, line=None) for failure in report.failures]
     found += [Finding(level="warning", message=f"{warning}.", file=None, line=None) for warning in report.warnings]
@@ -59,6 +65,30 @@ def findings_of(report: Report) -> list[Finding]:
         for problem in report.problems
     ]
     return sorted(found, key=lambda finding: finding.level != "error")
+
+
+def _severity(gate: GateResult) -> tuple[bool, float, bool]:
+    """What fails first, then what lies furthest beyond its limits, then what holds for all questions."""
+    allowed = gate.regression_max or 1.0
+    return gate.verdict is not Verdict.FAIL, -(gate.violation or 0.0) / allowed, gate.segment is not None
+
+
+def _message(rows: Sequence[GateResult]) -> str:
+    """Why a gate fails or warns over all questions, and in which segments, the worst of them first."""
+    whole = [
+        reason
+        for row in rows
+        if row.segment is None
+        for position, reason in enumerate(row.reasons)
+        if row.verdict_of(position) is rows[0].verdict
+    ]
+    parts = [row for row in rows if row.segment is not None]
+    if not whole and parts:
+        first, *parts = parts
+        whole = [f"in {first.segment}, {reason}" for reason in first.reasons]
+    named = ", ".join(f"{row.segment} ({gate_change(row)})" for row in parts[:MOST_SEGMENTS])
+    more = f" and {len(parts) - MOST_SEGMENTS} more" if len(parts) > MOST_SEGMENTS else ""
+    return f"{'; '.join(whole)}{f'; also in {named}{more}' if parts else ''}."
 
 
 def path_in_repository(file: str | None) -> str | None:

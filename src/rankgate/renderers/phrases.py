@@ -1,11 +1,13 @@
-"""The parts of a report as short texts: what the terminal and the comment both say. Holds no text from the inputs."""
+"""The parts of a report as short texts: what the terminal and the comment both say. Text from the inputs is spelled."""
 
 from __future__ import annotations
 
-from rankgate.exhibit import Expected
+from collections.abc import Callable, Iterator, Sequence
+
+from rankgate.exhibit import Expected, depth_of, left
 from rankgate.metrics.base import Direction
 from rankgate.model import EvidenceState, Verdict
-from rankgate.report import DocumentMove, GateResult, Report, SegmentValue
+from rankgate.report import Diagnosis, GateResult, Report, SegmentValue
 from rankgate.wording import (
     confidence_text,
     count_text,
@@ -18,6 +20,7 @@ from rankgate.wording import (
 
 ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
 NOTHING = "–"
+MOST_FALLEN = 5
 
 
 def gate_baseline(gate: GateResult) -> str:
@@ -126,8 +129,11 @@ def values_line(report: Report, most: int = 4) -> str:
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "") + "." if shown else ""
 
 
-def segments_line(report: Report) -> str:
-    """What became of the segments that gates look at: `Segments: 1 fail, 9 hold, 2 too small to judge.` or so."""
+def segments_line(report: Report, spell: Callable[[str], str]) -> str:
+    """What became of the segments that gates look at: `Segments: 1 fail, 9 hold, 2 too small to judge.` or so.
+
+    Then the rules that judge none, and the segments that fell and do not block; `spell` makes their tags safe to show.
+    """
     parts = [gate for gate in report.gates if gate.segment is not None and gate.judged_by is None]
     if not parts:
         return ""
@@ -143,7 +149,31 @@ def segments_line(report: Report) -> str:
         "within noise": noise,
         "too small to judge": small,
     }
-    return f"Segments: {', '.join(f'{count} {word}' for word, count in counts.items() if count)}."
+    line = f"Segments: {', '.join(f'{count} {word}' for word, count in counts.items() if count)}."
+    return " ".join([line, *_judge_none(parts), *_fallen(parts, spell)])
+
+
+def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
+    """Rules all of whose segments are too small."""
+    rules: dict[object, list[GateResult]] = {}
+    for part in parts:
+        keys = tuple(tag.partition(":")[0] for tag in (part.segment or "").split(" × "))
+        rules.setdefault((part.name, keys), []).append(part)
+    for found in (each for each in rules.values() if all(part.too_small for part in each)):
+        none = f"judges none of its {len(found)} segments" if len(found) > 1 else "does not judge its only segment"
+        yield f"{found[0].metric} {none}: at most {'; '.join(max(found, key=lambda part: part.n).reasons)}."
+
+
+def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterator[str]:
+    """Segments that certainly fell, each by itself, and neither fail nor warn, with the reason; the worst first."""
+    fallen = [part for part in parts if part.fell and part.verdict is Verdict.PASS]
+    shown = [
+        f"{spell(part.segment or '')} {gate_change(part)} in {part.metric} ({'; '.join(part.reasons)})"
+        for part in sorted(fallen, key=lambda part: -abs(part.delta or 0.0))[:MOST_FALLEN]
+    ]
+    more = f" and {len(fallen) - MOST_FALLEN} more" if len(fallen) > MOST_FALLEN else ""
+    if shown:
+        yield f"Got worse and does not block: {'; '.join(shown)}{more}."
 
 
 def segment_text(value: SegmentValue) -> str:
@@ -154,7 +184,7 @@ def segment_text(value: SegmentValue) -> str:
     return now if not value.delta else f"{now} ({delta_text(value.delta, value.unit)})"
 
 
-def rank_move(doc: DocumentMove | Expected) -> str:
+def rank_move(doc: Expected) -> str:
     """`rank 2 → 9`, `rank 2 → gone`, `not found → rank 3`."""
     if doc.before is None:
         return "not found before or now" if doc.after is None else f"not found → rank {doc.after}"
@@ -163,15 +193,67 @@ def rank_move(doc: DocumentMove | Expected) -> str:
     return f"rank {doc.before} → {doc.after if doc.after is not None else 'gone'}"
 
 
+def telling(documents: Sequence[Expected], k: int, most: int) -> tuple[list[Expected], list[Expected]]:
+    """Of a question's relevant documents those to show, at most `most`, and the rest.
+
+    Shown are those that left the first k, the deepest fall first, and those that entered it; where there are none those
+    that moved, else all.
+    """
+    order = sorted(documents, key=depth_of, reverse=True)
+    gone = [each for each in order if left(each, k)]
+    entered = [each for each in order if (each.after or k + 1) <= k < (each.before or k + 1)]
+    shown = ([*gone, *entered] or [each for each in order if each.before != each.after] or order)[:most]
+    return shown, [each for each in order if each not in shown]
+
+
 def queries_line(report: Report) -> str:
     """How many queries the numbers stand on."""
     queries = report.queries
     if queries is None:
         return ""
-    text = f"{queries.scored:,} of {count_text(queries.total, 'question')} scored"
-    if queries.no_relevant:
-        text += f"; {queries.no_relevant:,} without a right document in the gold set left out"
-    return f"{text}."
+    asked, parts = count_text(queries.total, "question"), list[str]()
+    stated = {name: value for name, value in report.metrics.items() if value.missing is not None}
+    if not stated or len(stated) < len(report.metrics):
+        left_out = f"{queries.no_relevant:,} without a right document in the gold set left out"
+        parts += [f"{queries.scored:,} of {asked} scored", *[left_out] * bool(queries.no_relevant)]
+    for name, value in stated.items():  # what lines state is no matter of right documents
+        lacking = f" ({value.missing:,} missing, {value.undefined - (value.missing or 0):,} undefined)"
+        if value.undefined or not parts:
+            parts.append(f"{value.n:,} of {asked} have a value of {name}{lacking * bool(value.undefined)}")
+    return f"{'; '.join(parts)}."
+
+
+def odd_lines(report: Report, quote: Callable[[str], str]) -> list[str]:
+    """What is suspicious in the lists, a sentence each."""
+    found = report.oddities
+    if found is None:
+        return []
+    lines: list[str] = []
+    if found.never_returned:
+        count = count_text(found.relevant, "relevant id")
+        runs = "the run or of the baseline" if report.provenance.baseline else "the run"
+        lines.append(
+            f"{found.never_returned:,} of {count} {'is' if found.never_returned == 1 else 'are'} in no list of {runs}: "
+            f"{_examples(found.examples, found.never_returned, quote)}."
+        )
+    if found.rising:
+        lines.append(
+            f"In {found.rising:,} of {count_text(found.lists, 'list')} the scores rise from rank to rank, as distances "
+            f"do or a list in reverse order: {_examples(found.rising_queries, found.rising, quote)}."
+        )
+    return lines
+
+
+def _examples(ids: Sequence[str], total: int, quote: Callable[[str], str]) -> str:
+    more = f" and {total - len(ids):,} more" if total > len(ids) else ""
+    return ", ".join(map(quote, ids)) + more
+
+
+def finding_parts(found: Diagnosis) -> tuple[str, str, str]:
+    """What a finding says before its tag, the tag, and what it says after; reports of old name the tag at the end."""
+    tag = str(found.evidence.get("tag", ""))
+    before, named, after = found.finding.partition("{tag}")
+    return before if named or not tag else f"{before}: ", tag, after
 
 
 def _value(value: float | None, gate: GateResult) -> str:

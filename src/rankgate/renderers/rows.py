@@ -61,9 +61,10 @@ def _gate_row(gate: GateResult, report: Report, *, shared: bool) -> str:
 
 def reasons(report: Report, gates: Sequence[GateResult] | None = None) -> list[str]:
     """Why these gates, or all that are shown, failed or warned; without the reason that the headline says."""
-    said = headline_gate(report.verdict, report.gates, report.warnings)
+    said = headline_gate(report.verdict, report.gates)
     return [
-        f"{VERDICT_WORDS[gate.verdict]}: {_among(gate)}{_sentence(reason, report)}{_beside(gate, position)}."
+        f"{VERDICT_WORDS[gate.verdict_of(position)]}: "
+        f"{_among(gate)}{_sentence(reason, report)}{_beside(gate, position)}."
         for gate in (phrases.shown_gates(report) if gates is None else gates)
         if gate.verdict in (Verdict.FAIL, Verdict.WARN)
         for position, reason in enumerate(gate.reasons)
@@ -74,7 +75,7 @@ def reasons(report: Report, gates: Sequence[GateResult] | None = None) -> list[s
 def other_reasons(report: Report, most: int | None = None) -> list[str]:
     """What failed or warned and is no gate's, the first so many; without what the headline says."""
     others = [(Verdict.FAIL, text) for text in report.failures] + [(Verdict.WARN, text) for text in report.warnings]
-    said = headline_gate(report.verdict, report.gates, report.warnings)
+    said = headline_gate(report.verdict, report.gates)
     if said is None and report.verdict in (Verdict.FAIL, Verdict.WARN):
         others = others[1:]  # the headline gives the first
     return [f"{VERDICT_WORDS[verdict]}: {_sentence(text, report)}." for verdict, text in others[:most]]
@@ -130,9 +131,13 @@ def first_look(report: Report) -> str:
     """What to look at first, in a sentence; nothing where nothing is violated or no finding holds."""
     if not report.diagnosis:
         return ""
-    first = report.diagnosis[0]
-    tag = f": {code(first.evidence['tag'], 80)}" if "tag" in first.evidence else ""
-    return f"**Look here first:** {_sentence(first.finding, report)}{tag}."
+    before, tag, after = phrases.finding_parts(report.diagnosis[0])
+    return f"**Look here first:** {_sentence(before, report)}{tag and code(tag, 80)}{_sentence(after, report)}."
+
+
+def odd_line(report: Report) -> str:
+    """What is suspicious in the lists, or nothing."""
+    return " ".join(phrases.odd_lines(report, lambda text: code(text, 80)))
 
 
 def differs(report: Report) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankgate.exhibit import sampled
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.blocks import Block, Table, plain_text
@@ -55,7 +56,8 @@ def terminal_blocks(report: Report) -> list[Block]:
                 *_changed(report),
                 differences_line(report, plain),
                 phrases.queries_line(report),
-                phrases.segments_line(report),
+                phrases.segments_line(report, lambda tag: inert(shorten(visible(tag), 40))),
+                *phrases.odd_lines(report, quoted),
                 *report.notes,
                 *report.fine_print,
             ],
@@ -81,9 +83,8 @@ def _first_look(report: Report) -> str:
     """What to look at first, or nothing."""
     if not report.diagnosis:
         return ""
-    first = report.diagnosis[0]
-    tag = f": {shorten(visible(str(first.evidence['tag'])), 80)}" if "tag" in first.evidence else ""
-    return f"What to look at first: {first.finding}{tag}."
+    before, tag, after = phrases.finding_parts(report.diagnosis[0])
+    return f"What to look at first: {before}{shorten(visible(tag), 80)}{after}."
 
 
 def _warnings(report: Report) -> list[str]:
@@ -130,11 +131,12 @@ def _moves(report: Report) -> list[Block]:
     if not worse or report.moved is None:
         return []
     moved = f"{report.moved.worse} worse, {report.moved.better} better"
-    lines: list[Block] = ["", f"Questions whose right documents moved: {moved}. Worst:"]
-    for move in worse[:MOST_MOVES]:
+    lines: list[Block] = ["", f"Questions whose right documents moved: {moved}. The worst of each kind:"]
+    for move in sampled(worse, lambda move: move.fate, MOST_MOVES):
         question = inert(visible(move.question or move.query_id))
         lines.append(f"  {shorten(inert(visible(move.query_id)), 40)}  {shorten(question, 70)}")
-        lines += [f"    {shorten(inert(visible(doc.id)), 60)}  {phrases.rank_move(doc)}" for doc in move.documents[:3]]
+        documents, _ = phrases.telling(move.documents, move.k, MOST_MOVES)
+        lines += [f"    {shorten(inert(visible(doc.id)), 60)}  {phrases.rank_move(doc)}" for doc in documents]
     return lines
 
 

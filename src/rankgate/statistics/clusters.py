@@ -14,7 +14,7 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from rankgate.statistics.counts import counts_of, thinned, upper_bound, upper_level
+from rankgate.statistics.counts import Appended, counts_of, thinned, upper_bound, upper_level
 from rankgate.statistics.quantiles import normal_quantile
 from rankgate.statistics.saddlepoint import Side
 
@@ -34,7 +34,7 @@ def clustered_mean_interval(
     """Interval for the mean of values between ``low`` and ``high``, each in the cluster at its place.
 
     A query that belongs to none is a cluster of its own: give it a label of its own. None stands for the observed
-    extreme, as in ``mean_interval``.
+    extreme, as in ``mean_interval``. Paired differences lie between minus and plus what the metric allows.
 
     Returns:
         Lower and upper bound, around the mean; None for fewer than 10 clusters.
@@ -52,26 +52,6 @@ def clustered_mean_interval(
     lower = -_bound(_mirrored(sums), -(min(values) if low is None else min(low, *values)), z)
     upper = _bound(sums, max(values) if high is None else max(high, *values), z)
     return lower + 0.0, upper + 0.0
-
-
-def clustered_difference_interval(
-    differences: Sequence[float],
-    clusters: Sequence[Hashable],
-    *,
-    widest: float | None = None,
-    confidence: float = 0.95,
-) -> tuple[float, float] | None:
-    """Interval for the mean of paired differences, each in the cluster at its place; ``widest`` as elsewhere.
-
-    Returns:
-        Lower and upper bound, around the mean; None for fewer than 10 clusters, (0.0, 0.0) if no query changed.
-
-    Raises:
-        ValueError: as ``clustered_mean_interval`` has it.
-    """
-    reach = max(widest or 0.0, max(map(abs, differences), default=0.0))
-    interval = clustered_mean_interval(differences, clusters, low=-reach, high=reach, confidence=confidence)
-    return (0.0, 0.0) if differences and not any(differences) else interval
 
 
 def clustered_mean_level(
@@ -103,25 +83,6 @@ def clustered_mean_level(
     return upper_level(thinned(counts_of(_residuals(sums, value))), _appended(sums, end, value), 0.0)
 
 
-def clustered_difference_level(
-    differences: Sequence[float],
-    clusters: Sequence[Hashable],
-    value: float = 0.0,
-    *,
-    side: Side,
-    widest: float | None = None,
-) -> float | None:
-    """The level at which the bound of ``clustered_difference_interval`` touches ``value``; else as ``mean_level``.
-
-    Raises:
-        ValueError: as ``clustered_mean_level`` has it.
-    """
-    reach = max(widest or 0.0, max(map(abs, differences), default=0.0))
-    if differences and not any(differences):
-        return 0.0 if (value > 0 if side == "below" else value < 0) else 1.0
-    return clustered_mean_level(differences, clusters, value, side=side, low=-reach, high=reach)
-
-
 class _Cluster(NamedTuple):
     total: float
     size: int
@@ -146,8 +107,8 @@ def _residuals(sums: Sequence[_Cluster], ratio: float) -> list[float]:
     return [total - ratio * size for total, size in sums]
 
 
-def _appended(sums: Sequence[_Cluster], end: float, ratio: float) -> float:
-    return (end - ratio) * sum(size * size for _, size in sums) / sum(size for _, size in sums)
+def _appended(sums: Sequence[_Cluster], end: float, ratio: float) -> Appended:
+    return [((end - ratio) * sum(size * size for _, size in sums) / sum(size for _, size in sums), 1.0)]
 
 
 def _bound(sums: Sequence[_Cluster], end: float, z: float) -> float:

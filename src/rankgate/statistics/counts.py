@@ -2,12 +2,16 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import TypeVar
 
 from rankgate.statistics.tilting import Tilting
 
 Counts = list[tuple[float, int]]  # in ascending order, whatever order the values came in
+Appended = list[tuple[float, float]]  # one observation more, ascending: what it may be, and the share of each
+
+Size = TypeVar("Size", int, float)
 
 _MOST_DISTINCT = 10_000
 _BINS_PER_UNIT = 512
@@ -41,7 +45,7 @@ def farthest_of(counts: Counts) -> float:
     return max((abs(x) for x, _ in counts), default=0.0)
 
 
-def mirrored(counts: Counts) -> Counts:
+def mirrored(counts: Sequence[tuple[float, Size]]) -> list[tuple[float, Size]]:
     """The counts of the negated values."""
     return [(-x, size) for x, size in reversed(counts)]
 
@@ -61,16 +65,16 @@ def thinned(counts: Counts) -> Counts:
     return [(mean_of(members), size_of(members)) for members in (list(members) for _, members in bins)]
 
 
-def upper_bound(counts: Counts, appended: float, z: float) -> float:
+def upper_bound(counts: Counts, appended: Appended, z: float) -> float:
     """The quantile at z of the mean of the values with one ``appended``."""
-    least, greatest = counts[0][0], max(appended, counts[-1][0])
+    least, greatest = counts[0][0], max(appended[-1][0], counts[-1][0])
     width = greatest - least
     return greatest + width * _tilting(counts, appended, greatest).mean_at(z) if width else greatest
 
 
-def upper_level(counts: Counts, appended: float, value: float) -> float:
+def upper_level(counts: Counts, appended: Appended, value: float) -> float:
     """The one-sided level at which ``upper_bound`` touches ``value``: it lies below ``value`` at every level above."""
-    least, greatest = counts[0][0], max(appended, counts[-1][0])
+    least, greatest = counts[0][0], max(appended[-1][0], counts[-1][0])
     width = greatest - least
     if not width:
         return 0.0 if greatest < value else 1.0
@@ -78,7 +82,13 @@ def upper_level(counts: Counts, appended: float, value: float) -> float:
     return math.erfc(z / math.sqrt(2)) / 2
 
 
-def _tilting(counts: Counts, appended: float, greatest: float) -> Tilting:
+def one_of(ends: Iterable[float]) -> Appended:
+    """One observation that is each of these with the same chance."""
+    counts = counts_of(ends)
+    return [(x, size / size_of(counts)) for x, size in counts]
+
+
+def _tilting(counts: Counts, appended: Appended, greatest: float) -> Tilting:
     width = greatest - counts[0][0]
-    gaps = [(x - greatest) / width for x in (*(x for x, _ in counts), appended)]
-    return Tilting(gaps, [*(size for _, size in counts), 1])
+    together = [*counts, *appended]
+    return Tilting([(x - greatest) / width for x, _ in together], [size for _, size in together])

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+Bounds = tuple[float | None, float | None]
 _NEGLIGIBLE = 1e-18  # of the tail: a binomial probability below it cannot move the rank found
 _ROUNDING = 1e-12  # of the tail: 1 - 0.9 and (1 - 0.8) / 2 are the same number, as written
 _HASTINGS_ABOVE = (0.010328, 0.802853, 2.515517)
@@ -47,7 +48,7 @@ def quantile(values: Sequence[float], q: float) -> float:
         raise ValueError(f"q must lie between 0 and 1, not {q!r}")
     if not values:
         raise ValueError("no values have no quantile")
-    return _ranked(values)[_rank(len(values), q) - 1]
+    return _ranked(values)[rank_of(len(values), q) - 1]
 
 
 def quantile_interval(
@@ -96,17 +97,17 @@ def difference_of_quantiles_interval(
     Raises:
         ValueError: as ``quantile_interval`` has it.
     """
-    candidate_low, candidate_high = quantile_interval(candidate, q, confidence=confidence)
-    baseline_low, baseline_high = quantile_interval(baseline, q, confidence=confidence)
     if not candidate or not baseline:
         return None, None
-    here, there = quantile(candidate, q), quantile(baseline, q)
-    lower = upper = None
-    if candidate_low is not None and baseline_high is not None:
-        lower = here - there - math.hypot(here - candidate_low, baseline_high - there)
-    if candidate_high is not None and baseline_low is not None:
-        upper = here - there + math.hypot(candidate_high - here, there - baseline_low)
-    return lower, upper
+    here, there = (quantile_interval(values, q, confidence=confidence) for values in (candidate, baseline))
+    return square_and_add(quantile(candidate, q), here, quantile(baseline, q), there)
+
+
+def square_and_add(here: float, around: Bounds, there: float, beside: Bounds) -> Bounds:
+    """Interval for ``here`` - ``there`` from those of two independent estimates (MOVER); None where a bound lacks."""
+    low = None if around[0] is None or beside[1] is None else math.hypot(here - around[0], beside[1] - there)
+    high = None if around[1] is None or beside[0] is None else math.hypot(around[1] - here, there - beside[0])
+    return None if low is None else here - there - low, None if high is None else here - there + high
 
 
 def _ranked(values: Sequence[float]) -> list[float]:
@@ -115,7 +116,7 @@ def _ranked(values: Sequence[float]) -> list[float]:
     return sorted(values)
 
 
-def _rank(n: int, q: float) -> int:
+def rank_of(n: int, q: float) -> int:
     """The smallest k from 1 to n with k / n >= q."""
     rank = min(max(math.ceil(n * q), 1), n)
     return rank - 1 if rank > 1 and (rank - 1) / n >= q else rank

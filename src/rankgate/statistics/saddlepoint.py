@@ -22,15 +22,17 @@ Levels are what several segments of a gate share out among them (``rankgate.segm
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from rankgate.statistics.counts import (
+    Appended,
     Counts,
     counts_of,
     farthest_of,
     mean_of,
     mirrored,
+    one_of,
     size_of,
     thinned,
     upper_bound,
@@ -38,16 +40,18 @@ from rankgate.statistics.counts import (
 )
 from rankgate.statistics.quantiles import normal_quantile
 
+End = float | Sequence[float] | None  # of the range, the most of each query, or none
 Side = Literal["below", "above"]  # of a value: where the truth would be proven to lie, by the bound on the other side
 
 
 def mean_interval(
-    values: Iterable[float], *, low: float | None, high: float | None, confidence: float = 0.95
+    values: Iterable[float], *, low: float | None, high: End, confidence: float = 0.95
 ) -> tuple[float, float] | None:
     """Interval for the mean of a metric whose values lie between ``low`` and ``high``.
 
     What is appended is ``low`` for the lower bound and ``high`` for the upper; on a side without an end (None), or with
-    values beyond it, the observed extreme. More than 10,000 distinct values are binned first: see ``counts.thinned``.
+    values beyond it, the observed extreme. A list for ``high`` is the most that each query can have; of these one is
+    taken by chance. More than 10,000 distinct values are binned first: see ``counts.thinned``.
 
     Returns:
         Lower and upper bound, around the mean and within the range of the data and what was appended. None for fewer
@@ -57,35 +61,42 @@ def mean_interval(
     Raises:
         ValueError: a value or the range is not finite; ``confidence`` is not strictly between 0 and 1.
     """
-    return _interval(counts_of(values), low, high, confidence)
+    counts = counts_of(values)
+    return _interval(counts, *_ends(counts, low, high), confidence)
 
 
 def difference_interval(
-    differences: Iterable[float], *, widest: float | None = None, confidence: float = 0.95
+    differences: Iterable[float], *, widest: End = None, confidence: float = 0.95
 ) -> tuple[float, float] | None:
     """Interval for the mean of paired differences, candidate minus baseline, one per query.
 
     What is appended is -widest for the lower bound and +widest for the upper: one more query that moved as far as the
     metric allows, against the conclusion. ``widest`` is the width of the metric's range; None, for a metric without
-    one, or less than was observed, stands for max|d|. Queries that did not change are differences of zero and must be
-    given too.
+    one, or less than was observed, stands for max|d|; of a list, how far each query can move, one is taken by chance.
+    Queries that did not change are differences of zero and must be given too.
 
     Returns:
         Lower and upper bound, around the mean and within what was appended. (0.0, 0.0) if all differences are zero,
-        however few: no query changed. Otherwise None for fewer than two.
+        however few: see ``unchanged_bound``. Otherwise None for fewer than two.
 
     Raises:
         ValueError: a difference or ``widest`` is not finite; ``confidence`` is not strictly between 0 and 1.
     """
     counts = counts_of(differences)
-    reach = _reach(counts, widest)
-    interval = _interval(counts, -reach, reach, confidence)
+    appended = _reach(counts, widest)
+    interval = _interval(counts, mirrored(appended), appended, confidence)
     return (0.0, 0.0) if counts and farthest_of(counts) == 0 else interval
 
 
-def mean_level(
-    values: Iterable[float], value: float, *, side: Side, low: float | None, high: float | None
-) -> float | None:
+def unchanged_bound(n: int, widest: float, confidence: float) -> float:
+    """How far the mean change may lie from zero where none of ``n`` moved although they could: widest (1 - a^(1/n)).
+
+    A share of 1 - a^(1/n) that moves by ``widest`` is missed by all of them with the chance a = (1 - confidence) / 2.
+    """
+    return widest * -math.expm1(math.log((1 - confidence) / 2) / n)
+
+
+def mean_level(values: Iterable[float], value: float, *, side: Side, low: float | None, high: End) -> float | None:
     """The one-sided level at which the bound of ``mean_interval`` touches ``value``.
 
     With side "below", the upper bound at a confidence c lies below ``value`` where the level is less than
@@ -98,11 +109,12 @@ def mean_level(
     Raises:
         ValueError: a value or the range is not finite.
     """
-    return _level(counts_of(values), value, side, low, high)
+    counts = counts_of(values)
+    return _level(counts, value, side, *_ends(counts, low, high))
 
 
 def difference_level(
-    differences: Iterable[float], value: float = 0.0, *, side: Side, widest: float | None = None
+    differences: Iterable[float], value: float = 0.0, *, side: Side, widest: End = None
 ) -> float | None:
     """The one-sided level at which the bound of ``difference_interval`` touches ``value``; else as ``mean_level``.
 
@@ -110,41 +122,46 @@ def difference_level(
         ValueError: a difference or ``widest`` is not finite.
     """
     counts = counts_of(differences)
+    appended = _reach(counts, widest)
     if counts and farthest_of(counts) == 0:
         return 0.0 if (value > 0 if side == "below" else value < 0) else 1.0
-    reach = _reach(counts, widest)
-    return _level(counts, value, side, -reach, reach)
+    return _level(counts, value, side, mirrored(appended), appended)
 
 
-def _interval(counts: Counts, low: float | None, high: float | None, confidence: float) -> tuple[float, float] | None:
+def _interval(counts: Counts, below: Appended, above: Appended, confidence: float) -> tuple[float, float] | None:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1, not {confidence!r}")
     if size_of(counts) <= 1:
         return None
-    low, high, mean = *_ends(counts, low, high), mean_of(counts)
+    low, high, mean = min(below[0][0], counts[0][0]), max(above[-1][0], counts[-1][0]), mean_of(counts)
     counts, z = thinned(counts), -normal_quantile((1 - confidence) / 2)
-    lower, upper = -upper_bound(mirrored(counts), -low, z), upper_bound(counts, high, z)
+    lower, upper = -upper_bound(mirrored(counts), mirrored(below), z), upper_bound(counts, above, z)
     return max(min(lower, mean), low) + 0.0, min(max(upper, mean), high) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
-def _level(counts: Counts, value: float, side: Side, low: float | None, high: float | None) -> float | None:
+def _level(counts: Counts, value: float, side: Side, below: Appended, above: Appended) -> float | None:
     if size_of(counts) <= 1:
         return None
-    low, high = _ends(counts, low, high)
     mean = mean_of(counts)
     if side == "below":
-        return upper_level(thinned(counts), high, value) if mean < value else 1.0
-    return upper_level(mirrored(thinned(counts)), -low, -value) if mean > value else 1.0
+        return upper_level(thinned(counts), above, value) if mean < value else 1.0
+    return upper_level(mirrored(thinned(counts)), mirrored(below), -value) if mean > value else 1.0
 
 
-def _ends(counts: Counts, low: float | None, high: float | None) -> tuple[float, float]:
-    least, greatest = counts[0][0], counts[-1][0]
-    low, high = least if low is None else min(low, least), greatest if high is None else max(high, greatest)
-    if not math.isfinite(high - low):
-        raise ValueError(f"a range from {low!r} to {high!r} is not finite")
-    return low, high
+def _ends(counts: Counts, low: float | None, high: End) -> tuple[Appended, Appended]:
+    """What is appended before the lower bound, and before the upper."""
+    least, greatest = (counts[0][0], counts[-1][0]) if counts else (0.0, 0.0)
+    low = least if low is None else min(low, least)
+    above = list(high) if isinstance(high, Sequence) else [greatest if high is None else max(high, greatest)]
+    if not math.isfinite(above[0] - low):
+        raise ValueError(f"a range from {low!r} to {above[0]!r} is not finite")
+    return [(low, 1.0)], one_of(above)
 
 
-def _reach(counts: Counts, widest: float | None) -> float:
+def _reach(counts: Counts, widest: End) -> Appended:
+    """What is appended before the upper bound; its mirror image before the lower."""
     farthest = farthest_of(counts)
-    return farthest if widest is None else max(widest, farthest)
+    reach = [max(end, farthest) for end in (widest if isinstance(widest, Sequence) else [widest or 0.0])]
+    if not math.isfinite(2 * reach[0]):
+        raise ValueError(f"a change of {reach[0]!r} is not finite")
+    return one_of(reach)

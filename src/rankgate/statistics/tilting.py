@@ -29,7 +29,7 @@ class Tilting:
     vanishes on the way to the largest value. The formulas are those of ``rankgate.statistics.saddlepoint``.
     """
 
-    def __init__(self, gaps: list[float], sizes: list[int]) -> None:
+    def __init__(self, gaps: list[float], sizes: list[float]) -> None:
         squares = list(map(mul, gaps, gaps))
         self._powers = (gaps, squares, list(map(mul, squares, gaps)))
         self._sizes = sizes

@@ -59,6 +59,7 @@ jobs:
     permissions:
       contents: read # to read the change, and criteria, gold and baseline at its base
 """
+_READS = "      actions: read # to fetch the baseline, or what was recorded of this commit\n"
 _POSTS = "      pull-requests: write # for the comment\n      checks: write # for the check rankgate/verdict\n"
 
 _QUEUE = """\
@@ -87,13 +88,35 @@ _KEEP = f"""\
           if-no-files-found: ignore
 """
 
+_FETCH = f"""\
+      - name: Fetch the recorded run
+        id: recorded
+        if: >-
+          github.event.pull_request && !(
+          {_CHANGED.replace("    ", "          ")})
+        continue-on-error: true # where it is not kept any more, it is recorded anew
+        env:
+          RUN: {{run}}
+          GITHUB_TOKEN: ${{{{{{{{ github.token }}}}}}}}
+        run: |
+          rm -f -- "$RUN"
+          python -I -m pip install 'rankgate=={{version}}'
+          python -I -m rankgate.cli.action recorded
+"""
+
 _COLLECT = """\
       - name: Put the run where it is uploaded from
         env:
           RUN: {run}
+          GOLD: {gold}
         run: |
-          test "$(realpath -- "$RUN")" = "$(realpath -s -- "$RUN")" # no link, which leads to another run
-          install -D -- "$RUN" "$RUNNER_TEMP/recorded/run.jsonl"
+          keep() {{
+            test "$(realpath -- "$1")" = "$(realpath -s -- "$1")" # no link, which leads to another file
+            install -D -- "$1" "$RUNNER_TEMP/recorded/$2"
+          }}
+          keep "$RUN" run.jsonl
+          # A gold set of the commit is read there; one that this job made goes along.
+          if [ -e "$GOLD" ] && ! git cat-file -e "HEAD:$GOLD"; then keep "$GOLD" gold; fi
       - name: Upload the run
         uses: {pin}
         with:
@@ -110,7 +133,7 @@ def gate_text(job: Job) -> str:
         _HEAD.format(branches=", ".join(map(value, job.branches)), labels="" if job.app else ", labeled, unlabeled")
         + _GATE
         + ("" if job.app else _POSTS)
-        + ("      actions: read # to fetch the baseline\n" if job.to_read_baseline == "actions" else "")
+        + (_READS if job.to_read_baseline == "actions" or (job.app is None and job.retriever) else "")
         + "    steps:\n"
         + checkout(["fetch-depth: 0 # the base is judged by too"])
         + setup_python()
@@ -119,7 +142,7 @@ def gate_text(job: Job) -> str:
     if job.app is not None:
         pin, keyless = UPLOAD_ENTERPRISE if job.enterprise else UPLOAD, replace(job, app=None, enterprise=True)
         no_base = "!github.event.pull_request && !github.event.merge_group"
-        upload = _COLLECT.format(run=value(job.run), pin=pin, artifact=ARTIFACT)
+        upload = _COLLECT.format(run=value(job.run), gold=value(job.gold), pin=pin, artifact=ARTIFACT)
         return recorded + upload + publish(keyless, "Summarize", given, condition=no_base)
     return (
         recorded
@@ -140,8 +163,14 @@ def _recording(job: Job) -> str:
     variables = "".join(f"          {name}: {value(text)}\n" for name, text in named.items() if text is not None)
     install = "".join(f"          {command}\n" for command in job.requirements)
     known_format = "" if job.gold_format is None else ' --gold-format="$GOLD_FORMAT"'
+    fetch = (
+        _FETCH.format(version=job.version, run=value(job.run)) if job.app is None else ""
+    )  # no label starts the other
+    condition = "        if: steps.recorded.outcome != 'success'\n" if fetch else ""
     return f"""\
+{fetch}\
       - name: Record a run
+{condition}\
         env:
 {variables}\
         run: |

@@ -26,7 +26,7 @@ on:
   workflow_run:
     workflows: [rankgate]
     types: [completed]
-  # A writer's label accepts a fork's rankings, until it is taken off or the base is another; another base, closing and
+  # A writer's label accepts something, until it is taken off or the base is another; another base, closing and
   # reopening change which reports count.
   pull_request_target:
     types: [labeled, unlabeled, edited, closed, reopened]
@@ -43,7 +43,7 @@ jobs:
       (github.event_name == 'pull_request_target' &&
         (github.event.changes.base.ref.from ||
           (github.event.action == 'closed' && !github.event.pull_request.merged) ||
-          {pulls}(github.event.label.name == '{LABEL}' || github.event.action == 'reopened')))
+          {pulls}({labels} || github.event.action == 'reopened')))
     # Of the job and not of the workflow, so that a run or a label that is none of ours takes no place in the queue.
     concurrency:
       group: >-
@@ -66,6 +66,7 @@ _FORKS = {
     "events": """github.event.workflow_run.event == 'pull_request' &&
         (github.event.workflow_run.head_repository.id != github.event.repository.id ||
           github.event.workflow_run.actor.login == 'dependabot[bot]')""",
+    "labels": f"github.event.label.name == '{LABEL}'",
     "pulls": """(github.event.pull_request.head.repo.id != github.event.repository.id ||
             github.event.pull_request.user.login == 'dependabot[bot]') &&
           """,
@@ -75,6 +76,7 @@ _FORKS = {
 _ALL = {
     "environment": f"    environment: {ENVIRONMENT} # holds the App's key, and admits the default branch alone\n",
     "events": "(github.event.workflow_run.event == 'pull_request' || github.event.workflow_run.event == 'merge_group')",
+    "labels": "github.event.label.name",
     "pulls": "",
 }
 
@@ -86,7 +88,7 @@ def report_text(job: Job) -> str:
     return (
         _HEAD
         + ("" if job.app else _NO_APP)
-        + _JOB.format(LABEL=LABEL, **(_ALL if job.app else _FORKS))
+        + _JOB.format(**(_ALL if job.app else _FORKS))
         + checkout(
             [
                 "ref: ${{ github.event.repository.default_branch }} # never the pull request",

@@ -7,7 +7,7 @@ from rankgate.metrics.base import Direction
 from rankgate.model import TOLERANCE, Evidence
 from rankgate.renderers.explaining.intervals import change_says, harm_word, limit_word, value_says
 from rankgate.renderers.explaining.layout import safe
-from rankgate.renderers.explaining.numbers import decimals_of, size_text, small_text
+from rankgate.renderers.explaining.numbers import decimals_of, size_text
 from rankgate.report import GateResult
 from rankgate.wording import (
     confidence_text,
@@ -58,21 +58,15 @@ def value_lines(found: GateExplained) -> list[str]:
     spread = interval_text(gate.ci, gate.unit)
     if not spread:
         return [*lines, "No interval: too few questions for one."]
-    how = "from the order of the values" if found.quantile else "what a bootstrap over the questions would give"
+    how = "from the order of the values" if found.quantile else "what other questions like these would give"
     sure = confidence_text(gate.confidence)
     return [*lines, f"{sure} interval of the value: {spread} ({how}; docs/statistics.md)."]
 
 
 def change_lines(found: GateExplained) -> list[str]:
     """The comparison with the baseline, with its arithmetic, and what its limit makes of it."""
-    gate = found.gate.result
     *lines, last = comparison_lines(found.gate, "baseline")
     lines += [f"Not compared: {_left_out(each)}." for each in found.unpaired]
-    if gate.p_value is not None and gate.delta:
-        lines.append(
-            f"p-value {small_text(gate.p_value)}: how often changes of these sizes, with signs tossed like coins, add "
-            "up to as much. For experts; the gate does not use it."
-        )
     return [*lines, last]
 
 
@@ -96,6 +90,9 @@ def comparison_lines(row: Row, other: str) -> list[str]:
     if check is None:
         return [*lines, "No limit is set on it."]
     lines.append(f"Allowed: {_allowed(gate)}. {_stands(check, gate, decimals)}")
+    if (exact := gate.exact) is not None:
+        said = f"p = {exact.p:.2g} (what moved, tossed like coins; it is {exact.least:.2g} at least)"
+        lines.append(f"Exact test: {said}; harm is proven below {(1 - gate.confidence) / 2:.3g}.")
     spread = interval_text(gate.delta_ci, gate.unit, change=True)
     if gate.delta_ci == (0.0, 0.0):
         lines.append("No question changed, so that there is nothing to doubt.")

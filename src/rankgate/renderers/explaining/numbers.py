@@ -10,7 +10,6 @@ from rankgate.model import TOLERANCE
 from rankgate.wording import delta_text, exact_decimals, telling_decimals
 
 _MOST_DECIMALS = 9
-_SMALLEST = 1e-6  # written with all its zeros
 _FINER = 2  # decimals more than needed to tell numbers apart, if a sum then adds up as it is written
 
 
@@ -50,9 +49,3 @@ def _adds_up(checks: Sequence[LimitCheck], unit: Unit, decimals: int) -> bool:
 def size_text(number: float, unit: Unit, decimals: int | None = None) -> str:
     """A size without a sign: `3.1 pp`."""
     return delta_text(number, unit, decimals).lstrip("+±−")
-
-
-def small_text(number: float) -> str:
-    """A number from 0 to 1 to three digits: `0.25`, `0.0000658`, and `1.2e-09` where zeros could not be counted."""
-    rounded = f"{number:.3g}"
-    return rounded if number < _SMALLEST else f"{float(rounded):.9f}".rstrip("0").rstrip(".")

@@ -117,18 +117,15 @@ def sight_lines(gate: GateResult) -> list[str]:
         return []
     harm = harm_word(gate)
     limit, margin, caught = (size_text(size, gate.unit) for size in (gate.regression_max, seen.margin, seen.detectable))
-    spread = "assumed, since too few questions moved" if seen.assumed else "measured"
-    told = f"if it is {margin} or larger" if seen.margin else "whatever its size"
+    asked, spread = count_text(seen.queries, "question"), "assumed" if seen.assumed else "measured"
     said = (
-        f"{count_text(seen.queries, 'question')} can tell a true {harm} from chance, in four runs of five, {told}. A "
-        f"true {harm} of {caught} or more violates this gate as often. (Spread of the changes: {seen.spread:.3g}, "
-        f"{spread}.)"
+        f"With {asked} a true {harm} of {caught} or more violates this gate in four runs of five, and a change without "
+        f"effect is proven safe within {margin} as often. (Spread of the changes: {seen.spread:.3g}, {spread}.)"
     )
-    if seen.sees:
-        return [said, f"That is enough for the {limit} that it allows."]
-    if seen.queries_needed is None:
+    if seen.sees or seen.queries_needed is None:
         return [said]
-    return [said, f"That is not enough to see a {harm} of {limit}: about {seen.queries_needed:,} questions would be."]
+    promise = f"prove it safe within {limit}" if gate.evidence is Evidence.PROVEN_SAFE else f"detect twice {limit}"
+    return [said, f"To {promise} as often, it takes about {seen.queries_needed:,} questions."]
 
 
 def _listed(queries: Sequence[str]) -> str:

@@ -11,7 +11,6 @@ from rankgate.renderers.pages import origins
 from rankgate.renderers.pages.curves import curves_of
 from rankgate.renderers.pages.forest import changes_chart
 from rankgate.renderers.pages.gates import BAR_WIDTH, drift_lines, gate_lines, more_gates
-from rankgate.renderers.pages.moves import moves_of
 from rankgate.renderers.pages.pairs import pairs_of
 from rankgate.renderers.pages.panels import panel_rows
 from rankgate.renderers.pages.shell import page
@@ -19,10 +18,12 @@ from rankgate.renderers.pages.spread import spread_of
 from rankgate.renderers.pages.trend import trend_of
 from rankgate.renderers.pages.triage import triage_of
 from rankgate.renderers.what_differs import differences_line, plain
-from rankgate.report import Diagnosis, Report
-from rankgate.wording import VERDICT_WORDS, count_text
+from rankgate.report import Diagnosis, Movement, Report
+from rankgate.wording import VERDICT_WORDS, count_text, value_text
 
 MOST_PROBLEMS = 200
+MOST_MOVES = 100
+MOST_DOCUMENTS = 10
 ICONS = {"pass": "✓", "warn": "!", "fail": "✕", "not_judged": "?"}  # letters, which every font has; words stand beside
 
 
@@ -54,7 +55,12 @@ def render_report(report: Report) -> str:
         bar_width=BAR_WIDTH,
         notes=[
             visible(text)
-            for text in (phrases.queries_line(report), phrases.segments_line(report), *report.notes)
+            for text in (
+                phrases.queries_line(report),
+                phrases.segments_line(report, visible),
+                *phrases.odd_lines(report, plain),
+                *report.notes,
+            )
             if text
         ],
         fine_print=[visible(text) for text in report.fine_print],
@@ -66,7 +72,7 @@ def render_report(report: Report) -> str:
         curves=curves_of(exhibit) if exhibit else None,
         spread=spread_of(exhibit) if exhibit else None,
         pairs=pairs_of(exhibit) if exhibit else None,
-        triage=triage_of(exhibit) if exhibit else None,
+        triage=triage_of(exhibit, report.gates) if exhibit else None,
         causes=CAUSE_WORDS,
         moves=[] if exhibit else moves_of(report),
         trend=trend_of(report),
@@ -79,7 +85,39 @@ def render_report(report: Report) -> str:
     )
 
 
-def _finding(found: Diagnosis) -> tuple[str, str]:
-    """What it says, and the tag that it names."""
-    tag = shorten(visible(str(found.evidence["tag"])), 80) if "tag" in found.evidence else ""
-    return visible(found.finding), tag
+def _finding(found: Diagnosis) -> tuple[str, str, str]:
+    before, tag, after = phrases.finding_parts(found)
+    return visible(before), shorten(visible(tag), 80), visible(after)
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that moved."""
+
+    query_id: str
+    question: str
+    worse: bool
+    values: str
+    expected: tuple[tuple[str, str], ...]
+    rest: str
+    k: int
+    instead: tuple[str, ...]
+
+
+def moves_of(report: Report) -> list[Move]:
+    """The report's list, the worst first."""
+    return [_move(move, report) for move in report.misses[:MOST_MOVES]]
+
+
+def _move(move: Movement, report: Report) -> Move:
+    unit = report.metrics[move.metric].unit
+    shown, folded = phrases.telling(move.documents, move.k, MOST_DOCUMENTS)
+    return Move(
+        query_id=shorten(visible(move.query_id), 80),
+        question=shorten(visible(move.question or ""), 300),
+        worse=move.worse,
+        values=f"{move.metric} {value_text(move.before, unit)} → {value_text(move.after, unit)}",
+        expected=tuple((shorten(visible(each.id), 120), phrases.rank_move(each)) for each in shown),
+        rest=f"and {len(folded)} more" if folded else "",
+        k=move.k,
+        instead=tuple(shorten(visible(each), 120) for each in move.instead),
+    )

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
-from rankgate.exhibit import Cause, Exhibit, Expected, Listed, Question
-from rankgate.metrics.base import Direction, Unit
+from rankgate.exhibit import Cause, Exhibit, Expected, Listed, Question, sampled, worst_first
+from rankgate.metrics.base import Unit
 from rankgate.model import TOLERANCE
 from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.panels import leading_measure
-from rankgate.renderers.phrases import NOTHING, rank_move
-from rankgate.report import DocumentMove
+from rankgate.renderers.phrases import NOTHING, rank_move, telling
+from rankgate.report import GateResult
+from rankgate.tags import failing
 from rankgate.wording import value_text
 
 MOST_ROWS = 400
 MOST_DOCUMENTS = 10
+MOST_FOLDED = 30
 MOST_TAGS = 10
 MOST_CHOICES = 200
 _QUIET = (Cause.FINE, Cause.NOTHING_RELEVANT)
@@ -44,6 +45,7 @@ class Triaged(msgspec.Struct, frozen=True, kw_only=True):
     more_tags: int
     values: str
     expected: tuple[tuple[str, str], ...]
+    rest: tuple[tuple[str, str], ...]
     more_expected: int
     before: tuple[Place, ...] | None
     now: tuple[Place, ...] | None
@@ -68,23 +70,18 @@ class Triage(msgspec.Struct, frozen=True, kw_only=True):
     compared: bool
 
 
-def triage_of(exhibit: Exhibit) -> Triage:
-    """Questions without a finding and without a change have no row; of the others the worst have."""
+def triage_of(exhibit: Exhibit, gates: Sequence[GateResult] = ()) -> Triage:
+    """Questions without a finding and without a change have no row; of the others the worst of each cause have."""
     measure = leading_measure(exhibit)
-    metric, sign = (measure.name, 1 if measure.direction is Direction.HIGHER else -1) if measure else ("", 1)
-    order = {cause: place for place, cause in enumerate(CAUSE_WORDS)}
+    metric = measure.name if measure else ""
 
-    def change(question: Question) -> float:
+    def moved(question: Question) -> bool:
         before, now = question.values.get(metric, (None, None))
-        return 0.0 if before is None or now is None or abs(now - before) <= TOLERANCE else sign * (now - before)
+        return before is not None and now is not None and abs(now - before) > TOLERANCE
 
-    def now_of(question: Question) -> float:
-        now = question.values.get(metric, (None, None))[1]
-        return -math.inf if now is None else sign * now  # a value that is not there is the worst
-
-    told = [question for question in exhibit.questions if question.cause not in _QUIET or change(question)]
-    told.sort(key=lambda question: (change(question), order[question.cause], now_of(question)))
-    kept = told[:MOST_ROWS]
+    order = worst_first(exhibit, failing(gates))
+    told = [question for question in order if question.cause not in _QUIET or moved(question)]
+    kept = sampled(told, lambda question: question.cause, MOST_ROWS)
     tags = Counter(tag for question in kept for tag in dict.fromkeys(question.tags))
     chosen = sorted(tag for tag, _ in tags.most_common(MOST_CHOICES))
     numbers = {tag: place for place, tag in enumerate(chosen)}
@@ -92,7 +89,7 @@ def triage_of(exhibit: Exhibit) -> Triage:
     compared = any(question.before is not None for question in exhibit.questions)
     unit = measure.unit if measure else Unit.SCORE
     return Triage(
-        rows=tuple(_row(question, metric, unit, numbers, compared=compared) for question in kept),
+        rows=tuple(_row(question, metric, unit, numbers, exhibit.k, compared=compared) for question in kept),
         tags=tuple(Choice(value=str(numbers[tag]), label=shorten(visible(tag), 60), count=tags[tag]) for tag in chosen),
         causes=tuple(
             Choice(value=cause.value, label=label, count=causes[cause])
@@ -105,7 +102,8 @@ def triage_of(exhibit: Exhibit) -> Triage:
     )
 
 
-def _row(question: Question, metric: str, unit: Unit, numbers: dict[str, int], *, compared: bool) -> Triaged:
+def _row(question: Question, metric: str, unit: Unit, numbers: dict[str, int], k: int, *, compared: bool) -> Triaged:
+    shown, folded = telling(question.expected, k, MOST_DOCUMENTS)
     before, now = question.values.get(metric, (None, None))
     texts = [NOTHING if value is None else value_text(value, unit) for value in (before, now)]
     tags = tuple(dict.fromkeys(question.tags))
@@ -117,21 +115,23 @@ def _row(question: Question, metric: str, unit: Unit, numbers: dict[str, int], *
         tags=tuple((numbers.get(tag), shorten(visible(tag), 60)) for tag in tags[:MOST_TAGS]),
         more_tags=max(0, len(tags) - MOST_TAGS),
         values="" if not metric else " → ".join(texts) if compared else texts[1],
-        expected=tuple(
-            (shorten(visible(each.id), 120), move_text(each, compared=compared))
-            for each in question.expected[:MOST_DOCUMENTS]
-        ),
-        more_expected=max(0, len(question.expected) - MOST_DOCUMENTS),
+        expected=_texts(shown, compared=compared),
+        rest=_texts(folded[:MOST_FOLDED], compared=compared),
+        more_expected=max(0, len(folded) - MOST_FOLDED),
         before=_places(question.before),
         now=_places(question.now),
     )
+
+
+def _texts(documents: Sequence[Expected], *, compared: bool) -> tuple[tuple[str, str], ...]:
+    return tuple((shorten(visible(each.id), 120), move_text(each, compared=compared)) for each in documents)
 
 
 def move_text(each: Expected, *, compared: bool) -> str:
     """`rank 2 → 9`; without a baseline `rank 9` or `not found`."""
     if not compared:
         return "not found" if each.after is None else f"rank {each.after}"
-    return rank_move(DocumentMove(id=each.id, gain=each.gain, before=each.before, after=each.after))
+    return rank_move(each)
 
 
 def _places(items: Sequence[Listed] | None) -> tuple[Place, ...] | None:

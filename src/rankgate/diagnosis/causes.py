@@ -1,0 +1,239 @@
+"""What alone would have made the lists what they are: each cause a test on two lists of one question. Pure.
+
+A cause is something that, done to the baseline's list, gives the list of now. A list has at most one. How often that
+happens by chance is counted on lists of different questions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from rankgate.comparison import baseline_column
+from rankgate.diagnosis.listings import Listings
+from rankgate.exhibit import Cause, fate_of
+from rankgate.metrics.base import Direction, Metric
+from rankgate.model import TOLERANCE, Gold, Interval, Need, Sample, Scores, Verdict
+from rankgate.movements import document_moves, first_k
+from rankgate.report import GateResult
+from rankgate.statistics.chance import binomial_tail
+
+LEVEL = 0.01  # one-sided, of every test here
+MOST = 0.5  # of the questions that got worse: no two causes explain more than half
+DEEPER = 2  # times k: in shorter lists what fell below the last rank looks like what is gone
+FEWEST_STALE = 10  # ids of the gold set
+
+STALE = "stale_ids"
+# Where each says to look, and what it says after "38 of the 40 questions that got worse"; of so few as one none holds.
+SAYS = {
+    "mixed_up": ("which list goes with which question", "have the list that the baseline returned for another one"),
+    "reranker": (
+        "the step after retrieval, such as a reranker",
+        "still have the relevant documents before reranking (`raw_topk`), as high as they need to be",
+    ),
+    "order": (
+        "the order of the results, such as a reranker or the sorting",
+        "return the same documents as before in another order",
+    ),
+    "shorter": ("the length of the lists", "return only the beginning of the baseline's lists"),
+    "dropped": (
+        "documents that are left out, by the index or by a filter",
+        "return the baseline's lists with documents missing, the others in the same order",
+    ),
+    "added": (
+        "documents that are new in the lists, such as copies",
+        "return the baseline's lists with documents in between that the baseline never returned",
+    ),
+    STALE: (
+        "the ids of the gold set",
+        "have ids that the baseline never returned in place of relevant ids that no list holds now",
+    ),
+}
+# A metric that reads one of these judges something else than the list that the run returns.
+OF_OTHERS = frozenset(
+    {Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.VERSIONS, Need.BASELINE}
+)
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """What got worse by a gate's metric.
+
+    Attributes:
+        metric: of the list that the run returns.
+        samples: every gold query for which both runs have a value, in the order of the gold.
+        worse: those of them that got worse, with what became of their relevant documents. `FINE`: none left the first
+            k, so that they moved within it, or the metric sees something else.
+        proven: whether the interval of the change excludes zero.
+    """
+
+    metric: Metric
+    samples: Sequence[Sample]
+    worse: Mapping[str, Cause]
+    proven: bool
+
+
+def of_list(metric: Metric) -> bool:
+    """Whether a metric, ours or a plug-in's, judges the list that the run returns."""
+    return not metric.needs & OF_OTHERS
+
+
+def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, baseline: Scores) -> Case:
+    """Gather what got worse."""
+    sign = 1 if metric.direction is Direction.HIGHER else -1
+    worse: dict[str, Cause] = {}
+    samples: list[Sample] = []
+    columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
+    for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
+        old = baseline.matched.get(sample.query_id)
+        if after is None or before is None or old is None:
+            continue
+        samples.append(sample)
+        if sign * (after - before) < -TOLERANCE:
+            new = candidate.matched.get(sample.query_id)
+            moved = document_moves(sample, old, new)
+            worse[sample.query_id] = fate_of(moved, first_k(metric, old.k), no_result=not (new and new.retrieved))
+    proven = excludes_zero(gate.delta_ci, metric.direction)
+    return Case(metric=metric, samples=samples, worse=worse, proven=proven)
+
+
+def excludes_zero(ci: Interval | None, direction: Direction) -> bool:
+    """Whether the interval of a change lies on the side of the worse."""
+    low, high = ci or (None, None)
+    if direction is Direction.HIGHER:
+        return high is not None and high < 0
+    return low is not None and low > 0
+
+
+def speaks(gate: GateResult) -> bool:
+    """Whether a gate fails or warns for what it measured, and not for what it could not prove."""
+    return gate.verdict in (Verdict.FAIL, Verdict.WARN) and not gate.only_inconclusive
+
+
+def fell(gate: GateResult) -> bool:
+    """Whether the metric is worse than the baseline's, and the gate limits that."""
+    worse = gate.delta or 0.0 if gate.direction is Direction.LOWER else -(gate.delta or 0.0)
+    return gate.regression_max is not None and worse > TOLERANCE
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """A cause, the questions that it explains, and how often it seems to hold by chance."""
+
+    rule: str
+    queries: Sequence[str]
+    by_chance: int
+    of_chance: int
+
+
+def explain(case: Case, now: Listings | None, before: Listings | None) -> Explained | None:
+    """The one cause that explains more than half of the questions that got worse, and more than chance does.
+
+    None where there is none: the interval of the change includes zero, nothing explains so many, or the one-sided
+    binomial test against the rate by chance, (hits + 1) / (trials + 2), does not pass at 1 %.
+    """
+    if not case.proven or now is None or before is None:
+        return None
+    lists = _Pairs(case, now, before)
+    causes = {query: lists.cause(query, query) for query in case.worse}
+    cause, count = max(Counter(causes.values()).items(), key=lambda each: each[1], default=(None, 0))
+    if cause is None or count <= MOST * len(case.worse):
+        return None
+    ids = [sample.query_id for sample in case.samples]
+    by_chance = sum(lists.cause(one, two) == cause for one, two in zip(ids, [*ids[1:], *ids[:1]], strict=True))
+    if cause == "mixed_up":
+        by_chance = len(ids) - len({*map(lists.before_of, ids)})
+    queries = [query for query, each in causes.items() if each == cause]
+    if binomial_tail(count, len(case.worse), (by_chance + 1) / (len(ids) + 2)) >= LEVEL:
+        return None
+    found = Explained(cause, queries, by_chance, len(ids))
+    return None if cause == STALE and not _stale(case, queries, now, before) else found
+
+
+def _stale(case: Case, queries: Sequence[str], now: Listings, before: Listings) -> bool:
+    """Whether lists are as long as they were, enough ids are gone, and as good as each has an id of its own instead."""
+    longest = {max((len(each.ids) for each in run.by_query.values()), default=0) for run in (now, before)}
+    explained = set(queries)
+    gone = {
+        doc
+        for sample in case.samples
+        if sample.query_id in explained
+        for doc in sample.relevant()
+        if doc in before.documents and doc not in now.documents
+    }
+    fresh = {item for query in explained for item in now.by_query[query].ids if item not in before.documents}
+    return len(longest) == 1 and len(fresh) >= len(gone) >= FEWEST_STALE
+
+
+class _Pairs:
+    """The lists of both runs, and what of all of them a single pair is read with."""
+
+    def __init__(self, case: Case, now: Listings, before: Listings) -> None:
+        self.samples = {sample.query_id: sample for sample in case.samples}
+        self.metric = case.metric
+        self.now, self.before = now, before
+        self.owners: dict[tuple[str, ...], str] = {}
+        for query in self.samples:
+            self.owners.setdefault(self.before_of(query), query)
+        head: set[str] = set()
+        for query in self.samples:
+            if query in now.by_query:
+                head.update(now.by_query[query].ids[: self.k_of(query)])
+        self.reminted = _reminted(head, now.documents, before.documents)
+
+    def k_of(self, query: str) -> int:
+        """The first ranks that the metric looks at."""
+        return first_k(self.metric, self.samples[query].k or 0)
+
+    def before_of(self, query: str) -> tuple[str, ...]:
+        """The baseline's list."""
+        return tuple(self.before.by_query[query].ids) if query in self.before.by_query else ()
+
+    def cause(self, query: str, as_of: str) -> str | None:
+        """What turns the baseline's list for `as_of` into the list of now for `query`; None where nothing known."""
+        listing, earlier = self.now.by_query.get(query), self.before.by_query.get(as_of)
+        if listing is None or earlier is None:
+            return None
+        new, old, k = list(listing.ids), list(earlier.ids), self.k_of(as_of)
+        if not new or not old or new == old:
+            return None
+        lost = [doc for doc in self.samples[as_of].relevant() if doc in old[:k] and doc not in new[:k]]
+        present = set(new)
+        kept = [item for item in old if item in present]
+        known = [item for item in new if item in self.before.documents]
+        fresh = {item for item in new[:k] if item not in self.before.documents}
+        enough = len(old) >= DEEPER * k and 2 * len(kept) >= len(old)
+        holds = {
+            "mixed_up": query == as_of and self.owners.get(tuple(new), query) != query,
+            "shorter": new == old[: len(new)],
+            "reranker": bool(lost) and _were_retrieved(lost, listing.raw or (), earlier.raw or (), k),
+            "order": set(old) == present,
+            "dropped": enough and new[: len(kept[:k])] == kept[:k],
+            "added": bool(fresh) and len(known) >= k and known[:k] == old[:k],
+            STALE: bool(lost and fresh) and self._renamed(new, old, lost, fresh, k),
+        }
+        return next((cause for cause, held in holds.items() if held), None)
+
+    def _renamed(self, new: list[str], old: list[str], lost: list[str], fresh: set[str], k: int) -> bool:
+        """Whether fresh ids stand where ids that are gone stood, or are of documents that have fresh ids alone."""
+        gone = self.now.documents
+        if any(doc in gone or doc == old[-1] for doc in lost):
+            return False  # the place of the last one goes to whatever follows
+        if all(item == was or (item in fresh and was not in gone) for item, was in zip(new[:k], old[:k], strict=False)):
+            return True
+        there = {self.now.documents[item] for item in fresh}
+        return all(self.before.documents[doc] in there & self.reminted for doc in lost)
+
+
+def _were_retrieved(docs: Sequence[str], raw: Sequence[str], before: Sequence[str], k: int) -> bool:
+    """Whether the list before reranking has documents in its first k, or as high as that of the baseline has them."""
+    return all(doc in raw and raw.index(doc) < max(k, before.index(doc) + 1 if doc in before else 0) for doc in docs)
+
+
+def _reminted(head: set[str], now: Mapping[str, str], before: Mapping[str, str]) -> set[str]:
+    """Documents of which the baseline returned ids and now others are; empty where fresh ids are of other ones too."""
+    persisting = {document for item, document in before.items() if item in now}
+    gone = {document for item, document in before.items() if item not in now}
+    fresh = Counter(now[item] for item in head if item not in before)
+    found = {document for document in fresh if document in gone - persisting}
+    return found if sum(fresh[document] for document in found) >= 0.9 * sum(fresh.values()) else set()

@@ -1,0 +1,139 @@
+"""Both runs read once more for what scores do not hold: whole lists, the lists before reranking, every id returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from rankgate.errors import RankgateError
+from rankgate.matching import By, Matching, document_of
+from rankgate.model import Gold, MatchedQuery, Ranking
+from rankgate.plan import Plan
+from rankgate.report import NAMED, Movement, Oddities
+from rankgate.side import Side
+
+MOST_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
+DEEPEST = 100  # ranks of each list that are kept
+FEWEST_SCORES = 5
+
+
+class Listing(msgspec.Struct, frozen=True, gc=False):
+    """The first ids of a question's list, and of the list before reranking where the run states it."""
+
+    ids: Sequence[str]
+    raw: Sequence[str] | None = None
+
+
+class Listings(msgspec.Struct, frozen=True):
+    """A run by gold query. `documents` has every id that any list holds, with the document that it is a part of.
+
+    In the lists of `rising` the scores rise from rank to rank; five scores do so by accident in one of 120 lists.
+    """
+
+    by_query: Mapping[str, Listing]
+    documents: Mapping[str, str]
+    rising: Sequence[str] = ()
+
+
+# Those of the run and of the baseline; None where a run cannot be read again.
+Lists = tuple[Listings | None, Listings | None]
+
+
+def lists_of(gold: Gold, plan: Plan, candidate: Side, baseline: Side | None) -> Lists:
+    """The lists of both runs; what they state beside the ids may be malformed where no metric asks for it."""
+    now, before = (
+        listings_of(gold, plan, side.details, side.lists) if side else None for side in (candidate, baseline)
+    )
+    return now, before
+
+
+def listings_of(gold: Gold, plan: Plan, *ways: Callable[[], Iterable[Ranking]]) -> Listings | None:
+    """A run's lists to the plan's depth, by the first way to read it that works; None where none does or it is long.
+
+    Args:
+        gold: whose queries are kept.
+        plan: to which depth lists are compared, and what separates a chunk's id from its document's.
+        ways: how the run is read.
+    """
+    if len(gold.samples) > MOST_QUERIES:
+        return None
+    for way in ways:
+        try:
+            found = _read(gold, min(plan.depth or DEEPEST, DEEPEST), plan.how.separator, way())
+        except RankgateError:
+            continue
+        if found.documents:
+            return found
+    return None
+
+
+def _read(gold: Gold, depth: int, separator: str, rankings: Iterable[Ranking]) -> Listings:
+    by_query: dict[str, Listing] = {}
+    names: dict[str, str] = {}  # one copy of each id, however many lists hold it
+    documents: dict[str, str] = {}
+    rising: list[str] = []
+    for ranking in rankings:
+        details = ranking.details
+        stated = details.items if details and details.items else None
+        for place, item in enumerate(ranking.ids):
+            if item not in documents:
+                documents[item] = document_of(item, stated[place].doc_id if stated else None, separator)
+        if ranking.query_id not in gold.samples:
+            continue
+        raw = details.raw.ids[:DEEPEST] if details and details.raw else None
+        by_query[ranking.query_id] = Listing([names.setdefault(item, item) for item in ranking.ids[:depth]], raw)
+        scores = [item.score for item in stated or () if item.score is not None]
+        if len(scores) >= FEWEST_SCORES and scores == sorted(scores) and scores[0] < scores[-1]:
+            rising.append(ranking.query_id)
+    return Listings(by_query, documents, rising)
+
+
+def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
+    """Gold ids that no list of any run holds, and lists in ascending order; None where there is neither."""
+    now = lists[0]
+    if now is None:
+        return None
+    relevant = dict.fromkeys(doc for sample in gold.samples.values() for doc in sample.relevant())
+    runs = [run.documents for run in lists if run]
+    seen = {each for run in runs for each in (run.values() if how.by is By.DOC else run)}
+    never = [] if how.by is By.TEXT else [doc for doc in relevant if doc not in seen]
+    if not never and not now.rising:
+        return None
+    return Oddities(
+        never_returned=len(never),
+        relevant=len(relevant),
+        examples=never[:NAMED],
+        rising=len(now.rising),
+        lists=len(now.by_query),
+        rising_queries=list(now.rising[:NAMED]),
+    )
+
+
+def with_displacers(
+    moves: Sequence[Movement], now: Listings | None, before: Listings | None, matched: Mapping[str, MatchedQuery]
+) -> list[Movement]:
+    """The movements, each that lost documents with those that stand in the first k now and did not before.
+
+    Args:
+        moves: the movements that a report lists.
+        now: the run's lists; None where they cannot be read again, so that nothing is named.
+        before: the baseline's.
+        matched: the run's matched queries: an item that stands for a right document took no place from one.
+    """
+    if now is None or before is None:
+        return list(moves)
+    return [
+        replace(move, instead=_came(move, now, before, matched.get(move.query_id)))
+        if move.lost and move.query_id in now.by_query and move.query_id in before.by_query
+        else move
+        for move in moves
+    ]
+
+
+def _came(move: Movement, now: Listings, before: Listings, query: MatchedQuery | None) -> list[str]:
+    new, old = (run.by_query[move.query_id].ids[: move.k] for run in (now, before))
+    known = {*old, *(document.id for document in move.documents)}
+    right = {rank for rank, _ in (*query.hits, *query.repeats)} if query else set()
+    return [item for rank, item in enumerate(new, start=1) if item not in known and rank not in right][:NAMED]

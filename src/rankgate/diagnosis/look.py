@@ -1,0 +1,180 @@
+"""What to look at first: a cause where the lists prove one, else what is known of what got worse. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from rankgate.comparison import baseline_column, compare
+from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, case_of, excludes_zero, explain, fell, of_list, speaks
+from rankgate.diagnosis.listings import Lists
+from rankgate.exhibit import Cause
+from rankgate.metrics.base import Metric, Unit
+from rankgate.model import Gold, MatchedQuery, Need, Scores, Verdict
+from rankgate.movements import first_k
+from rankgate.report import Diagnosis, GateResult
+from rankgate.statistics.chance import binomial_tail
+from rankgate.statistics.saddlepoint import difference_interval
+from rankgate.tags import TagShare, standing_out
+from rankgate.wording import count_text, delta_text
+
+ONE_STAGE = 0.7  # of the time, or of its rise
+KNOWN, NO_RESULTS = "known", "no_results"  # rules of what is known, without a cause
+_STAGES = ("retrieve", "rerank")
+_KNOWN = {
+    Cause.NO_RESULT: ("returns no results now", "return no results now"),
+    Cause.GONE: (
+        "no longer lists a relevant document that was in the first {k}",
+        "no longer list a relevant document that was in the first {k}",
+    ),
+    Cause.LOWER: (
+        "still lists its relevant documents, but one fell below the first {k}",
+        "still list their relevant documents, but one fell below the first {k}",
+    ),
+    Cause.FINE: (
+        "has its relevant documents in the first {k} as before, but scores lower",
+        "have their relevant documents in the first {k} as before, but score lower",
+    ),
+}
+
+
+def diagnose(
+    gold: Gold,
+    metrics: Sequence[Metric],
+    results: Sequence[GateResult],
+    candidate: Scores,
+    baseline: Scores | None,
+    lists: Lists,
+) -> list[Diagnosis]:
+    """What holds, the most telling first: by the verdict of the gate that it explains, a cause before what is known.
+
+    Args:
+        gold: the judgments.
+        metrics: the gated metrics.
+        results: the gates' results over all queries.
+        candidate: the run's scores, with the matched queries.
+        baseline: the baseline's.
+        lists: the run's and the baseline's; None where they cannot be read again.
+    """
+    by_name = {metric.name: metric for metric in metrics}
+    found: dict[str, Diagnosis] = {}
+    for gate in sorted(filter(fell, results), key=lambda gate: (not speaks(gate), gate.verdict is not Verdict.FAIL)):
+        metric, told = by_name[gate.metric], []
+        if baseline and of_list(metric):
+            told = _of_lists(case_of(gate, metric, gold, candidate, baseline), candidate, baseline, lists)
+            # A gate may hold by limits that are wide: gold ids that nobody returns are worth a warning all the same.
+            told = told if speaks(gate) else [each for each in told if each.rule == STALE]
+        elif baseline and speaks(gate) and Need.LATENCY in metric.needs:
+            told = _latency(gate, candidate, baseline)
+        for each in told:
+            found.setdefault(each.rule, each)
+    return list(found.values())
+
+
+def _of_lists(case: Case, candidate: Scores, baseline: Scores, lists: Lists) -> list[Diagnosis]:
+    """The cause, the tag that the worse questions share, and what is known of them."""
+    found: list[Diagnosis] = []
+    cause = explain(case, *lists)
+    if cause is not None:
+        where, what = SAYS[cause.rule]
+        chance = f"by chance {cause.by_chance:,} of {cause.of_chance:,}"
+        text = f"{where}: {_those(len(cause.queries), case, what, what)} ({chance})"
+        numbers = {"explained": len(cause.queries), "by_chance": cause.by_chance, "of_chance": cause.of_chance}
+        tag = _tag_of(cause.queries, case, candidate, baseline)
+        found.append(_with_tag(cause.rule, text, {"worse": len(case.worse), **numbers}, tag))
+    if not case.worse:
+        return found
+    fates = Counter(case.worse.values())
+    fate = max(fates, key=lambda each: (fates[each], -list(Cause).index(each)))
+    one, many = (text.format(k=first_k(case.metric)) for text in _KNOWN[fate])
+    queries = [query for query, each in case.worse.items() if each is fate]
+    tag = _tag_of(queries, case, candidate, baseline)
+    numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}
+    rule = NO_RESULTS if fate is Cause.NO_RESULT else KNOWN
+    known = _with_tag(rule, _those(len(queries), case, one, many), numbers, tag)
+    tag = _tag_of(list(case.worse), case, candidate, baseline)
+    if tag is None:
+        return [*found, known]
+    text = f"{_those(tag.misses, case, 'is tagged {tag}', 'are tagged {tag}')} ({_share(tag)})"
+    shared = Diagnosis(rule="one_tag", finding=text, evidence={"worse": len(case.worse), **_numbers(tag)})
+    return [*found, known, shared] if rule == NO_RESULTS else [*found, shared, known]
+
+
+def _tag_of(queries: Sequence[str], case: Case, candidate: Scores, baseline: Scores) -> TagShare | None:
+    """The tag that stands out among these questions, if the change over all questions with it is proven."""
+    tags = {sample.query_id: sample.tags for sample in case.samples}
+    found = standing_out([tags[query] for query in queries], list(tags.values()))
+    return next((each for each in found if _proven_with(each.tag, case, candidate, baseline)), None)
+
+
+def _proven_with(tag: str, case: Case, candidate: Scores, baseline: Scores) -> bool:
+    """Whether the change over the queries with a tag excludes zero."""
+    having = {sample.query_id for sample in case.samples if tag in sample.tags}
+    now, before = candidate.values[case.metric.name], baseline_column(case.metric, baseline)
+    part = [value if query in having else None for query, value in zip(candidate.query_ids, now, strict=True)]
+    pairs = compare(case.metric, part, before, clusters=candidate.clusters)
+    return pairs is not None and excludes_zero(pairs.ci, case.metric.direction)
+
+
+def _with_tag(rule: str, text: str, numbers: Mapping[str, int], tag: TagShare | None) -> Diagnosis:
+    if tag is None:
+        return Diagnosis(rule=rule, finding=text, evidence=numbers)
+    who = "all" if tag.misses == tag.of_misses else f"{tag.misses:,}"
+    said = f"{text}; {who} of them are tagged {{tag}} ({_share(tag)})"
+    return Diagnosis(rule=rule, finding=said, evidence={**numbers, **_numbers(tag)})
+
+
+def _numbers(tag: TagShare) -> dict[str, str | int]:
+    return {"tag": tag.tag, "having_tag": tag.misses, "tagged": tag.questions, "questions": tag.of_questions}
+
+
+def _share(tag: TagShare) -> str:
+    return f"{tag.questions / tag.of_questions:.0%} of the gold set"
+
+
+def _those(count: int, case: Case, one: str, many: str) -> str:
+    """`all 12 questions that got worse are …`, `38 of the 40 questions that got worse have …`."""
+    total = len(case.worse)
+    if total == 1:
+        return f"the one question that got worse {one}"
+    if count == total:
+        return f"{'both' if total == 2 else f'all {total:,}'} questions that got worse {many}"  # noqa: PLR2004
+    return f"{count:,} of the {total:,} questions that got worse {one if count == 1 else many}"
+
+
+def _latency(gate: GateResult, candidate: Scores, baseline: Scores) -> list[Diagnosis]:
+    """The stage that took most of the time that was added.
+
+    Both the sign test over the questions and the paired interval of the stage's mean say that it rose.
+    """
+    if "stage=" in gate.metric or not excludes_zero(gate.delta_ci, gate.direction):
+        return []  # a gate of one stage says it already
+    rises: dict[str, list[float]] = {stage: [] for stage in _STAGES}
+    for query, new in candidate.matched.items():
+        after, before = _times(new), _times(baseline.matched.get(query))
+        for stage in _STAGES:
+            if stage in after and stage in before:
+                rises[stage].append(after[stage] - before[stage])
+    if not all(rises.values()):
+        return []
+    means = {stage: max(0.0, math.fsum(each) / len(each)) for stage, each in rises.items()}
+    stage = max(means, key=means.__getitem__)
+    changes = rises[stage]
+    slower, faster = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
+    ci = difference_interval(changes, widest=None)
+    alone = means[stage] >= ONE_STAGE * sum(means.values()) and ci is not None and ci[0] > 0
+    if not alone or binomial_tail(slower, slower + faster, 0.5) >= LEVEL:
+        return []
+    added = {each: delta_text(mean, Unit.MILLISECONDS) for each, mean in means.items()}
+    other = next(each for each in _STAGES if each != stage)
+    text = f"the {stage} stage is slower for {slower:,} of {count_text(len(changes), 'question')}: on average "
+    text += f"{added[stage]}, and {added[other]} in the {other} stage"
+    evidence: dict[str, str | int | float] = {"questions": len(changes), "slower": slower}
+    evidence |= {f"{each}_ms_added": mean for each, mean in means.items()}
+    return [Diagnosis(rule="latency_stage", finding=text, evidence=evidence)]
+
+
+def _times(query: MatchedQuery | None) -> Mapping[str, float]:
+    times = (query.details.latency_ms if query and query.details else None) or {}
+    return {stage: time for stage, time in times.items() if time is not None}

@@ -1,0 +1,395 @@
+"""Values that another tool gives a query: missing is not undefined, and numbers of two judges are not compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankgate.cli import main
+
+N = 120
+DATE = ["--date", "2026-01-31"]
+Line = dict[str, Any]
+Edit = Callable[[int], Line]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    tags = ["lang:en" if number % 4 else "lang:pt" for number in range(N)]
+    write(
+        "gold.jsonl",
+        [
+            {
+                "id": f"q{number}",
+                "expected_output": ["d"],
+                "metadata": {"tags": [tag], "source": "kb", "entities": ["e"]},
+            }
+            for number, tag in enumerate(tags)
+        ],
+    )
+    return tmp_path
+
+
+def write(path: str, lines: list[Line]) -> None:
+    Path(path).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")  # NaN as it stands
+
+
+def run(path: str, edit: Edit) -> None:
+    write(path, [{"query_id": f"q{number}", "topk": ["d"], **edit(number)} for number in range(N)])
+
+
+def scored(value: float | None = 0.8, **more: Any) -> Line:
+    return {"scores": {"f": value}, **more}
+
+
+def first(count: int, then: Edit, otherwise: Edit = lambda _: scored()) -> Edit:
+    return lambda number: then(number) if number < count else otherwise(number)
+
+
+def check(metric: str = "score(f)", *, baseline: str | None = "old.jsonl", **gate: Any) -> tuple[int, dict[str, Any]]:
+    limits = {"direction": "higher", "threshold": 0.5, "regression_max": 0.05} | gate
+    limits = {key: value for key, value in limits.items() if value is not None}
+    inputs = {"gold": "gold.jsonl", "run": "new.jsonl"} | ({"baseline": baseline} if baseline else {})
+    criteria = {"gates": [{"name": "g", "metric": metric, **limits}], "inputs": inputs}
+    Path("ship-criteria.yaml").write_text(json.dumps(criteria), encoding="utf-8")
+    code = main(["check", "-o", "report.json", "-o", "comment.md", *DATE])
+    report: dict[str, Any] = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    return code, report
+
+
+def nothing(_: int) -> Line:
+    return {}
+
+
+def absent_key(_: int) -> Line:
+    return {"scores": {"other": 1.0}}
+
+
+MISSING = "score(f) is missing for {} of 120 questions in the {}; write null where a tool gives none"
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "verdict", "reason"),
+    [
+        pytest.param(
+            first(72, absent_key), first(0, nothing), "not_judged", MISSING.format(72, "run"), id="in the run"
+        ),
+        pytest.param(first(72, nothing), first(0, nothing), "not_judged", MISSING.format(72, "run"), id="no scores"),
+        pytest.param(
+            first(72, lambda _: {"scores": {}}), first(0, nothing), "not_judged", MISSING.format(72, "run"), id="empty"
+        ),
+        pytest.param(
+            first(0, nothing), first(72, absent_key), "not_judged", MISSING.format(72, "baseline"), id="in the baseline"
+        ),
+        pytest.param(first(2, absent_key), first(0, nothing), "not_judged", MISSING.format(2, "run"), id="two of 120"),
+        pytest.param(first(1, absent_key), first(0, nothing), "pass", None, id="one may always be missing"),
+        pytest.param(
+            first(72, absent_key), first(72, absent_key), "not_judged", MISSING.format(72, "run"), id="on both sides"
+        ),
+        pytest.param(
+            *(first(0, nothing), absent_key, "warn"),
+            "the baseline has score(f) for none of the queries that are scored now",
+            id="a baseline from before the field existed",
+        ),
+        pytest.param(
+            *(first(0, nothing), nothing, "warn"),
+            "the baseline states no `scores`, which score(f) reads; accept its run again",
+            id="a baseline from before any scores",
+        ),
+        pytest.param(
+            *(absent_key, first(0, nothing), "not_judged"),
+            "score(f) is defined for none of the 120 queries",
+            id="nowhere in the run",
+        ),
+    ],
+)
+def test_a_missing_value_is_not_judged_away(new: Edit, old: Edit, verdict: str, reason: str | None) -> None:
+    run("new.jsonl", new)
+    run("old.jsonl", old)
+    code, report = check()
+    [gate] = report["gates"]
+    assert (gate["verdict"], code) == (verdict, 2 if verdict == "not_judged" else 0)
+    assert reason is None or gate["reasons"][0] == reason
+    if verdict == "warn":
+        assert gate["evidence_state"] == "no_baseline"
+
+
+def test_queries_left_out_of_the_run_are_missing_values_too() -> None:
+    """Leaving the badly judged half out must not raise the mean."""
+    run("old.jsonl", lambda _: scored(0.6))
+    write("new.jsonl", [{"query_id": f"q{number}", "topk": ["d"], **scored()} for number in range(60)])
+    code, report = check()
+    assert (code, report["gates"][0]["reasons"][0]) == (2, MISSING.format(60, "run"))
+
+
+def test_a_floor_is_judged_without_a_baseline_of_the_field() -> None:
+    run("new.jsonl", lambda _: scored(0.3))
+    run("old.jsonl", absent_key)
+    code, report = check()
+    assert (code, report["verdict"]) == (1, "fail")
+    assert report["gates"][0]["reasons"][0].startswith("score(f) is 0.300, below the floor of 0.500")
+
+
+@pytest.mark.parametrize("written", [None, float("nan"), {"value": None}, {"value": float("nan"), "judge": "m"}])
+def test_null_and_nan_are_undefined_by_the_tool(written: object) -> None:
+    edit = first(40, lambda _: {"scores": {"f": written}, "latency_ms": {"a": 1}})
+    run("new.jsonl", edit)
+    run("old.jsonl", edit)
+    code, report = check()
+    assert (code, report["gates"][0]["verdict"], report["gates"][0]["n"]) == (0, "pass", 80)
+    assert (report["metrics"]["score(f)"]["undefined"], report["metrics"]["score(f)"]["missing"]) == (40, 0)
+
+
+@pytest.mark.parametrize("form", ["lines", "one document"])
+def test_nan_within_a_text_stays_text_and_no_item_may_score_nan(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        {"query_id": f"q{number}", "topk": [{"id": 'say \\"x\\": NaN'}, {"id": "d"}], **scored(float("nan"))}
+        for number in range(N)
+    ]
+    lines[0] |= scored()
+
+    def save(path: str) -> None:
+        text = json.dumps(lines) if form == "one document" else "".join(json.dumps(line) + "\n" for line in lines)
+        Path(path).write_text(text, encoding="utf-8")
+
+    save("new.jsonl")
+    save("old.jsonl")
+    code, report = check(threshold=None)
+    assert (code, report["gates"][0]["n"]) == (0, 1)
+    lines[1]["topk"] = [{"id": "d", "score": float("nan")}]
+    save("new.jsonl")
+    assert check()[0] == 2
+    assert "the score of 'd' is NaN; scores must be finite numbers" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        pytest.param('"0.8"', "scores[...]: expected a number or a mapping, found text", id="a text"),
+        pytest.param('"NaN"', "scores[...]: expected a number or a mapping, found text", id="NaN as text"),
+        pytest.param("true", "scores[...]: expected a number or a mapping, found true or false", id="a truth"),
+        pytest.param("[0.8]", "scores[...]: expected a number or a mapping, found a list", id="a list"),
+        pytest.param("Infinity", "Infinity is not a number that JSON allows", id="infinite"),
+        pytest.param("1e999", "number", id="infinite by its size"),
+        pytest.param('{"judge": "m"}', "scores[...]: Object missing required field value", id="a judge, no value"),
+    ],
+)
+def test_what_is_no_number_is_named(written: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run("old.jsonl", first(0, nothing))
+    Path("new.jsonl").write_text(f'{{"query_id": "q0", "topk": ["d"], "scores": {{"f": {written}}}}}\n')
+    assert check()[0] == 2
+    out = capsys.readouterr().out
+    assert "new.jsonl:1" in out
+    assert message.lower() in out.lower()
+
+
+ONLY_ONE = "; only one of the two runs has a value for {} questions, and with the worst value there the change is {}"
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "gate", "verdict", "doubt"),
+    [
+        pytest.param(
+            *(first(40, lambda _: scored(None)), first(40, lambda _: scored(0.3)), {}, "warn"),
+            ONLY_ONE.format(40, "−0.100"),
+            id="the bad ones became undefined",
+        ),
+        pytest.param(
+            *(first(40, lambda _: scored(None)), first(0, nothing), {"regression_max": 0.4}, "warn"),
+            None,
+            id="even at the worst it holds: counted, and no more said",
+        ),
+        pytest.param(
+            *(first(40, lambda _: scored(None), lambda _: scored(0.2)), first(0, nothing), {"threshold": None}, "fail"),
+            None,
+            id="it fell either way",
+        ),
+        pytest.param(
+            *(first(0, nothing), first(60, lambda _: scored(None), lambda _: scored(0.9)), {}, "warn"),
+            ONLY_ONE.format(60, "+0.350"),
+            id="the baseline lacks the bad ones",
+        ),
+        pytest.param(
+            first(1, lambda _: scored(None)), first(0, nothing), {"regression_max": 0.0}, "pass", None, id="one is few"
+        ),
+        pytest.param(
+            first(60, lambda _: scored(None)), first(60, lambda _: scored(None)), {}, "pass", None, id="on both sides"
+        ),
+        pytest.param(
+            *(first(40, lambda _: scored(None), lambda _: scored(0.2)), first(0, lambda _: {}, lambda _: scored(0.2))),
+            *({"direction": "lower", "threshold": None, "regression_max": 0.01}, "warn", None),
+            id="a cost: the worst is the largest observed, which all of them are",
+        ),
+    ],
+)
+def test_what_is_undefined_on_one_side_must_not_decide(
+    new: Edit, old: Edit, gate: dict[str, Any], verdict: str, doubt: str | None
+) -> None:
+    run("new.jsonl", new)
+    run("old.jsonl", old)
+    _, report = check(**gate)
+    [found] = report["gates"]
+    assert found["verdict"] == verdict
+    assert (found["evidence_state"] == "inconclusive") == (doubt is not None)
+    assert any(reason.endswith(doubt or "") for reason in found["reasons"])
+    assert doubt is not None or not any("worst value" in reason for reason in found["reasons"])
+
+
+def test_the_report_says_how_many_have_a_value(capsys: pytest.CaptureFixture[str]) -> None:
+    run("new.jsonl", first(72, lambda number: scored(None) if number % 2 else {}))
+    run("old.jsonl", first(0, nothing))
+    check()
+    said = "48 of 120 questions have a value of {} (36 missing, 36 undefined)."
+    assert said.format("score(f)") in capsys.readouterr().out
+    comment = Path("comment.md").read_text(encoding="utf-8")
+    assert said.format("`score(f)`") in comment
+    assert "120 of 120" not in comment
+
+
+def test_beside_a_ranking_metric_both_counts_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    run("new.jsonl", first(1, absent_key))
+    run("old.jsonl", first(0, nothing))
+    check()
+    criteria = json.loads(Path("ship-criteria.yaml").read_text(encoding="utf-8"))
+    criteria["gates"].append({"name": "recall@5", "threshold": 0.1})
+    Path("ship-criteria.yaml").write_text(json.dumps(criteria), encoding="utf-8")
+    capsys.readouterr()
+    main(["check", *DATE])
+    said = "120 of 120 questions scored; 119 of 120 questions have a value of score(f) (1 missing, 0 undefined)."
+    assert said in capsys.readouterr().out
+
+
+# Of 30 in Portuguese six are missing, too many there; of all 600 they are one in a hundred.
+def test_a_segment_that_lacks_its_values_is_not_judged() -> None:
+    tags = ["lang:pt" if number < 30 else "lang:en" for number in range(600)]
+    ids = [f"q{number}" for number in range(600)]
+    write(
+        "gold.jsonl",
+        [
+            {"id": each, "expected_output": ["d"], "metadata": {"tags": [tag]}}
+            for each, tag in zip(ids, tags, strict=True)
+        ],
+    )
+    write("old.jsonl", [{"query_id": each, "topk": ["d"], **scored()} for each in ids])
+    lacking = [{"query_id": each, "topk": ["d"], **(scored() if row >= 6 else {})} for row, each in enumerate(ids)]
+    write("new.jsonl", lacking)
+    code, report = check(segments={"by": "lang", "threshold": 0.5})
+    found = {gate["segment"]: (gate["verdict"], gate["reasons"][0]) for gate in report["gates"]}
+    assert code == 2
+    assert found[None][0] == found["lang:en"][0] == "pass"
+    assert found["lang:pt"] == (
+        "not_judged",
+        "score(f) is missing for 6 of 30 questions in the run; write null where a tool gives none",
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "gate", "stated"),
+    [
+        pytest.param("latency", {"direction": None, "threshold": 50}, {"latency_ms": {"retrieve": 9}}, id="latency"),
+        pytest.param(
+            *("latency(stage=rerank)", {"direction": None, "threshold": 50}),
+            {"latency_ms": {"retrieve": 9, "rerank": 5}},
+            id="one stage of it",
+        ),
+        pytest.param("score(cost)", {"direction": "lower", "threshold": 9}, {"scores": {"cost": 0.1}}, id="cost"),
+        pytest.param("source_coverage", {"direction": None}, {"source": "kb"}, id="the source"),
+        pytest.param("entity_f1", {"direction": None}, {"entities": ["e"]}, id="entities"),
+        pytest.param("source_share(kb)", {"direction": None}, {"source": "kb"}, id="the share of a source"),
+        pytest.param("rerank_gain(recall@1)", {"direction": None, "threshold": 0}, {"raw_topk": ["d"]}, id="raw lists"),
+        pytest.param("recall(stage=raw)@5", {"direction": None}, {"raw_topk": ["d"]}, id="a metric of raw lists"),
+    ],
+)
+def test_all_that_lines_state_is_missing_alike(metric: str, gate: dict[str, Any], stated: Line) -> None:
+    run("old.jsonl", lambda _: stated)
+    run("new.jsonl", lambda _: stated)
+    assert check(metric, **gate)[0] == 0
+    run("new.jsonl", first(72, nothing, lambda _: stated))
+    code, report = check(metric, **gate)
+    [found] = report["gates"]
+    reason = f"{found['metric']} is missing for 72 of 120 questions in the run; write null where a tool gives none"
+    assert (code, found["reasons"]) == (2, [reason])
+
+
+def test_a_time_may_be_null_and_then_so_is_the_sum() -> None:
+    def timed(rerank: float | None) -> Line:
+        return {"latency_ms": {"retrieve": 30, "rerank": rerank}}
+
+    run("new.jsonl", first(60, lambda _: timed(None), lambda _: timed(5)))
+    run("old.jsonl", first(60, lambda _: timed(None), lambda _: timed(5)))
+    for metric, n, value in (("latency", 60, 35), ("latency(stage=retrieve)", 120, 30)):
+        code, report = check(metric, direction=None, threshold=50)
+        assert (code, report["gates"][0]["n"], report["gates"][0]["value"]) == (0, n, value)
+
+
+def by(judge: str | None, value: float = 0.8, *, inside: bool = False) -> Edit:
+    if inside:
+        return lambda _: {"scores": {"f": {"value": value, "judge": judge}}}
+    return lambda _: scored(value, **({} if judge is None else {"judge": judge}))
+
+
+ANOTHER = (
+    "score(f) is not comparable with the baseline: for {} of 120 questions the two runs do not name the same judge"
+)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "pairs"),
+    [
+        pytest.param(by("m2", 0.2), by("m1"), 120, id="another judge"),
+        pytest.param(by("m2", 0.2, inside=True), by("m1", inside=True), 120, id="named within the value"),
+        pytest.param(by("m1", 0.2, inside=True), by("m1"), 0, id="the same, named elsewhere"),
+        pytest.param(by("m2", 0.2), by(None), 120, id="the baseline names none"),
+        pytest.param(by(None, 0.2), by("m1"), 120, id="the run names none"),
+        pytest.param(by("", 0.2), by(None), 0, id="an empty name is none"),
+        pytest.param(first(60, by("m1", 0.2), by(None, 0.2)), by("m1"), 60, id="named in half of the lines"),
+        pytest.param(first(60, by("m1", 0.2), by("m2", 0.2)), by("m1"), 60, id="two judges on one side"),
+        pytest.param(first(1, by("m2", 0.2), by("m1", 0.2)), by("m1"), 0, id="one other is few"),
+        pytest.param(first(2, by("m2", 0.2), by("m1", 0.2)), by("m1"), 2, id="two others are not"),
+        pytest.param(by(None, 0.2), by(None), 0, id="nobody is named"),
+    ],
+)
+def test_numbers_of_two_judges_are_not_compared(new: Edit, old: Edit, pairs: int) -> None:
+    run("new.jsonl", new)
+    run("old.jsonl", old)
+    code, report = check(threshold=None)
+    [gate] = report["gates"]
+    if not pairs:
+        assert (code, gate["verdict"]) == (1, "fail")
+        return
+    assert (code, gate["verdict"], gate["evidence_state"]) == (0, "warn", "not_comparable")
+    assert gate["reasons"] == [ANOTHER.format(pairs)]
+    assert (gate["delta"], gate["baseline"], gate["n_pairs"]) == (None, None, 0)
+    code, report = check(threshold=0.5)  # the floor counts whoever judged
+    assert (code, report["verdict"]) == (1, "fail")
+
+
+def test_a_stored_baseline_keeps_the_judge_and_what_was_undefined() -> None:
+    run("old.jsonl", first(20, lambda _: scored(None), by("m1", inside=True)))
+    run("new.jsonl", first(20, lambda _: scored(None), by("m1", 0.2)))
+    check()
+    assert main(["baseline", "accept", "--run", "old.jsonl", "--to", "stored", *DATE]) == 0
+    by_run, by_store = (check(baseline=baseline)[1] for baseline in ("old.jsonl", "stored"))
+    assert by_store["gates"] == by_run["gates"]
+    assert by_store["verdict"] == "fail"
+    run("new.jsonl", first(20, lambda _: scored(None), by("m2")))
+    assert check(baseline="stored")[1]["gates"][0]["evidence_state"] == "not_comparable"
+
+
+def test_several_processes_count_what_one_counts() -> None:
+    from rankgate.metrics.names import parse_metrics
+    from rankgate.parallel import score_run
+    from rankgate.plan import Plan
+    from rankgate.readers.formats import read_gold, read_run
+
+    run("new.jsonl", first(40, absent_key, first(80, by("m1"), lambda _: scored(float("nan")))))
+    plan, gold = Plan(metrics=parse_metrics("score(f)")), read_gold("gold.jsonl")
+    one, three = (score_run(gold, read_run("new.jsonl", needs=plan.needs), plan, workers=count) for count in (1, 3))
+    assert one.givers == three.givers
+    assert one.values == three.values
+    assert sorted(map(str, one.givers["score(f)"].values())) == ["None"] * 40 + ["m1"] * 40
