@@ -52,6 +52,7 @@ ACCEPTED = """\
 RUN = """\
 {"query_id": "q1", "system": "hybrid", "topk": [{"rank": 1, "chunk_id": "x"}], "latency_ms": {"retrieve": 40}}
 {"query_id": "q3", "topk": [{"rank": 1, "chunk_id": "prices"}], "latency_ms": {"retrieve": 45}}
+{"query_id": "q4", "topk": [], "latency_ms": {"retrieve": 45}}
 {"query_id": "q9", "topk": [{"rank": 1, "chunk_id": "y"}], "latency_ms": {"retrieve": 45}}
 """
 INPUTS = Inputs(criteria="config/ship-criteria.yaml", date="2026-01-31")

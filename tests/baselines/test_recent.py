@@ -109,13 +109,16 @@ def test_in_a_bucket_the_pointer_is_asked_and_has_the_last_of_the_history(tmp_pa
     assert asked.asked == ["pointer.json"]
 
 
-def test_a_damaged_record_of_a_buckets_history_hides_the_hint_and_stops_nobody(tmp_path: Path) -> None:
+def test_a_damaged_record_of_a_buckets_history_stops_nobody_and_is_named_where_all_are_read(tmp_path: Path) -> None:
+    """A check asks the pointer, which has the record as it was."""
     memory = memory_at(tmp_path.as_uri())
     memory.add("history", *made(day(1)))
     [name] = memory.objects.names("history")
     memory.objects.replace(f"history/{name}", b"{")
     memory.add("history", *made(day(2)))
-    assert memory.recent("history", 3, until=day(9)) == []
+    assert [record.date for record in memory.recent("history", 3, until=day(9))] == [day(1), day(2)]
+    with pytest.raises(RankgateError, match="damaged record"):
+        memory.read("history")
 
 
 @given(

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import msgspec
 
-from rankgate.baselines.git_answers import held, lock_of, locked, outrun, refusal_of, refused
+from rankgate.baselines.git_answers import advice, held, lock_of, locked, outrun, refusal_of, refused
 from rankgate.baselines.git_place import PATIENCE, PREFIX, Place, place_of
 from rankgate.baselines.git_transport import HERE
 from rankgate.baselines.packing import RUN
@@ -191,7 +191,7 @@ class GitBranchTree:
         if outrun(found):
             return found
         why = refusal_of(found, place.environment)
-        if refused(found):
+        if refused(found) or advice(found):
             raise GitError(f"{self.spec}: the push to {place.remote} was refused: {why}")
         try:
             now = self._fetched_tip(depth=100)
