@@ -228,7 +228,7 @@ PURE_UNITS = {
 }
 PURE_MODULES = {
     "rankgate.forges.waiting",
-    "rankgate.baselines.choice",
+    "rankgate.baselines.base",
     *(f"rankgate.dashboards.{name}" for name in ("values", "days", "spans", "curves", "build")),
     *(f"rankgate.against_base.{name}" for name in ("criteria_changes", "queries", "stricter")),
 }  # of folders that otherwise see the world

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rankgate.baselines.choice import Chosen, choose
+from rankgate.baselines.base import Chosen, choose
 from rankgate.baselines.records import Record
 
 # The nearest first: the pull request left the base at d, whose parent is c.

@@ -14,11 +14,10 @@ from tests.dashboards.memories import made, record, sha
 
 from rankgate.baselines.directory import DirectoryStore, DirectoryTree
 from rankgate.baselines.git_branch import branch_memory
-from rankgate.baselines.log_tail import USUAL_LINE, last_records
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.migrations import encode_record
 from rankgate.baselines.objects import MOST_RECENT, ObjectMemory, memory_at
-from rankgate.baselines.tree import TreeMemory
+from rankgate.baselines.tree import USUAL_LINE, TreeMemory, last_records
 from rankgate.errors import RankgateError
 from rankgate.readers.dates import days_after
 

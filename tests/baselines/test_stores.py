@@ -9,8 +9,7 @@ import pytest
 
 from rankgate.baselines.base import BaselineStore
 from rankgate.baselines.directory import DirectoryStore
-from rankgate.baselines.runfile import RunFileStore
-from rankgate.baselines.stores import store_for
+from rankgate.baselines.stores import RunFileStore, store_for
 from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError
 from rankgate.inputs import baseline_of

@@ -7,16 +7,49 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from rankgate.baselines import KINDS
 from rankgate.baselines.base import BaselineStore, MemoryStore, Where, chosen_of
 from rankgate.baselines.directory import DirectoryStore, DirectoryTree
 from rankgate.baselines.lookup import anchor_named
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.records import Log, Record
-from rankgate.baselines.runfile import RunFileStore
 from rankgate.baselines.tree import TreeMemory
 from rankgate.errors import bad_input
+from rankgate.model import Need
+from rankgate.readers.base import Run
+from rankgate.readers.formats import read_run
 from rankgate.readers.mapping import FieldMap
+from rankgate.redaction import redacted
+
+
+class RunFileStore(msgspec.Struct, frozen=True):
+    """A run file of any known format, or of a shape that a map describes."""
+
+    path: str
+    format: str | None = None
+    map: FieldMap | None = None
+
+    @property
+    def spec(self) -> str:
+        """The file's path."""
+        return redacted(self.path)
+
+    @property
+    def memory(self) -> None:
+        """None: a run remembers nothing."""
+        return
+
+    def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run:
+        """The run; its lists are whole, so that any cut-off can be read.
+
+        Raises:
+            RankgateError: unreadable or of no known format.
+        """
+        del deepest, where
+        return read_run(self.path, self.format, needs=needs, map=self.map)
+
 
 # `scheme:`, of more than one letter, so that a drive of Windows is none.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")

@@ -14,18 +14,64 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
+from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines.log_tail import last_records
 from rankgate.baselines.memory import Unless, amended
 from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record, schema_of
 from rankgate.baselines.packing import RUN, checked, run_name
 from rankgate.baselines.records import LOGS, SCHEMA_VERSION, Log, Record
-from rankgate.baselines.tree_files import Tree
 from rankgate.errors import Problem, RankgateError, bad_input
+
+
+class Tree(Protocol):
+    """A few files that change together."""
+
+    @property
+    def spec(self) -> str:
+        """How users name this place after `--baseline`."""
+
+    def read(self, name: str) -> bytes | None:
+        """A file as the tree had it when it was last refreshed; None where there is none.
+
+        Raises:
+            RankgateError: it cannot be read.
+        """
+
+    def tail(self, name: str, size: int) -> bytes:
+        """The last bytes of a file, all of it where it has no more; nothing where there is none.
+
+        Raises:
+            RankgateError: it cannot be read.
+        """
+
+    def names(self) -> list[str]:
+        """The names of all files.
+
+        Raises:
+            RankgateError: the place cannot be reached.
+        """
+
+    def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
+        """Write and delete files in one step; a deleted file may be absent.
+
+        Returns:
+            False where somebody else changed the tree since it was read: nothing was written.
+
+        Raises:
+            RankgateError: the place cannot be written.
+        """
+
+    def still(self) -> AbstractContextManager[None]:
+        """Nobody writes while this is open, where the place can promise that; reading sees what is whole."""
+
+    def refresh(self) -> None:
+        """Look at the tree anew."""
+
 
 MANIFEST = "manifest.json"
 _FROM_GIT = "restore it from version control"  # what accepting a run does not mend
@@ -305,3 +351,31 @@ def _lines(records: Sequence[Record]) -> bytes:
 
 def _line(record: Record) -> bytes:
     return encode_record(replace(record, gold=record.gold and replace(record.gold, judged=None)))
+
+
+USUAL_LINE = 2_048  # bytes of a record with a dozen metrics; where they are longer, more is read in a second step
+
+
+def last_records(tail: Callable[[int], bytes], most: int, *, until: str, place: str, what: str) -> list[Record]:
+    """The last records that are not dated after a day, oldest first.
+
+    Args:
+        tail: gives so many bytes from the end of the log, all of it where it has no more.
+        most: how many, at most.
+        until: the day.
+        place: the log's, for messages.
+        what: names the log in messages.
+
+    Raises:
+        RankgateError: what was read is damaged or of a newer schema.
+    """
+    size = max(most, 1) * USUAL_LINE
+    while True:
+        data = tail(size)
+        whole = len(data) < size
+        lines = data.splitlines()[0 if whole else 1 :]  # the first may be the end of one
+        records = [decode_record(line, place, what=what) for line in lines if line.strip()]
+        found = [record for record in records if record.date <= until]
+        if whole or len(found) >= most:
+            return found[max(0, len(found) - most) :]
+        size *= 4
