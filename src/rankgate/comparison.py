@@ -283,25 +283,30 @@ def relisted(gold: Gold, plan: Plan, now: Lists, before: Lists) -> Callable[[], 
     Both are read once more when it is first asked, so that only a run that seems unchanged pays for it. `now` and
     `before` give their lists from the beginning, or none where they cannot be read again: then all of them differ.
     """
+    names = ["", *(metric.name for metric in plan.metrics)]
 
-    def marks(ranking: Ranking) -> dict[str, int]:
+    def marks(ranking: Ranking) -> tuple[int, ...]:
         k, ids, details = gold.samples[ranking.query_id].k or plan.default_k, ranking.ids[: plan.depth], ranking.details
         others = [details.raw, *(details.rewrites or ())] if details else []
         rest = tuple(tuple(each.ids) for each in others if each)
-        return {"": hash((tuple(ids), rest))} | {
-            metric.name: hash((tuple(ids[: _limit(metric, k)]), rest if metric.needs & _OTHER_LISTS else ()))
+        return hash((tuple(ids), rest)), *(
+            hash((tuple(ids[: _limit(metric, k)]), rest if metric.needs & _OTHER_LISTS else ()))
             for metric in plan.metrics
-        }
+        )
 
     @cache
     def read() -> Mapping[str, frozenset[str]]:
-        new, old = (
-            {each.query_id: marks(each) for each in lists() if each.query_id in gold.samples} for lists in (now, before)
-        )
-        names = ["", *(metric.name for metric in plan.metrics)]
-        known = [query_id for query_id in gold.samples if query_id in new and query_id in old]
-        unknown = frozenset(gold.samples.keys() - known)
-        return {name: unknown.union(each for each in known if new[each][name] != old[each][name]) for name in names}
+        old = {each.query_id: marks(each) for each in before() if each.query_id in gold.samples}
+        unknown = set(gold.samples)
+        found: dict[str, set[str]] = {name: set() for name in names}
+        for each in now():
+            was = old.pop(each.query_id, None)  # large runs need the room
+            if was is not None:
+                unknown.discard(each.query_id)
+                for name, mark, other in zip(names, marks(each), was, strict=True):
+                    if mark != other:
+                        found[name].add(each.query_id)
+        return {name: frozenset(unknown | differing) for name, differing in found.items()}
 
     return read
 
