@@ -375,10 +375,7 @@ def test_the_map_of_the_criteria_is_read_by() -> None:
     assert (found.problems, found.read) == ([], ["criteria", "gold", "run"])
 
 
-A_DISTANCE = (
-    "is a distance by its name, and the highest score counts as best; map a column `rank`, or one with the distance's "
-    "negative under another name"
-)
+A_DISTANCE = "is a distance by its name; add `order: ascending`, or `descending` if the highest is best"
 
 
 @pytest.mark.parametrize(
@@ -416,6 +413,11 @@ A_DISTANCE = (
             )
             for name in ("distance", "hit.cosine_dist", "L2Distance")
         ),
+        pytest.param(
+            "{query_id: q, items: r, order: ascending}",
+            ["5: inputs.run.map.order: says which score is best, and the map names no `score`"],
+            id="the order of no score",
+        ),
         pytest.param("{query_id: ''}", ["5: inputs.run.map.query_id: expected text that is not empty"], id="no name"),
     ],
 )
@@ -433,6 +435,18 @@ def test_a_distance_that_orders_nothing_alone_is_none_to_name(written: str) -> N
     assert load_criteria("criteria.yaml").run is not None
 
 
+@pytest.mark.parametrize(("order", "best"), [("ascending", ["b", "c", "a"]), ("descending", ["a", "c", "b"])])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_a_distance_says_which_end_is_best(suffix: str, order: str, best: list[str]) -> None:
+    rows = [{"q": "q1", "c": doc, "distance": far} for doc, far in (("a", 0.9), ("b", 0.1), ("c", 0.5))]
+    table = "q,c,distance\n" + "".join(f"{row['q']},{row['c']},{row['distance']}\n" for row in rows)
+    Path(f"run.{suffix}").write_text(table if suffix == "csv" else "".join(json.dumps(row) + "\n" for row in rows))
+    mapped = f"{{query_id: q, chunk_id: c, score: distance, order: {order}}}"
+    Path("criteria.yaml").write_text(f"{GATE}inputs:\n  run: {{path: run.{suffix}, map: {mapped}}}\n")
+    [ranking] = run_of(None, load_criteria("criteria.yaml")).rankings
+    assert ranking.ids == best
+
+
 def test_a_gold_set_has_no_map() -> None:
     which = "gold"
     Path("criteria.yaml").write_text(f"{GATE}inputs:\n  {which}: {{path: r, map: {{query_id: q, items: r}}}}\n")
@@ -448,7 +462,8 @@ LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_s
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4))
 NAMES = st.none() | st.sampled_from(["qid", "results", "docId", "relevance", "a", "a.b", "results.a", "."])
 MAPS = st.fixed_dictionaries(
-    {key: NAMES for key in FieldMap.__struct_fields__ if key != "query_id"} | {"query_id": NAMES.filter(bool)}
+    {key: NAMES for key in FieldMap.__struct_fields__ if key != "query_id"}
+    | {"query_id": NAMES.filter(bool), "order": st.sampled_from([None, "ascending", "descending"])}
 ).map(lambda keys: msgspec.convert(keys, FieldMap))
 
 

@@ -102,7 +102,7 @@ def _item(entry: Any, finder: Finder, where: str) -> Any:
     item = {key: _plain(finder.optional(key, entry)) for key in _EXTRAS}
     item["chunk_id"] = doc = _id(finder.required("chunk_id", entry, where), where)
     score = finder.optional("score", entry)
-    item["score"] = None if score is None else _number(score, "score", doc)
+    item["score"] = None if score is None else finder.sign * _number(score, "score", doc)
     if finder.names("rank"):
         item["rank"] = _number(finder.required("rank", entry, where), "rank", doc)
     return item
@@ -117,7 +117,7 @@ def _gather(rows: Rows, records: Records, finder: Finder, needs: frozenset[Need]
             query = f"query {shown(query_id)}"
             doc = str(_id(finder.required("chunk_id", record, query), f"{query}: the result"))
             numbers = {
-                key: _number(finder.required(key, record, query), key, doc)
+                key: (finder.sign if key == "score" else 1) * _number(finder.required(key, record, query), key, doc)
                 for key in ("score", "rank")
                 if finder.names(key)
             }

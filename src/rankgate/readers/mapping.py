@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -36,6 +36,10 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     score: Annotated[
         _Optional, Meta(description="A result's score, higher is better; it orders rows, not a list that has an order.")
     ] = None
+    order: Annotated[
+        Literal["ascending", "descending"] | None,
+        Meta(description="Which score is best: the highest (descending, the default), or the lowest, as of distances."),
+    ] = None
     rank: Annotated[_Optional, Meta(description="A result's rank, 1 to n without gaps.")] = None
     text: Annotated[_Optional, Meta(description="A result's text.")] = None
     doc_id: Annotated[_Optional, Meta(description="The document that a result is a part of.")] = None
@@ -50,12 +54,19 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             return "chunk_id", "is missing: without `items` each row is one result, and this is its id"
         if self.items is None and self.score is None and self.rank is None:
             return "score", "is missing: without `items` each row is one result, and score or rank must order them"
-        if self.items is None and self.rank is None and "dist" in (self.score or "").lower():
-            what = "is a distance by its name, and the highest score counts as best"
-            return "score", f"{what}; map a column `rank`, or one with the distance's negative under another name"
+        if self.order is not None and self.score is None:
+            return "order", "says which score is best, and the map names no `score`"
+        if self.items is None and self.rank is None and self.order is None and "dist" in (self.score or "").lower():
+            return "score", "is a distance by its name; add `order: ascending`, or `descending` if the highest is best"
         return None
 
+    @property
+    def sign(self) -> int:
+        """By which a score is multiplied, so that the highest is best."""
+        return -1 if self.order == "ascending" else 1
 
+
+NAMES = tuple(key for key in FieldMap.__struct_fields__ if key != "order")  # what the map names in the file
 # What is read only where a metric needs it; the rest always.
 _NEEDED = {"text": Need.TEXTS, "doc_id": Need.DOCS, "doc_version": Need.VERSIONS, "latency_ms": Need.LATENCY}
 
@@ -83,7 +94,8 @@ class Finder:
     """
 
     def __init__(self, fields: FieldMap, needs: frozenset[Need]) -> None:
-        named = {key: getattr(fields, key) for key in FieldMap.__struct_fields__}
+        named = {key: getattr(fields, key) for key in NAMES}
+        self.sign = fields.sign
         self._names: dict[str, str] = {
             key: name for key, name in named.items() if name is not None and _NEEDED.get(key) in {None, *needs}
         }

@@ -9,7 +9,7 @@ from rankgate.errors import Problem, bad_input, shown
 from rankgate.model import Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import RAGAS_CSV, Table, plain
-from rankgate.readers.mapping import FieldMap, MissingNameError
+from rankgate.readers.mapping import NAMES, FieldMap, MissingNameError
 from rankgate.readers.rows import Order, Row, Rows
 from rankgate.readers.source import Source
 from rankgate.readers.trec import finite_number
@@ -63,7 +63,7 @@ def usual_map(columns: Sequence[str], name: str, line: int | None = None) -> Fie
             raise bad_input(message, file=name, line=line)
     if "score" not in written and "rank" not in written:
         raise bad_input(f"no column score or rank, so nothing orders the results: {listed}", file=name, line=line)
-    optional: dict[str, str] = {
+    optional: dict[str, Any] = {
         each: written[each] for each in ("score", "rank", "text", "doc_version", "latency_ms") if each in written
     }
     if docs[0] != "doc_id" and "doc_id" in written:
@@ -81,7 +81,7 @@ def _read(table: Table, fields: FieldMap, needs: frozenset[Need], log: ProblemLo
         query_id, doc = cells[query_at or 0], cells[doc_at or 0]
         try:
             _refuse_no_id(query_id, doc)
-            score = 0.0 if score_at is None else _number(cells[score_at], "score", doc, finite_number)
+            score = 0.0 if score_at is None else fields.sign * _number(cells[score_at], "score", doc, finite_number)
             rank = 0 if rank_at is None else _number(cells[rank_at], "rank", doc, whole_number)
             extras = _extras(cells, extras_at, score) if extras_at else None
             time = "" if time_at is None else cells[time_at].strip()
@@ -100,7 +100,7 @@ def _places(table: Table, fields: FieldMap, log: ProblemLog) -> dict[str, int | 
         RankgateError: the table lacks mapped columns.
     """
     places: dict[str, int | None] = {}
-    for key in FieldMap.__struct_fields__:
+    for key in NAMES:
         name = getattr(fields, key)
         places[key] = None if name is None else table.place(name)
         if name is not None and places[key] is None:
