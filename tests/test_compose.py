@@ -509,7 +509,7 @@ STALE = Diagnosis(rule="stale_ids", finding="the ids of the gold set: …", evid
 )
 def test_a_partly_stale_gold_set_warns(lists: Mapping[str, str], verdict: Verdict, begins: str) -> None:
     found = composed(lists, ACCEPTED, diagnosis=[STALE])
-    assert (found.verdict, len(found.warnings)) == (verdict, 1)
+    assert (found.verdict, sum("stale" in each for each in found.warnings)) == (verdict, 1)
     assert found.summary.startswith(begins)
 
 

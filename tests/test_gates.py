@@ -499,7 +499,7 @@ def test_a_doubt_stands_behind_a_violation() -> None:
     assert judged(result) == (
         FAIL,
         [
-            "latency is 30.0 ms, above the ceiling of 10.0 ms",
+            "latency is 30.0 ms, above the ceiling of 10.0 ms, with too few queries to tell it from noise",
             "1 query is absent from the run and not counted in latency",
         ],
     )

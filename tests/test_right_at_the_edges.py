@@ -153,7 +153,7 @@ def test_a_quantile_without_a_bound(check: Check, slower: int, of: int, verdict:
     )
     gold = [{"metadata": {"tags": ["lang:en"]}}] * of
     whole, _, part = check(gates, gold, slow(0, of), slow(slower, of))["gates"]
-    assert whole["delta_ci"][0] is None
+    assert whole["delta_ci"] == ([0.0, 0.0] if not slower else [None, *whole["delta_ci"][1:]])
     assert (whole["verdict"], whole["exact"]) == (verdict, part["exact"])
     assert part["verdict"] == ("pass" if whole["evidence_state"] == "inconclusive" else verdict)
 
@@ -280,3 +280,53 @@ def test_compare_says_no_change_of_the_same_lists_alone(check: Check, capsys: py
         bounds.append([found["ci"][1] for found in json.loads(capsys.readouterr().out)["metrics"].values()])
     wide = pytest.approx(1 - 0.025 ** (1 / 30))
     assert bounds == [[0.0, 0.0], [0.0, wide]]  # recall@1 sees the first document alone
+
+
+SIDES = ["--gold", "gold.jsonl", "--baseline", "before.jsonl", "--run", "now.jsonl"]
+
+
+@pytest.mark.parametrize("talk", [1, 5])
+def test_what_too_few_conversations_cannot_prove_is_not_called_noise(check: Check, talk: int) -> None:
+    """All lost: a warning, which stops where warnings do."""
+    gold = talks([24] * talk)
+    assert check(RECALL, gold, [FOUND] * len(gold), [LOST] * len(gold))["verdict"] == "warn"
+    assert main(["check", *SIDES, "--fail-on", "warn"]) == 1
+
+
+def test_an_unchanged_run_is_proven_safe_whatever_has_no_bound(check: Check) -> None:
+    gate = "  - {name: slowest, metric: latency(quantile=0.99), regression_max: 5, evidence: proven_safe}\n"
+    [found] = check(gate, [{}] * 120, slow(3, 120), slow(3, 120))["gates"]
+    assert (found["verdict"], found["delta_ci"]) == ("pass", [0.0, 0.0])
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(2, "warn"), (9, "warn"), (10, "fail")])
+def test_a_few_equal_values_without_a_range_prove_nothing(check: Check, count: int, verdict: str) -> None:
+    gate = "  - {name: score(f), direction: higher, threshold: 0.75}\n"
+    assert (
+        check(gate, [{}] * count, [{"scores": {"f": 0.8}}] * count, [{"scores": {"f": 0.7}}] * count)["verdict"]
+        == verdict
+    )
+
+
+def test_a_run_of_empty_lists_does_not_pass_in_silence(check: Check) -> None:
+    gate = "  - {name: false_evidence_rate, threshold: 0.5}\n"
+    gold = [{"expected_output": [], "metadata": {"no_answer": True}}] * 20 + [{}] * 40
+    found = check(gate, gold, [FOUND] * 60, [{"topk": []}] * 60)
+    assert (found["verdict"], found["warnings"]) == ("warn", ["every list of the run is empty"])
+
+
+def test_the_interval_that_decides_is_shown_where_no_value_changed(
+    check: Check, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [{"topk": ["a", "junk"]}] * 40
+    check("  - {name: recall@5, regression_max: 0.03, evidence: proven_safe}\n", [{}] * 40, [FOUND] * 40, now)
+    capsys.readouterr()
+    main(["check", *SIDES])
+    assert "−8.8 to +8.8 pp" in capsys.readouterr().out
+
+
+def test_a_gate_with_noise_promises_no_drop_that_runs_make_by_themselves(check: Check) -> None:
+    gate = "  - {name: recall@5, regression_max: 0.03, noise: 0.5}\n"
+    found = check(gate, [{}] * 40, [FOUND] * 40, [LOST] * 40)
+    [said] = found["fine_print"]
+    assert "whole runs move by themselves (`noise: 0.5`), so that no number of questions shows 3.0 pp" in said

@@ -138,6 +138,8 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         metric, widest = self.metric, widest_change(self.metric)
         if not self._finite:
             return None
+        if metric.at_quantile is not None and self.new == self.old and self.same():
+            return (0.0, 0.0)
         if metric.at_quantile is not None:
             return difference_of_quantiles_interval(self.new, self.old, metric.at_quantile, confidence=confidence)
         changes, reach = self.changes, self._reach

@@ -48,6 +48,7 @@ from rankgate.side import Side
 
 MOST_IDS = 20
 ISSUES = "https://github.com/rankgate/rankgate/issues"
+_EMPTY = "every list of the run is empty"
 _STALE = (
     "the gold set is partly stale: relevant ids that the baseline found are in no list any more, and ids that it never "
     "returned stand in their place; map the gold set to the new ids, or gate by document with `match: doc`"
@@ -76,6 +77,8 @@ def compose(
     failures = aged if criteria.policy.max_age.blocks else []
     warnings = [_STALE for found in diagnosis if found.rule == STALE]
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
+    lists_now = candidate.scores.matched.values()
+    warnings += [_EMPTY] if lists_now and not any(query.retrieved for query in lists_now) else []
     own = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in warnings)]
     verdict = worst([*(result.verdict for result in results), *own])
     metrics = criteria.metrics()

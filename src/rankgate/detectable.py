@@ -56,7 +56,7 @@ def detectable(
     if spread is None:
         return None
     evidence, appended = gate.evidence.value, spread.cluster * max(widest_change(gate.metric) or 0.0, farthest)
-    sight = power.Sight(spread.value, appended, gate.confidence)
+    sight = power.Sight(spread.value, appended, gate.confidence, math.sqrt(2) * gate.noise)
     return Detectable(
         detectable=sight.drop(evidence, queries, limit),
         margin=sight.margin(queries),
@@ -90,7 +90,9 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
     safe = gate.evidence is Evidence.PROVEN_SAFE
     if seen.queries_needed is None:
         why = "no number of questions proves that nothing at all was lost"
-        return f"{why}; allow a {harm} of {margin}{assumed}" if safe else None
+        moved = f"whole runs move by themselves (`noise: {gate.noise:g}`), so that no number of questions shows {limit}"
+        why = moved if gate.noise and gate.regression_max else why
+        return f"{why}; allow a {harm} of {margin}{assumed}" if safe or (gate.noise and gate.regression_max) else None
     needed = f"about {_rounded_up(seen.queries_needed):,}"
     if safe:
         return (

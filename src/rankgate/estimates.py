@@ -19,6 +19,9 @@ MOST_WITH_ENDS = 150  # scored queries; with more, rare wins that a sample misse
 _SHORT = 0.2  # of the queries: where no more cannot reach the end of the range, the range is taken
 
 
+FEWEST_ALIKE = 10  # equal values without a range
+
+
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """A run's value of one metric: over `n` defined queries, with `undefined` others left out.
 
@@ -111,9 +114,12 @@ def interval(
 ) -> Interval | None:
     """The interval of a metric's value: of the mean, of a share where all are 0 or 1, or of the quantile that it takes.
 
-    None where a value is not finite, as a faulty metric of a package could make it.
+    None where a value is not finite, as a faulty metric of a package could make it, and where a few values without a
+    range are all the same, which says nothing of any other.
     """
     if not all(map(math.isfinite, defined)):
+        return None
+    if None in (metric.low, metric.high) and len(defined) < FEWEST_ALIKE and min(defined) == max(defined):
         return None
     if metric.at_quantile is not None:
         return quantile_interval(defined, metric.at_quantile, confidence=confidence)

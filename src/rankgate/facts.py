@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from rankgate.criteria import Criteria, Gate
 from rankgate.detectable import blind_spot, detectable, leaves_open
 from rankgate.errors import shown
+from rankgate.estimates import is_rate
 from rankgate.matching import match
 from rankgate.metrics.base import Cutoff, Direction, Metric
 from rankgate.model import TOLERANCE, Evidence, Gold, Ranking, Sample
@@ -180,7 +181,8 @@ def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
     if caught < part:
         return None
     sizes = [delta_text(size, unit).lstrip("+") for size in (part, caught)]
-    why = "a drop of {} is allowed" if caught == limit else "only drops of {} or more are detected 80 % of the time"
+    some = "only drops of {} or more are" if not is_rate(gate.metric) or caught <= 1 else "no drop is"
+    why = "a drop of {} is allowed" if caught == limit else f"{some} detected 80 % of the time"
     return f"a fifth of {value_text(value, unit)}, {sizes[0]}, can be lost unseen: {why.format(sizes[1])}"
 
 

@@ -116,6 +116,11 @@ class GateResult(_Part, frozen=True, kw_only=True):
         """Gate and segment: what waivers name, and what both sides of a base judge alike."""
         return self.name, self.segment
 
+    @property
+    def within_noise(self) -> bool:
+        """Whether it warns for nothing but what noise can do; that nothing could have been proven is no noise."""
+        return self.only_inconclusive and self.evidence_state is not EvidenceState.NO_INTERVAL
+
 
 class JudgedValue(_Part, frozen=True, kw_only=True):
     """A metric's value with a judge's labels added to the gold's.

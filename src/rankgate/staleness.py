@@ -45,10 +45,13 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
     how = plan.how
     if how.by is By.TEXT or not _by_ids(plan) or not candidate.matched or _finds_enough(gold, candidate):
         return
-    lengths = Counter(query.retrieved for query in candidate.matched.values())
+    lists = [query for query in candidate.matched.values() if query.ideal]
+    if not lists:
+        return
+    lengths = Counter(query.retrieved for query in lists)
     usual = max(lengths, key=lambda length: (lengths[length], length))
     full = sum(count for length, count in lengths.items() if length >= usual)
-    if not usual or full < FULL_SHARE * len(candidate.matched):
+    if not usual or full < FULL_SHARE * len(lists):
         return
     returned = _names(now(), how)
     relevant = {doc for sample in gold.samples.values() for doc in sample.relevant()}
@@ -60,11 +63,11 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
         return
     one, remedy = ("document", "") if how.by is By.DOC else ("chunk", ", or gate by document with `match: doc`")
     ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
-    lists = count_text(len(candidate.matched), "list is", "lists are")
+    full_of = count_text(len(lists), "list is", "lists are")
     nobody = "neither the gold set nor the baseline knows" if before else "the gold set does not know"
     raise bad_input(
-        f"{GOLD_STALE}: {occurring:,} of {ids} in any ranking, {full:,} of {lists} full; did the {one} ids change? The "
-        f"search works, but returns ids that {nobody}; map the gold set to the new ids{remedy}",
+        f"{GOLD_STALE}: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change? "
+        f"The search works, but returns ids that {nobody}; map the gold set to the new ids{remedy}",
         file=gold.name,
     )
 

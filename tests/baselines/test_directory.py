@@ -406,7 +406,7 @@ class Interrupted(DirectoryTree):
 @pytest.mark.parametrize(
     ("others", "first"),
     [
-        pytest.param(("b",), ["a"], id="one, whose line a killed acceptance could have left"),
+        pytest.param(("b",), ["a", "b"], id="one, whose line is no killed acceptance's: the run before it is gone"),
         pytest.param(("b", "c"), ["a", "b", "c"], id="two"),
         pytest.param(("b", "c", "d"), ["a", "b", "c", "d"], id="three"),
     ],

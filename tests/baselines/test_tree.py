@@ -131,6 +131,19 @@ def test_a_manifest_that_somebody_set_back_loses_no_record(small: TreeMemory, tm
     assert [str(problem) for problem in verify(small).problems] == said(caught)
 
 
+def test_a_manifest_set_back_by_one_erases_no_acceptance_whose_run_took_the_others_place(
+    small: TreeMemory, tmp_path: Path
+) -> None:
+    """The run of what was accepted before goes last, so that this is no acceptance that was killed."""
+    one, manifest = add(small, "accepted", "one"), tmp_path / "small" / "manifest.json"
+    before = manifest.read_bytes()
+    two = add(small, "accepted", "two")
+    manifest.write_bytes(before)
+    for look in (lambda: small.read("accepted"), lambda: add(small, "accepted", "one")):
+        with pytest.raises(RankgateError, match=f"after {one.id}, which this says is accepted, the last {two.id}"):
+            look()
+
+
 def test_what_follows_the_manifest_may_be_taken_out_by_hand(small: TreeMemory, tmp_path: Path) -> None:
     folder = tmp_path / "small"
     one = add(small, "accepted", "one")

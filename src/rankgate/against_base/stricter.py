@@ -150,7 +150,7 @@ def _stands_for(same: GateResult, gate: GateResult) -> bool:
 
 def _weight(gate: GateResult) -> tuple[int, bool]:
     """How much a result stops; a warning for what is only within noise stops nobody, not even where warnings do."""
-    return SEVERITY_ORDER.index(gate.verdict), not gate.only_inconclusive
+    return SEVERITY_ORDER.index(gate.verdict), not gate.within_noise
 
 
 def _criteria_sentences(base: BaseSide) -> list[str]:

@@ -294,7 +294,9 @@ class TreeMemory:
         """
         same = [place for place, record in enumerate(found) if record.id == accepted.id]
         before, following = (found[: same[-1]], found[same[-1] + 1 :]) if same else (found, found[:0])
-        if len(following) > self._left_over:
+        # The run of what was accepted before goes only once the new manifest is there: then that one was set back.
+        set_back = bool(following) and following[-1].run != accepted.run and self.tree.read(accepted.run) is None
+        if len(following) > self._left_over or set_back:
             log = log_name("accepted")
             raise bad_input(
                 f"{log} has {len(following):,} accepted after {accepted.id}, which this says is accepted, the last "

@@ -88,8 +88,8 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
         if criteria and mark:
             named = file_of(arguments, "criteria")
             inputs = Inputs(date=date, criteria=named.path if named else criteria.name, gold=gold_file, run=again)
-            report, unusable = _judged(inputs, place, memory)
-            private = _judged(replace(inputs, part="private"), place, memory)[0] if private_too else None
+            report, unusable = _judged(inputs, criteria, place, memory)
+            private = _judged(replace(inputs, part="private"), criteria, place, memory)[0] if private_too else None
     commit, branch = origin_of(arguments)
     record = replace(
         recorded(packed, source=name, provenance=opened.provenance, gold=mark, date=date),
@@ -115,7 +115,7 @@ def refuse_later(newest: Record | None, date: str, spec: str) -> None:
         raise bad_input(message, file=spec)
 
 
-def _judged(inputs: Inputs, place: str, memory: Memory) -> tuple[Report, str | None]:
+def _judged(inputs: Inputs, criteria: Criteria | None, place: str, memory: Memory) -> tuple[Report, str | None]:
     """The run judged against what is accepted now, or against nothing where that cannot be used any more."""
     from rankgate.cli.check import judge
     from rankgate.criteria import InputFile
@@ -127,7 +127,10 @@ def _judged(inputs: Inputs, place: str, memory: Memory) -> tuple[Report, str | N
     except RankgateError as error:
         return judge(msgspec.structs.replace(inputs, without_baseline=True)), str(error)
     # As it was named: what the store calls itself lacks user and password, and is shown only.
-    report = judge(msgspec.structs.replace(inputs, baseline=InputFile(place)) if there else inputs)
+    named = msgspec.structs.replace(inputs, baseline=InputFile(place))
+    elsewhere = criteria is not None and criteria.baseline is not None and criteria.baseline.path != place
+    first = msgspec.structs.replace(inputs, without_baseline=True) if elsewhere else inputs
+    report = judge(named if there else first)
     ours = [problem for problem in report.problems if (problem.file or "").startswith(memory.spec)]
     if report.verdict is Verdict.NOT_JUDGED and there and ours == list(report.problems):
         why = "; ".join(map(str, ours))

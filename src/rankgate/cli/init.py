@@ -122,7 +122,10 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -
         gold=_relative(gold_file.path, base),
         run=_relative(run_file.path if run_file else "run.jsonl", base),
         baseline=_relative("baseline", base),
-        measured=[(metric, estimate(scores.values[metric.name], metric) if scores else None) for metric in metrics],
+        measured=[
+            (metric, estimate(scores.values[metric.name], metric, clusters=scores.clusters) if scores else None)
+            for metric in metrics
+        ],
         measured_run=run_file.path if run_file else None,
         reachable=reachable,
     )

@@ -42,7 +42,7 @@ def gate_change(gate: GateResult) -> str:
 
 def gate_change_interval(gate: GateResult) -> str:
     """`95%: −8.1 to −3.4 pp`, or nothing where the data support none or nothing changed."""
-    bounds = interval_text(gate.delta_ci, gate.unit, change=True) if gate.delta else ""
+    bounds = interval_text(gate.delta_ci, gate.unit, change=True) if gate.delta_ci != (0.0, 0.0) else ""
     return f"{confidence_text(gate.confidence)}: {bounds}" if bounds else ""
 
 

@@ -83,21 +83,25 @@ def _most_moved(moved: int, among: int) -> float:
 
 
 class Sight(NamedTuple):
-    """What a gate can see, from s, a and its confidence."""
+    """What a gate can see, from s, a, its confidence, and the SD of a change that whole runs share (√2 τ)."""
 
     spread: float
     appended: float = 0.0
     confidence: float = 0.95
+    shared: float = 0.0
 
     def reach(self, queries: int) -> float:
         """P: how far the interval reaches to either side."""
         z = round(-normal_quantile((1 - self.confidence) / 2), _DIGITS)
         one = self.appended / queries
-        return 1.5 * one + z * math.hypot(self.spread / math.sqrt(queries), one)
+        return 1.5 * one + z * math.hypot(self._error(queries), one)
+
+    def _error(self, queries: int) -> float:
+        return math.hypot(self.spread / math.sqrt(queries), self.shared)
 
     def margin(self, queries: int) -> float:
         """The smallest ``regression_max`` under which ``proven_safe`` passes a change without effect in 80 %."""
-        return self.reach(queries) + _POWER * self.spread / math.sqrt(queries)
+        return self.reach(queries) + _POWER * self._error(queries)
 
     def drop(self, evidence: str, queries: int, regression_max: float) -> float:
         """The true drop for which the gate is violated in 80 % of the runs."""
@@ -106,7 +110,7 @@ class Sight(NamedTuple):
             "proven_harm": max(regression_max, self.reach(queries)),
             "proven_safe": max(regression_max - self.reach(queries), 0.0),
         }[evidence]
-        return limit + _POWER * self.spread / math.sqrt(queries)
+        return limit + _POWER * self._error(queries)
 
     def sees(self, evidence: str, queries: int, regression_max: float) -> bool:
         """Whether twice the drop that is allowed is detected; of ``proven_safe``, whether no change passes."""

@@ -50,7 +50,7 @@ def _cell(value: PanelValue, measure: Measure) -> Cell:
         now=NOTHING if value.value is None else value_text(value.value, measure.unit),
         now_interval=interval_text(value.ci, measure.unit),
         change="" if value.delta is None else delta_text(value.delta, measure.unit),
-        interval=interval_text(value.delta_ci, measure.unit, change=True) if value.delta else "",
+        interval=interval_text(value.delta_ci, measure.unit, change=True) if value.delta_ci != (0.0, 0.0) else "",
         way=way_of(value, measure.direction),
     )
 
