@@ -330,3 +330,15 @@ def test_a_gate_with_noise_promises_no_drop_that_runs_make_by_themselves(check: 
     found = check(gate, [{}] * 40, [FOUND] * 40, [LOST] * 40)
     [said] = found["fine_print"]
     assert "whole runs move by themselves (`noise: 0.5`), so that no number of questions shows 3.0 pp" in said
+
+
+def test_what_the_exact_test_proves_is_said_beside_an_interval_that_does_not(
+    check: Check, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, lost = talks([30] * 10 + [170]), [LOST] * 300 + [FOUND] * 170
+    assert check(RECALL, gold, [FOUND] * 470, lost)["verdict"] == "fail"
+    capsys.readouterr()
+    main(["check", *SIDES])
+    assert "exact test, p = 0.00098" in capsys.readouterr().out
+    main(["explain", "recall@5", *SIDES])
+    assert "the exact test, p = 0.00098 proves a loss" in " ".join(capsys.readouterr().out.split())

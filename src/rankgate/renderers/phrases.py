@@ -43,7 +43,17 @@ def gate_change(gate: GateResult) -> str:
 def gate_change_interval(gate: GateResult) -> str:
     """`95%: −8.1 to −3.4 pp`, or nothing where the data support none or nothing changed."""
     bounds = interval_text(gate.delta_ci, gate.unit, change=True) if gate.delta_ci != (0.0, 0.0) else ""
-    return f"{confidence_text(gate.confidence)}: {bounds}" if bounds else ""
+    return "; ".join(
+        filter(None, [f"{confidence_text(gate.confidence)}: {bounds}" if bounds else "", exact_proof(gate)])
+    )
+
+
+def exact_proof(gate: GateResult) -> str:
+    """`exact test, p = 0.002`, where that proves the harm and the interval does not."""
+    low, high = gate.delta_ci or (None, None)
+    worse = (high is not None and high < 0) if gate.direction is Direction.HIGHER else (low is not None and low > 0)
+    proves = gate.exact is not None and gate.exact.p < (1 - gate.confidence) / 2 and gate.violation is not None
+    return f"exact test, p = {gate.exact.p:.2g}" if gate.exact and proves and not worse else ""
 
 
 def gate_now_interval(gate: GateResult) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rankgate.explaining.gate import LimitCheck
 from rankgate.metrics.base import Direction
 from rankgate.model import TOLERANCE, Evidence, Interval
+from rankgate.renderers.phrases import exact_proof
 from rankgate.report import GateResult
 from rankgate.wording import delta_text
 
@@ -16,6 +17,8 @@ def change_says(gate: GateResult, decimals: int) -> str:
         said = "all of it is for the worse, so that a loss is certain, not its size"
     elif low is not None and low > 0:
         said = "all of it is for the better"
+    elif proven := exact_proof(gate):
+        said = f"it does not exclude 0, and the {proven} proves a loss"
     elif high is None:
         said = "its better end is not known"
     else:
