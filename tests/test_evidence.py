@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rankgate.evidence import Finding, Ruling, rule_on_drop, rule_on_floor
 from rankgate.metrics.base import Direction
-from rankgate.model import Evidence, EvidenceState, Interval
+from rankgate.model import Evidence, EvidenceState, Exact, Interval
 
 ESTIMATE, SAFE, HARM = Evidence.ESTIMATE, Evidence.PROVEN_SAFE, Evidence.PROVEN_HARM
 HOLDS, VIOLATED, OPEN = Ruling.HOLDS, Ruling.VIOLATED, Ruling.INCONCLUSIVE
@@ -143,3 +143,39 @@ def test_a_better_value_never_worsens_a_ruling(
         before = rule(evidence, value, around(value, below, above), bound, HIGHER)
         after = rule(evidence, value + gain, around(value + gain, below, above), bound, HIGHER)
         assert ORDER.index(after.ruling) <= ORDER.index(before.ruling)
+
+
+WIDE, SHUT = (-0.3, 0.1), (-0.3, -0.01)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "delta", "ci", "exact", "confidence", "expected"),
+    [
+        pytest.param(
+            HARM, -0.1, WIDE, (0.01, 0.001), 0.95, (VIOLATED, CLEAR), id="it proves what the interval does not"
+        ),
+        pytest.param(HARM, -0.1, None, (0.01, 0.001), 0.95, (VIOLATED, CLEAR), id="there is no interval"),
+        pytest.param(HARM, -0.1, SHUT, (0.9, 0.001), 0.95, (VIOLATED, CLEAR), id="the interval proves it"),
+        pytest.param(HARM, -0.02, WIDE, (0.01, 0.001), 0.95, (HOLDS, CLEAR), id="proven, and no more than is allowed"),
+        pytest.param(HARM, -0.1, WIDE, (0.25, 0.001), 0.5, (OPEN, NOISE), id="exactly at the level"),
+        pytest.param(HARM, -0.1, WIDE, (0.2, 0.001), 0.5, (VIOLATED, CLEAR), id="a lower confidence"),
+        pytest.param(HARM, -0.1, WIDE, (0.9, 0.25), 0.5, (OPEN, NONE), id="it could have proven nothing"),
+        pytest.param(HARM, -0.1, WIDE, (0.9, 0.2), 0.5, (OPEN, NOISE), id="it could have proven it"),
+        pytest.param(ESTIMATE, -0.1, WIDE, (0.9, 0.5), 0.95, (VIOLATED, NONE), id="the estimate, nothing provable"),
+        pytest.param(ESTIMATE, -0.1, WIDE, (0.9, 0.001), 0.95, (VIOLATED, NOISE), id="the estimate, within noise"),
+        pytest.param(SAFE, -0.1, WIDE, (0.9, 0.5), 0.95, (VIOLATED, NOISE), id="safety goes by the interval"),
+        pytest.param(SAFE, -0.1, None, (0.9, 0.001), 0.95, (VIOLATED, NONE), id="and needs one"),
+    ],
+)
+def test_an_exact_test_beside_the_interval(
+    evidence: Evidence,
+    delta: float,
+    ci: tuple[float, float] | None,
+    exact: tuple[float, float],
+    confidence: float,
+    expected: tuple[Ruling, EvidenceState],
+) -> None:
+    found = rule_on_drop(evidence, delta, ci, 0.03, HIGHER, Exact(*exact), confidence)
+    assert found == Finding(*expected, evidence)
+    upside_down = None if ci is None else (-ci[1], -ci[0])
+    assert rule_on_drop(evidence, -delta, upside_down, 0.03, LOWER, Exact(*exact), confidence) == found

@@ -57,6 +57,7 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
     from rankgate.acceptance import private_refusal, refusal
     from rankgate.baselines.memory import amended
     from rankgate.errors import RankgateError, bad_input
+    from rankgate.redaction import redacted_text
     from rankgate.renderers.blocks import plain_text
 
     found = candidate_of(arguments)
@@ -75,8 +76,9 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
         if found.unusable is None:
             raise
     repeated = newest is not None and newest.id == found.record.id  # it is judged by itself now
-    reason = arguments.reason if why_not or repeated else None
-    record = amended([newest] if newest else [], replace(found.record, reason=reason, by=arguments.by))
+    reason = redacted_text(arguments.reason) if arguments.reason and (why_not or repeated) else None
+    by = redacted_text(arguments.by) if arguments.by else None
+    record = amended([newest] if newest else [], replace(found.record, reason=reason, by=by))
     added = found.memory.add("accepted", record, found.packed.data)
     return told(arguments, found, record, added=added, moved=True)
 
