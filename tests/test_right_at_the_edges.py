@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -342,3 +343,13 @@ def test_what_the_exact_test_proves_is_said_beside_an_interval_that_does_not(
     assert "exact test, p = 0.00098" in capsys.readouterr().out
     main(["explain", "recall@5", *SIDES])
     assert "the exact test, p = 0.00098 proves a loss" in " ".join(capsys.readouterr().out.split())
+
+
+def test_validate_plans_by_one_spread(check: Check, capsys: pytest.CaptureFixture[str]) -> None:
+    """What no run has moved yet: many relevant documents a question, so that recall moves in small steps."""
+    gold = [{"expected_output": [f"d{n}" for n in range(16)]}] * 40
+    check(RECALL, gold, [{"topk": ["d1", "d2"]}] * 40, [{"topk": ["d1", "d2"]}] * 40)
+    capsys.readouterr()
+    main(["validate", "--gold", "gold.jsonl", "--run", "now.jsonl"])
+    said = capsys.readouterr().out
+    assert len(set(re.findall(r"drops of ([0-9.]+ pp) or more are detected", said))) == 1, said

@@ -22,7 +22,7 @@ from rankgate.reasons import (
     one_sided_reason,
     uncompared_reason,
 )
-from rankgate.report import GateResult
+from rankgate.report import Detectable, GateResult
 from rankgate.wording import count_text
 
 LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
@@ -95,9 +95,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         if unjudged
         else max((each.beyond for each in ruled if each.found.ruling is Ruling.VIOLATED), default=None),
         only_inconclusive=bool(inconclusive) and not (unjudged or violations or warnings),
-        detectable=detectable(gate, queries=pairs.n_pairs, differences=pairs.changes, clusters=pairs.clusters)
-        if pairs
-        else detectable(gate, queries=own.n if own else 0, clusters=defined_only(candidate.clusters, values)),
+        detectable=_detectable(gate, candidate, own, pairs),
         verdict=verdict,
         reasons=unjudged + violations + inconclusive + warnings or held,
         doubts=len(inconclusive) + len(warnings),
@@ -105,6 +103,17 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         n_pairs=pairs.n_pairs if pairs else 0,
         line=gate.line,
     )
+
+
+def _detectable(gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comparison | None) -> Detectable | None:
+    """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
+    counts = [len(query.ideal) for query in candidate.matched.values() if query.ideal]
+    relevant = sum(counts) / len(counts) if counts else 1.0
+    if pairs:
+        n, moved, labels = pairs.n_pairs, pairs.changes, pairs.clusters
+        return detectable(gate, queries=n, differences=moved, clusters=labels, relevant=relevant)
+    alone = defined_only(candidate.clusters, candidate.values[gate.metric.name])
+    return detectable(gate, queries=own.n if own else 0, clusters=alone, relevant=relevant)
 
 
 def _measured(gate: Gate, candidate: Scores, baseline: Scores | None) -> tuple[Estimate | None, Comparison | None]:
