@@ -501,3 +501,12 @@ def test_the_branch_of_a_job_is_that_of_its_event(
         assert accepted(10) == 0
         found.append(shown(capsys, "show")["accepted"]["branch"])
     assert found == ["main", "release"]
+
+
+def test_a_run_for_an_empty_store_is_compared_with_nothing_whatever_the_criteria_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert accepted(10) == 0
+    capsys.readouterr()
+    assert accepted(5, "--to", "elsewhere") == 0, "it would fail by the baseline of the criteria"
+    assert "50.0%" in capsys.readouterr().out
