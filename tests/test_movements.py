@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 from msgspec.structs import replace
+from tests.renderers.reports import RECALL
 
 from rankgate.criteria import Gate
 from rankgate.gates import decide
-from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.names import parse_metric, parse_metrics
-from rankgate.model import EvidenceState, Gold, Ranking, Sample, Scores, Verdict
+from rankgate.model import Gold, Ranking, Sample, Scores
 from rankgate.movements import MOST_LISTED, leading_metric, most_telling, movements
 from rankgate.plan import Plan
 from rankgate.report import DocumentMove, GateResult, Movement
@@ -125,29 +125,6 @@ def test_the_first_places_are_the_metrics(metric: str, sample_k: int | None, k: 
     assert [each.k for each in found] == [k]
 
 
-FAILS = GateResult(
-    name="retrieval_recall_at_5",
-    metric="recall@5",
-    meaning="share of the relevant documents found",
-    unit=Unit.SHARE,
-    direction=Direction.HIGHER,
-    segment=None,
-    severity="error",
-    value=0.5,
-    ci=None,
-    threshold=0.6,
-    baseline=None,
-    paired_value=None,
-    delta=None,
-    delta_ci=None,
-    regression_max=None,
-    evidence_state=EvidenceState.CLEAR,
-    verdict=Verdict.FAIL,
-    reasons=["recall@5 is low"],
-    n=40,
-    n_pairs=0,
-    line=2,
-)
 ORDER = {
     "up": ("x", "a"),
     "just below": ("a x y z w", "x y z w u a"),
@@ -180,7 +157,7 @@ def test_no_result_comes_first_then_what_fell_out_then_what_fell_below(failing: 
         scored(asked, {query: ids for query, lists in ORDER.items() if (ids := lists[place]) is not None})
         for place in (1, 0)
     )
-    gates = [replace(FAILS, segment=failing)] if failing else []
+    gates = [replace(RECALL, segment=failing)] if failing else []
     found = [each.query_id for each in movements(asked, metric, now, before, gates)]
     assert found == [*first, "just below", "up"]
 

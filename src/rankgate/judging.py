@@ -41,7 +41,8 @@ def judge_sides(
         since: those of the anchor.
     """
     results = judge_all(criteria, gold, sides[0].scores, before, since)
-    fell = {each.metric for each in results if each.delta and beyond_drop(each.delta, 0.0, each.direction) > 0}
+    since_baseline = [each for each in results if each.delta and not each.since]
+    fell = {each.metric for each in since_baseline if beyond_drop(each.delta or 0.0, 0.0, each.direction) > 0}
     if not fell or all(gain > 0 for sample in gold.samples.values() for gain in sample.gains.values()):
         return results
     lists = [{each.query_id: each for each in side.lists() if each.query_id in gold.samples} for side in sides]

@@ -454,6 +454,13 @@ def test_a_gold_set_of_the_base_that_the_pull_request_takes_out_of_git_decides_a
     assert report_on(judging, 5, GOLD_LABEL, gold=gold_of(*range(5)).encode()).verdict.value == "fail"
 
 
+def test_a_gold_set_of_the_job_below_a_file_of_the_commit_is_no_verdict(judging: Path) -> None:
+    criteria = Path("ship-criteria.yaml")
+    criteria.write_text(criteria.read_text().replace("gold.yaml", "ship-criteria.yaml/gold.yaml"))
+    with pytest.raises(RankgateError, match="cannot be where it is"):
+        report_on(judging, 5, gold=gold_of(*range(5)).encode())
+
+
 def test_what_the_workflow_names_may_lie_anywhere_and_nothing_of_an_artifact_is_written_there(
     judging: Path, tmp_path: Path
 ) -> None:

@@ -76,8 +76,8 @@ def _keys(criteria: Criteria) -> dict[str, str | float | None]:
     return {
         "match": _match(criteria.match),
         "default_k": criteria.default_k,
-        "holdout": criteria.holdout
-        or None,  # a smaller share shows what was private, a larger one leaves more unjudged
+        # A smaller share shows what was private, a larger one leaves more unjudged.
+        "holdout": criteria.holdout or None,
         "gold_changes": criteria.gold_changes,
         "fork_runs": criteria.fork_runs,
         "waiver_label": criteria.waiver_label,

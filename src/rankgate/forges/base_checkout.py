@@ -89,8 +89,11 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
                 tree = trees.enter_context(self._tree(repository, place / "head", head, most=MOST_BYTES))
                 file = tree / (named := self._files(tree)[0] or ".")
                 if gold is not None and not _outside(named) and not file.exists():
-                    file.parent.mkdir(parents=True, exist_ok=True)
-                    file.write_bytes(gold)
+                    try:
+                        file.parent.mkdir(parents=True, exist_ok=True)
+                        file.write_bytes(gold)
+                    except OSError as error:  # a file of the commit in a folder's place
+                        raise bad_input(f"cannot be where it is: {error.strerror}", file=named) from error
                 (tree / "../labels.json").write_bytes(msgspec.json.encode(labels))
                 flags |= {"--base": commit, "--labels": "../labels.json"}
             (tree / "../run.jsonl").write_bytes(run)
