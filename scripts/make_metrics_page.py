@@ -27,7 +27,7 @@ from rankgate.cli.metrics import (
     parameters_of,
     range_text,
 )
-from rankgate.matching import Matching
+from rankgate.metrics.matching import Matching
 from rankgate.metrics.registry import FAMILIES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"

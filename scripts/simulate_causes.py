@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.diagnosis.look import KNOWN, NO_RESULTS
+from rankgate.diagnosis.stale_gold import GOLD_STALE
 from rankgate.errors import RankgateError
 from rankgate.inputs import Inputs
-from rankgate.staleness import GOLD_STALE
 from rankgate.yaml_text import load_yaml
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "src" / "rankgate" / "example"

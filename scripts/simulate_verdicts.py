@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankgate.comparison import Pairs
+from rankgate.gates.noise import noise_of
+from rankgate.metrics.comparison import Pairs
 from rankgate.metrics.names import parse_metric
-from rankgate.noise import noise_of
 from rankgate.statistics.binomial import share_level
 from rankgate.statistics.clusters import clustered_mean_level
 from rankgate.statistics.power import Sight, Spread, planning_spread

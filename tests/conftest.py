@@ -30,7 +30,7 @@ VERSIONS = (
     "tests/readers/",
     "tests/renderers/",
     "tests/test_criteria.py",
-    "tests/test_report",
+    "tests/model/test_report",
     "tests/test_scenarios.py",
     "tests/test_yaml_text.py",
 )

@@ -212,7 +212,7 @@ def test_no_step_imports_itself_by_a_detour() -> None:
 
 def test_model_and_errors_stand_alone() -> None:
     """Everything imports them, so whatever they imported everything would pay for."""
-    for module in ("rankgate.model", "rankgate.errors", "rankgate.redaction"):
+    for module in ("rankgate.model.values", "rankgate.errors", "rankgate.errors"):
         assert ours(module) <= {"model", "errors", "redaction"}
         allowed = {"__future__", "msgspec", "msgspec.structs", "enum", "difflib", "collections.abc", "functools", "re"}
         assert theirs(module) <= allowed
@@ -229,8 +229,8 @@ PURE_UNITS = {
 PURE_MODULES = {
     "rankgate.forges.waiting",
     "rankgate.baselines.base",
-    *(f"rankgate.dashboards.{name}" for name in ("values", "days", "spans", "curves", "build")),
-    *(f"rankgate.against_base.{name}" for name in ("criteria_changes", "queries", "stricter")),
+    *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "days", "spans", "curves", "build")),
+    *(f"rankgate.base_ref.{name}" for name in ("criteria_changes", "queries", "stricter")),
 }  # of folders that otherwise see the world
 PURE = sorted(module for module in TREES if unit(module) in PURE_UNITS or module in PURE_MODULES)
 
@@ -380,7 +380,7 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
 @pytest.mark.parametrize(
     ("statement", "absent"),
     [
-        pytest.param("import rankgate", {"msgspec", "rankgate.model", "argparse"}, id="import rankgate"),
+        pytest.param("import rankgate", {"msgspec", "rankgate.model.values", "argparse"}, id="import rankgate"),
         pytest.param(
             "import rankgate.check",
             {"jinja2", "rich", "requests", "numpy", "pydantic", "argparse", "rankgate.cli", "rankgate.renderers"},
@@ -390,23 +390,30 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
             "import rankgate.cli.check", {"requests", "urllib3", "rankgate.forges.client"}, id="rankgate check"
         ),
         pytest.param(
-            "import rankgate.gates, rankgate.scoring, rankgate.metrics.names",
+            "import rankgate.gates.decide, rankgate.metrics.scoring, rankgate.metrics.names",
             {"jinja2", "rich", "gzip", "tempfile", "rankgate.baselines", "rankgate.inputs"},
             id="deciding",
         ),
         pytest.param(
-            "import rankgate.explaining.misses, rankgate.renderers.explaining.misses, rankgate.lexical",
-            {"bm25s", "numpy", "yaml", "jinja2", "rich", "rankgate.scoring", "rankgate.criteria"},
+            "import rankgate.diagnosis.misses, rankgate.renderers.explaining.misses, rankgate.diagnosis.lexical",
+            {"bm25s", "numpy", "yaml", "jinja2", "rich", "rankgate.metrics.scoring", "rankgate.criteria"},
             id="explaining",
         ),
         pytest.param(
-            "import rankgate.report, rankgate.renderers.terminal",
-            {"yaml", "jinja2", "rich", "rankgate.scoring", "rankgate.readers", "rankgate.criteria"},
+            "import rankgate.model.report, rankgate.renderers.terminal",
+            {"yaml", "jinja2", "rich", "rankgate.metrics.scoring", "rankgate.readers", "rankgate.criteria"},
             id="rendering to a terminal",
         ),
         pytest.param(
-            "import rankgate.report, rankgate.renderers.markdown",
-            {"yaml", "rich", "rankgate.scoring", "rankgate.readers", "rankgate.criteria", "rankgate.statistics"},
+            "import rankgate.model.report, rankgate.renderers.markdown",
+            {
+                "yaml",
+                "rich",
+                "rankgate.metrics.scoring",
+                "rankgate.readers",
+                "rankgate.criteria",
+                "rankgate.statistics",
+            },
             id="rendering Markdown",
         ),
     ],

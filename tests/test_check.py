@@ -11,16 +11,16 @@ import pytest
 from tests.baselines.accepting import accept_into
 
 from rankgate.check import check
-from rankgate.comparison import baseline_column, compare
 from rankgate.criteria import InputFile
 from rankgate.errors import RankgateError
 from rankgate.inputs import Inputs
+from rankgate.metrics.comparison import baseline_column, compare
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Need, Verdict
-from rankgate.plan import Plan
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import score
+from rankgate.model.report import Moved, Report
+from rankgate.model.values import Need, Verdict
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.report import Moved, Report
-from rankgate.scoring import score
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from rankgate.criteria import Criteria, Gate, InputFile, Limits, SegmentRule, find_criteria, load_criteria
 from rankgate.errors import RankgateError
-from rankgate.matching import By, Matching
-from rankgate.metrics.base import Direction
+from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Evidence
+from rankgate.model.values import Direction, Evidence
 from rankgate.written import json_schema
 
 NAME = "ship-criteria.yaml"

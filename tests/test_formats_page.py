@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import rankgate
-from rankgate.model import Need
-from rankgate.pool_files import read_labels
+from rankgate.labelling.pool_files import read_labels
+from rankgate.metrics.scoring import STATED
+from rankgate.model.values import Need
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.scoring import STATED
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "formats.md"
 TEXT = PAGE.read_text(encoding="utf-8")

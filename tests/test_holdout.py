@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from tests.repositories import commit, git
 
-from rankgate.acceptance import changes_of
 from rankgate.cli import main
 from rankgate.criteria import Gate
 from rankgate.errors import RankgateError
-from rankgate.hard_checks import part_of
+from rankgate.gates.acceptance import changes_of
+from rankgate.gates.query_rules import part_of
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Gold, Sample
+from rankgate.model.report import Report
+from rankgate.model.report_text import decode_report
+from rankgate.model.values import Gold, Sample
 from rankgate.renderers.base import RENDERERS
-from rankgate.report import Report
-from rankgate.report_text import decode_report
 
 TOTAL, SHARE = 400, 0.3
 NUMBERS = range(TOTAL)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.matching import By
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff
+from rankgate.metrics.matching import By
 from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric, parse_metrics
 from rankgate.metrics.registry import FAMILIES, PRESETS, find, words
 

@@ -383,8 +383,8 @@ def test_a_stored_baseline_keeps_the_judge_and_what_was_undefined() -> None:
 
 def test_several_processes_count_what_one_counts() -> None:
     from rankgate.metrics.names import parse_metrics
-    from rankgate.parallel import score_run
-    from rankgate.plan import Plan
+    from rankgate.metrics.parallel import score_run
+    from rankgate.metrics.plan import Plan
     from rankgate.readers.formats import read_gold, read_run
 
     run("new.jsonl", first(40, absent_key, first(80, by("m1"), lambda _: scored(float("nan")))))

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 from msgspec.structs import replace
-from tests.test_workflows import JOB as GATE
+from tests.forges.test_workflows import JOB as GATE
 
-from rankgate.workflows.gate import gate_text
-from rankgate.workflows.report import report_text
+from rankgate.forges.workflows.gate import gate_text
+from rankgate.forges.workflows.report import report_text
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = ROOT / ".github" / "workflows"

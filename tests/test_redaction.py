@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from rankgate.baselines import git_transport
 from rankgate.baselines.stores import store_for
 from rankgate.criteria import InputFile
-from rankgate.errors import Problem, RankgateError
+from rankgate.errors import Problem, RankgateError, redacted, redacted_text
 from rankgate.inputs import baseline_of
 from rankgate.readers.mapping import FieldMap
-from rankgate.redaction import redacted, redacted_text
 
 # Around `hunter`, which nothing else here is called: whatever signs a password may have, and those that end one.
 signs = st.text(st.sampled_from("a:@/?#%&=+~!$'()*,;[]{}.…é"), max_size=8)

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from rankgate.estimates import Estimate
+from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Interval
+from rankgate.model.values import Interval
 from rankgate.starting import Start, criteria_text, first_gates
 
 

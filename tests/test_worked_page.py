@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from rankgate.cli import main
-from rankgate.estimates import estimate
+from rankgate.metrics.estimates import estimate
 from rankgate.metrics.names import UnknownMetricError, parse_metric
-from rankgate.plan import Plan
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import score
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.scoring import score
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "worked-example.md"
 FENCED = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from tests import test_workflows
 
 from rankgate.cli.init import parser
-from rankgate.workflows.advice import to_do_on_github
-from rankgate.workflows.job import APP_KEY, CHECK, ENVIRONMENT, LABEL
+from rankgate.forges.workflows.advice import to_do_on_github
+from rankgate.forges.workflows.job import APP_KEY, CHECK, ENVIRONMENT, LABEL
 
 PAGE = (Path(__file__).parents[1] / "docs" / "workflows.md").read_text(encoding="utf-8")
 JOB = replace(test_workflows.JOB, app=123456)

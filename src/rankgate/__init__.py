@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankgate.errors import RankgateError
-    from rankgate.evaluation import Evaluation, score
+    from rankgate.metrics.evaluation import Evaluation, score
     from rankgate.recording import Recorded, RecordingError, record
 
 __version__ = "0.1.0"
@@ -15,7 +15,7 @@ __all__ = ["Evaluation", "RankgateError", "Recorded", "RecordingError", "__versi
 
 _HOMES = {
     **dict.fromkeys(("record", "Recorded", "RecordingError"), "rankgate.recording"),
-    **dict.fromkeys(("score", "Evaluation"), "rankgate.evaluation"),
+    **dict.fromkeys(("score", "Evaluation"), "rankgate.metrics.evaluation"),
     "RankgateError": "rankgate.errors",
 }
 

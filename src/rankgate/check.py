@@ -6,22 +6,22 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from rankgate.compose import compose
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose
-from rankgate.exhibiting.asked import SHOWN, with_exhibit
+from rankgate.diagnosis.movements import leading_metric, movements
+from rankgate.diagnosis.segments import by_tag
+from rankgate.diagnosis.with_details import SHOWN, with_exhibit
+from rankgate.gates.apply_waivers import waive
+from rankgate.gates.compose import compose
+from rankgate.gates.judging import judge_sides, refuse_misfits, whole
 from rankgate.inputs import Inputs, gold_of, refuse_nothing, run_of, stored_runs
-from rankgate.judging import judge_sides, refuse_misfits, whole
-from rankgate.model import Gold
-from rankgate.movements import leading_metric, movements
-from rankgate.parallel import Watch, unwatched
-from rankgate.report import Report
-from rankgate.scoring import ids_of
-from rankgate.segments import by_tag
-from rankgate.side import listed, refuse_unfit, scored, scored_if_any
+from rankgate.metrics.parallel import Watch, unwatched
+from rankgate.metrics.scored_run import listed, refuse_unfit, scored, scored_if_any
+from rankgate.metrics.scoring import ids_of
+from rankgate.model.report import Report
+from rankgate.model.values import Gold
 from rankgate.waivers import waivers_of
-from rankgate.waiving import waive
 
 
 def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatched) -> Report:
@@ -37,7 +37,7 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     """
     judge = partial(_judge, workers=workers, watch=watch)
     if inputs.base is not None:
-        from rankgate.against_base.sides import check_both  # noqa: PLC0415 -- git is paid for only where a base is named
+        from rankgate.base_ref.judge import check_both  # noqa: PLC0415 -- git is paid for only where a base is named
 
         return check_both(inputs, inputs.base, judge)
     refuse_nothing(inputs, criteria := load_criteria(inputs.criteria or find_criteria()))

@@ -12,11 +12,11 @@ import msgspec
 
 from rankgate.criteria_problems import check_of, metric_of, rules_of
 from rankgate.errors import RankgateError, bad_input, shown
-from rankgate.lineage import AgeLimit
-from rankgate.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.base import Metric
-from rankgate.model import CONFIDENCE, Evidence
-from rankgate.plan import Plan
+from rankgate.metrics.matching import BY_CHUNK, By, Matching
+from rankgate.metrics.plan import Plan
+from rankgate.model.lineage import AgeLimit
+from rankgate.model.values import CONFIDENCE, Evidence
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
 from rankgate.shapes import shaped

@@ -8,9 +8,9 @@ from typing import TypeGuard
 import msgspec
 
 from rankgate.errors import shown
-from rankgate.metrics.base import BaseMetric, Direction, Metric, widest_change
+from rankgate.metrics.base import BaseMetric, Metric, widest_change
 from rankgate.metrics.names import UnknownMetricError, parse_metric
-from rankgate.model import Need
+from rankgate.model.values import Direction, Need
 from rankgate.readers.mapping import FieldMap
 from rankgate.written import WrittenAge, WrittenGate, WrittenSegments
 from rankgate.yaml_text import KeyPath, YamlDocument

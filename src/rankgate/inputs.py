@@ -11,19 +11,18 @@ import msgspec
 from rankgate.baselines.base import BaselineStore, Where, open_record
 from rankgate.baselines.lookup import anchor_named
 from rankgate.baselines.stores import is_remote, store_for
+from rankgate.baselines.trend import MOST_ACCEPTED, MOST_POINTS, trend_of
 from rankgate.criteria import Criteria, InputFile
-from rankgate.errors import RankgateError, bad_input
+from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.metrics.base import Cutoff
-from rankgate.model import Gold, Need
-from rankgate.plan import Part, Plan
+from rankgate.metrics.plan import Part, Plan
+from rankgate.model.report import TrendPoint
+from rankgate.model.values import Gold, Need
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
 from rankgate.readers.untrusted import read_untrusted_run, refuse_large_gold
-from rankgate.redaction import redacted
-from rankgate.report import TrendPoint
-from rankgate.trend import MOST_ACCEPTED, MOST_POINTS, trend_of
 from rankgate.waivers import SetLabel
 
 Opener = Callable[[], Run | None]
@@ -88,7 +87,7 @@ def gold_of(
     holdout, gates = (criteria.holdout, criteria.gates) if criteria else (0.0, ())
     if not holdout and part != "private":
         return gold
-    from rankgate.hard_checks import part_of  # noqa: PLC0415 -- paid only where asked for
+    from rankgate.gates.query_rules import part_of  # noqa: PLC0415 -- paid only where asked for
 
     return part_of(gold, holdout, gates, part)
 
@@ -170,7 +169,7 @@ def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], dee
     """
 
     def ancestors() -> Sequence[str]:
-        from rankgate.git import known_ancestors  # noqa: PLC0415 -- git is paid for only where a record names a commit
+        from rankgate.files.git import known_ancestors  # noqa: PLC0415 -- git is paid for only where a record names a commit
 
         return known_ancestors(inputs.base)
 

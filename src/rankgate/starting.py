@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rankgate.estimates import Estimate
-from rankgate.metrics.base import Metric, Unit
+from rankgate.metrics.base import Metric
+from rankgate.metrics.estimates import Estimate
+from rankgate.model.values import Unit
+from rankgate.model.wording import value_text
 from rankgate.quoting import quoted
-from rankgate.wording import value_text
 
 # The metrics of a first gate set, each with the drop that a first gate allows and whether it blocks.
 FirstGates = tuple[tuple[str, float, bool], ...]

@@ -13,11 +13,11 @@ from msgspec import Meta
 
 from rankgate.criteria import Criteria
 from rankgate.errors import bad_input, shown
-from rankgate.model import TOLERANCE
+from rankgate.model.report import GateResult
+from rankgate.model.values import TOLERANCE
 from rankgate.quoting import quoted
 from rankgate.readers.dates import days_after, days_between, iso_day
 from rankgate.readers.source import open_source
-from rankgate.report import GateResult
 from rankgate.shapes import shaped
 from rankgate.yaml_text import KeyPath, YamlDocument, load_yaml
 

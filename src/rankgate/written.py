@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from rankgate.matching import DEFAULT_K, SEPARATOR
-from rankgate.model import CONFIDENCE
+from rankgate.metrics.matching import DEFAULT_K, SEPARATOR
+from rankgate.model.values import CONFIDENCE
 from rankgate.readers.mapping import FieldMap
 
 MIN_QUERIES = 30

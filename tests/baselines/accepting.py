@@ -9,8 +9,8 @@ from typing import Any
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
 from rankgate.baselines.records import Record
-from rankgate.gold_changes import GoldMark
-from rankgate.model import Ranking
+from rankgate.model.gold_changes import GoldMark
+from rankgate.model.values import Ranking
 
 
 def accept_into(

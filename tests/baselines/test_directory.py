@@ -31,19 +31,19 @@ from rankgate.baselines.verification import verify
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.gold_changes import GoldMark
 from rankgate.inputs import Inputs
-from rankgate.model import Details, Need, Ranking, Verdict
+from rankgate.model.gold_changes import GoldMark
+from rankgate.model.report import Report
+from rankgate.model.values import Details, Need, Ranking, Verdict
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
-from rankgate.report import Report
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="signals and limits as POSIX has them")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
 CROWD = """
 import sys
 from tests.baselines.accepting import accept_into
-from rankgate.model import Ranking
+from rankgate.model.values import Ranking
 
 number, place = sys.argv[1:]
 for turn in range(5):
@@ -55,7 +55,7 @@ CYCLE = """
 import sys, time
 from rankgate.baselines.packing import pack, recorded
 from rankgate.baselines.stores import store_for
-from rankgate.model import Ranking
+from rankgate.model.values import Ranking
 
 place, first, seconds = sys.argv[1:]
 memory, accepted, until = store_for(place).memory, 0, time.monotonic() + float(seconds)
@@ -693,7 +693,7 @@ import os, resource, signal, sys
 how, moment, place = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
 from tests.baselines.accepting import accept_into
 from rankgate.errors import RankgateError
-from rankgate.model import Ranking
+from rankgate.model.values import Ranking
 
 step = 0
 

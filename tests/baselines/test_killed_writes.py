@@ -29,7 +29,7 @@ from msgspec.structs import replace
 what, moment, place = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.packing import pack, recorded
-from rankgate.model import Ranking
+from rankgate.model.values import Ranking
 
 memory = DirectoryStore(place).memory
 

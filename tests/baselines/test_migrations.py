@@ -14,7 +14,7 @@ from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.migrations import FORWARD, DamagedRecordError, decode_record, encode_record
 from rankgate.baselines.records import SCHEMA_VERSION, Record
 from rankgate.errors import Problem, RankgateError
-from rankgate.gold_changes import GoldMark
+from rankgate.model.gold_changes import GoldMark
 
 RUN = gzip.compress(b'{"query_id":"q1","retrieved":["a"]}\n', mtime=0)
 DIGEST = hashlib.sha256(RUN).hexdigest()

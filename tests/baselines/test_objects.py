@@ -24,7 +24,7 @@ from rankgate.baselines.packing import pack, recorded
 from rankgate.baselines.records import LOGS, Log, Record
 from rankgate.baselines.stores import store_for
 from rankgate.errors import RankgateError
-from rankgate.model import Ranking, Verdict
+from rankgate.model.values import Ranking, Verdict
 
 
 def made(text: str, **about: Any) -> tuple[Record, bytes]:

@@ -16,7 +16,7 @@ from rankgate.baselines.records import Record
 from rankgate.baselines.stores import store_for
 from rankgate.baselines.tree import TreeMemory
 from rankgate.cli import main
-from rankgate.model import Ranking
+from rankgate.model.values import Ranking
 
 CRITERIA = "gates: [{name: recall@1, threshold: 0.5}]\nbaseline: {accept: green}\n"
 

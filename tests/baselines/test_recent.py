@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.dashboards.memories import made, record, sha
+from tests.renderers.dashboards.memories import made, record, sha
 
 from rankgate.baselines.directory import DirectoryStore, DirectoryTree
 from rankgate.baselines.git_branch import branch_memory

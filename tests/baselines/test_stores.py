@@ -13,7 +13,7 @@ from rankgate.baselines.stores import RunFileStore, store_for
 from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError
 from rankgate.inputs import baseline_of
-from rankgate.model import Details, Need
+from rankgate.model.values import Details, Need
 from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.mapping import FieldMap
 

@@ -14,8 +14,8 @@ from rankgate.baselines.records import Log, Record
 from rankgate.baselines.tree import NotKeptError, TreeMemory
 from rankgate.baselines.verification import verify
 from rankgate.errors import RankgateError
-from rankgate.gold_changes import GoldMark
-from rankgate.model import Ranking, Verdict
+from rankgate.model.gold_changes import GoldMark
+from rankgate.model.values import Ranking, Verdict
 
 
 @pytest.fixture

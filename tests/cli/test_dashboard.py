@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.dashboards.memories import CRITERIA, GOLD, made
+from tests.renderers.dashboards.memories import CRITERIA, GOLD, made
 from tests.repositories import commit, git
 
 from rankgate.baselines.directory import DirectoryStore

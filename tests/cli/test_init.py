@@ -18,9 +18,9 @@ from tests.repositories import commit, git
 import rankgate
 from rankgate.cli import main
 from rankgate.criteria import load_criteria
-from rankgate.model import Evidence
-from rankgate.workflows.advice import to_do_on_github
-from rankgate.workflows.job import Job
+from rankgate.forges.workflows.advice import to_do_on_github
+from rankgate.forges.workflows.job import Job
+from rankgate.model.values import Evidence
 
 PYTHONPATH = str(Path(rankgate.__file__).parents[1])
 ROOT = Path(__file__).parents[2]

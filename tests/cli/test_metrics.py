@@ -11,7 +11,7 @@ from rankgate.cli import main
 from rankgate.cli import metrics as command
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.registry import FAMILIES
-from rankgate.model import Need
+from rankgate.model.values import Need
 
 KEYS = [family.key for family in FAMILIES]
 VIEWS = ["stage", "rewrite", "source"]

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.cli import main
+from rankgate.gates.noise import Noise, lower_fifth, noise_of
 from rankgate.metrics.names import parse_metric
-from rankgate.noise import Noise, lower_fifth, noise_of
 
 GOLD = "".join(f'{{"id": "q{number}", "expected_output": ["a"]}}\n' for number in (1, 2, 3, 4))
 GOLD_FLAG = ["--gold", "gold.jsonl"]

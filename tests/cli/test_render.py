@@ -84,8 +84,8 @@ def test_it_never_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*_: object, **__: object) -> NoReturn:
         raise AssertionError
 
-    monkeypatch.setattr("rankgate.scoring.score", forbidden)
-    monkeypatch.setattr("rankgate.parallel.score_run", forbidden)
+    monkeypatch.setattr("rankgate.metrics.scoring.score", forbidden)
+    monkeypatch.setattr("rankgate.metrics.parallel.score_run", forbidden)
     monkeypatch.setattr("rankgate.check.check", forbidden)
     for name in ("gold.jsonl", "before.jsonl", "after.jsonl", "ship-criteria.yaml"):
         Path(name).unlink()

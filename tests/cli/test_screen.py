@@ -24,9 +24,9 @@ from rich.console import Console
 from tests.scenario_calls import CHECKS, report_of
 
 from rankgate.cli.screen import lay_out
+from rankgate.model.report_text import decode_report
 from rankgate.renderers.blocks import Block, Pairs, Table, plain_text
 from rankgate.renderers.terminal import terminal_blocks
-from rankgate.report_text import decode_report
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "tests" / "scenarios"

@@ -21,9 +21,9 @@ from tests.repositories import commit, git
 
 from rankgate.cli import COMMANDS, main
 from rankgate.cli.action import main as run_phase
+from rankgate.model.report_text import decode_report
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.check_run import check_run_output
-from rankgate.report_text import decode_report
 
 pytestmark = pytest.mark.full  # every option of every command; tests/test_redaction.py has the tables
 

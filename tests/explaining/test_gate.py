@@ -6,15 +6,14 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import LATENCY, RECALL
 
-from rankgate.exhibit import Cause, Exhibit, Listed, Question
-from rankgate.explaining.gate import checks_of, explain_gate
-from rankgate.explaining.named import gates_named, whole_gates
-from rankgate.metrics.base import Direction
+from rankgate.diagnosis.lookup import gates_named, whole_gates
+from rankgate.gates.explain import checks_of, explain_gate
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Evidence, EvidenceState, Exact, Verdict
+from rankgate.model.details import Cause, Exhibit, Listed, Question
+from rankgate.model.report import GateResult, Provenance, Queries, Report
+from rankgate.model.values import Direction, Evidence, EvidenceState, Exact, Verdict
+from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
 from rankgate.renderers.explaining.gate import render_gates
-from rankgate.report import GateResult, Provenance, Queries, Report
-from rankgate.waiver_use import Waived, WaiverState, WaiverUse
 
 QUERIES = Queries(total=42, scored=40, no_relevant=2, missing=0, missing_ids=[], unjudged=0, duplicates=0, new=0)
 

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.criteria import Gate
-from rankgate.explaining.gate import checks_of, explain_gate
-from rankgate.gates import decide
-from rankgate.metrics.base import Direction, Metric, Unit
+from rankgate.gates.decide import decide
+from rankgate.gates.explain import checks_of, explain_gate
+from rankgate.metrics.base import Metric
 from rankgate.metrics.latency import Latency
 from rankgate.metrics.ranks import ReciprocalRank
 from rankgate.metrics.sets import Recall
-from rankgate.model import TOLERANCE, Evidence, Scores, Verdict
+from rankgate.model.report import GateResult, Provenance, Queries, Report
+from rankgate.model.values import TOLERANCE, Direction, Evidence, Scores, Unit, Verdict
 from rankgate.renderers.explaining.gate import render_gates
-from rankgate.report import GateResult, Provenance, Queries, Report
 
 WIDE = 100_000  # no line is broken, so that every number stands beside its unit
 LIMITS = st.none() | st.sampled_from([0.0, 0.03, 0.05, 0.125, 1 / 3]) | st.floats(0, 1)

@@ -2,12 +2,11 @@
 
 import pytest
 
-from rankgate.exhibit import Cause, Exhibit, Expected, Listed, Measure, Question
-from rankgate.explaining.misses import explain_misses
-from rankgate.lexical import Lexical
-from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Verdict
-from rankgate.report import BaselineSource, Movement, Provenance, Report
+from rankgate.diagnosis.lexical import Lexical
+from rankgate.diagnosis.misses import explain_misses
+from rankgate.model.details import Cause, Exhibit, Expected, Listed, Measure, Question
+from rankgate.model.report import BaselineSource, Movement, Provenance, Report
+from rankgate.model.values import Direction, Unit, Verdict
 
 K = 2
 

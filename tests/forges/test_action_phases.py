@@ -22,8 +22,8 @@ import rankgate.forges.client
 from rankgate.cli.action import main
 from rankgate.cli.action_job import Job, keep, kept, this_job
 from rankgate.errors import RankgateError
-from rankgate.report import Report
-from rankgate.report_text import decode_report, encode_report
+from rankgate.model.report import Report
+from rankgate.model.report_text import decode_report, encode_report
 
 
 def report(verdict: str) -> Report:

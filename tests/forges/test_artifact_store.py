@@ -15,7 +15,7 @@ from rankgate.baselines.stores import store_for
 from rankgate.errors import RankgateError
 from rankgate.forges.artifact_store import ArtifactMemory, artifact_memory
 from rankgate.forges.artifacts import LIMITS
-from rankgate.model import Need
+from rankgate.model.values import Need
 
 SHA = "a" * 40
 RUN = (

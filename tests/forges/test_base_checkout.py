@@ -25,8 +25,8 @@ from rankgate.cli import main
 from rankgate.errors import RankgateError
 from rankgate.forges.base_checkout import MOST_BYTES, BaseCheckout
 from rankgate.forges.context import Pull
+from rankgate.model.report import Report
 from rankgate.renderers.isolation import LOADER
-from rankgate.report import Report
 from rankgate.waivers import ACCEPT_GOLD, SetLabel
 
 

@@ -14,7 +14,7 @@ from tests.forges.proxy import Proxy
 from rankgate.forges.client import ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, upsert
 from rankgate.forges.marker import Mark
-from rankgate.model import Verdict
+from rankgate.model.values import Verdict
 
 COMMENTS = r"/issues/\d+/comments$"
 BROKEN = {"message": "Bad Gateway"}

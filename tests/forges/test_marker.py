@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
 from rankgate.forges.marker import BEGINS, Mark, checked_gate_id, mark_of
-from rankgate.model import Verdict
+from rankgate.model.values import Verdict
 from rankgate.renderers.fitting import MARKER_ROOM
 
 SHA = "a1" * 20

@@ -29,7 +29,7 @@ from tests.scenario_calls import report_of
 from rankgate.forges.checks import CHECK, PUSH_CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
 from rankgate.forges.standing import Record, base_key
-from rankgate.report_text import decode_report
+from rankgate.model.report_text import decode_report
 from rankgate.waivers import ACCEPT_GOLD
 
 ROOT = Path(__file__).parents[2]

@@ -23,8 +23,8 @@ from rankgate.forges.client import Client
 from rankgate.forges.context import Context, context_of
 from rankgate.forges.publish import Settings, Told, announce, conclude, publish
 from rankgate.forges.standing import Record, base_key
-from rankgate.report import Report
-from rankgate.report_text import decode_report
+from rankgate.model.report import Report
+from rankgate.model.report_text import decode_report
 
 CHECK_RUNS = r"/check-runs(\?|/\d+$|$)"
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from rankgate.matching import match
+from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Details, Item, Ranking, Sample
+from rankgate.model.values import Details, Item, Ranking, Sample
 
 
 def value(metric: str, items: Sequence[Item], **gold: Any) -> float | None:

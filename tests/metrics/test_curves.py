@@ -5,9 +5,9 @@ from math import log
 
 import pytest
 
-from rankgate.matching import match
+from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Ranking, Sample
+from rankgate.model.values import Ranking, Sample
 
 
 def list_with(ranks: Mapping[int, str], length: int) -> list[str]:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.matching import match
 from rankgate.metrics.drift import extrapolated
+from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Ranking, Sample
+from rankgate.model.values import Ranking, Sample
 
 
 def value(metric: str, new: str, old: str | None) -> float | None:

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from rankgate.estimates import estimate, interval
-from rankgate.matching import match
-from rankgate.metrics.base import Unit
+from rankgate.metrics.estimates import estimate, interval
+from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
-from rankgate.model import Details, Gold, Need, Ranking, Sample
-from rankgate.plan import Plan
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import score
+from rankgate.model.values import Details, Gold, Need, Ranking, Sample, Unit
 from rankgate.readers.base import once
-from rankgate.scoring import score
 
 Gains = Mapping[str, float]
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from rankgate.matching import match
+from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Ranking, Sample
+from rankgate.model.values import Ranking, Sample
 
 GAINS = {"right": 2.0, "also": 1.0, "known wrong": 0.0, "harmful": -1.0}
 

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from rankgate.matching import match
-from rankgate.metrics.base import Direction
+from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Details, Item, MatchedQuery, Ranking, Sample
+from rankgate.model.values import Details, Direction, Item, MatchedQuery, Ranking, Sample
 
 
 def value(metric: str, gold: Mapping[str, Any], ids: Sequence[str] = (), **said: Any) -> float | None:

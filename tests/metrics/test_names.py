@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.metrics import latency, registry, views
-from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Metric
+from rankgate.metrics.base import BaseMetric, Cutoff, Metric
 from rankgate.metrics.beyond import BEYOND
 from rankgate.metrics.contents import Containment, DistinctDocs, Freshness, Novelty, Redundancy
 from rankgate.metrics.curves import GRID, RecallAUC
@@ -24,6 +24,7 @@ from rankgate.metrics.ranks import AveragePrecision, ReciprocalRank
 from rankgate.metrics.registry import FAMILIES
 from rankgate.metrics.sets import CappedRecall, F, Hit, Of, Precision, Recall, RecallAll, WeightedRecall
 from rankgate.metrics.views import View
+from rankgate.model.values import Direction
 
 # Tool, its name, ours: the table of docs/metrics.md.
 OTHER_TOOLS: dict[str, dict[str, str]] = {

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from rankgate.estimates import estimate
+from rankgate.metrics.estimates import estimate
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Gold, Scores
-from rankgate.plan import Plan
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import score
+from rankgate.model.values import Gold, Scores
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.scoring import score
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 

@@ -36,7 +36,7 @@ MODULE = '''\
 from typing import ClassVar
 
 from rankgate.metrics.base import RelevanceMetric, Unit
-from rankgate.model import MatchedQuery
+from rankgate.model.values import MatchedQuery
 
 
 class TopHeavy(RelevanceMetric, frozen=True, kw_only=True):

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Scores
-from rankgate.plan import Plan
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import score
+from rankgate.model.values import Scores
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.scoring import score
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "reference"

@@ -4,11 +4,11 @@ from typing import ClassVar
 
 import pytest
 
-from rankgate.matching import match
 from rankgate.metrics.base import Metric, RelevanceMetric
+from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.together import Together, sees_hits_alone
-from rankgate.model import MatchedQuery, Need, Ranking, Sample
+from rankgate.model.values import MatchedQuery, Need, Ranking, Sample
 
 
 class OfAPackage(RelevanceMetric, frozen=True, kw_only=True):

@@ -23,10 +23,10 @@ import msgspec
 import pytest
 
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Gold, MatchedQuery, Ranking
-from rankgate.plan import Plan
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import score
+from rankgate.model.values import Gold, MatchedQuery, Ranking
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.scoring import score
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "tool_tests"
 

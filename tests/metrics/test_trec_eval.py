@@ -22,15 +22,15 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from rankgate.estimates import estimate
-from rankgate.matching import match
 from rankgate.metrics.base import Metric, RelevanceMetric
+from rankgate.metrics.estimates import estimate
+from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Gold, MatchedQuery, Need, Ranking, Scores
-from rankgate.plan import Plan
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import score
+from rankgate.model.values import Gold, MatchedQuery, Need, Ranking, Scores
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.scoring import score
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "trec_eval_test"
 

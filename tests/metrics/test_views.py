@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from rankgate.matching import match
 from rankgate.metrics.base import BaseMetric
 from rankgate.metrics.gain import ListGain
+from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
-from rankgate.model import Details, MatchedQuery, Need, Ranking, Sample
+from rankgate.model.values import Details, MatchedQuery, Need, Ranking, Sample
 
 GAINS = {"a": 1.0, "b": 1.0}
 FINAL = "a b x"

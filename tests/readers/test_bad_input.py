@@ -14,7 +14,7 @@ import pytest
 from rankgate.baselines.packing import unpack
 from rankgate.baselines.records import Record
 from rankgate.errors import Problem, RankgateError
-from rankgate.model import Need
+from rankgate.model.values import Need
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.gzipped import _ANY_EXPANSION, MOST_EXPANSION
 from rankgate.readers.source import open_source

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rankgate.model import Gold, Sample
+from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import fingerprint_of, read_gold
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.model import Sample
+from rankgate.model.values import Sample
 from rankgate.readers.formats import read_gold
 
 NOTHING: list[str] = []

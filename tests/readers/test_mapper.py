@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from rankgate.criteria import InputFile, load_criteria
 from rankgate.errors import RankgateError
+from rankgate.gates.validation import validate
 from rankgate.inputs import Inputs, run_of
-from rankgate.model import Details, Item, Need, Ranking
+from rankgate.model.values import Details, Item, Need, Ranking
 from rankgate.readers.formats import read_run
 from rankgate.readers.mapping import MISSING, FieldMap, look_up, names_of
-from rankgate.validation import validate
 
 EVERYTHING = frozenset(Need)
 LISTS = FieldMap(query_id="qid", items="results", chunk_id="docId", score="relevance")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.errors import RankgateError
-from rankgate.model import Details, Item, Need, Ranking
+from rankgate.model.values import Details, Item, Need, Ranking
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from rankgate.criteria import load_criteria
 from rankgate.errors import Problem, RankgateError
 from rankgate.metrics.names import parse_metrics
-from rankgate.model import Gold, Need, Ranking
-from rankgate.plan import Plan
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import score
+from rankgate.model.values import Gold, Need, Ranking
 from rankgate.readers.formats import GOLD_FORMATS, MAPPED_FORMATS, RUN_FORMATS, read_gold, read_run
 from rankgate.readers.mapping import FieldMap
-from rankgate.scoring import score
 from rankgate.yaml_text import load_yaml
 
 many = settings(max_examples=150)

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from rankgate.errors import RankgateError
-from rankgate.model import Need, Ranking, Sample
+from rankgate.model.values import Need, Ranking, Sample
 from rankgate.readers.formats import read_gold, read_run
 
 # What `EvaluationDataset.to_jsonl` of ragas 0.4.3 writes: keys that are None are left out.

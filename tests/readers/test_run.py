@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
-from rankgate.model import Details, Need, Ranking
+from rankgate.model.values import Details, Need, Ranking
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.json_text import JsonError, line_json, strict_json

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.matching import match
+from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.registry import FAMILIES
-from rankgate.model import Details, Item, Need, Ranking, Sample
+from rankgate.model.values import Details, Item, Need, Ranking, Sample
 from rankgate.readers.formats import read_run
 
 EVERYTHING = frozenset(Need)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
-from rankgate.model import Details, Item, Need, Ranking
+from rankgate.model.values import Details, Item, Need, Ranking
 from rankgate.readers.formats import read_run
 
 EVERYTHING = frozenset(Need)

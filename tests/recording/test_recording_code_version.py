@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rankgate.cli import main
-from rankgate.model import Gold, Sample
+from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_run
 from rankgate.recording import record
 from rankgate.recording.retriever import code_version

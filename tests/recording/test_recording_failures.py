@@ -16,7 +16,7 @@ import pytest
 
 import rankgate
 from rankgate.errors import RankgateError
-from rankgate.model import Gold, Sample
+from rankgate.model.values import Gold, Sample
 from rankgate.recording import RecordingError, workers
 
 COUNT = 30

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import pytest
 
 from rankgate.errors import RankgateError
-from rankgate.model import Gold, Sample
+from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_run
 from rankgate.recording import Recorded, record
 from rankgate.recording.partial import PartialRun

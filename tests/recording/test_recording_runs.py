@@ -13,7 +13,7 @@ import pytest
 
 import rankgate
 from rankgate.errors import RankgateError
-from rankgate.model import Gold, Sample
+from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_run
 from rankgate.recording import RecordingError
 

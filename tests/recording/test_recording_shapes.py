@@ -29,7 +29,7 @@ from tests.recording.libraries import (
 )
 
 from rankgate.errors import Problem
-from rankgate.model import Details, Gold, Need, Sample
+from rankgate.model.values import Details, Gold, Need, Sample
 from rankgate.readers.formats import read_run
 from rankgate.readers.results import ResultError, drained
 from rankgate.recording import RecordingError, record

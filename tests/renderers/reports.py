@@ -3,9 +3,7 @@
 from msgspec.structs import replace
 
 from rankgate.errors import Problem
-from rankgate.metrics.base import Direction, Unit
-from rankgate.model import EvidenceState, Verdict
-from rankgate.report import (
+from rankgate.model.report import (
     BaselineSource,
     DocumentMove,
     GateResult,
@@ -19,6 +17,7 @@ from rankgate.report import (
     SegmentValue,
     Source,
 )
+from rankgate.model.values import Direction, EvidenceState, Unit, Verdict
 
 RECALL = GateResult(
     name="retrieval_recall_at_5",

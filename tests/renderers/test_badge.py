@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
 
-from rankgate.model import Verdict
+from rankgate.model.report import Report
+from rankgate.model.values import Verdict
 from rankgate.renderers.badge import LONGEST, render_badge
-from rankgate.report import Report
 
 SEGMENT = replace(RECALL, segment="lang:en")
 PASSES = replace(REPORT, verdict=Verdict.PASS, gates=[HOLDS])

@@ -7,13 +7,12 @@ from msgspec.structs import replace
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
 
 from rankgate.errors import Problem
-from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Evidence, Verdict
+from rankgate.model.report import Report
+from rankgate.model.values import Direction, Evidence, Unit, Verdict
 from rankgate.renderers.check_run import LONGEST_MESSAGE, LONGEST_TITLE, Annotation, check_run_output, conclusion_of
 from rankgate.renderers.escape import visible
 from rankgate.renderers.fitting import SUMMARY_BYTES
 from rankgate.renderers.markdown import render_markdown
-from rankgate.report import Report
 
 FLOOR = replace(
     RECALL, name="floor", delta=-0.01, reasons=["recall@5 is 80.0%, below the floor of 85.0%"], severity="error"

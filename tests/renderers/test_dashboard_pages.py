@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, sync_playwright
-from tests.dashboards.memories import record, sha
+from tests.renderers.dashboards.memories import record, sha
 
-from rankgate.dashboards.build import Remembered, Shown, Tag, gate_set
-from rankgate.dashboards.collect import page_names
-from rankgate.dashboards.spans import Version, spans_of
-from rankgate.dashboards.values import Dashboard, GateSet
-from rankgate.metrics.base import Unit
 from rankgate.metrics.names import parse_metrics
-from rankgate.model import Verdict
+from rankgate.model.values import Unit, Verdict
 from rankgate.readers.dates import days_after
+from rankgate.renderers.dashboards.build import Remembered, Shown, Tag, gate_set
+from rankgate.renderers.dashboards.collect import page_names
+from rankgate.renderers.dashboards.spans import Version, spans_of
+from rankgate.renderers.dashboards.values import Dashboard, GateSet
 from rankgate.renderers.pages.dashboard import site_of
 from rankgate.waivers import Waiver
 

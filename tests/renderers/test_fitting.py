@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from tests.renderers.page import Page
 from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT
 
-from rankgate.differences import Difference
 from rankgate.errors import Problem
-from rankgate.model import Verdict
+from rankgate.model.differences import Difference
+from rankgate.model.report import Diagnosis, GateResult, Moved, Report, TrendPoint
+from rankgate.model.values import Verdict
 from rankgate.renderers.fitting import COMMENT_LIMIT, LEAST, SUMMARY_BYTES
 from rankgate.renderers.markdown import render_markdown, render_summary
-from rankgate.report import Diagnosis, GateResult, Moved, Report, TrendPoint
 
 LEFT_OUT = re.compile(r"Left out to fit: (?P<what>.*); they are in `report\.json`\.\n\Z")
 PART = re.compile(r"([\d,]+) of ([\d,]+) (problem|gate|other reason|note|moved question|tag|trend|line)")

@@ -10,12 +10,11 @@ from msgspec.structs import replace
 from tests.scenario_calls import CHECKS, inputs_of, report_of
 
 from rankgate.errors import Problem
-from rankgate.metrics.base import Direction, Unit
-from rankgate.model import EvidenceState, Verdict
+from rankgate.model.report import GateResult, Provenance, Report
+from rankgate.model.report_text import decode_report
+from rankgate.model.values import Direction, EvidenceState, Unit, Verdict
 from rankgate.renderers.findings import path_in_repository
 from rankgate.renderers.github import render_github
-from rankgate.report import GateResult, Provenance, Report
-from rankgate.report_text import decode_report
 
 GATE = GateResult(
     name="retrieval_mrr",

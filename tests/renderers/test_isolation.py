@@ -11,10 +11,10 @@ from tests.renderers.reports import REPORT
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
+from rankgate.model.report_text import encode_report
 from rankgate.renderers.isolation import USUAL, Template, render_isolated
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.sandboxed import Limits
-from rankgate.report_text import encode_report
 
 SMALL = Limits(computing=1, waiting=20.0, memory=256 * 1024 * 1024, output=10_000)
 ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"

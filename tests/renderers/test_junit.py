@@ -17,15 +17,15 @@ from msgspec.structs import replace
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
 from tests.scenario_calls import CHECKS, report_of
 
-from rankgate.base_side import BaseSide
 from rankgate.errors import Problem
-from rankgate.model import Verdict
+from rankgate.model.base_ref import BaseSide
+from rankgate.model.report import GateResult, Report
+from rankgate.model.report_text import decode_report
+from rankgate.model.values import Verdict
+from rankgate.model.waiver_use import Waived
 from rankgate.renderers.escape import visible
 from rankgate.renderers.junit import render_junit
 from rankgate.renderers.terminal import render_terminal
-from rankgate.report import GateResult, Report
-from rankgate.report_text import decode_report
-from rankgate.waiver_use import Waived
 
 SEGMENT = replace(RECALL, segment="lang:en", reasons=["recall@5 dropped from 90.0% to 80.0%"])
 SMALL = replace(HOLDS, segment="lang:pt-BR", too_small=True, reasons=["12 queries, fewer than 30"])

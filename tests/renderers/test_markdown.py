@@ -14,10 +14,7 @@ from tests.renderers.page import Page
 from tests.renderers.reports import ENGLISH, HOLDS, IN_SEGMENT, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.model import Verdict
-from rankgate.renderers.environment import environment
-from rankgate.renderers.markdown import render_markdown
-from rankgate.report import (
+from rankgate.model.report import (
     Diagnosis,
     DocumentMove,
     Moved,
@@ -26,6 +23,9 @@ from rankgate.report import (
     Segment,
     Source,
 )
+from rankgate.model.values import Verdict
+from rankgate.renderers.environment import environment
+from rankgate.renderers.markdown import render_markdown
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,8 +12,8 @@ from rankgate.check import check
 from rankgate.cli import main
 from rankgate.inputs import Inputs
 from rankgate.metrics.names import parse_metric
+from rankgate.model.report import Report
 from rankgate.renderers.markdown import render_markdown
-from rankgate.report import Report
 
 NAME = "www.e.example"
 CRITERIA = f"""\

@@ -5,10 +5,9 @@ from msgspec.structs import replace
 from tests.renderers.reports import RECALL
 
 from rankgate import wording
-from rankgate.metrics.base import Direction, Unit
-from rankgate.model import EvidenceState, Interval, Verdict
+from rankgate.model.report import DocumentMove, GateResult, Provenance, Queries, Report, SegmentValue
+from rankgate.model.values import Direction, EvidenceState, Interval, Unit, Verdict
 from rankgate.renderers import phrases
-from rankgate.report import DocumentMove, GateResult, Provenance, Queries, Report, SegmentValue
 
 GATE = replace(
     RECALL,

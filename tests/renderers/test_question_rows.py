@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import MOVE, REPORT
 
-from rankgate.exhibit import Cause
+from rankgate.model.details import Cause
+from rankgate.model.report import DocumentMove, Moved
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.question_rows import BETTER, LESS, heading, move_item, moved_line, moved_questions
-from rankgate.report import DocumentMove, Moved
 
 TAG = "lang:pt-BR"
 GONE, LOWER = heading(Cause.GONE, 5), heading(Cause.LOWER, 5)

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.renderers.reports import ENGLISH, IN_SEGMENT, REPORT
 
-from rankgate.metrics.base import Direction
-from rankgate.model import Interval
+from rankgate.model.values import Direction, Interval
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.segment_rows import WIDTH, change_cell, change_word, drawing
 

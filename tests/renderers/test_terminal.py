@@ -9,10 +9,9 @@ from msgspec.structs import replace
 from tests.renderers import reports
 
 from rankgate.errors import Problem
-from rankgate.metrics.base import Unit
-from rankgate.model import Verdict
+from rankgate.model.report import Diagnosis, DocumentMove, Moved, Provenance, Queries, Report
+from rankgate.model.values import Unit, Verdict
 from rankgate.renderers.terminal import render_terminal
-from rankgate.report import Diagnosis, DocumentMove, Moved, Provenance, Queries, Report
 
 RECALL = replace(reports.RECALL, reasons=["recall@5 dropped from 90.0% to 80.0%"])
 MRR = replace(

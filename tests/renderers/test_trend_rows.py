@@ -5,9 +5,9 @@ from msgspec.structs import replace
 from tests.renderers.page import Page
 from tests.renderers.reports import REPORT
 
+from rankgate.model.report import Report, TrendPoint
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.trend_rows import spark, trend_head, trend_rows
-from rankgate.report import Report, TrendPoint
 
 
 @pytest.mark.parametrize(

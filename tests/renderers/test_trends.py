@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.dashboards.memories import record, sha
+from tests.renderers.dashboards.memories import record, sha
 
 from rankgate.baselines.records import Record
-from rankgate.dashboards.build import Remembered, Shown, Tag, gate_set
-from rankgate.dashboards.days import place_of
-from rankgate.dashboards.spans import Version, spans_of
-from rankgate.dashboards.values import Dashboard, GateSet
-from rankgate.metrics.base import Direction, Unit
 from rankgate.metrics.names import parse_metrics
-from rankgate.model import Verdict
+from rankgate.model.values import Direction, Unit, Verdict
+from rankgate.renderers.dashboards.build import Remembered, Shown, Tag, gate_set
+from rankgate.renderers.dashboards.days import place_of
+from rankgate.renderers.dashboards.spans import Version, spans_of
+from rankgate.renderers.dashboards.values import Dashboard, GateSet
 from rankgate.renderers.pages.charts import chart
 from rankgate.renderers.pages.dashboard import site_of
 from rankgate.renderers.pages.trend_chart import DAY, SIZES, Size, described, domain, spec_of

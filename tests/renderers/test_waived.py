@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import RECALL, REPORT
 
-from rankgate.model import Verdict
+from rankgate.model.report import Report
+from rankgate.model.values import Verdict
+from rankgate.model.waiver_use import Waived
 from rankgate.renderers.check_run import conclusion_of
 from rankgate.renderers.github import render_github
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.terminal import render_terminal
-from rankgate.report import Report
-from rankgate.waiver_use import Waived
 
 HOSTILE = "@octocat `x` | <img src=x> [link](https://evil.example)\n::error::x ##[x]"
 

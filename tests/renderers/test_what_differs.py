@@ -9,13 +9,13 @@ from msgspec.structs import replace
 from tests.renderers.page import Page
 from tests.renderers.reports import REPORT
 
-from rankgate.differences import COMPONENTS, Difference
-from rankgate.gold_changes import GoldChanges
+from rankgate.model.differences import COMPONENTS, Difference
+from rankgate.model.gold_changes import GoldChanges
+from rankgate.model.report import Report
 from rankgate.renderers.escape import code
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.terminal import render_terminal
 from rankgate.renderers.what_differs import MOST_SHOWN, differences_line, plain
-from rankgate.report import Report
 
 INDEX = Difference(what="index", before="v2025_06_01", after="v2025_07_01")
 TOKENS = Difference(what="chunker", key="target_tokens", before="600", after="400")

@@ -24,7 +24,7 @@ def test_on_a_clean_clone_both_work_and_a_second_time_have_nothing_to_set_up(tmp
 
     first = in_the_clone(clone, "scripts/demo")
     second = in_the_clone(clone, "scripts/demo")
-    tests = in_the_clone(clone, "scripts/test", "-q", "tests/test_tags.py")
+    tests = in_the_clone(clone, "scripts/test", "-q", "tests/model/test_tags.py")
 
     assert first.returncode == second.returncode == tests.returncode == 0, first.stderr + second.stderr + tests.stderr
     assert "Making .venv with " in first.stderr

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.packing import unpack
 from rankgate.baselines.records import Record
-from rankgate.lineage import How, Lineage
-from rankgate.model import Need
+from rankgate.model.lineage import How, Lineage
+from rankgate.model.values import Need
 from rankgate.readers.base import Run
 from rankgate.readers.dates import days_between
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankgate.errors import RankgateError, bad_input, did_you_mean, on_one_line
-from rankgate.redaction import redacted
+from rankgate.errors import RankgateError, bad_input, did_you_mean, on_one_line, redacted
 
 INSTALL = "pip install 'rankgate[cloud]' (in the action: extras: cloud)"
 MOST_TRIES = 3  # to make an object; below that the store's own client repeats what is lost

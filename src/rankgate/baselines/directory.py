@@ -20,12 +20,11 @@ from rankgate.baselines.base import Where, lineage_of, open_record
 from rankgate.baselines.packing import RUN
 from rankgate.baselines.records import LOGS, Record
 from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
-from rankgate.errors import RankgateError, bad_input
-from rankgate.files import make_directories, write_atomic
-from rankgate.lineage import commits_behind
-from rankgate.model import Need
+from rankgate.errors import RankgateError, bad_input, redacted
+from rankgate.files.writing import make_directories, write_atomic
+from rankgate.model.lineage import commits_behind
+from rankgate.model.values import Need
 from rankgate.readers.base import Run
-from rankgate.redaction import redacted
 
 if sys.platform != "win32":
     import fcntl

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from rankgate.baselines.git_transport import without_secrets
 from rankgate.errors import on_one_line
-from rankgate.git import Answer, GitError, said
+from rankgate.files.git import Answer, GitError, said
 
 # Another process of the same clone has the ref, or was quicker.
 _HELD = re.compile(rb"but expected|reference already exists|\.lock': File exists|shallow file has changed")

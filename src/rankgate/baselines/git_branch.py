@@ -21,7 +21,7 @@ from rankgate.baselines.packing import RUN
 from rankgate.baselines.records import LOGS
 from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
 from rankgate.errors import bad_input
-from rankgate.git import Answer, Entry, GitError, is_ancestor
+from rankgate.files.git import Answer, Entry, GitError, is_ancestor
 
 DEFAULT_BRANCH = "rankgate-baselines"
 FIRST_WAIT, LONGEST_WAIT = 0.05, 0.5  # seconds after somebody else was quicker

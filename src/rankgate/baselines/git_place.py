@@ -9,9 +9,9 @@ import msgspec
 
 from rankgate.baselines.git_answers import advice, complaint, held, lock_of, locked, no_such_branch
 from rankgate.baselines.git_transport import environment_for, remote_of
-from rankgate.environment import TOKENS
 from rankgate.errors import shown
-from rankgate.git import Answer, GitError, repository_around, run_git
+from rankgate.files.environment import TOKENS
+from rankgate.files.git import Answer, GitError, repository_around, run_git
 
 PREFIX = "git+branch:"
 PATIENCE = 10.0  # seconds for which a lock of somebody else's is waited for, beside those that git itself takes

@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from rankgate.environment import JOBS, OURS, TOKENS
-from rankgate.git import GitError, run_git
-from rankgate.redaction import redacted_text
+from rankgate.errors import redacted_text
+from rankgate.files.environment import JOBS, OURS, TOKENS
+from rankgate.files.git import GitError, run_git
 
 HERE = "."  # git's own name for the repository itself as a remote
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rankgate.errors import bad_input
-from rankgate.files import write_atomic, write_new
-from rankgate.redaction import redacted
+from rankgate.errors import bad_input, redacted
+from rankgate.files.writing import write_atomic, write_new
 
 SCHEME = "file://"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rankgate.baselines.git_place import place_of
 from rankgate.baselines.git_transport import HERE
 from rankgate.baselines.records import Record
-from rankgate.git import GitError, is_ancestor, repository_around
+from rankgate.files.git import GitError, is_ancestor, repository_around
 
 SHORT = 7  # digits of a commit that people read
 

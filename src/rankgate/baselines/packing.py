@@ -18,8 +18,8 @@ import msgspec
 from rankgate.baselines.migrations import RESTORE
 from rankgate.baselines.records import Record
 from rankgate.errors import bad_input
-from rankgate.gold_changes import GoldMark
-from rankgate.model import Details, Item, Need, Ranking
+from rankgate.model.gold_changes import GoldMark
+from rankgate.model.values import Details, Item, Need, Ranking
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.gzipped import Unzipped

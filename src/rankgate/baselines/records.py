@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from rankgate import __version__
-from rankgate.base_side import CommitSha
-from rankgate.gold_changes import GoldMark
-from rankgate.model import Verdict
+from rankgate.model.base_ref import CommitSha
+from rankgate.model.gold_changes import GoldMark
+from rankgate.model.values import Verdict
 from rankgate.readers.dates import iso_day
 
 SCHEMA_VERSION = 2  # 1: a manifest that knew neither commit nor verdict nor scores; see `migrations`

@@ -16,12 +16,11 @@ from rankgate.baselines.lookup import anchor_named
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.records import Log, Record
 from rankgate.baselines.tree import TreeMemory
-from rankgate.errors import bad_input
-from rankgate.model import Need
+from rankgate.errors import bad_input, redacted
+from rankgate.model.values import Need
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.mapping import FieldMap
-from rankgate.redaction import redacted
 
 
 class RunFileStore(msgspec.Struct, frozen=True):

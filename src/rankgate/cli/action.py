@@ -22,7 +22,6 @@ from rankgate.cli.action_job import Job, artifact_name, keep, kept, new_job, out
 from rankgate.cli.comment import publishing, read_or_not_judged, say, template_at, token_of
 from rankgate.cli.options import today
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.exit_codes import exit_code
 from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
 from rankgate.forges.base_branch import QUEUED, base_branch
 from rankgate.forges.checks import reports
@@ -34,9 +33,10 @@ from rankgate.forges.publish import Settings, Told, announce, check_of, conclude
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import stopped
+from rankgate.model.exit_codes import exit_code
+from rankgate.model.report import Report
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
-from rankgate.report import Report
 from rankgate.waivers import SetLabel
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _READ_ONLY_PUSH = "the token of this job can only read, as after a push of Depen
 
 def main(words: Sequence[str]) -> int:
     """Run one phase; a problem is an annotation each and exit code 2, never Python's own 1."""
-    from rankgate.compose import internal_error
+    from rankgate.gates.compose import internal_error
 
     phases = {"begin": begin, "judge": judge, "publish": publish_all, "verdict": verdict, "recorded": recorded}
     try:
@@ -182,8 +182,8 @@ def settings_of(job: Job, report: Report | None = None) -> Settings:
 def _judged(job: Job) -> Report:
     """This job's own run, by the criteria here and at the base."""
     from rankgate.cli.check import judge as judged
-    from rankgate.compose import not_judged
     from rankgate.criteria import InputFile
+    from rankgate.gates.compose import not_judged
     from rankgate.inputs import Inputs
 
     inputs, context = job.inputs, job.context
@@ -295,7 +295,7 @@ def _publish(job: Job, act: Callable[[Client], Told]) -> None:
 
 
 def _not_judged() -> Report:
-    from rankgate.compose import not_judged
+    from rankgate.gates.compose import not_judged
     from rankgate.inputs import Inputs
 
     return not_judged(Inputs(date=today()), [Problem(_ENDED)])

@@ -11,14 +11,14 @@ from typing import Literal
 import msgspec
 
 from rankgate.errors import bad_input
-from rankgate.files import write_atomic
+from rankgate.files.writing import write_atomic
 from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.context import Context, context_of
 from rankgate.forges.marker import DEFAULT_GATE, checked_gate_id
 from rankgate.forges.runner import add_summary, set_output
+from rankgate.model.report import Report
+from rankgate.model.report_text import decode_report, encode_report
 from rankgate.renderers.base import RENDERERS
-from rankgate.report import Report
-from rankgate.report_text import decode_report, encode_report
 
 PREFIX = "RANKGATE_"
 

@@ -54,10 +54,9 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """
     from msgspec.structs import replace
 
-    from rankgate.acceptance import private_refusal, refusal
     from rankgate.baselines.memory import amended
-    from rankgate.errors import RankgateError, bad_input
-    from rankgate.redaction import redacted_text
+    from rankgate.errors import RankgateError, bad_input, redacted_text
+    from rankgate.gates.acceptance import private_refusal, refusal
     from rankgate.renderers.blocks import plain_text
 
     found = candidate_of(arguments)
@@ -89,9 +88,9 @@ def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
     Raises:
         RankgateError: the run cannot be read or stored.
     """
-    from rankgate.acceptance import is_green, private_refusal
     from rankgate.baselines.overtaken import overtaken
     from rankgate.errors import bad_input
+    from rankgate.gates.acceptance import is_green, private_refusal
 
     found = candidate_of(arguments)
     if found.criteria and found.criteria.policy.accepts_green and found.report is None:

@@ -14,7 +14,7 @@ from rankgate.cli.options import add_criteria, add_gold
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
     from rankgate.metrics.base import Metric
-    from rankgate.model import Need
+    from rankgate.model.values import Need
     from rankgate.readers.base import Run
     from rankgate.renderers.blocks import Block
 
@@ -39,15 +39,15 @@ def diff(arguments: argparse.Namespace) -> str | Sequence[Block]:
     from msgspec.structs import replace
 
     from rankgate.cli.inputs import criteria_if_any, file_of
+    from rankgate.diagnosis.movements import movements
     from rankgate.inputs import deepest_cutoff, gold_of
-    from rankgate.movements import movements
-    from rankgate.plan import Plan
+    from rankgate.metrics.plan import Plan
+    from rankgate.metrics.scored_run import scored
+    from rankgate.metrics.scoring import ids_of
+    from rankgate.model.wording import value_text
     from rankgate.renderers.blocks import Table
     from rankgate.renderers.escape import shorten, visible
     from rankgate.renderers.phrases import rank_move
-    from rankgate.scoring import ids_of
-    from rankgate.side import scored
-    from rankgate.wording import value_text
 
     criteria = criteria_if_any(arguments)
     gold = gold_of(file_of(arguments, "gold"), criteria)

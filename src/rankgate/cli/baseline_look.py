@@ -109,7 +109,7 @@ def as_json(value: object) -> str:
 
 
 def _row(record: Record) -> tuple[str, ...]:
-    from rankgate.base_side import SHORT_SHA
+    from rankgate.model.base_ref import SHORT_SHA
     from rankgate.renderers.escape import shorten, visible
 
     return (

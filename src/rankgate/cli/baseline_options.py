@@ -82,9 +82,9 @@ def origin_of(arguments: argparse.Namespace) -> tuple[str | None, str | None]:
     """
     import re
 
-    from rankgate.base_side import SHA
     from rankgate.errors import bad_input
-    from rankgate.git import GitError, repository_around
+    from rankgate.files.git import GitError, repository_around
+    from rankgate.model.base_ref import SHA
 
     if arguments.commit == NONE:
         return None, arguments.branch

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rankgate.baselines.records import Record
     from rankgate.criteria import Criteria
     from rankgate.inputs import Inputs
-    from rankgate.model import Ranking
-    from rankgate.report import Report
+    from rankgate.model.report import Report
+    from rankgate.model.values import Ranking
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,14 +45,14 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
     """
     from msgspec.structs import replace
 
-    from rankgate.acceptance import scores_of
     from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
     from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
     from rankgate.errors import bad_input
-    from rankgate.files import readable_twice
-    from rankgate.gold_changes import mark_of
+    from rankgate.files.writing import readable_twice
+    from rankgate.gates.acceptance import scores_of
     from rankgate.inputs import Inputs, gold_of, run_of
-    from rankgate.model import Need
+    from rankgate.model.gold_changes import mark_of
+    from rankgate.model.values import Need
     from rankgate.readers.formats import fingerprint_of
 
     depth = DEFAULT_DEPTH if arguments.depth is None else arguments.depth
@@ -120,7 +120,7 @@ def _judged(inputs: Inputs, criteria: Criteria | None, place: str, memory: Memor
     from rankgate.cli.check import judge
     from rankgate.criteria import InputFile
     from rankgate.errors import RankgateError
-    from rankgate.model import Verdict
+    from rankgate.model.values import Verdict
 
     try:
         there = bool(memory.read("accepted"))

@@ -42,7 +42,7 @@ def prune(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """
     from rankgate.cli.inputs import criteria_if_any
     from rankgate.errors import bad_input
-    from rankgate.wording import count_text
+    from rankgate.model.wording import count_text
 
     if arguments.keep < 0:
         raise bad_input(f"--keep must be at least 0, not {arguments.keep}")
@@ -73,7 +73,7 @@ def verify(arguments: argparse.Namespace) -> str | Sequence[Block]:
     from rankgate.cli.inputs import criteria_if_any
     from rankgate.cli.output import say
     from rankgate.errors import RankgateError
-    from rankgate.wording import count_text
+    from rankgate.model.wording import count_text
 
     memory = memory_of(place_of(arguments, criteria_if_any(arguments)))
     found = verified(memory)

@@ -34,8 +34,8 @@ def told(
         moved: whether gates compare with it from now on.
         why_not: why a run that the policy would accept was not.
     """
-    from rankgate.acceptance import changes_of
-    from rankgate.wording import VERDICT_WORDS, count_text
+    from rankgate.gates.acceptance import changes_of
+    from rankgate.model.wording import VERDICT_WORDS, count_text
 
     if arguments.format == "json":
         value = {
@@ -77,10 +77,10 @@ def told(
 
 def change_table(found: Candidate) -> list[Block]:
     """A table of each gate's value before and now; nothing where the run was not judged."""
-    from rankgate.acceptance import changes_of
+    from rankgate.gates.acceptance import changes_of
+    from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, interval_text, value_text
     from rankgate.renderers.blocks import Table
     from rankgate.renderers.phrases import NOTHING
-    from rankgate.wording import VERDICT_WORDS, count_text, delta_text, interval_text, value_text
 
     if found.report is None or not found.report.gates:
         return []

@@ -12,8 +12,8 @@ from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_
 if TYPE_CHECKING:
     from rankgate.errors import Problem
     from rankgate.inputs import Inputs
-    from rankgate.parallel import Watch
-    from rankgate.report import Report
+    from rankgate.metrics.parallel import Watch
+    from rankgate.model.report import Report
 
 SHOWN_ITEMS = 10  # of each ranking, on a page
 
@@ -82,8 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.output import say_report
     from rankgate.cli.progress import bar
     from rankgate.errors import RankgateError
-    from rankgate.exit_codes import exit_code
-    from rankgate.files import write_atomic
+    from rankgate.files.writing import write_atomic
+    from rankgate.model.exit_codes import exit_code
     from rankgate.renderers.base import RENDERERS, format_for
 
     formats = [(path, format_for(path)) for path in arguments.output]
@@ -104,9 +104,9 @@ def run(arguments: argparse.Namespace) -> int:
 def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = None) -> Report:
     """The report of a check, also when it could not judge and when rankgate itself is at fault."""
     from rankgate.check import check
-    from rankgate.compose import internal_error, not_judged
     from rankgate.errors import RankgateError
-    from rankgate.parallel import unwatched
+    from rankgate.gates.compose import internal_error, not_judged
+    from rankgate.metrics.parallel import unwatched
 
     try:
         return check(inputs, workers=workers, watch=watch or unwatched)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rankgate.forges.client import Client
     from rankgate.forges.context import Context
     from rankgate.forges.publish import Settings, Told
+    from rankgate.model.report import Report
     from rankgate.renderers.isolation import Template
-    from rankgate.report import Report
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     from msgspec.structs import replace
 
     from rankgate.cli.signals import interrupted_once
-    from rankgate.environment import api_url
     from rankgate.errors import bad_input
+    from rankgate.files.environment import api_url
     from rankgate.forges.publish import Told, announce, joined, publish
 
     if (arguments.report is None) != arguments.begin:
@@ -109,11 +109,11 @@ def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300
 
 def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
     """The report, and 0; or one that says why there is none, and 2, each problem on standard error."""
-    from rankgate.compose import not_judged
     from rankgate.errors import RankgateError, bad_input
+    from rankgate.gates.compose import not_judged
     from rankgate.inputs import Inputs
+    from rankgate.model.report_text import decode_report
     from rankgate.readers.source import open_source
-    from rankgate.report_text import decode_report
 
     try:
         with open_source(path) as source:
@@ -201,8 +201,8 @@ def token_of() -> str:
     Raises:
         RankgateError: there is none.
     """
-    from rankgate.environment import token_in
     from rankgate.errors import bad_input
+    from rankgate.files.environment import token_in
 
     found = token_in(os.environ)
     if found is None:
@@ -214,8 +214,8 @@ def _context(arguments: argparse.Namespace, client: Client) -> Context:
     """The job's context, with the repository and the pull request that the options name."""
     from msgspec.structs import replace
 
-    from rankgate.environment import api_url
     from rankgate.errors import bad_input
+    from rankgate.files.environment import api_url
     from rankgate.forges.context import Context, context_of
     from rankgate.forges.pulls import pull_of
 

@@ -10,10 +10,10 @@ from rankgate.cli.options import add_criteria, add_gold, add_match, add_workers,
 from rankgate.cli.score import DEFAULT_METRICS
 
 if TYPE_CHECKING:
-    from rankgate.comparison import Comparison
-    from rankgate.estimates import Estimate
     from rankgate.metrics.base import Metric
-    from rankgate.model import Scores
+    from rankgate.metrics.comparison import Comparison
+    from rankgate.metrics.estimates import Estimate
+    from rankgate.model.values import Scores
     from rankgate.renderers.blocks import Block
 
 
@@ -49,14 +49,14 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
     from rankgate.cli.output import say
     from rankgate.cli.progress import bar
-    from rankgate.comparison import baseline_column, compare, same_lists
     from rankgate.criteria import InputFile
-    from rankgate.estimates import estimate
+    from rankgate.diagnosis.notes import part_notes
     from rankgate.inputs import deepest_cutoff, gold_of, named_run
-    from rankgate.model import Need
-    from rankgate.notes import part_notes
-    from rankgate.scoring import ids_of, refuse_silence, refuse_strangers
-    from rankgate.side import listed, scored
+    from rankgate.metrics.comparison import baseline_column, compare, same_lists
+    from rankgate.metrics.estimates import estimate
+    from rankgate.metrics.scored_run import listed, scored
+    from rankgate.metrics.scoring import ids_of, refuse_silence, refuse_strangers
+    from rankgate.model.values import Need
 
     gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
     refuse_two_stdins(gold_file, a, b)
@@ -102,10 +102,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _table(found: Sequence[tuple[Metric, Comparison | Estimate | None]]) -> Block:
-    from rankgate.estimates import Estimate
+    from rankgate.metrics.estimates import Estimate
+    from rankgate.model.wording import delta_text, interval_text, value_text
     from rankgate.renderers.blocks import Table
     from rankgate.renderers.phrases import NOTHING
-    from rankgate.wording import delta_text, interval_text, value_text
 
     rows: list[tuple[str, ...]] = [("metric", "A", "B", "change", "95% interval", "better", "worse", "same")]
     for metric, pairs in found:
@@ -133,7 +133,7 @@ def _table(found: Sequence[tuple[Metric, Comparison | Estimate | None]]) -> Bloc
 def _absent(absent: Sequence[tuple[str, int]]) -> list[str]:
     """Which questions could not be compared: leaving out the hard ones is no improvement."""
     from rankgate.errors import on_one_line
-    from rankgate.wording import count_text
+    from rankgate.model.wording import count_text
 
     found = [(name, count) for name, count in absent if count]
     lines = [
@@ -144,7 +144,7 @@ def _absent(absent: Sequence[tuple[str, int]]) -> list[str]:
 
 
 def _described(found: Comparison | Estimate | None) -> dict[str, Any] | None:
-    from rankgate.estimates import Estimate
+    from rankgate.metrics.estimates import Estimate
 
     if found is None:
         return None

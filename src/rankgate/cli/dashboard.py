@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rankgate.cli.options import add_date, date_of, make_parser
-from rankgate.redaction import redacted
+from rankgate.errors import redacted
 
 USUAL = 500  # runs that a page lists
 
@@ -51,13 +51,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Collect, render, write, and say what was written."""
     from rankgate.cli.output import say
     from rankgate.criteria import find_criteria
-    from rankgate.dashboards.collect import Asked, collect
-    from rankgate.dashboards.site import write_site
-    from rankgate.dashboards.values import INDEX
     from rankgate.errors import bad_input
     from rankgate.metrics.names import UnknownMetricError, parse_metrics
+    from rankgate.model.wording import count_text
+    from rankgate.renderers.dashboards.collect import Asked, collect
+    from rankgate.renderers.dashboards.site import write_site
+    from rankgate.renderers.dashboards.values import INDEX
     from rankgate.renderers.pages.dashboard import site_of
-    from rankgate.wording import count_text
 
     if arguments.limit < 1:
         raise bad_input(f"--limit must be at least 1, not {arguments.limit}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.cli.options import add_date, date_of, make_parser
-from rankgate.redaction import redacted
+from rankgate.errors import redacted
 
 if TYPE_CHECKING:
     from rankgate.renderers.blocks import Block
@@ -79,7 +79,7 @@ def _copy_example(directory: Path) -> None:
     from importlib.resources import files
 
     from rankgate.errors import bad_input
-    from rankgate.files import write_atomic
+    from rankgate.files.writing import write_atomic
 
     place = directory.as_posix()
     source = files("rankgate") / "example"
@@ -109,9 +109,9 @@ def _commands(name: str | None) -> list[str]:
 def _judge(name: str, date: str) -> Sequence[Block]:
     from rankgate.cli.check import judge
     from rankgate.criteria import InputFile
-    from rankgate.exit_codes import exit_code
-    from rankgate.files import write_atomic
+    from rankgate.files.writing import write_atomic
     from rankgate.inputs import Inputs
+    from rankgate.model.exit_codes import exit_code
     from rankgate.renderers.base import RENDERERS
     from rankgate.renderers.terminal import terminal_blocks
 

@@ -10,9 +10,9 @@ from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_
 from rankgate.errors import bad_input
 
 if TYPE_CHECKING:
-    from rankgate.exhibit import Exhibit, Question
-    from rankgate.lexical import Lexical
-    from rankgate.report import GateResult, Report
+    from rankgate.diagnosis.lexical import Lexical
+    from rankgate.model.details import Exhibit, Question
+    from rankgate.model.report import GateResult, Report
 
     _Look = Callable[[Question, int], Lexical]  # what BM25 finds for a question, whose first k count
 
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.inputs import file_of, refuse_two_stdins
     from rankgate.cli.output import say_lines
     from rankgate.errors import RankgateError
-    from rankgate.model import Verdict
+    from rankgate.model.values import Verdict
 
     _refuse_misfits(arguments)
     refuse_two_stdins(*(file_of(arguments, flag) for flag in (*INPUTS, "bm25")))
@@ -98,8 +98,8 @@ def _report(arguments: argparse.Namespace) -> Report:
     from rankgate.cli.inputs import file_of
     from rankgate.cli.progress import bar
     from rankgate.inputs import Inputs
+    from rankgate.model.report_text import decode_report
     from rankgate.readers.source import open_source
-    from rankgate.report_text import decode_report
 
     if arguments.report is not None:
         with open_source(arguments.report) as source:
@@ -120,7 +120,7 @@ def _report(arguments: argparse.Namespace) -> Report:
 
 def _explained(arguments: argparse.Namespace, report: Report, look: _Look | None) -> str:
     """What was asked for. A gate comes before a question of the same name: a gold set may hold any id."""
-    from rankgate.explaining.named import gates_named, question_named, unknown, unknown_gate, unknown_question
+    from rankgate.diagnosis.lookup import gates_named, question_named, unknown, unknown_gate, unknown_question
 
     exhibit = _exhibit(report)
     if arguments.misses and exhibit:
@@ -142,7 +142,7 @@ def _explained(arguments: argparse.Namespace, report: Report, look: _Look | None
 
 
 def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult], *, also: bool) -> str:
-    from rankgate.explaining.gate import explain_gate
+    from rankgate.gates.explain import explain_gate
     from rankgate.renderers.explaining.gate import render_gates
 
     found = [explain_gate(report, gate) for gate in gates]
@@ -155,7 +155,7 @@ def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult
 def _query(
     arguments: argparse.Namespace, report: Report, exhibit: Exhibit, question: Question, look: _Look | None
 ) -> str:
-    from rankgate.explaining.query import explain_query
+    from rankgate.diagnosis.question import explain_query
     from rankgate.renderers.explaining.query import render_query
 
     found = explain_query(report, exhibit, question, look(question, exhibit.k) if look else None)
@@ -165,9 +165,9 @@ def _query(
 def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit, look: _Look | None) -> str:
     import re
 
+    from rankgate.diagnosis.misses import explain_misses
     from rankgate.errors import did_you_mean, shown
-    from rankgate.exhibit import Cause
-    from rankgate.explaining.misses import explain_misses
+    from rankgate.model.details import Cause
     from rankgate.renderers.causes import CAUSE_WORDS
     from rankgate.renderers.explaining.misses import render_misses
 
@@ -196,7 +196,7 @@ def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit, loo
 def _lexical(arguments: argparse.Namespace) -> _Look | None:
     """What looks a question up in the corpus; None where none is named."""
     from rankgate.cli.inputs import file_of
-    from rankgate.lexical import LexicalIndex
+    from rankgate.diagnosis.lexical import LexicalIndex
     from rankgate.readers.corpus import read_corpus
 
     file = file_of(arguments, "bm25")
@@ -207,7 +207,7 @@ def _lexical(arguments: argparse.Namespace) -> _Look | None:
 
 
 def _exhibit(report: Report) -> Exhibit | None:
-    from rankgate.exhibit import Exhibit
+    from rankgate.model.details import Exhibit
 
     return report.exhibit if isinstance(report.exhibit, Exhibit) else None
 

@@ -12,19 +12,18 @@ from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import InputFile
-from rankgate.errors import RankgateError, bad_input, on_one_line, shown
-from rankgate.files import write_atomic
-from rankgate.gold_documents import read_documents
+from rankgate.errors import RankgateError, bad_input, on_one_line, redacted, shown
+from rankgate.files.writing import write_atomic
 from rankgate.inputs import gold_of, named_run
-from rankgate.labels import Merge, compare_labels
-from rankgate.matching import BY_CHUNK, By, Matching
-from rankgate.model import Gold, Need
-from rankgate.pool_files import POOL_FORMS, read_labels
-from rankgate.pooling import DEFAULT_DEPTH, Pair, Pool, pool
+from rankgate.labelling.gold_documents import read_documents
+from rankgate.labelling.labels import Merge, compare_labels
+from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, pool
+from rankgate.labelling.pool_files import POOL_FORMS, read_labels
+from rankgate.metrics.matching import BY_CHUNK, By, Matching
+from rankgate.model.values import Gold, Need
+from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.source import STDIN, shown_path
-from rankgate.redaction import redacted
-from rankgate.wording import count_text
 
 STDOUT = "-"
 MOST_PROBLEMS = 1000  # conflicts between labellers are a list to work through

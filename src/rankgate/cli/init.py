@@ -12,16 +12,15 @@ from pathlib import Path
 from rankgate import __version__
 from rankgate.cli.options import add_gold, add_run, make_parser
 from rankgate.criteria import DEFAULT_PATHS, InputFile, find_criteria, load_criteria
-from rankgate.errors import bad_input
-from rankgate.files import write_atomic
-from rankgate.git import run_git
-from rankgate.redaction import redacted
-from rankgate.workflows.gate import PATH as GATE
-from rankgate.workflows.gate import gate_text
-from rankgate.workflows.job import Job, action_of, requirements_commands
-from rankgate.workflows.report import PATH as REPORT
-from rankgate.workflows.report import report_text
-from rankgate.workflows.values import is_word
+from rankgate.errors import bad_input, redacted
+from rankgate.files.git import run_git
+from rankgate.files.writing import write_atomic
+from rankgate.forges.workflows.gate import PATH as GATE
+from rankgate.forges.workflows.gate import gate_text
+from rankgate.forges.workflows.job import Job, action_of, requirements_commands
+from rankgate.forges.workflows.report import PATH as REPORT
+from rankgate.forges.workflows.report import report_text
+from rankgate.forges.workflows.values import is_word
 
 CRITERIA = "ship-criteria.yaml"
 _TEXTS = {GATE: gate_text, REPORT: report_text}
@@ -71,8 +70,8 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Write the files and print the next steps."""
     from rankgate.cli.inputs import file_of, refuse_two_stdins
+    from rankgate.forges.workflows.advice import to_do_on_github
     from rankgate.readers.source import STDIN
-    from rankgate.workflows.advice import to_do_on_github
 
     gold, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold, run_file)
@@ -98,14 +97,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -> None:
     from rankgate.cli.progress import bar
-    from rankgate.estimates import estimate
-    from rankgate.facts import best_possible
+    from rankgate.gates.warnings import best_possible
     from rankgate.inputs import gold_of, run_of
-    from rankgate.matching import DEFAULT_K
+    from rankgate.metrics.estimates import estimate
+    from rankgate.metrics.matching import DEFAULT_K
     from rankgate.metrics.names import parse_metric
-    from rankgate.parallel import score_run
-    from rankgate.plan import Plan
-    from rankgate.scoring import refuse_strangers
+    from rankgate.metrics.parallel import score_run
+    from rankgate.metrics.plan import Plan
+    from rankgate.metrics.scoring import refuse_strangers
     from rankgate.starting import FIRST_GATES, Start, criteria_text, first_gates
 
     gold = gold_of(gold_file, None)

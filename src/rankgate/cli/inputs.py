@@ -9,11 +9,11 @@ from pathlib import Path
 from rankgate.cli.options import INPUTS, OUTPUTS
 from rankgate.criteria import Criteria, InputFile, find_criteria, inputs_named, load_criteria
 from rankgate.errors import RankgateError, bad_input
-from rankgate.files import refuse_overwriting as overwriting
-from rankgate.matching import BY_CHUNK, DEFAULT_K, By, Matching
+from rankgate.files.writing import refuse_overwriting as overwriting
 from rankgate.metrics.base import Metric
+from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
-from rankgate.plan import Plan
+from rankgate.metrics.plan import Plan
 from rankgate.readers.source import STDIN
 
 

@@ -19,12 +19,12 @@ import msgspec
 from rankgate.cli.options import make_parser
 from rankgate.cli.output import say
 from rankgate.errors import bad_input
-from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff, Direction, Metric
+from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff, Metric
 from rankgate.metrics.gain import ListGain
 from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric
 from rankgate.metrics.registry import FAMILIES, PRESETS, plugins
 from rankgate.metrics.views import View
-from rankgate.model import Need
+from rankgate.model.values import Direction, Need
 
 Facts = dict[str, Any]
 

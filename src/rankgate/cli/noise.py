@@ -12,9 +12,9 @@ from rankgate.cli.score import DEFAULT_METRICS
 
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria, InputFile
+    from rankgate.gates.noise import Noise
     from rankgate.metrics.base import Metric
-    from rankgate.noise import Noise
-    from rankgate.plan import Plan
+    from rankgate.metrics.plan import Plan
     from rankgate.renderers.blocks import Block
 
 MOST_LISTED = 5
@@ -52,11 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
     from rankgate.cli.output import say
-    from rankgate.comparison import baseline_column
     from rankgate.criteria import InputFile
+    from rankgate.gates.noise import noise_of
     from rankgate.inputs import deepest_cutoff, gold_of, named_run
-    from rankgate.noise import noise_of
-    from rankgate.scoring import refuse_silence, refuse_strangers, score
+    from rankgate.metrics.comparison import baseline_column
+    from rankgate.metrics.scoring import refuse_silence, refuse_strangers, score
 
     gold_file, files = file_of(arguments, "gold"), [InputFile(path) for path in arguments.runs]
     refuse_two_stdins(gold_file, *files)
@@ -101,7 +101,7 @@ def _plan(arguments: argparse.Namespace, criteria: Criteria | None) -> Plan:
 
     from rankgate.cli.inputs import plan_of
     from rankgate.errors import bad_input
-    from rankgate.model import Need
+    from rankgate.model.values import Need
 
     gated = criteria.metrics() if criteria and arguments.metrics is None else []
     arguments.metrics = arguments.metrics or DEFAULT_METRICS
@@ -116,9 +116,9 @@ def _plan(arguments: argparse.Namespace, criteria: Criteria | None) -> Plan:
 
 
 def _table(found: Sequence[tuple[Metric, Noise | None]]) -> Block:
+    from rankgate.model.wording import delta_text
     from rankgate.renderers.blocks import Table
     from rankgate.renderers.phrases import NOTHING
-    from rankgate.wording import delta_text
 
     headings = ("metric", "values", "largest shift", "mean shift", "queries moving", "SD", "regression_max", "noise")
     rows: list[tuple[str, ...]] = [headings]
@@ -142,8 +142,8 @@ def _table(found: Sequence[tuple[Metric, Noise | None]]) -> Block:
 
 def _values(metric: Metric, values: Sequence[float | None]) -> str:
     """All of a few, the ends of many."""
+    from rankgate.model.wording import value_text
     from rankgate.renderers.phrases import NOTHING
-    from rankgate.wording import value_text
 
     known = [value for value in values if value is not None]
     if len(values) > MOST_LISTED:
@@ -153,7 +153,7 @@ def _values(metric: Metric, values: Sequence[float | None]) -> str:
 
 def _written(metric: Metric, margin: float) -> float:
     """The margin as one would write it into the criteria: rounded up, for what is rounded down may be violated."""
-    from rankgate.metrics.base import Unit
+    from rankgate.model.values import Unit
 
     scale = 10 if metric.unit is Unit.MILLISECONDS else 1000
     return math.ceil(margin * scale - 1e-9) / scale
@@ -164,8 +164,8 @@ def _remarks(
 ) -> list[str]:
     """Which gates allow less than the noise, and which questions could not be compared."""
     from rankgate.errors import on_one_line, shown
-    from rankgate.noise import FEWEST_RUNS
-    from rankgate.wording import count_text
+    from rankgate.gates.noise import FEWEST_RUNS
+    from rankgate.model.wording import count_text
 
     margins = {metric.name: _written(metric, noise.margin) for metric, noise in found if noise and noise.margin}
     lines = [

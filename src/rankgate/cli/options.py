@@ -7,8 +7,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import NoReturn
 
-from rankgate.errors import bad_input
-from rankgate.redaction import redacted_text
+from rankgate.errors import bad_input, redacted_text
 
 # Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
 OUTPUTS = {"output": "-o", "per_query": "--per-query", "to": "--to", "directory": "DIR"}

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rankgate.model.report import Report
     from rankgate.renderers.blocks import Block
-    from rankgate.report import Report
 
 
 def say(told: str | Sequence[Block]) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.cli.options import add_criteria, add_gold, make_parser
 
 if TYPE_CHECKING:
-    from rankgate.model import Gold
+    from rankgate.model.values import Gold
     from rankgate.recording import Recorded
 
 

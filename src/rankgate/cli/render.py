@@ -35,12 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Render and print or write."""
     from rankgate.cli.output import say, say_report
     from rankgate.errors import bad_input
-    from rankgate.files import write_atomic
+    from rankgate.files.writing import write_atomic
+    from rankgate.model.report_text import decode_report
     from rankgate.readers.source import open_source
     from rankgate.renderers.base import RENDERERS, format_for
     from rankgate.renderers.fitting import COMMENT_LIMIT
     from rankgate.renderers.markdown import render_markdown
-    from rankgate.report_text import decode_report
 
     wanted = arguments.format or "markdown"
     if arguments.output and not arguments.format:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from rankgate.cli.options import add_criteria, add_gold, add_match, add_run, add_workers, make_parser, processes
 
 if TYPE_CHECKING:
-    from rankgate.estimates import Estimate
     from rankgate.metrics.base import Metric
-    from rankgate.model import Scores
+    from rankgate.metrics.estimates import Estimate
+    from rankgate.model.values import Scores
     from rankgate.renderers.blocks import Block
 
 DEFAULT_METRICS = "hit@5,recall@5,recall@10,precision@5,mrr,map,ndcg@10"
@@ -47,14 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
     from rankgate.cli.output import say
     from rankgate.cli.progress import bar
+    from rankgate.diagnosis.notes import part_notes
     from rankgate.errors import bad_input
-    from rankgate.estimates import estimate
-    from rankgate.files import write_atomic
+    from rankgate.files.writing import write_atomic
     from rankgate.inputs import gold_of, run_of
-    from rankgate.model import Need
-    from rankgate.notes import part_notes
-    from rankgate.parallel import score_run
-    from rankgate.scoring import refuse_silence, refuse_strangers
+    from rankgate.metrics.estimates import estimate
+    from rankgate.metrics.parallel import score_run
+    from rankgate.metrics.scoring import refuse_silence, refuse_strangers
+    from rankgate.model.values import Need
 
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold_file, run_file)
@@ -97,7 +97,7 @@ def per_query_lines(scores: Scores) -> bytes:
 def _json(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], scores: Scores) -> str:
     import msgspec
 
-    from rankgate.notes import judged_value
+    from rankgate.diagnosis.notes import judged_value
 
     total = len(scores.query_ids)
     nothing = {"value": None, "ci": None, "n": 0, "undefined": total, "distribution": None}
@@ -122,10 +122,10 @@ def _json(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], scor
 
 
 def _table(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], scores: Scores) -> Sequence[Block]:
-    from rankgate.notes import judge_notes
+    from rankgate.diagnosis.notes import judge_notes
+    from rankgate.model.wording import count_text, interval_text, value_text
     from rankgate.renderers.blocks import Table
     from rankgate.renderers.phrases import NOTHING
-    from rankgate.wording import count_text, interval_text, value_text
 
     rows: list[tuple[str, ...]] = [("metric", "value", "95% interval", "queries", "at 0", "at 1")]
     for metric in metrics:

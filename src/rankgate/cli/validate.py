@@ -30,9 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.output import say
     from rankgate.criteria import find_criteria
     from rankgate.errors import bad_input
+    from rankgate.gates.validation import validate
     from rankgate.inputs import Inputs
-    from rankgate.validation import validate
-    from rankgate.wording import count_text
+    from rankgate.model.wording import count_text
 
     criteria, gold, run_file, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
     refuse_two_stdins(criteria, gold, run_file, baseline)

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from rankgate.comparison import baseline_column
 from rankgate.diagnosis.listings import Listings
-from rankgate.exhibit import Cause, fate_of
-from rankgate.metrics.base import Direction, Metric
-from rankgate.model import TOLERANCE, Gold, Interval, Need, Sample, Scores, Verdict
-from rankgate.movements import document_moves, first_k
-from rankgate.report import GateResult
+from rankgate.diagnosis.movements import document_moves, first_k
+from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import baseline_column
+from rankgate.model.details import Cause, fate_of
+from rankgate.model.report import GateResult
+from rankgate.model.values import TOLERANCE, Direction, Gold, Interval, Need, Sample, Scores, Verdict
 from rankgate.statistics.chance import binomial_tail
 
 LEVEL = 0.01  # one-sided, of every test here

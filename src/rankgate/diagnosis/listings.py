@@ -8,11 +8,11 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import RankgateError
-from rankgate.matching import By, Matching, document_of
-from rankgate.model import Gold, MatchedQuery, Ranking
-from rankgate.plan import Plan
-from rankgate.report import NAMED, Movement, Oddities
-from rankgate.side import Side
+from rankgate.metrics.matching import By, Matching, document_of
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scored_run import Side
+from rankgate.model.report import NAMED, Movement, Oddities
+from rankgate.model.values import Gold, MatchedQuery, Ranking
 
 MOST_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
 DEEPEST = 100  # ranks of each list that are kept

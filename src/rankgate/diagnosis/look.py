@@ -6,18 +6,18 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from rankgate.comparison import baseline_column, compare
 from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, case_of, excludes_zero, explain, fell, of_list, speaks
 from rankgate.diagnosis.listings import Lists
-from rankgate.exhibit import Cause
-from rankgate.metrics.base import Metric, Unit
-from rankgate.model import Gold, MatchedQuery, Need, Scores, Verdict
-from rankgate.movements import first_k
-from rankgate.report import Diagnosis, GateResult
+from rankgate.diagnosis.movements import first_k
+from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import baseline_column, compare
+from rankgate.model.details import Cause
+from rankgate.model.report import Diagnosis, GateResult
+from rankgate.model.tags import TagShare, standing_out
+from rankgate.model.values import Gold, MatchedQuery, Need, Scores, Unit, Verdict
+from rankgate.model.wording import count_text, delta_text
 from rankgate.statistics.chance import binomial_tail
 from rankgate.statistics.saddlepoint import difference_interval
-from rankgate.tags import TagShare, standing_out
-from rankgate.wording import count_text, delta_text
 
 ONE_STAGE = 0.7  # of the time, or of its rise
 KNOWN, NO_RESULTS = "known", "no_results"  # rules of what is known, without a cause

@@ -19,13 +19,13 @@ from msgspec.structs import replace
 from rankgate.baselines.memory import Unless
 from rankgate.baselines.packing import Packed, checked, pack, recorded
 from rankgate.baselines.records import Log, Record
-from rankgate.environment import api_url, token_in
 from rankgate.errors import RankgateError, bad_input, shown
+from rankgate.files.environment import api_url, token_in
 from rankgate.forges.artifacts import LIMITS, MEMBER, download_artifact, read_member
 from rankgate.forges.base_branch import base_branch
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.payloads import Sha
-from rankgate.model import Need
+from rankgate.model.values import Need
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.json_text import spoken

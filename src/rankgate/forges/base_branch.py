@@ -9,10 +9,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rankgate.baselines.git_place import Place, place_of
-from rankgate.environment import JOBS, OURS
 from rankgate.errors import bad_input, shown
+from rankgate.files.environment import JOBS, OURS
+from rankgate.files.git import is_ancestor, repository_around
 from rankgate.forges.context import Pull
-from rankgate.git import is_ancestor, repository_around
 
 QUEUED = re.compile(r"refs/heads/gh-readonly-queue/(?P<base>.+)/pr-(?P<number>[0-9]+)-(?P<sha>[0-9a-f]+)")
 _US = {f"GIT_{who}_{what}": "rankgate" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}

@@ -15,20 +15,20 @@ from pathlib import Path
 
 import msgspec
 
-from rankgate.against_base.files import FilesAtBase
-from rankgate.base_side import Commit
+from rankgate.base_ref.files import FilesAtBase
 from rankgate.baselines.base import Where
 from rankgate.baselines.stores import copied, is_remote, remote_memory
-from rankgate.compose import not_judged
 from rankgate.criteria import DEFAULT_PATHS, Criteria, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.files.git import LINK, Repository, repository_around, run_git, said
 from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
-from rankgate.git import LINK, Repository, repository_around, run_git, said
+from rankgate.gates.compose import not_judged
 from rankgate.inputs import Inputs
+from rankgate.model.base_ref import Commit
+from rankgate.model.report import Report
+from rankgate.model.report_text import decode_report
 from rankgate.renderers.isolation import LOADER, Template
-from rankgate.report import Report
-from rankgate.report_text import decode_report
 from rankgate.waivers import SetLabel
 
 MOST_BYTES = 200_000_000  # of a pull request's files, all together

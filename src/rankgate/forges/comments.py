@@ -10,7 +10,7 @@ import msgspec
 from rankgate.forges.client import Client, ForgeError, LostResponseError
 from rankgate.forges.marker import Mark, mark_of
 from rankgate.forges.pulls import pull_of
-from rankgate.model import Verdict
+from rankgate.model.values import Verdict
 
 ACTIONS_LOGIN = "github-actions[bot]"  # whom the token of a workflow posts as; it may not ask GitHub who it is
 ROUNDS = 4  # of listing and writing; jobs that race for one comment agree after two

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rankgate.environment import API
 from rankgate.errors import bad_input
+from rankgate.files.environment import API
 from rankgate.forges.payloads import (
     MergeGroupEvent,
     PullRequest,

@@ -19,11 +19,11 @@ from rankgate.forges.publish import Settings, Told, announce, check_of, conclude
 from rankgate.forges.pull_labels import label_events, labels_now, worth
 from rankgate.forges.pulls import of_writer, open_at, pull_of, remove_label
 from rankgate.forges.standing import QUEUE
-from rankgate.model import SEVERITY_ORDER
+from rankgate.gates.apply_waivers import REFUSED
+from rankgate.model.report import Report
+from rankgate.model.values import SEVERITY_ORDER
 from rankgate.renderers.isolation import Template
-from rankgate.report import Report
 from rankgate.waivers import SetLabel
-from rankgate.waiving import REFUSED
 
 ACCEPT_LABEL = "rankgate: accept rankings"
 _CHANGES = ("labeled", "unlabeled", "edited", "closed", "reopened")

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from rankgate.errors import bad_input
-from rankgate.model import Verdict
+from rankgate.model.values import Verdict
 
 DEFAULT_GATE = "default"
 BEGINS = "<!-- rankgate "  # no other line of a comment may begin so

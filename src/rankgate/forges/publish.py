@@ -6,18 +6,18 @@ import msgspec
 
 from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import RankgateError
-from rankgate.exit_codes import exit_code
 from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complete, complete_open, foresee, settle
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, upsert
 from rankgate.forges.context import Context, Pull
 from rankgate.forges.marker import DEFAULT_GATE, Mark
 from rankgate.forges.standing import QUEUE, Conclusion, Record, base_key
+from rankgate.model.exit_codes import exit_code
+from rankgate.model.report import Report
 from rankgate.renderers.check_run import check_run_output, conclusion_of
 from rankgate.renderers.fitting import COMMENT_LIMIT
 from rankgate.renderers.isolation import Template
 from rankgate.renderers.markdown import render_markdown
-from rankgate.report import Report
 
 _DONE = {
     "created": "commented on pull request {}",

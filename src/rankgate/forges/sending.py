@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
+from rankgate.errors import redacted_text
 from rankgate.forges.exchange import BODY_BYTES, Answer, Clock, NoAnswer, exchange, session_of
 from rankgate.forges.waiting import GiveUp, ListFirst, Wait, next_step
 from rankgate.readers.json_text import JsonError, strict_json
-from rankgate.redaction import redacted_text
 from rankgate.renderers.escape import shorten, visible
 
 SHOWN = 200  # characters of a server's words in a sentence of ours

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Unit
+from rankgate.metrics.base import BaseMetric, Cutoff
+from rankgate.model.values import Direction, Unit
 
 
 class AroundMetric(msgspec.Struct, frozen=True, kw_only=True):

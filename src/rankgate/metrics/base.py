@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
-from rankgate.model import MatchedQuery, Need
+from rankgate.model.values import MatchedQuery, Need
 
 # Written around a ranking metric: see `gain`. Parameters of any ranking metric: see `views`.
 RERANK_GAIN = "rerank_gain"

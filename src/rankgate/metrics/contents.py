@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric, Direction, Unit
-from rankgate.model import Item, MatchedQuery, Need
-from rankgate.texts import folded, share_of_words, stands_in
+from rankgate.metrics.base import BaseMetric
+from rankgate.metrics.texts import folded, share_of_words, stands_in
+from rankgate.model.values import Direction, Item, MatchedQuery, Need, Unit
 
 
 class ItemMetric(BaseMetric, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ from functools import cache
 from itertools import pairwise
 from typing import ClassVar
 
-from rankgate.metrics.base import Cutoff, RelevanceMetric, Unit
-from rankgate.model import MatchedQuery
+from rankgate.metrics.base import Cutoff, RelevanceMetric
+from rankgate.model.values import MatchedQuery, Unit
 
 GRID = "1/3/5/10/20"
 

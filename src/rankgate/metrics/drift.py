@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric, Cutoff, Unit
-from rankgate.model import MatchedQuery, Need
+from rankgate.metrics.base import BaseMetric, Cutoff
+from rankgate.model.values import MatchedQuery, Need, Unit
 
 
 class Overlap(BaseMetric, frozen=True, kw_only=True):

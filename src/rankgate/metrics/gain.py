@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rankgate.metrics.around import AroundMetric
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, widest_change
 from rankgate.metrics.views import Stage, listed
-from rankgate.model import MatchedQuery, Need
+from rankgate.model.values import MatchedQuery, Need
 
 
 class ListGain(AroundMetric, frozen=True, kw_only=True):

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric, Cutoff, Unit
-from rankgate.model import MatchedQuery
+from rankgate.metrics.base import BaseMetric, Cutoff
+from rankgate.model.values import MatchedQuery, Unit
 
 
 class Gain(Enum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric, Direction
-from rankgate.model import MatchedQuery, Need
+from rankgate.metrics.base import BaseMetric
+from rankgate.model.values import Direction, MatchedQuery, Need
 
 
 class Judged(BaseMetric, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Unit
-from rankgate.model import Details, MatchedQuery, Need
+from rankgate.metrics.base import BaseMetric, Cutoff
+from rankgate.model.values import Details, Direction, MatchedQuery, Need, Unit
 from rankgate.statistics.quantiles import quantile as empirical_quantile
 
 

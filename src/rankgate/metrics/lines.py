@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric, Cutoff, Direction, Unit
-from rankgate.model import Details, MatchedQuery, Need
+from rankgate.metrics.base import BaseMetric, Cutoff
+from rankgate.model.values import Details, Direction, MatchedQuery, Need, Unit
 
 
 class LineMetric(BaseMetric, frozen=True, kw_only=True):

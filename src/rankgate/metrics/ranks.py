@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rankgate.metrics.base import Cutoff, RelevanceMetric, Unit
-from rankgate.model import MatchedQuery
+from rankgate.metrics.base import Cutoff, RelevanceMetric
+from rankgate.model.values import MatchedQuery, Unit
 
 
 class ReciprocalRank(RelevanceMetric, frozen=True, kw_only=True):

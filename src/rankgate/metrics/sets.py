@@ -8,8 +8,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric, Cutoff, RelevanceMetric, Unit
-from rankgate.model import MatchedQuery
+from rankgate.metrics.base import BaseMetric, Cutoff, RelevanceMetric
+from rankgate.model.values import MatchedQuery, Unit
 
 LARGEST_BETA = 1000  # beyond it F is recall to six decimals, and its square need not stay a number
 

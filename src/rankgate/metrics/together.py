@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankgate.metrics.base import BaseMetric, Metric
-from rankgate.model import MatchedQuery
+from rankgate.model.values import MatchedQuery
 
 _MOST_KNOWN = 4096  # queries unlike each other whose values are kept: about 2 MB
 

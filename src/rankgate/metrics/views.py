@@ -11,7 +11,7 @@ from enum import Enum
 
 from rankgate.metrics.around import AroundMetric
 from rankgate.metrics.base import spelled
-from rankgate.model import MatchedQuery, Need
+from rankgate.model.values import MatchedQuery, Need
 
 
 class Stage(Enum):

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.gold_changes import GoldMark
-from rankgate.lineage import Lineage
-from rankgate.model import Ranking
+from rankgate.model.gold_changes import GoldMark
+from rankgate.model.lineage import Lineage
+from rankgate.model.values import Ranking
 from rankgate.readers.ranges import RunFile
 
 MOST_PROBLEMS = 20

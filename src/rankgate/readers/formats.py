@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import bad_input, did_you_mean
-from rankgate.model import Gold, Need, Ranking, Sample
+from rankgate.model.values import Gold, Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.gold_text import read_gold_json, read_gold_jsonl, read_gold_yaml
 from rankgate.readers.guess import guess_gold, guess_mapped, guess_run

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rankgate.errors import Problem, shown
-from rankgate.model import Sample
+from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import explain, line_json, source_json
 from rankgate.readers.samples import add_sample, plain_sample, to_sample

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankgate.errors import Problem, bad_input, shown
-from rankgate.model import Sample
+from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import source_json
 from rankgate.readers.source import Source

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import Problem, shown
-from rankgate.model import Need, Ranking
+from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.json_text import explain, line_json, source_json, spoken

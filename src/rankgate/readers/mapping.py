@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from rankgate.errors import Problem, did_you_mean, shown
-from rankgate.model import Need
+from rankgate.model.values import Need
 
 _DEEPEST = 3
 _MOST_NAMES = 20

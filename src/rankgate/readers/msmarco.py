@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rankgate.errors import Problem, shown
-from rankgate.model import Need, Ranking
+from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.rows import Order, Row, Rows
 from rankgate.readers.source import Source, utf8_message

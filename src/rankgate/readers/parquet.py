@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rankgate.errors import Problem, bad_input, on_one_line, shown
-from rankgate.model import Need, Ranking
+from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.gzipped import refuse_expansion
 from rankgate.readers.mapped import read_records

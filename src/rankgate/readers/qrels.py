@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rankgate.errors import Problem, shown
-from rankgate.model import Sample
+from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import Table
 from rankgate.readers.samples import check_gain

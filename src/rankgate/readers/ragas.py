@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import Problem, shown
-from rankgate.model import Need, Ranking, Sample
+from rankgate.model.values import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.mapped import json_records

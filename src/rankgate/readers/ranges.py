@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from rankgate.model import Need, Ranking
+from rankgate.model.values import Need, Ranking
 from rankgate.readers.source import FileMark
 
 LARGE = 100_000_000  # bytes: below, starting processes gains little

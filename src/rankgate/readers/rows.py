@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import Problem, shown
-from rankgate.model import Need, Ranking
+from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.json_text import spoken
 from rankgate.readers.run_details import to_ranking

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rankgate.errors import shown
-from rankgate.model import Details, Item, Need, Ranking
+from rankgate.model.values import Details, Item, Need, Ranking
 from rankgate.readers.dates import iso_day
 from rankgate.readers.run_shapes import SEQUENCE, Judged, LooseLine, as_items
 from rankgate.readers.run_shapes import Item as WrittenItem

@@ -16,9 +16,9 @@ from zlib import crc32
 
 import msgspec
 
-from rankgate.differences import KNOWN_KEYS, text_of
 from rankgate.errors import Problem, shown
-from rankgate.model import Details, Need, Ranking
+from rankgate.model.differences import KNOWN_KEYS, text_of
+from rankgate.model.values import Details, Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json, without_nan
 from rankgate.readers.ranges import LARGE

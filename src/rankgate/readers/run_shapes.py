@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rankgate.model import Need
+from rankgate.model.values import Need
 
 Id = str | int
 CAMEL = {"camel": "actualOutput"}

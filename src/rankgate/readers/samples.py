@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 
 from rankgate.errors import Problem, shown
-from rankgate.model import Sample
+from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import spoken

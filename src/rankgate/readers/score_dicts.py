@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import Problem, bad_input, on_one_line, shown
-from rankgate.model import Need, Ranking, Sample
+from rankgate.model.values import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import JsonError, source_json, strict_json
 from rankgate.readers.samples import check_gain

@@ -15,8 +15,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from rankgate.errors import RankgateError, bad_input
-from rankgate.redaction import redacted
+from rankgate.errors import RankgateError, bad_input, redacted
 
 STDIN = "-"
 _HEAD = 1 << 18

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from rankgate.errors import Problem, bad_input, shown
-from rankgate.model import Need, Ranking
+from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import RAGAS_CSV, Table, plain
 from rankgate.readers.mapping import NAMES, FieldMap, MissingNameError

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from rankgate.errors import Problem, shown
-from rankgate.model import Need, Ranking
+from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.source import Source, utf8_message
 

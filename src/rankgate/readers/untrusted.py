@@ -17,7 +17,7 @@ from sys import getsizeof
 import msgspec
 
 from rankgate.errors import bad_input, shown
-from rankgate.model import Details, Need, Ranking
+from rankgate.model.values import Details, Need, Ranking
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.gzipped import Unzipped

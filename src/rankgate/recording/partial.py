@@ -15,10 +15,9 @@ from typing import Any, BinaryIO, Self
 
 import msgspec
 
-from rankgate.errors import RankgateError, bad_input
-from rankgate.files import write_atomic
+from rankgate.errors import RankgateError, bad_input, redacted
+from rankgate.files.writing import write_atomic
 from rankgate.recording.lines import Line, encoded, read_back
-from rankgate.redaction import redacted
 
 SUFFIX = ".partial"
 _MARK = "rankgate_partial"

@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from rankgate.errors import Problem, RankgateError, bad_input, shown
-from rankgate.files import refuse_overwriting, write_atomic
-from rankgate.model import Gold
+from rankgate.errors import Problem, RankgateError, bad_input, redacted, shown
+from rankgate.files.writing import refuse_overwriting, write_atomic
+from rankgate.model.values import Gold
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import fingerprint_of, read_gold
 from rankgate.readers.results import ResultError
@@ -28,7 +28,6 @@ from rankgate.recording.lines import Line, encoded, run_line
 from rankgate.recording.partial import SUFFIX, PartialRun
 from rankgate.recording.retriever import Retrieve, failure, name_of
 from rankgate.recording.workers import Calls, Outcome, Question, ask
-from rankgate.redaction import redacted
 from rankgate.statistics.quantiles import quantile
 
 MOST_FAILURES = 20  # to show

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, shown
-from rankgate.git import GitError, repository_around, run_git
+from rankgate.files.git import GitError, repository_around, run_git
 
 Retrieve = Callable[[str], Any]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from rankgate.model import Verdict
+from rankgate.model.report import Report
+from rankgate.model.values import Verdict
+from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import visible
-from rankgate.report import Report
-from rankgate.wording import VERDICT_WORDS
 
 LABEL = "retrieval"
 LONGEST = 40  # characters of the message; a badge is one line in a row of others

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rankgate.errors import bad_input
-from rankgate.report import Report
-from rankgate.report_text import encode_report
+from rankgate.model.report import Report
+from rankgate.model.report_text import encode_report
 
 
 def _markdown(report: Report) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from rankgate.base_side import BaseSide, GateChange, KeyChange, QueryChanges, Value
-from rankgate.model import Evidence
+from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, QueryChanges, Value
+from rankgate.model.report import Report
+from rankgate.model.values import Evidence
+from rankgate.model.wording import count_text, delta_text, exact_decimals, value_text
 from rankgate.renderers.escape import shorten, visible
-from rankgate.report import Report
-from rankgate.wording import count_text, delta_text, exact_decimals, value_text
 
 MOST_IDS = 5
 MOST_VALUES = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankgate.exhibit import Cause
+from rankgate.model.details import Cause
 
 # A short label, and a clause that explains it; `first k` is the exhibit's. In the order of how much each one hurts.
 CAUSE_WORDS: dict[Cause, tuple[str, str]] = {

@@ -7,14 +7,13 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from rankgate.metrics.base import Direction
-from rankgate.model import TOLERANCE, Evidence, Verdict
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import TOLERANCE, Direction, Evidence, Verdict
+from rankgate.model.wording import delta_text
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.findings import Finding, findings_of, path_in_repository
 from rankgate.renderers.fitting import SUMMARY_BYTES
 from rankgate.renderers.markdown import render_summary
-from rankgate.report import GateResult, Report
-from rankgate.wording import delta_text
 
 LONGEST_TITLE = 255  # characters
 LONGEST_MESSAGE = 64 * 1024  # bytes

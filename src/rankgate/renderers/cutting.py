@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from rankgate.wording import count_text
+from rankgate.model.wording import count_text
 
 # HTML that CommonMark takes as it is until its end, blank lines included.
 _RAW = {"<!--": "-->", "<?": "?>", "<![cdata[": "]]>"} | {

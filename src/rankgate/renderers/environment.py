@@ -6,10 +6,10 @@ from functools import cache, partial
 
 import jinja2
 
+from rankgate.model.report import Segment
+from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text
 from rankgate.renderers import phrases, question_rows, rows, segment_rows, trend_rows
 from rankgate.renderers.escape import cell, code, shorten, visible
-from rankgate.report import Segment
-from rankgate.wording import VERDICT_WORDS, count_text, delta_text, value_text
 
 
 def segment_tag(segment: Segment) -> str:

@@ -8,11 +8,11 @@ from typing import Literal
 
 import msgspec
 
-from rankgate.model import Verdict
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import Verdict
 from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.escape import visible
 from rankgate.renderers.phrases import gate_change
-from rankgate.report import GateResult, Report
 
 MOST_SEGMENTS = 3
 

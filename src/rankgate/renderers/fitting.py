@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import msgspec
 
+from rankgate.model.report import Report
+from rankgate.model.wording import count_text
 from rankgate.renderers import phrases, rows
 from rankgate.renderers.question_rows import moved_questions
 from rankgate.renderers.segment_rows import MOST_TAGS
 from rankgate.renderers.trend_rows import trend_rows
-from rankgate.report import Report
-from rankgate.wording import count_text
 
 MARKER_ROOM = 512  # characters for the hidden line by which the comment is found again
 COMMENT_LIMIT = 65_536 - MARKER_ROOM  # characters; GitHub refuses a longer comment

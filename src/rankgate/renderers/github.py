@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import Literal
 
+from rankgate.model.report import Report
+from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers.escape import visible
 from rankgate.renderers.findings import Finding, findings_of, path_in_repository
-from rankgate.report import Report
-from rankgate.wording import VERDICT_WORDS
 
 MOST_PER_LEVEL = 10  # GitHub shows no more a step
 

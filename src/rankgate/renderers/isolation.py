@@ -20,9 +20,9 @@ from typing import IO, cast
 import msgspec
 
 from rankgate.errors import RankgateError, bad_input
+from rankgate.model.report import Report
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.sandboxed import MISTAKE, Limits, Mistake, Task
-from rankgate.report import Report
 
 MARKER = "<!-- rankgate"
 USUAL = Limits()

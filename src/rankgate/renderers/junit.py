@@ -22,15 +22,15 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
-from rankgate.model import Verdict
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import Verdict
+from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.blocks import Block, Pairs, plain_text
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.findings import path_in_repository
 from rankgate.renderers.naming import row_name
 from rankgate.renderers.terminal import render_terminal
-from rankgate.report import GateResult, Report
-from rankgate.wording import VERDICT_WORDS, count_text
 
 SUITE = "rankgate"
 BESIDE = "everything beside the gates"  # the case of what fails the check without a gate

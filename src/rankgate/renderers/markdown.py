@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rankgate.errors import bad_input
+from rankgate.model.report import Report
 from rankgate.renderers.cutting import cut
 from rankgate.renderers.environment import environment, mistake
 from rankgate.renderers.fitting import Room, fitted, usual_room
 from rankgate.renderers.isolation import Template, render_isolated
-from rankgate.report import Report
 
 OURS = Path(__file__).parent / "templates" / "comment.md.j2"
 _LONGEST_TEMPLATE = 1_000_000  # bytes

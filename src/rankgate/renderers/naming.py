@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rankgate.model.report import GateResult
 from rankgate.renderers.escape import shorten, visible
-from rankgate.report import GateResult
 
 LONGEST = 40  # characters of a name or a tag
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rankgate.exhibit import Expected, depth_of, left
-from rankgate.metrics.base import Direction
-from rankgate.model import EvidenceState, Verdict
-from rankgate.report import Diagnosis, GateResult, Report, SegmentValue
-from rankgate.wording import (
+from rankgate.model.details import Expected, depth_of, left
+from rankgate.model.report import Diagnosis, GateResult, Report, SegmentValue
+from rankgate.model.values import Direction, EvidenceState, Verdict
+from rankgate.model.wording import (
     confidence_text,
     count_text,
     delta_text,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rankgate.exhibit import Cause, sampled
+from rankgate.model.details import Cause, sampled
+from rankgate.model.report import Movement, Report
+from rankgate.model.wording import value_text
 from rankgate.renderers import phrases
 from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.escape import code
 from rankgate.renderers.rows import named
-from rankgate.report import Movement, Report
-from rankgate.wording import value_text
 
 MOST_WORSE = 10
 MOST_BETTER = 5

@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from rankgate.deciding import headline_gate
-from rankgate.model import Verdict
+from rankgate.model.deciding import headline_gate
+from rankgate.model.report import GateResult, Report, Source
+from rankgate.model.values import Verdict
+from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import block, cell, code, command_line, shorten
 from rankgate.renderers.what_differs import differences_line
-from rankgate.report import GateResult, Report, Source
-from rankgate.wording import VERDICT_WORDS
 
 MOST_FACTS = 8
 MOST_QUERIES = 10

@@ -8,10 +8,10 @@ import sys
 
 import msgspec
 
+from rankgate.model.report import Report
 from rankgate.renderers.environment import environment, mistake
 from rankgate.renderers.escape import visible
 from rankgate.renderers.fitting import usual_room
-from rankgate.report import Report
 
 MISTAKE = 3  # the exit code with which the output is a Mistake instead of Markdown
 

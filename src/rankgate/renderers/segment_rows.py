@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from rankgate.metrics.base import Direction
-from rankgate.model import Interval, Verdict
+from rankgate.model.report import Report, Segment, SegmentValue
+from rankgate.model.values import Direction, Interval, Verdict
+from rankgate.model.wording import delta_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import cell
 from rankgate.renderers.rows import named
-from rankgate.report import Report, Segment, SegmentValue
-from rankgate.wording import delta_text
 
 MOST_METRICS = 4
 MOST_BESIDE = 2  # metrics where a change is drawn too: more would break its words

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rankgate.exhibit import sampled
+from rankgate.model.details import sampled
+from rankgate.model.report import GateResult, Report
+from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.blocks import Block, Table, plain_text
@@ -10,8 +12,6 @@ from rankgate.renderers.escape import inert, shorten, visible
 from rankgate.renderers.naming import row_name
 from rankgate.renderers.phrases import NOTHING
 from rankgate.renderers.what_differs import differences_line, plain
-from rankgate.report import GateResult, Report
-from rankgate.wording import VERDICT_WORDS
 
 MOST_MOVES = 3
 MOST_QUERIES = 10

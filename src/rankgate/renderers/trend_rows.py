@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from rankgate.model.report import Report
+from rankgate.model.wording import value_text
 from rankgate.renderers.phrases import NOTHING
 from rankgate.renderers.rows import named
-from rankgate.report import Report
-from rankgate.wording import value_text
 
 MOST_METRICS = 6
 _LEVELS = "▁▂▃▄▅▆▇█"

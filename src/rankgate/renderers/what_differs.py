@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from rankgate.differences import AS_OF, GOLD, OTHER, QUESTIONS, Difference
+from rankgate.model.differences import AS_OF, GOLD, OTHER, QUESTIONS, Difference
+from rankgate.model.report import Report
 from rankgate.renderers.base_changes import Spell
 from rankgate.renderers.escape import shorten, visible
-from rankgate.report import Report
 
 MOST_SHOWN = 8
 _LONGEST = 40  # characters of a key or a value

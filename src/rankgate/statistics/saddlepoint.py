@@ -18,7 +18,7 @@ observation is appended, at the far end of what is possible on that side; where 
 bound. Five losses without a win then prove nothing and six do, as the sign test has it.
 
 The same curve read the other way gives levels: how small the error of one side may be until its bound touches a value.
-Levels are what several segments of a gate share out among them (``rankgate.segment_gates``).
+Levels are what several segments of a gate share out among them (``rankgate.gates.segments``).
 """
 
 import math

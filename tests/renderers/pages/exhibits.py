@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rankgate.exhibit import Cause, Exhibit, Expected, Listed, Measure, PanelRow, PanelValue, Question, Sweep
-from rankgate.metrics.base import Direction, Unit
+from rankgate.model.details import Cause, Exhibit, Expected, Listed, Measure, PanelRow, PanelValue, Question, Sweep
+from rankgate.model.values import Direction, Unit
 
 RECALL = Measure(name="recall@5", meaning="share found", unit=Unit.SHARE, direction=Direction.HIGHER)
 LATENCY = Measure(name="latency", meaning="milliseconds", unit=Unit.MILLISECONDS, direction=Direction.LOWER)

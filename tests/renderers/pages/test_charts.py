@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from rankgate.exhibit import Sweep
-from rankgate.metrics.base import Unit
+from rankgate.model.details import Sweep
+from rankgate.model.values import Unit
 from rankgate.renderers.pages.charts import AXES, by, chart
 from rankgate.renderers.pages.panes import pane
 

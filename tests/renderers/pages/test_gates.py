@@ -6,11 +6,10 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import HOLDS, LATENCY, RECALL
 
-from rankgate.metrics.base import Direction
-from rankgate.model import Verdict
+from rankgate.model.report import GateResult, Provenance, Report
+from rankgate.model.values import Direction, Verdict
+from rankgate.model.waiver_use import Waived
 from rankgate.renderers.pages.gates import BAR_WIDTH, MOST_GATES, Bar, bar_of, drift_lines, gate_lines, more_gates
-from rankgate.report import GateResult, Provenance, Report
-from rankgate.waiver_use import Waived
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.renderers.pages.exhibits import LATENCY, RECALL, exhibit_of, question_of
 
-from rankgate.exhibit import Cause, Measure
-from rankgate.metrics.base import Direction
+from rankgate.model.details import Cause, Measure
+from rankgate.model.values import Direction
 from rankgate.renderers.pages.pairs import pairs_of, share_text, split, steps_of
 from rankgate.renderers.pages.spread import bin_of, spread_of
 from rankgate.renderers.pages.waterfall import MOST_BARS, Step, room_of, waterfall

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.renderers.pages.exhibits import LATENCY, RECALL, exhibit_of, value_of
 
-from rankgate.exhibit import Measure, PanelRow
-from rankgate.metrics.base import Direction
+from rankgate.model.details import Measure, PanelRow
+from rankgate.model.values import Direction
 from rankgate.renderers.pages.forest import MOST_DRAWN, changes_chart
 from rankgate.renderers.pages.panels import Cell, panel_rows, way_of
 

@@ -15,19 +15,18 @@ from tests.renderers.pages.exhibits import exhibit_of, question_of
 from tests.renderers.reports import MOVE, REPORT
 from tests.scenario_calls import make_page, report_of
 
-from rankgate.base_side import BaseSide, GateChange, KeyChange
 from rankgate.cli import main
 from rankgate.errors import Problem
-from rankgate.exhibit import Cause, Exhibit
-from rankgate.metrics.base import Unit
-from rankgate.model import Verdict
+from rankgate.model.base_ref import BaseSide, GateChange, KeyChange
+from rankgate.model.details import Cause, Exhibit
+from rankgate.model.report import Diagnosis, Movement, Provenance, Report, Source, TrendPoint
+from rankgate.model.values import Unit, Verdict
+from rankgate.model.waiver_use import WaiverUse
 from rankgate.renderers.escape import visible
 from rankgate.renderers.pages import origins
 from rankgate.renderers.pages.gates import MOST_GATES
 from rankgate.renderers.pages.report import render_report
 from rankgate.renderers.pages.trend import Past, trend_of
-from rankgate.report import Diagnosis, Movement, Provenance, Report, Source, TrendPoint
-from rankgate.waiver_use import WaiverUse
 
 
 class Read(HTMLParser):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.renderers.pages.exhibits import LATENCY, exhibit_of, question_of
 
-from rankgate.exhibit import Cause, Expected, Listed
+from rankgate.model.details import Cause, Expected, Listed
 from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.pages.triage import MOST_CHOICES, MOST_ROWS, MOST_TAGS, Choice, Place, move_text, triage_of
 

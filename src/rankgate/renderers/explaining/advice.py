@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankgate.exhibit import Expected
-from rankgate.lexical import TELLING, Lexical, LexicalExpected, Suggestion
+from rankgate.diagnosis.lexical import TELLING, Lexical, LexicalExpected, Suggestion
+from rankgate.model.details import Expected
 from rankgate.renderers.explaining.layout import safe
 
 MOST_NAMED = 3

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankgate.explaining.gate import GateExplained
-from rankgate.model import Verdict
+from rankgate.gates.explain import GateExplained
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import Verdict
+from rankgate.model.wording import VERDICT_WORDS, confidence_text, count_text
 from rankgate.renderers.explaining.intervals import limit_word
 from rankgate.renderers.explaining.layout import finished, paragraph, safe
 from rankgate.renderers.explaining.limits import (
@@ -17,8 +19,6 @@ from rankgate.renderers.explaining.limits import (
 )
 from rankgate.renderers.explaining.parts import question_lines, segment_lines, sight_lines, waiver_lines
 from rankgate.renderers.phrases import gate_status
-from rankgate.report import GateResult, Report
-from rankgate.wording import VERDICT_WORDS, confidence_text, count_text
 
 MOST_PARTS = 20
 _MEANS = {

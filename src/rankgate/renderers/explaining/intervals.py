@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from rankgate.explaining.gate import LimitCheck
-from rankgate.metrics.base import Direction
-from rankgate.model import TOLERANCE, Evidence, Interval
+from rankgate.gates.explain import LimitCheck
+from rankgate.model.report import GateResult
+from rankgate.model.values import TOLERANCE, Direction, Evidence, Interval
+from rankgate.model.wording import delta_text
 from rankgate.renderers.phrases import exact_proof
-from rankgate.report import GateResult
-from rankgate.wording import delta_text
 
 
 def change_says(gate: GateResult, decimals: int) -> str:

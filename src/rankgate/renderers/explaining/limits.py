@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from rankgate.explaining.gate import GateExplained, LeftOut, LimitCheck, Row
-from rankgate.metrics.base import Direction
-from rankgate.model import TOLERANCE, Evidence
-from rankgate.renderers.explaining.intervals import change_says, harm_word, limit_word, value_says
-from rankgate.renderers.explaining.layout import safe
-from rankgate.renderers.explaining.numbers import decimals_of, size_text
-from rankgate.report import GateResult
-from rankgate.wording import (
+from rankgate.gates.explain import GateExplained, LeftOut, LimitCheck, Row
+from rankgate.model.report import GateResult
+from rankgate.model.values import TOLERANCE, Direction, Evidence
+from rankgate.model.wording import (
     confidence_text,
     count_text,
     delta_text,
@@ -17,6 +13,9 @@ from rankgate.wording import (
     interval_text,
     value_text,
 )
+from rankgate.renderers.explaining.intervals import change_says, harm_word, limit_word, value_says
+from rankgate.renderers.explaining.layout import safe
+from rankgate.renderers.explaining.numbers import decimals_of, size_text
 
 MOST_NAMED = 10
 

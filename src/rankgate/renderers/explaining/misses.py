@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rankgate.exhibit import Cause
-from rankgate.explaining.misses import MISSED, Miss, Misses
-from rankgate.metrics.base import Unit
+from rankgate.diagnosis.misses import MISSED, Miss, Misses
+from rankgate.model.details import Cause
+from rankgate.model.values import Unit
+from rankgate.model.wording import count_text, value_text
 from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.explaining.advice import SHORT
 from rankgate.renderers.explaining.layout import columns_of, finished, padded, paragraph, safe
 from rankgate.renderers.explaining.query import cause_clause, whereabouts
-from rankgate.wording import count_text, value_text
 
 MOST_DOCUMENTS = 6
 MOST_SHARED = 3

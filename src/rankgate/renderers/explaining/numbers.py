@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankgate.explaining.gate import LimitCheck, Row
-from rankgate.metrics.base import Unit
-from rankgate.model import TOLERANCE
-from rankgate.wording import delta_text, exact_decimals, telling_decimals
+from rankgate.gates.explain import LimitCheck, Row
+from rankgate.model.values import TOLERANCE, Unit
+from rankgate.model.wording import delta_text, exact_decimals, telling_decimals
 
 _MOST_DECIMALS = 9
 _FINER = 2  # decimals more than needed to tell numbers apart, if a sum then adds up as it is written

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankgate.explaining.gate import GateExplained, Row
-from rankgate.model import Evidence, Verdict
+from rankgate.gates.explain import GateExplained, Row
+from rankgate.model.report import GateResult
+from rankgate.model.values import Evidence, Verdict
+from rankgate.model.waiver_use import WaiverState, WaiverUse
+from rankgate.model.wording import confidence_text, count_text, delta_text, value_text
 from rankgate.renderers.explaining.intervals import harm_word
 from rankgate.renderers.explaining.layout import safe
 from rankgate.renderers.explaining.limits import comparison_lines, threshold_lines
 from rankgate.renderers.explaining.numbers import size_text
 from rankgate.renderers.phrases import gate_status
-from rankgate.report import GateResult
-from rankgate.waiver_use import WaiverState, WaiverUse
-from rankgate.wording import confidence_text, count_text, delta_text, value_text
 
 MOST_SEGMENTS = 40
 MOST_QUERIES = 30

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankgate.exhibit import Cause, Expected, Listed
-from rankgate.explaining.query import QueryExplained, Score
-from rankgate.lexical import Lexical
+from rankgate.diagnosis.lexical import Lexical
+from rankgate.diagnosis.question import QueryExplained, Score
+from rankgate.model.details import Cause, Expected, Listed
+from rankgate.model.wording import count_text, delta_text, value_text
 from rankgate.renderers.blocks import aligned
 from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.explaining.advice import advice
 from rankgate.renderers.explaining.layout import beside, columns_of, finished, padded, paragraph, safe
 from rankgate.renderers.phrases import NOTHING, rank_move
-from rankgate.wording import count_text, delta_text, value_text
 
 LONGEST_ID = 60
 LONGEST_QUESTION = 2_000

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from rankgate.errors import bad_input
-from rankgate.metrics.base import Unit
+from rankgate.model.values import Unit
 
 NOW, BEFORE = "var(--now)", "var(--before)"  # the run and the baseline
 BETTER, WORSE, SAME = "var(--better)", "var(--worse)", "var(--same)"

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 from markupsafe import Markup
 
-from rankgate.exhibit import Exhibit, Sweep
-from rankgate.metrics.base import Direction
+from rankgate.model.details import Exhibit, Sweep
+from rankgate.model.values import Direction
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.charts import chart
 from rankgate.renderers.pages.panels import leading_measure

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 
-from rankgate.base_side import SHORT_SHA
-from rankgate.dashboards.values import INDEX, Curve, Dashboard, GateSet, ShownRun, Span
-from rankgate.metrics.base import Unit
-from rankgate.model import Verdict
+from rankgate.model.base_ref import SHORT_SHA
+from rankgate.model.values import Unit, Verdict
+from rankgate.model.wording import VERDICT_WORDS, count_text, value_text
+from rankgate.renderers.dashboards.values import INDEX, Curve, Dashboard, GateSet, ShownRun, Span
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.origins import ceiling_text
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import trend_charts
 from rankgate.renderers.pages.trend_words import Change, change, events_of, outlook
-from rankgate.wording import VERDICT_WORDS, count_text, value_text
 
 STYLES = ("dashboard.css",)
 MOST_TEXT = 300  # characters of a reason

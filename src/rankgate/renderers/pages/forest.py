@@ -6,12 +6,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rankgate.exhibit import Exhibit, Measure, PanelRow, PanelValue
-from rankgate.metrics.base import Direction, Unit
+from rankgate.model.details import Exhibit, Measure, PanelRow, PanelValue
+from rankgate.model.values import Direction, Unit
+from rankgate.model.wording import count_text, delta_text
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.charts import BETTER, FAINT, SAME, WORSE, by, chart
 from rankgate.renderers.pages.panels import leading_measure, way_of
-from rankgate.wording import count_text, delta_text
 
 MOST_DRAWN = 16
 ALL = "all questions"

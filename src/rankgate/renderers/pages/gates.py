@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from rankgate.metrics.base import Direction
-from rankgate.model import Verdict
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import Direction, Verdict
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import shorten, visible
-from rankgate.report import GateResult, Report
 
 BAR_WIDTH = 140.0
 _PAD = 6.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from rankgate.lineage import lineage_note
-from rankgate.metrics.base import Unit
+from rankgate.model.lineage import lineage_note
+from rankgate.model.report import Report, Source
+from rankgate.model.values import Unit
+from rankgate.model.waiver_use import WaiverState, WaiverUse
+from rankgate.model.wording import delta_text, exact_decimals
 from rankgate.renderers.base_changes import Change, changes, quoted
 from rankgate.renderers.escape import command_line, shorten, visible
-from rankgate.report import Report, Source
-from rankgate.waiver_use import WaiverState, WaiverUse
-from rankgate.wording import delta_text, exact_decimals
 
 MOST_FACTS = 20
 MOST_CHANGES = 100

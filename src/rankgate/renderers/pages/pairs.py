@@ -8,13 +8,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from markupsafe import Markup
 
-from rankgate.exhibit import Exhibit, Measure
-from rankgate.metrics.base import Direction
-from rankgate.model import TOLERANCE
+from rankgate.model.details import Exhibit, Measure
+from rankgate.model.values import TOLERANCE, Direction
+from rankgate.model.wording import delta_text
 from rankgate.renderers.pages.charts import chart
 from rankgate.renderers.pages.panels import leading_measure
 from rankgate.renderers.pages.waterfall import MOST_BARS, Step, room_of, waterfall
-from rankgate.wording import delta_text
 
 _WIDE, _NARROW = 620, 280
 

@@ -6,11 +6,11 @@ from typing import Literal
 
 import msgspec
 
-from rankgate.exhibit import Exhibit, Measure, PanelValue
-from rankgate.metrics.base import Direction
+from rankgate.model.details import Exhibit, Measure, PanelValue
+from rankgate.model.values import Direction
+from rankgate.model.wording import delta_text, interval_text, value_text
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.phrases import NOTHING
-from rankgate.wording import delta_text, interval_text, value_text
 
 Way = Literal["better", "worse", "unclear"]
 

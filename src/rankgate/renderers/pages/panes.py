@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankgate.exhibit import Sweep
-from rankgate.metrics.base import Unit
+from rankgate.model.details import Sweep
+from rankgate.model.values import Unit
 from rankgate.renderers.pages.charts import AXES, BEFORE, INK, NOW, by
 
 NAMES = {"recall": "recall", "ndcg": "nDCG"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from rankgate.model.report import Diagnosis, Movement, Report
+from rankgate.model.wording import VERDICT_WORDS, count_text, value_text
 from rankgate.renderers import phrases
 from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.escape import shorten, visible
@@ -18,8 +20,6 @@ from rankgate.renderers.pages.spread import spread_of
 from rankgate.renderers.pages.trend import trend_of
 from rankgate.renderers.pages.triage import triage_of
 from rankgate.renderers.what_differs import differences_line, plain
-from rankgate.report import Diagnosis, Movement, Report
-from rankgate.wording import VERDICT_WORDS, count_text, value_text
 
 MOST_PROBLEMS = 200
 MOST_MOVES = 100

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from rankgate.exhibit import Exhibit
-from rankgate.metrics.base import Unit
+from rankgate.model.details import Exhibit
+from rankgate.model.values import Unit
+from rankgate.model.wording import count_text
 from rankgate.renderers.pages.charts import AXES, BEFORE, NOW, by, chart
 from rankgate.renderers.pages.pairs import share_text
-from rankgate.wording import count_text
 
 USUAL = "recall@5"
 _BINS = 10

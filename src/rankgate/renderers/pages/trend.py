@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from rankgate.base_side import SHORT_SHA
-from rankgate.metrics.base import Unit
+from rankgate.model.base_ref import SHORT_SHA
+from rankgate.model.report import MetricValue, Report
+from rankgate.model.values import Unit
+from rankgate.model.wording import VERDICT_WORDS, count_text, value_text
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.charts import AXES, BEFORE, FAINT, NOW, WORSE, by, chart
 from rankgate.renderers.phrases import NOTHING
-from rankgate.report import MetricValue, Report
-from rankgate.wording import VERDICT_WORDS, count_text, value_text
 
 MOST_METRICS = 8
 _KINDS = ("recorded", "accepted", "this run")

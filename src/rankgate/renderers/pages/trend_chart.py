@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from rankgate.dashboards.days import NOON
-from rankgate.dashboards.values import Curve, GateSet, Span
-from rankgate.model import Verdict
+from rankgate.model.values import Verdict
+from rankgate.model.wording import VERDICT_WORDS, value_text
+from rankgate.renderers.dashboards.days import NOON
+from rankgate.renderers.dashboards.values import Curve, GateSet, Span
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.charts import AXES, BEFORE, NOW, chart
-from rankgate.wording import VERDICT_WORDS, value_text
 
 DAY = 86_400_000  # milliseconds
 UNCHECKED = "not checked"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from rankgate.dashboards.days import MONTH
-from rankgate.dashboards.values import GateSet, ShownRun
-from rankgate.metrics.base import Direction, Unit
-from rankgate.model import Verdict
-from rankgate.wording import delta_text, value_text
+from rankgate.model.values import Direction, Unit, Verdict
+from rankgate.model.wording import delta_text, value_text
+from rankgate.renderers.dashboards.days import MONTH
+from rankgate.renderers.dashboards.values import GateSet, ShownRun
 
 _SAYS = {
     Verdict.PASS: "passed",

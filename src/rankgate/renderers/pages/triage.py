@@ -7,16 +7,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rankgate.exhibit import Cause, Exhibit, Expected, Listed, Question, sampled, worst_first
-from rankgate.metrics.base import Unit
-from rankgate.model import TOLERANCE
+from rankgate.model.details import Cause, Exhibit, Expected, Listed, Question, sampled, worst_first
+from rankgate.model.report import GateResult
+from rankgate.model.tags import failing
+from rankgate.model.values import TOLERANCE, Unit
+from rankgate.model.wording import value_text
 from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.panels import leading_measure
 from rankgate.renderers.phrases import NOTHING, rank_move, telling
-from rankgate.report import GateResult
-from rankgate.tags import failing
-from rankgate.wording import value_text
 
 MOST_ROWS = 400
 MOST_DOCUMENTS = 10

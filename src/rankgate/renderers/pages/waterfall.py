@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from rankgate.exhibit import Measure
-from rankgate.metrics.base import Direction, Unit
+from rankgate.model.details import Measure
+from rankgate.model.values import Direction, Unit
 from rankgate.renderers.pages.charts import BETTER, SAME, WORSE, by
 
 MOST_BARS = 160  # beyond, neighbours share a bar: more would be thinner than a line

@@ -1,0 +1,193 @@
+"""What a pull request changed in the criteria, gate by gate, and whether a gate asks for less than it did. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import asdict, replace
+
+from rankgate.criteria import Criteria, Gate, InputFile, Limits, SegmentRule
+from rankgate.errors import redacted
+from rankgate.metrics.lines import Score
+from rankgate.metrics.matching import By, Matching
+from rankgate.model.base_ref import GateChange, KeyChange
+from rankgate.model.values import Direction, Evidence, Unit
+
+# From the mildest on: what holds by a later one holds by an earlier one.
+_ORDER: dict[str, tuple[str | float | None, ...]] = {
+    "gold_changes": ("warn", None, "fail"),
+    "fork_runs": ("trusted", "untrusted"),
+    "evidence": (Evidence.PROVEN_HARM.value, Evidence.ESTIMATE.value, Evidence.PROVEN_SAFE.value),
+    "baseline.accept": ("green", "manual"),
+    "baseline.max_age.severity": ("warning", "error"),
+}
+
+
+def gate_changes(before: Criteria, after: Criteria) -> list[GateChange]:
+    """The gates that differ: those of the base in its order, then the new ones."""
+    old = {gate.name: gate for gate in before.gates}
+    new = {gate.name: gate for gate in after.gates}
+    renamed = renamed_gates(before, after)
+    found: list[GateChange] = []
+    for name, gate in old.items():
+        now = new.get(renamed.get(name, name))
+        if now is None:
+            found.append(GateChange(name=name, change="removed"))
+        elif name in renamed:
+            found.append(GateChange(name=name, change="renamed", new_name=now.name, line=now.line))
+        elif keys := list(_gate_keys(gate, now)):
+            weakened = any(key.weakens for key in keys)
+            change = GateChange(name=name, change="weakened" if weakened else "strengthened", keys=keys, line=now.line)
+            found.append(change)
+    added = new.keys() - old.keys() - set(renamed.values())
+    return found + [GateChange(name=name, change="added", line=new[name].line) for name in new if name in added]
+
+
+def renamed_gates(before: Criteria, after: Criteria) -> dict[str, str]:
+    """Old name by new name of gates that are otherwise the same."""
+    known = {gate.name for gate in before.gates}
+    fresh = [gate for gate in after.gates if gate.name not in known]
+    kept = {gate.name for gate in after.gates}
+    found: dict[str, str] = {}
+    for gate in before.gates:
+        twin = next((other for other in fresh if replace(other, name=gate.name, line=gate.line) == gate), None)
+        if gate.name not in kept and twin is not None:
+            fresh.remove(twin)
+            found[gate.name] = twin.name
+    return found
+
+
+def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
+    """Keys beside the gates that differ. How results are matched, and at which cut-off, counts as weaker either way.
+
+    Where the inputs lie does not: what stands in them is compared by itself.
+    """
+    return [
+        KeyChange(key=key, before=old, after=new, weakens=_weakens(key, old, new))
+        for (key, old), new in zip(_keys(before).items(), _keys(after).values(), strict=True)
+        if old != new
+    ]
+
+
+def _keys(criteria: Criteria) -> dict[str, str | float | None]:
+    policy, age = criteria.policy, criteria.policy.max_age
+    files = {"gold": criteria.gold, "run": criteria.run, "baseline": criteria.baseline}
+    return {
+        "match": _match(criteria.match),
+        "default_k": criteria.default_k,
+        # A smaller share shows what was private, a larger one leaves more unjudged.
+        "holdout": criteria.holdout or None,
+        "gold_changes": criteria.gold_changes,
+        "fork_runs": criteria.fork_runs,
+        "waiver_label": criteria.waiver_label,
+        "baseline.accept": "green" if policy.accepts_green else "manual",
+        "baseline.anchor": policy.anchor,
+        "baseline.max_age.days": age.days,
+        "baseline.max_age.commits": age.commits,
+        "baseline.max_age.severity": "error" if age.blocks else "warning",
+        **{f"inputs.{name}{key}": value for name, file in files.items() for key, value in _file(file).items()},
+        "inputs.waivers": redacted(criteria.waivers) if criteria.waivers_named else None,
+    }
+
+
+def _weakens(key: str, old: str | float | None, new: str | float | None) -> bool:
+    if key in _ORDER:
+        return _ORDER[key].index(new) < _ORDER[key].index(old)
+    if key.startswith("baseline.max_age"):
+        return isinstance(old, int | float) and not (isinstance(new, int | float) and new < old)
+    return new is not None if key == "waiver_label" else not key.startswith("inputs")
+
+
+def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
+    was, now = old.metric, new.metric
+    if was.name != now.name:  # limits of another metric, or the other way round, compare with nothing
+        turned = isinstance(was, Score) and isinstance(now, Score) and was.field == now.field
+        old_side, new_side = (each.direction.value if turned else each.name for each in (was, now))
+        yield KeyChange(key="direction" if turned else "metric", before=old_side, after=new_side, weakens=True)
+        return
+    yield from _limits("", old, new, _limits_of(old), _limits_of(new))
+    if old.evidence is not new.evidence:
+        sides = old.evidence.value, new.evidence.value
+        yield KeyChange(key="evidence", before=sides[0], after=sides[1], weakens=_weakens("evidence", *sides))
+    for key, before, after in (("confidence", old.confidence, new.confidence), ("noise", old.noise, new.noise)):
+        # More of either asks for more proof: of harm before it blocks, or of safety before it passes.
+        mild = after > before
+        weakens = {Evidence.PROVEN_HARM: mild, Evidence.PROVEN_SAFE: not mild, Evidence.ESTIMATE: False}[new.evidence]
+        if mild or after < before:
+            yield KeyChange(key=key, before=before, after=after, weakens=weakens)
+    if set(old.must_pass) != set(new.must_pass):
+        weakens = not set(old.must_pass) <= set(new.must_pass)
+        yield KeyChange(key="must_pass", before=list(old.must_pass), after=list(new.must_pass), weakens=weakens)
+    yield from _ceiling("drift_max", old.drift_max, new.drift_max, was.unit)
+    yield from _ceiling("max_lost_queries", old.max_lost_queries, new.max_lost_queries)
+    yield from _segments(old, new)
+
+
+def _segments(old: Gate, new: Gate) -> Iterator[KeyChange]:
+    before, after = _by_tags(old.segments), _by_tags(new.segments)
+    for name in dict.fromkeys([*before, *after]):
+        was, now, key = before.get(name), after.get(name), f"segments.{name}"
+        if was is None or now is None:
+            sides = [None if rule is None else name for rule in (was, now)]
+            yield KeyChange(key=key, before=sides[0], after=sides[1], weakens=now is None)
+            continue
+        yield from _limits(f"{key}.", old, new, was.limits, now.limits)
+        if was.min_queries != now.min_queries:
+            weakens = now.min_queries > was.min_queries
+            yield KeyChange(key=f"{key}.min_queries", before=was.min_queries, after=now.min_queries, weakens=weakens)
+        for value in dict.fromkeys([*was.only, *now.only]):
+            own, other = was.only.get(value, was.limits), now.only.get(value, now.limits)
+            yield from _limits(f"{key}.only.{value}.", old, new, own, other)
+
+
+def _by_tags(rules: Sequence[SegmentRule]) -> dict[str, SegmentRule]:
+    """Rules by the keys that they look at; a second one for the same keys is told apart by its number."""
+    found: dict[str, SegmentRule] = {}
+    for rule in rules:
+        name = "+".join(rule.by)
+        again = sum(other.by == rule.by for other in found.values())
+        found[f"{name}#{again + 1}" if again else name] = rule
+    return found
+
+
+def _limits_of(gate: Gate) -> Limits:
+    return Limits(threshold=gate.threshold, regression_max=gate.regression_max, blocks=gate.blocks)
+
+
+def _limits(prefix: str, gate: Gate, now: Gate, old: Limits, new: Limits) -> Iterator[KeyChange]:
+    """Limits of a gate, or of a segment, which has its gate's severity where it states none."""
+    metric = gate.metric
+    higher = metric.direction is Direction.HIGHER
+    yield from _ceiling(f"{prefix}threshold", old.threshold, new.threshold, metric.unit, floor=higher)
+    yield from _ceiling(f"{prefix}regression_max", old.regression_max, new.regression_max, metric.unit)
+    if old.blocks is not new.blocks:
+        blocked, blocks = (
+            own.blocks if each.blocks is None else each.blocks for own, each in ((gate, old), (now, new))
+        )
+        sides = [None if each is None else "error" if each else "warning" for each in (old.blocks, new.blocks)]
+        yield KeyChange(key=f"{prefix}severity", before=sides[0], after=sides[1], weakens=blocked and not blocks)
+
+
+def _ceiling(
+    key: str, old: float | None, new: float | None, unit: Unit | None = None, *, floor: bool = False
+) -> Iterator[KeyChange]:
+    """A limit that asks for more the lower it is, a floor the higher, and for nothing where it is absent."""
+    if old != new:
+        weakens = old is not None and (new is None or (new < old) is floor)
+        yield KeyChange(key=key, before=old, after=new, weakens=weakens, unit=unit)
+
+
+def _match(how: Matching) -> str:
+    by = {By.CHUNK: "", By.DOC: f", separator {how.separator}", By.TEXT: f", similarity {how.similarity:g}"}
+    return how.by.value + ("" if how == Matching(by=how.by) else by[how.by])
+
+
+def _file(file: InputFile | None) -> dict[str, str | None]:
+    """Path, format and map of an input, as far as they are named."""
+    fields = asdict(file.map) if file and file.map else {}
+    named = ", ".join(f"{key} {name}" for key, name in fields.items() if name is not None)
+    return {
+        "": redacted(file.path) if file else None,
+        ".format": file.format if file else None,
+        ".map": named if fields else None,
+    }

@@ -1,0 +1,269 @@
+"""What decides besides the candidate's run, as the base has it: criteria, gold set and baseline."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from rankgate.base_ref.files import FilesAtBase
+from rankgate.baselines.packing import RUN
+from rankgate.baselines.records import LOGS
+from rankgate.baselines.stores import is_remote
+from rankgate.baselines.tree import MANIFEST, log_name
+from rankgate.criteria import DEFAULT_PATHS, WAIVERS, Criteria, InputFile, beside, load_criteria
+from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.files.git import GitError
+from rankgate.inputs import Inputs
+from rankgate.model.values import Gold
+from rankgate.readers.formats import read_gold
+from rankgate.readers.source import STDIN, shown_path
+from rankgate.waivers import Waivers, load_waivers
+
+BaselineChange = Literal["added", "deleted", "replaced"]
+WaiversChange = Literal["added", "deleted", "edited"]
+_GATES = r"""(^|[{, "'])gates["']?[[:space:]]*:"""  # a line that ship criteria have, and not they alone
+_Read = TypeVar("_Read")
+_Other = TypeVar("_Other")
+
+
+class Own(msgspec.Struct, frozen=True, kw_only=True):
+    """The pull request's own criteria and gold set, and what the caller named."""
+
+    inputs: Inputs
+    path: str
+    criteria: Criteria
+    gold: Gold
+
+    @property
+    def baseline(self) -> InputFile | None:
+        """The pull request's copy, whether it is there or not."""
+        return self.inputs.baseline or self.criteria.baseline
+
+
+class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
+    """The base's criteria, gold set and baseline; in place of criteria and gold that cannot be read stand the own ones.
+
+    `criteria` are None where the base has none for this gate; `elsewhere` are the places where it has others. What is
+    byte by byte the pull request's is its very object. `baseline` says where to read the base's, None where it has none
+    or none that can be read; `problems` say what could not be. Of a gold set that is no file of the base,
+    `gold_unknown` says whether the job made it or the base's is not there at all, so that the pull request's own stands
+    in; `lenient` that the base's criteria let gold sets change. `waivers`, and `waiver_label`, by which violations may
+    be waived, are those of the base alone: criteria of the pull request that stand in for broken ones waive nothing.
+    """
+
+    criteria: Criteria | None
+    elsewhere: tuple[str, ...]
+    gold: Gold
+    gold_unknown: Literal["supplied", "absent"] | None
+    lenient: bool
+    baseline: InputFile | None
+    baseline_changed: BaselineChange | None
+    waivers: Waivers
+    waiver_label: str | None
+    waivers_changed: WaiversChange | None
+    problems: tuple[Problem, ...]
+
+
+def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
+    """Read what the base has.
+
+    Raises:
+        RankgateError: the base's criteria for this gate are behind a link now, or there are several.
+        GitError: git cannot read a file, the pull request adds to a baseline of the job's, or the base is stale.
+    """
+    problems: list[Problem] = []
+    names = [own.inputs.criteria] if own.inputs.criteria else DEFAULT_PATHS
+    files.refuse_moved_link(names)
+
+    def tried(read: Callable[[], _Read], otherwise: _Other) -> _Read | _Other:
+        try:
+            return read()
+        except GitError:
+            raise
+        except RankgateError as error:
+            problems.extend(files.problems(error))
+            return otherwise
+
+    criteria = tried(lambda: _criteria(own, names, files), own.criteria)
+    criteria, elsewhere = (criteria, []) if criteria else _criteria_elsewhere(own, files)
+    read = None if problems else criteria
+    gold = tried(lambda: _gold(own, criteria, files), own.gold) if criteria else own.gold
+    baseline, changed = tried(lambda: _baseline(own, criteria, files), (None, None))
+    none = Waivers(name=own.criteria.waivers)
+    waivers, waivers_changed = tried(lambda: _waivers(own, read, files), (none, None))
+    named = _gold_named(own, criteria)
+    files.refuse_stale([*names, *([named.path] if named else []), read.waivers if read else own.criteria.waivers])
+    return BaseInputs(
+        criteria=criteria,
+        elsewhere=tuple(elsewhere),
+        gold=gold,
+        gold_unknown=tried(lambda: _gold_unknown(own, criteria, files), "absent") if criteria else None,
+        lenient=read is not None and read.gold_changes == "warn",
+        baseline=baseline,
+        baseline_changed=changed,
+        waivers=waivers,
+        waiver_label=read.waiver_label if read else None,
+        waivers_changed=waivers_changed,
+        problems=tuple(problems),
+    )
+
+
+def _criteria(own: Own, names: Sequence[str], files: FilesAtBase) -> Criteria | None:
+    """The criteria that a check of the base itself would find."""
+    for path in names:
+        found = files.find(path)
+        if found is None or found == path or not Path(found).is_file():
+            continue  # what the job made is none of the base's
+        if path == own.path and _same_file(found, path):
+            return own.criteria
+        try:
+            return replace(load_criteria(found, at=path), name=files.name(path))
+        except RankgateError as error:  # main cannot be mended by installing less: there these criteria were read
+            named = [problem for problem in files.problems(error) if (problem.key or "").endswith((".name", ".metric"))]
+            if named:
+                raise GitError(f"{named[0]} (install what has it, or mend the base)") from error
+            raise
+    return None
+
+
+def _criteria_elsewhere(own: Own, files: FilesAtBase) -> tuple[Criteria | None, list[str]]:
+    """Criteria of the base that this check does not read: this gate's all the same, else the places of all.
+
+    This gate's are those that HEAD has no longer in their place, and those that name the same run or baseline.
+
+    Raises:
+        RankgateError: there are several of them.
+    """
+    found: dict[str, Criteria] = {}
+    for path in files.matching(_GATES):
+        with suppress(RankgateError):
+            found[path] = load_criteria(files.find(path) or path, at=path)
+    mine = {_place(own.inputs.run or own.criteria.run), _place(own.baseline)} - {None}
+    this = [
+        path
+        for path, criteria in found.items()
+        if mine & {_place(criteria.run), _place(criteria.baseline)} or not _kept(path, files)
+    ]
+    if len(this) > 1:
+        places = ", ".join(map(shown_path, this))
+        raise bad_input(f"the base has criteria of this gate in several places ({places}); change one at a time")
+    own_one = replace(found[this[0]], name=files.name(this[0])) if this else None
+    return own_one, [] if own_one else sorted(map(shown_path, found))
+
+
+def _kept(path: str, files: FilesAtBase) -> bool:
+    """Whether HEAD still has criteria in a place, and no link leads there."""
+    with suppress(RankgateError):
+        files.refuse_link(path)
+        copy = files.find_in_head(path)
+        return copy is not None and bool(load_criteria(copy))
+    return False
+
+
+def _place(file: InputFile | None) -> str | None:
+    return None if file is None or file.path == STDIN else os.path.realpath(file.path)
+
+
+def _gold(own: Own, criteria: Criteria | None, files: FilesAtBase) -> Gold:
+    mine, named = own.inputs.gold or own.criteria.gold, _gold_named(own, criteria)
+    if named is None:  # a check without a gold set does not come this far
+        return own.gold
+    found = files.find(named.path)
+    if found is None:
+        raise bad_input("there is no such file", file=files.name(named.path))
+    if named == mine and (found == named.path or _same_file(found, named.path)):
+        return own.gold
+    gold = read_gold(found, named.format)
+    return gold if found == named.path else replace(gold, name=files.name(named.path))
+
+
+def _gold_named(own: Own, criteria: Criteria | None) -> InputFile | None:
+    return own.inputs.gold or (criteria and criteria.gold) or own.criteria.gold
+
+
+def _gold_unknown(own: Own, criteria: Criteria, files: FilesAtBase) -> Literal["supplied", "absent"] | None:
+    named = _gold_named(own, criteria)
+    found = files.find(named.path) if named else None
+    if named is None or (found is not None and found != named.path):
+        return None
+    there = found is not None and (named.path == STDIN or Path(named.path).exists())
+    return "supplied" if there else "absent"
+
+
+def _baseline(
+    own: Own, criteria: Criteria | None, files: FilesAtBase
+) -> tuple[InputFile | None, BaselineChange | None]:
+    """Where to read the base's baseline, and what the pull request did to it."""
+    mine = own.baseline if own.baseline and _is_baseline(own.baseline) else None
+    named = filter(None, (own.inputs.baseline, criteria.baseline if criteria else None))
+    found = (_baseline_at_base(file, files) for file in (list(named) or filter(None, [own.criteria.baseline])))
+    theirs = next(filter(None, found), None)
+    if theirs is None:
+        return (None, "added") if mine else (own.baseline, None)
+    if mine is None:
+        return theirs, "deleted"
+    alike = (mine.format, mine.map) == (theirs.format, theirs.map)
+    same = alike and (mine.path == theirs.path or _same_baseline(mine.path, theirs.path))
+    return (own.baseline, None) if same else (theirs, "replaced")
+
+
+def _baseline_at_base(named: InputFile, files: FilesAtBase) -> InputFile | None:
+    """Where to read what lay at a place; None where nothing was accepted there.
+
+    Raises:
+        GitError: what is there now is the job's, and the pull request has committed files of that name.
+    """
+    found = named.path if is_remote(named.path) else files.find(named.path)
+    if found is None and _is_baseline(named):
+        copy: str | None = None
+        with suppress(RankgateError):
+            copy = files.find_in_head(named.path)
+        if copy is None or not _same_baseline(named.path, copy):
+            raise GitError(
+                f"{shown_path(named.path)}: the job makes this baseline, and the pull request commits files in its "
+                "place; take them out of the commit"
+            )
+    theirs = replace(named, path=found) if found is not None else None
+    return theirs if theirs and _is_baseline(theirs) else None
+
+
+def _is_baseline(file: InputFile) -> bool:
+    """Whether anything was accepted there; a directory without a manifest is still empty."""
+    path = Path(file.path)
+    return (path / MANIFEST).exists() if path.is_dir() else is_remote(file.path) or file.path == STDIN or path.exists()
+
+
+def _same_baseline(mine: str, theirs: str) -> bool:
+    """Whether two files are the same, or all that a baseline has in two directories: no more in one of them either."""
+    folders = Path(mine), Path(theirs)
+    if not all(map(Path.is_dir, folders)):
+        return _same_file(theirs, mine)
+    parts = {MANIFEST, *map(log_name, LOGS)}
+    names = {file.name for folder in folders for file in folder.iterdir()}
+    names = {name for name in names if name in parts or RUN.fullmatch(name)}  # the others are read by nobody
+    return all(_same_file(*(str(folder / name) for folder in folders)) for name in names)
+
+
+def _same_file(*paths: str) -> bool:
+    files = [*map(Path, paths)]
+    return all(map(Path.is_file, files)) and files[0].read_bytes() == files[1].read_bytes()
+
+
+def _waivers(own: Own, criteria: Criteria | None, files: FilesAtBase) -> tuple[Waivers, WaiversChange | None]:
+    """What the base waives, and what became of the file.
+
+    A file that git does not know may have been written by the pull request's own code, so that it is not read: unlike
+    a gold set or a baseline, waivers count only as the base has them.
+    """
+    named, mine = criteria.waivers if criteria else beside(own.path, WAIVERS), own.criteria.waivers
+    found = files.find(named)
+    if found is None or found == named or not Path(found).is_file():
+        return Waivers(name=named), "added" if Path(mine).is_file() else None
+    changed: WaiversChange | None = None if _same_file(found, mine) else "edited" if Path(mine).is_file() else "deleted"
+    return load_waivers(found, name=files.name(named)), changed

@@ -1,0 +1,352 @@
+"""A check against a base: judged by what the pull request has and by what the base has; the stricter verdict decides.
+
+Otherwise a pull request could lower the limit that it misses, or remove the questions that it loses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from rankgate.base_ref.criteria_changes import gate_changes, key_changes, renamed_gates
+from rankgate.base_ref.files import FilesAtBase, files_at
+from rankgate.base_ref.inputs import BaseInputs, Own, base_inputs
+from rankgate.base_ref.queries import common, fitting, musts_gone, query_changes
+from rankgate.base_ref.stricter import reason_if_worse, stricter
+from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
+from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.gates.apply_waivers import refusal, waive, waive_by_label
+from rankgate.gates.query_rules import part_of
+from rankgate.inputs import Inputs, Opener, accepted_run, baseline_of, gold_of, refuse_nothing, run_of
+from rankgate.model.base_ref import BaseSide, GoldState, QueryChanges
+from rankgate.model.report import Report
+from rankgate.model.values import Gold, Ranking
+from rankgate.readers.formats import read_gold
+from rankgate.readers.source import STDIN, shown_path
+from rankgate.waivers import ACCEPT_GOLD, ACCEPT_RUN, SetLabel, waivers_of
+
+# Judges one side.
+Judge = Callable[[Inputs, Criteria, Gold], Report]
+
+
+def check_both(inputs: Inputs, ref: str, judge: Judge) -> Report:
+    """Judge a run by both sides.
+
+    The head is the pull request's criteria and gold set, the base's are those of the base. Where that lets gold sets
+    change, its own decides on the queries that both have; where a label accepts the new one, it does not decide. What
+    the run is compared with on both sides is the base's baseline.
+
+    Args:
+        inputs: what the caller names.
+        ref: names the base.
+        judge: judges one side.
+
+    Raises:
+        RankgateError: the run cannot be judged as the head or as the base asks, or git cannot read the base; the
+            criteria are no file of the commit, or the run is a link.
+    """
+    path = inputs.criteria or find_criteria()
+    with files_at(ref, inputs.tip) as files:
+        if files.find_in_head(path) is None:
+            raise bad_input("is no file of the commit; with --base only those count as criteria", file=shown_path(path))
+        criteria = load_criteria(path)
+        waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
+        gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run, part="whole")
+        own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold)
+        case = _case(*_parted(own, base_inputs(own, files)), files, judge)
+        head = _head(case)
+        theirs = _theirs(case)
+        whole = _with_removed(case) if theirs and case.base.lenient else None
+        by_base = theirs.report if theirs else None
+        said = _said(case, head, theirs, whole)
+        judged = stricter(head.report, by_base, said, whole=whole, renamed=_renamed(case))
+        judged = replace(judged, notes=[*judged.notes, *_refusals(case, said)])
+        return _told(_waived(judged, inputs, case.base), own, files)
+
+
+class _Case(msgspec.Struct, frozen=True):
+    """What is judged by what: `gold` is what the base's criteria judge by, None where that is nothing else.
+
+    `moved` says that the run is the pull request's own, where the base's is absent; `label` is to accept the gold set.
+    """
+
+    own: Own
+    base: BaseInputs
+    files: FilesAtBase
+    judge: Judge
+    gold: Gold | None
+    run: InputFile | None
+    moved: bool
+    label: SetLabel | None
+    accepted: bool
+    baseline: InputFile | None
+
+
+class _Judged(msgspec.Struct, frozen=True):
+    """What one side says, what could not be used for it, and whether that was the gold set of the base."""
+
+    report: Report
+    problems: tuple[Problem, ...] = ()
+    gold_lost: bool = False
+
+
+def _case(own: Own, base: BaseInputs, files: FilesAtBase, judge: Judge) -> _Case:
+    label = _gold_label(own, files)
+    accepted = _counts(label)
+    theirs = common(base.gold, own.gold) if base.lenient else base.gold
+    gold = own.gold if theirs is None or accepted else theirs
+    same = base.criteria is None or (base.criteria is own.criteria and gold is own.gold)
+    run, moved = _judged_run(own, base.criteria, files)
+    refuse_nothing(replace(own.inputs, run=run), own.criteria)
+    baseline = base.baseline
+    if not same and not own.inputs.untrusted_run:  # what comes through a pipe is read twice; a stranger's never does
+        run, baseline = (file and replace(file, path=files.kept(file.path)) for file in (run, baseline))
+    judged_by = None if same else gold
+    return _Case(own, base, files, judge, judged_by, run, moved, label, accepted, baseline)
+
+
+def _parted(own: Own, base: BaseInputs) -> tuple[Own, BaseInputs]:
+    """Both gold sets without what is private by the base's share; what must pass by either side's criteria is not."""
+    share = (base.criteria or own.criteria).holdout
+    gates = [*own.criteria.gates, *(base.criteria.gates if base.criteria else ())]
+    gold = part_of(own.gold, share, gates, own.inputs.part)
+    theirs = gold if base.gold is own.gold else part_of(base.gold, share, gates, own.inputs.part)
+    return replace(own, gold=gold), replace(base, gold=theirs)
+
+
+def _gold_label(own: Own, files: FilesAtBase) -> SetLabel | None:
+    """The label that accepts the gold set, which is that of the commit and no other that the job has made."""
+    label = _label(own.inputs, ACCEPT_GOLD)
+    named = own.inputs.gold or own.criteria.gold
+    if label is None or named is None or not _counts(label):
+        return label
+    copy = files.find_in_head(named.path)
+    same = copy is not None and read_gold(copy, named.format).samples == own.gold.all_samples
+    return label if same else replace(label, standing="not the head's")
+
+
+def _label(inputs: Inputs, name: str | None) -> SetLabel | None:
+    return next((label for label in inputs.labels if label.name == name), None)
+
+
+def _counts(label: SetLabel | None) -> bool:
+    return label is not None and label.standing == "counts"
+
+
+def _renamed(case: _Case) -> dict[str, str]:
+    """New names of gates by their old ones; a name for which a waiver waits is another gate, which covers nothing."""
+    if case.base.criteria is None:
+        return {}
+    waived = {waiver.gate for waiver in case.base.waivers.entries}
+    renamed = renamed_gates(case.base.criteria, case.own.criteria)
+    return {old: new for old, new in renamed.items() if new not in waived}
+
+
+def _head(case: _Case) -> _Judged:
+    """By the pull request's criteria and gold set."""
+    own = case.own
+    named = own.inputs.run or own.criteria.run
+    inputs = own.inputs if case.run == named else replace(own.inputs, run=case.run)
+    if case.baseline == own.baseline:  # as it is without a base, errors and all
+        return _Judged(case.judge(inputs, own.criteria, own.gold))
+    return _judged(case, inputs, own.criteria, own.gold)
+
+
+def _theirs(case: _Case) -> _Judged | None:
+    """As the base asks; None where that is nothing else."""
+    if case.gold is None or case.base.criteria is None:
+        return None
+    try:
+        return _as_the_base_asks(case, case.gold)
+    except RankgateError as error:
+        asked = f" (asked for by the criteria at {case.files.commit.shown})"
+        asking = RankgateError([replace(each, message=each.message + asked) for each in error.problems])
+        if case.gold is case.own.gold:
+            raise asking from error
+        try:  # ids and labels changed together: the old labels say nothing of this run, the old limits still do
+            found = _as_the_base_asks(case, case.own.gold)
+        except RankgateError:
+            raise asking from error
+        return _Judged(found.report, (*case.files.problems(error), *found.problems), gold_lost=True)
+
+
+def _with_removed(case: _Case) -> Report | None:
+    """As the base asks, on all queries of its gold set; None where the pull request has them all."""
+    if case.base.gold.samples.keys() <= case.own.gold.samples.keys():
+        return None
+    try:
+        return _as_the_base_asks(case, case.base.gold).report
+    except RankgateError:  # what it would have been is for information only
+        return None
+
+
+def _as_the_base_asks(case: _Case, gold: Gold) -> _Judged:
+    criteria = case.base.criteria or case.own.criteria
+    return _judged(case, replace(case.own.inputs, gold=None, run=case.run, exhibit=None), fitting(criteria, gold), gold)
+
+
+def _judged(case: _Case, inputs: Inputs, criteria: Criteria, gold: Gold) -> _Judged:
+    """With the base's baseline, or without one where that cannot be used: a pull request must be able to mend it."""
+    inputs, criteria = replace(inputs, baseline=None), replace(criteria, baseline=case.baseline)
+    try:
+        return _Judged(case.judge(inputs, criteria, gold))
+    except RankgateError as error:
+        folder, files = case.baseline.path if case.baseline else None, [problem.file for problem in error.problems]
+        if folder is None or not all(file is not None and Path(file).is_relative_to(folder) for file in files):
+            raise
+        report = case.judge(inputs, replace(criteria, baseline=None), gold)
+        return _Judged(report, tuple(case.files.problems(error)))
+
+
+def _waived(report: Report, inputs: Inputs, base: BaseInputs) -> Report:
+    """With the violations that the base waives, or that a label which the base allows waives for this commit."""
+    found = waive(report, base.waivers, inputs.date)
+    label = _label(inputs, base.waiver_label)
+    return waive_by_label(found, label, base.waiver_label) if label else found
+
+
+def _refusals(case: _Case, said: BaseSide) -> list[str]:
+    """Why labels that would have accepted something do not."""
+    gold = refusal(case.label, "accepts the gold set") if said.queries or said.gold else None
+    run = refusal(_label(case.own.inputs, ACCEPT_RUN), "accepts another run") if case.moved else None
+    return list(filter(None, (gold, run)))
+
+
+def _said(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | None) -> BaseSide:
+    """What the report says of the base."""
+    own, base = case.own, case.base
+    criteria = base.criteria or own.criteria
+    by_base = theirs.report if theirs else None
+    problems = [*base.problems, *head.problems, *(theirs.problems if theirs else ())]
+    queries = None if base.gold is own.gold else query_changes(base.gold, own.gold)
+    strict = "fail" in (criteria.gold_changes, own.criteria.gold_changes) and not case.accepted
+    if theirs and not theirs.gold_lost and case.gold is base.gold:
+        whole = by_base
+    copy = own.baseline if base.baseline_changed in ("added", "replaced") else None
+    stored = partial(baseline_of, copy, None) if copy and Path(copy.path).is_dir() else None
+    return BaseSide(
+        ref=case.files.commit.ref,
+        sha=case.files.commit.sha,
+        head_verdict=head.report.verdict,
+        base_verdict=by_base.verdict if by_base else None,
+        introduced=base.criteria is None and not base.elsewhere,
+        elsewhere=list(base.elsewhere),
+        gates=gate_changes(criteria, own.criteria),
+        keys=key_changes(criteria, own.criteria),
+        queries=queries and _with_reason(queries, head.report, by_base, whole),
+        gold_changes="fail" if strict else "warn",
+        baseline_changed=base.baseline_changed,
+        baseline_is_this_run=_same_rankings(stored, case.run, untrusted=own.inputs.untrusted_run),
+        waivers_changed=base.waivers_changed,
+        gold=_gold_state(case, theirs, queries),
+        run_moved=(case.moved and ("accepted" if _counts(_label(own.inputs, ACCEPT_RUN)) else "refused")) or None,
+        run_copied=_copied(case, head.report),
+        problems=list(dict.fromkeys(problems)),
+    )
+
+
+def _gold_state(case: _Case, theirs: _Judged | None, queries: QueryChanges | None) -> GoldState | None:
+    """Whether a maintainer has to accept the gold set, or has; and else whether the job made it."""
+    base = case.base
+    states: dict[GoldState, bool] = {
+        "absent": base.gold_unknown == "absent",
+        "ids": theirs is not None and theirs.gold_lost,
+        "must_pass": bool(queries and base.criteria and musts_gone(base.criteria, base.gold, case.own.gold)),
+    }
+    refused = None if base.lenient else next((state for state, holds in states.items() if holds), None)
+    if case.accepted and (queries or refused):
+        return "accepted"
+    return refused or ("supplied" if base.gold_unknown == "supplied" else None)
+
+
+def _copied(case: _Case, head: Report) -> Literal["job", "commit"] | None:
+    """Who supplied rankings that are the baseline's; where documents moved the two are not read once more."""
+    inputs, criteria, run = case.own.inputs, replace(case.own.criteria, baseline=case.baseline), case.run
+    moved = head.moved is not None and head.moved.worse + head.moved.better > 0
+    if run is None or case.baseline is None or case.baseline.path == STDIN or moved:
+        return None
+    stored = partial(accepted_run, replace(inputs, baseline=None), criteria, frozenset(), 0)
+    if not _same_rankings(stored, run, untrusted=inputs.untrusted_run):
+        return None
+    return "commit" if case.files.brought(run.path) else "job"
+
+
+def _judged_run(own: Own, criteria: Criteria | None, files: FilesAtBase) -> tuple[InputFile | None, bool]:
+    """The run, and whether it is the pull request's own in place of one that the base names and that is absent.
+
+    What the caller names decides; else what the base's criteria name, with its format and map.
+
+    Raises:
+        RankgateError: the run is a link.
+    """
+    mine, theirs = own.criteria.run, (criteria or own.criteria).run
+    moved = own.inputs.run is None and mine is not None and mine != theirs
+    moved = moved and (theirs is None or not os.path.lexists(theirs.path))
+    run = own.inputs.run or (mine if moved else theirs)
+    if run is not None:
+        files.refuse_link(run.path)
+    return run, moved
+
+
+def _same_rankings(stored: Opener | None, run: InputFile | None, *, untrusted: bool = False) -> bool | None:
+    """Whether a run holds the rankings of a stored one, to the depth of that, and perhaps those of more queries.
+
+    None where nothing is stored, or one of the two cannot be read again.
+    """
+    if stored is None or run is None or not Path(run.path).is_file():
+        return None
+    try:
+        before = stored()
+        if before is None:
+            return None
+        lists, known = _marked(before.rankings, before.depth)
+        return _marked(run_of(run, None, untrusted=untrusted).rankings, before.depth, known) == (lists, known)
+    except RankgateError:  # what is wrong with the run is said where it is judged; with a copy, where it counts
+        return None
+
+
+def _marked(rankings: Iterable[Ranking], depth: int | None, known: set[str] | None = None) -> tuple[int, set[str]]:
+    """One number for all lists of the known queries, in any order, and the queries; there may be millions of lists."""
+    encode = msgspec.json.Encoder().encode
+    total, queries = 0, set[str]()
+    for ranking in rankings:
+        if known is None or ranking.query_id in known:
+            text = encode((ranking.query_id, ranking.ids[:depth]))
+            total += int.from_bytes(hashlib.sha256(text).digest())
+            queries.add(ranking.query_id)
+    return total, queries
+
+
+def _with_reason(queries: QueryChanges, head: Report, by_base: Report | None, whole: Report | None) -> QueryChanges:
+    """The changes with what the removed queries would have made of the verdict, as far as the run answers them."""
+    if by_base is None or whole is None or by_base.queries is None or whole.queries is None:
+        return queries
+    if by_base.queries.left_out and len(queries.removed_ids) < queries.removed:
+        return queries  # what private ones would change is not judged here
+    unanswered = min(whole.queries.missing - by_base.queries.missing, queries.removed)
+    if unanswered == queries.removed:
+        return replace(queries, removed_unanswered=unanswered)
+    return replace(
+        queries,
+        removed_unanswered=unanswered,
+        verdict_with_removed=whole.verdict,
+        judged_with_removed=reason_if_worse(whole, head, *([] if whole is by_base else [by_base])),
+    )
+
+
+def _told(report: Report, own: Own, files: FilesAtBase) -> Report:
+    """The report with names in place of the copies' paths, and the command that repeats this check."""
+    made = report.provenance
+    run, baseline = (source and replace(source, path=files.told(source.path)) for source in (made.run, made.baseline))
+    command = [files.typed(word) for word in made.command]
+    if own.inputs.baseline and "--baseline" not in command:
+        command += ["--baseline", own.inputs.baseline.path]
+    command += ["--base", files.commit.ref]
+    return replace(report, provenance=replace(made, run=run, baseline=baseline, command=command))

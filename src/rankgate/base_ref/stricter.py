@@ -1,0 +1,206 @@
+"""Two reports of one run, and the stricter of them gate by gate. Pure; sentences hold no text from the inputs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec.structs import replace
+
+from rankgate.gates.apply_waivers import waivable
+from rankgate.gates.compose import problems_of
+from rankgate.gates.headline import summary_of
+from rankgate.model.base_ref import BaseSide
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import SEVERITY_ORDER, TOLERANCE, Verdict, worst
+from rankgate.model.wording import count_text
+from rankgate.waivers import ACCEPT_GOLD, ACCEPT_RUN
+
+_BASELINE_CHANGED = {
+    "added": "The base has no baseline yet: the pull request's own copy counts once it is merged.",
+    "deleted": "The pull request deletes the baseline: the base's decides until that is merged.",
+    "replaced": "The pull request replaces the baseline: the base's decides, its own counts once it is merged.",
+}
+_BY_LABEL = "somebody who may write to the repository can accept that with the label"
+_MEANT = f"If the gold set is meant to change, {_BY_LABEL} `{ACCEPT_GOLD}`."
+_GOLD_REFUSED = {
+    "ids": "nothing can be judged by the gold set of the base",
+    "must_pass": "a question that must pass by the base's gold set is gone, or need not pass any more",
+    "absent": "the gold set that the base names is not there, and the pull request's own stands in",
+}
+_MOVED = "the run that the base names is absent, and the pull request names another; write both paths first"
+_ELSEWHERE = "the base has ship criteria, but not where this check reads them"
+_COPIED = "the pull request changes the file of the run, whose rankings are now those of the baseline"
+
+
+def stricter(
+    head: Report,
+    by_base: Report | None,
+    base: BaseSide,
+    *,
+    whole: Report | None = None,
+    renamed: Mapping[str, str] = {},
+) -> Report:
+    """The head's report with every gate of the base that is stricter, and with what the pull request changed.
+
+    Args:
+        head: judged by the pull request's criteria and gold set.
+        by_base: judged by the base's, where that is something else.
+        base: what the report says of the base.
+        whole: judged by the base's, with the queries that the pull request removed.
+        renamed: new names of gates by their old ones.
+    """
+    added = list(_stricter_gates(head, by_base, base, whole, renamed)) if by_base else []
+    order = {gate.name: place for place, gate in reversed(list(enumerate(head.gates)))}
+    place = {id(gate): order.get(renamed.get(gate.name, gate.name), len(head.gates)) for gate in (*head.gates, *added)}
+    gates = sorted([*head.gates, *added], key=lambda gate: place[id(gate)])
+    gold_failures = [*_gold_sentences(base)] if base.gold_changes == "fail" else []
+    own = [*gold_failures, *_to_accept(base)]
+    by_gold = _gold_sentences(base) and not _criteria_sentences(base) and any(g.verdict is Verdict.FAIL for g in added)
+    failures = list(dict.fromkeys([*head.failures, *(by_base.failures if by_base else ()), *own]))
+    warnings = [
+        *_criteria_sentences(base),
+        *([] if gold_failures else _gold_sentences(base)),
+        *_problem_sentences(base),
+        *([_ELSEWHERE] if base.elsewhere else []),
+        *([_COPIED] if base.run_copied == "commit" else []),
+        *dict.fromkeys([*head.warnings, *(by_base.warnings if by_base else ())]),
+    ]
+    verdict = worst(
+        [
+            head.verdict,
+            *(gate.verdict for gate in added),
+            *(Verdict.FAIL for _ in failures),
+            *(Verdict.WARN for _ in warnings),
+        ]
+    )
+    problems = [*head.problems, *problems_of(added, by_base.provenance.criteria if by_base else None)]
+    return replace(
+        head,
+        verdict=verdict,
+        summary=summary_of(verdict, gates, problems, warnings, failures),
+        problems=problems,
+        failures=failures,
+        warnings=warnings,
+        notes=[
+            *_notes(base, by_base),
+            *([_MEANT] if (by_gold or gold_failures) and not base.gold else []),
+            *head.notes,
+        ],
+        diagnosis=head.diagnosis or (by_base.diagnosis if by_base and added else []),
+        gates=gates,
+        base=base,
+        fork_runs="untrusted" if any(key.key == "fork_runs" for key in base.keys) else head.fork_runs,
+    )
+
+
+def reason_if_worse(whole: Report, *others: Report) -> str | None:
+    """The first reason of the worst gate that is worse than in the others; None where there is none."""
+    known = _by_place(gate for report in others for gate in report.gates)
+    worse = [
+        gate
+        for gate in whole.gates
+        if gate.verdict in (Verdict.WARN, Verdict.FAIL)
+        and not any(_stands_for(same, gate) for same in known[gate.place])
+    ]
+    first = max(worse, key=lambda gate: (SEVERITY_ORDER.index(gate.verdict), gate.segment is None), default=None)
+    return None if first is None else first.reasons[0]
+
+
+def _stricter_gates(
+    head: Report, by_base: Report, base: BaseSide, whole: Report | None, renamed: Mapping[str, str]
+) -> Iterator[GateResult]:
+    """The base's results that no result of the head for the same gate and segment stands for."""
+    own = _by_place(head.gates)
+    judged = {gate.place for gate in whole.gates if gate.verdict is not Verdict.NOT_JUDGED} if whole else set()
+    for gate in by_base.gates:
+        alike = own[renamed.get(gate.name, gate.name), gate.segment]
+        if any(_stands_for(same, gate) for same in alike):
+            continue
+        if gate.verdict is Verdict.NOT_JUDGED and gate.place in judged:
+            continue  # only the removed queries have it, and those are named
+        yield replace(
+            gate,
+            judged_by="base",
+            line=alike[0].line if alike else None,  # its own line is one of another file
+            reasons=[f"by {base.judges}, {reason}" for reason in gate.reasons],
+        )
+
+
+def _by_place(gates: Iterable[GateResult]) -> Mapping[tuple[str, str | None], list[GateResult]]:
+    """Results by gate and segment, of which there are several where two rules look at the same tags."""
+    found: dict[tuple[str, str | None], list[GateResult]] = defaultdict(list)
+    for gate in gates:
+        found[gate.place].append(gate)
+    return found
+
+
+def _stands_for(same: GateResult, gate: GateResult) -> bool:
+    """Whether a result is at least as strict as another, also once a waiver or a label has been there.
+
+    A waiver covers a violation up to a ceiling, and neither it nor a label covers single questions: a violation that
+    can be waived stands for no larger one, and for nothing that cannot be waived.
+    """
+    if _weight(same) < _weight(gate):
+        return False
+    if gate.verdict is Verdict.PASS or not waivable(same):
+        return True
+    return waivable(gate) and (gate.violation or 0.0) <= (same.violation or 0.0) + TOLERANCE
+
+
+def _weight(gate: GateResult) -> tuple[int, bool]:
+    """How much a result stops; a warning for what is only within noise stops nobody, not even where warnings do."""
+    return SEVERITY_ORDER.index(gate.verdict), not gate.within_noise
+
+
+def _criteria_sentences(base: BaseSide) -> list[str]:
+    removed = sum(gate.change == "removed" for gate in base.gates)
+    weakened = sum(gate.change == "weakened" for gate in base.gates)
+    done = [f"removes {count_text(removed, 'gate')}"] if removed else []
+    done += [f"weakens {count_text(weakened, 'gate')}"] if weakened else []
+    done += [f"changes `{key.key}`" for key in base.keys if key.weakens]
+    return [f"the pull request {_listed(done)}"] if done else []
+
+
+def _gold_sentences(base: BaseSide) -> list[str]:
+    counts = base.queries.done if base.queries else {}
+    done = [f"{what} {count_text(count, 'query', 'queries')}" for what, count in counts.items()]
+    return [f"the pull request {_listed(done)} of the gold set"] if done else []
+
+
+def _to_accept(base: BaseSide) -> list[str]:
+    """What fails until a maintainer accepts it."""
+    refused = _GOLD_REFUSED.get(base.gold or "")
+    found = [f"{refused}; {_BY_LABEL} `{ACCEPT_GOLD}`"] if refused else []
+    return found + ([f"{_MOVED}; {_BY_LABEL} `{ACCEPT_RUN}`"] if base.run_moved == "refused" else [])
+
+
+def _problem_sentences(base: BaseSide) -> list[str]:
+    count = len(base.problems)
+    return [f"{count_text(count, 'problem')} with what the base has, so that less of it was judged"] if count else []
+
+
+def _notes(base: BaseSide, by_base: Report | None) -> list[str]:
+    whole = base.queries and base.queries.verdict_with_removed and not base.queries.removed_unanswered
+    lacking = by_base.queries.missing if whole and by_base and by_base.queries else 0
+    missing = count_text(lacking, "question is", "questions are")
+    what = {"added": "adds", "deleted": "deletes", "edited": "edits"}.get(base.waivers_changed or "", "")
+    counts = "they count once" if base.waivers_changed == "added" else "the base's count until"
+    notes = {
+        "The base has no ship criteria yet: the pull request's own decide alone.": base.introduced,
+        _BASELINE_CHANGED.get(base.baseline_changed or "", ""): base.baseline_changed,
+        "The pull request's copy of the baseline is not the run that was judged: accept that run again.": (
+            base.baseline_is_this_run is False
+        ),
+        "The gold set is no file of the base: the job supplied it.": base.gold == "supplied",
+        f"Of the base's gold set {missing} absent from the run, which counts as the worst result.": lacking,
+        "A maintainer's label has accepted the gold set of this commit.": base.gold == "accepted",
+        "A maintainer's label has accepted that the run of this commit lies elsewhere.": base.run_moved == "accepted",
+        "The run's rankings are those of the baseline.": base.run_copied == "job",
+        f"The pull request {what} waivers: {counts} it is merged.": base.waivers_changed,
+    }
+    return [note for note, holds in notes.items() if holds]
+
+
+def _listed(parts: list[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]

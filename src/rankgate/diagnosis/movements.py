@@ -1,0 +1,104 @@
+"""Which queries changed, and where their relevant documents went: the part of the report that says what to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankgate.criteria import Gate
+from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import baseline_column
+from rankgate.metrics.matching import DEFAULT_K
+from rankgate.model.details import Expected, sampled, severity
+from rankgate.model.report import GateResult, Movement
+from rankgate.model.tags import failing
+from rankgate.model.values import Direction, Gold, MatchedQuery, Sample, Scores, Verdict
+
+MOST_LISTED = 50
+
+
+def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metric | None:
+    """The metric whose changes are listed: the first failed gate's, else the first warned, else the first gate's.
+
+    Only metrics of ranked documents count, since a change in latency moves no document; None where no gate has one.
+    """
+    ranked = [(gate.metric, result) for gate, result in zip(gates, results, strict=True) if not gate.metric.needs]
+    for wanted in (Verdict.FAIL, Verdict.WARN):
+        for metric, result in ranked:
+            if result.verdict is wanted and result.delta:
+                return metric
+    return ranked[0][0] if ranked else None
+
+
+def first_k(metric: Metric | None, own: int = DEFAULT_K) -> int:
+    """The first ranks that a metric looks at; those of the question where its cut-off is no number."""
+    return metric.cutoff if metric and isinstance(metric.cutoff, int) else own or DEFAULT_K
+
+
+def movements(
+    gold: Gold, metric: Metric, candidate: Scores, baseline: Scores, gates: Sequence[GateResult] = ()
+) -> list[Movement]:
+    """Queries whose value changed or whose relevant documents entered or left the first k, worst first.
+
+    Those that got worse are in the order of `severity`, where `gates` say which segments fail, then by the change of
+    the metric; the others follow by the change, then by documents gained, the best last.
+    """
+    found: list[tuple[tuple[float, ...], Movement]] = []
+    fails = failing(gates)
+    sign = 1 if metric.direction is Direction.HIGHER else -1
+    columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
+    for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
+        if after is None or before is None or sample.query_id not in baseline.matched:
+            continue
+        old = baseline.matched[sample.query_id]
+        new = candidate.matched.get(sample.query_id)
+        if new is not None and (old.hits, old.found) == (new.hits, new.found) and after == before:
+            continue
+        k = first_k(metric, old.k)
+        moves = document_moves(sample, old, new)
+        lost = sum(_within(move.before, k) and not _within(move.after, k) for move in moves)
+        gained = sum(_within(move.after, k) and not _within(move.before, k) for move in moves)
+        if after == before and lost == gained:
+            continue
+        change = sign * (after - before)
+        no_result, worse = new is None or not new.retrieved, (change, gained - lost) < (0, 0)
+        movement = Movement(
+            query_id=sample.query_id,
+            question=sample.question,
+            tags=list(sample.tags),
+            metric=metric.name,
+            before=before,
+            after=after,
+            worse=worse,
+            k=k,
+            lost=lost,
+            gained=gained,
+            documents=moves,
+            no_result=no_result,
+        )
+        worst = severity(moves, k, no_result=no_result, failing=fails(sample.tags))
+        found.append(((0, *worst, change) if worse else (1, change, gained - lost), movement))
+    found.sort(key=lambda entry: entry[0])
+    return [movement for _, movement in found]
+
+
+def most_telling(moved: Sequence[Movement], most: int = MOST_LISTED) -> list[Movement]:
+    """Losses of every kind and the best gains of a long list; losses have at least three of four places."""
+    losses = [movement for movement in moved if movement.worse]
+    gains = [movement for movement in moved if not movement.worse][::-1]
+    kept = sampled(losses, lambda move: move.fate, max(most - len(gains), most * 3 // 4))
+    return kept + gains[: most - len(kept)]
+
+
+def document_moves(sample: Sample, old: MatchedQuery, new: MatchedQuery | None) -> list[Expected]:
+    """The relevant documents of a question, where they were and are."""
+    before = {doc: rank for doc, (rank, _) in zip(old.found, old.hits, strict=True)}
+    after = {doc: rank for doc, (rank, _) in zip(new.found, new.hits, strict=True)} if new else {}
+    return [
+        Expected(id=doc, gain=gain, before=before.get(doc), after=after.get(doc))
+        for doc, gain in sample.gains.items()
+        if gain > 0
+    ]
+
+
+def _within(rank: int | None, k: int) -> bool:
+    return rank is not None and rank <= k

@@ -1,0 +1,110 @@
+"""Facts that a careful reader of a report would ask for. Hold no text from the inputs but metric names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from rankgate.criteria import Criteria
+from rankgate.metrics.base import Cutoff, Metric
+from rankgate.metrics.scored_run import Side
+from rankgate.model.gold_changes import GoldChanges
+from rankgate.model.report import JudgedValue
+from rankgate.model.values import Gold, Scores
+from rankgate.model.wording import count_text, value_text
+
+OTHER_LENGTH = 2  # times: below, lists are about as long
+
+
+def notes_of(
+    criteria: Criteria, candidate: Side, baseline: Side | None, changes: GoldChanges | None = None
+) -> list[str]:
+    """One sentence a fact: what was left out, counted as worst, cut, or judged otherwise."""
+    notes: list[str] = []
+    scores = candidate.scores
+    if scores.missing:
+        gone = count_text(len(scores.missing), "query is", "queries are")
+        notes.append(f"{gone} absent from the run; where relevance is scored, that counts as the worst.")
+    if scores.strangers:
+        count = count_text(len(scores.strangers), "query of the run has", "queries of the run have")
+        notes.append(f"{count} no judgment and {'was' if len(scores.strangers) == 1 else 'were'} ignored.")
+    if scores.duplicates:
+        count = count_text(scores.duplicates, "repeated id was", "repeated ids were")
+        notes.append(f"{count} removed from the rankings.")
+    notes += judge_notes(criteria.metrics(), scores)
+    if baseline is None:
+        if any(gate.regression_max is not None for gate in criteria.gates):
+            floors = any(gate.threshold is not None for gate in criteria.gates)
+            what = "floors were judged, drops were not" if floors else "drops were not judged"
+            notes.append(f"There is no baseline yet: {what}.")
+        return notes
+    if baseline.scores.missing:
+        count = count_text(len(baseline.scores.missing), "query is", "queries are")
+        notes.append(f"{count} new since the baseline or absent from it, and not compared.")
+    if changes:
+        notes.append(gold_note(changes))
+    whole = any(metric.cutoff is Cutoff.WHOLE for metric in criteria.metrics())
+    if whole and (scores.cut or baseline.scores.cut or baseline.run.cut):
+        notes.append(f"Lists were cut at rank {baseline.run.depth}, the depth of the baseline, on both sides.")
+    longest, before = (
+        max((query.retrieved for query in side.matched.values()), default=0) for side in (scores, baseline.scores)
+    )
+    if whole and max(longest, before) >= OTHER_LENGTH * min(longest, before) > 0:
+        notes.append(
+            f"Lists have up to {longest:,} results now, {before:,} in the baseline; metrics of the whole list see that."
+        )
+    return notes
+
+
+def untrusted_notes(criteria: Criteria, *, untrusted: bool) -> list[str]:
+    """What it means that a stranger made the run; nothing where nobody says so."""
+    if not untrusted:
+        return []
+    counts = "; a pass counts once a maintainer has accepted them" if criteria.fork_runs == "untrusted" else ""
+    supplied = (
+        "Rankings supplied by the pull request: they were scored here, by this repository's own gold set and criteria"
+    )
+    return [f"{supplied}, but nobody here has seen the retriever return them{counts}."]
+
+
+def part_notes(gold: Gold) -> list[str]:
+    """How many queries of the gold set are left out; nothing where none is."""
+    which = f"{len(gold.left_out):,} {'public' if gold.private else 'private'}"
+    asked = count_text(len(gold.all_samples), "question")
+    return [f"Not judged here: {which} of {asked}; `rankgate baseline accept` judges all."] if gold.left_out else []
+
+
+def gold_note(changes: GoldChanges) -> str:
+    """What became of the gold set since the baseline was accepted, in one sentence."""
+    named = {"added": changes.added, "removed": changes.removed, "relabelled": changes.relabelled}
+    told = [f"{count:,} {what}" for what, count in named.items() if count]
+    counts = f" ({', '.join(told)})" if told else ""
+    return f"The gold set changed since the baseline was accepted{counts}; both runs are scored with today's."
+
+
+def judge_notes(metrics: Sequence[Metric], scores: Scores) -> list[str]:
+    """What a judge's labels beside the gold would make of the values, one sentence a metric that they move."""
+    notes: list[str] = []
+    for metric in metrics if scores.with_judge else ():
+        judged, defined = (
+            judged_value(metric, scores),
+            [value for value in scores.values[metric.name] if value is not None],
+        )
+        own = metric.aggregate(defined) if defined else None
+        if judged is None or judged.value is None or own is None or judged.value == own:
+            continue
+        gold_only, both = (value_text(value, metric.unit) for value in (own, judged.value))
+        if judged.bound:
+            notes.append(f"{metric.name} lies between {gold_only} (gold alone) and {both} (with the judge's labels).")
+        else:
+            notes.append(f"{metric.name} is {gold_only} by the gold alone, {both} with the judge's labels.")
+    return notes
+
+
+def judged_value(metric: Metric, scores: Scores) -> JudgedValue | None:
+    """The metric with a judge's labels added to the gold's; None where the gold has none."""
+    if metric.name not in scores.with_judge:
+        return None
+    defined = [value for value in scores.with_judge[metric.name] if value is not None]
+    bound: Literal["upper"] | None = "upper" if metric.judge_bounds else None
+    return JudgedValue(value=metric.aggregate(defined) if defined else None, n=len(defined), bound=bound)

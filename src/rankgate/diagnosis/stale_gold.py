@@ -1,0 +1,112 @@
+"""Whether the gold set still speaks of the ids that the retriever returns; re-chunked or re-minted ids look like 0 %.
+
+Pure. The matched queries tell cheaply that nothing of the kind can be; only where it can be is the run read once more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from rankgate.errors import bad_input
+from rankgate.metrics.matching import By, Matching, document_of
+from rankgate.metrics.plan import Plan
+from rankgate.model.values import Gold, Need, Ranking, Scores
+from rankgate.model.wording import count_text
+
+GOLD_STALE = "gold stale"
+STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the lists' ids that anybody knows
+FEWEST = 3  # relevant ids: of fewer nobody can say that next to none occur
+FULL_SHARE = 0.5  # of the lists; a broken search gives short or empty ones
+
+_OF_LISTS = frozenset({Need.RAW, Need.REWRITES, Need.JUDGED, Need.NEGATIVES})
+
+# Gives the rankings of a run from the beginning, or nothing where it cannot be read again.
+Lists = Callable[[], Iterable[Ranking]]
+
+
+def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: Lists | None) -> None:
+    """A gold set of other ids cannot judge a run: that is no FAIL but no verdict at all.
+
+    It is stale where fewer than 1 % of its relevant ids occur in the run, the run's lists are full, and fewer than 1 %
+    of their ids occur in the gold set or the baseline. Ids of the same space and no hits are a FAIL like any other.
+    Where texts are matched, or no metric looks for relevant documents, ids say nothing.
+
+    Args:
+        gold: the judgments.
+        plan: what is computed; matched by document, the items' documents count in place of their ids.
+        candidate: the run's scores, with the matched queries.
+        now: the run's lists, read only where the matched queries leave it possible.
+        before: the baseline's.
+
+    Raises:
+        RankgateError: it is stale; says how that shows and what to do.
+    """
+    how = plan.how
+    if how.by is By.TEXT or not _by_ids(plan) or not candidate.matched or _finds_enough(gold, candidate):
+        return
+    lists = [query for query in candidate.matched.values() if query.ideal]
+    if not lists:
+        return
+    lengths = Counter(query.retrieved for query in lists)
+    usual = max(lengths, key=lambda length: (lengths[length], length))
+    full = sum(count for length, count in lengths.items() if length >= usual)
+    if not usual or full < FULL_SHARE * len(lists):
+        return
+    returned = _names(now(), how)
+    relevant = {doc for sample in gold.samples.values() for doc in sample.relevant()}
+    occurring = len(relevant & returned)
+    if not returned or len(relevant) < FEWEST or occurring >= STALE_SHARE * len(relevant):
+        return
+    known = _known(gold) | (_names(before(), how) if before else set())
+    if len(returned & known) >= STALE_SHARE * len(returned):
+        return
+    one, remedy = ("document", "") if how.by is By.DOC else ("chunk", ", or gate by document with `match: doc`")
+    ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
+    full_of = count_text(len(lists), "list is", "lists are")
+    nobody = "neither the gold set nor the baseline knows" if before else "the gold set does not know"
+    raise bad_input(
+        f"{GOLD_STALE}: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change? "
+        f"The search works, but returns ids that {nobody}; map the gold set to the new ids{remedy}",
+        file=gold.name,
+    )
+
+
+def _by_ids(plan: Plan) -> bool:
+    """Whether a metric judges lists by the gold's ids: one that reads nothing beside lists and judgments."""
+    return any(metric.needs <= _OF_LISTS for metric in plan.metrics)
+
+
+def _finds_enough(gold: Gold, candidate: Scores) -> bool:
+    """Whether queries find at least 1 % of the relevant ids in their own lists; most runs show that at once."""
+    enough = STALE_SHARE * sum(len(sample.gains) for sample in gold.samples.values())
+    found: set[str] = set()
+    for query in candidate.matched.values():
+        found.update(query.found)
+        if found and len(found) >= enough:
+            return True
+    return False
+
+
+def _names(rankings: Iterable[Ranking], how: Matching) -> set[str]:
+    """The ids, or the documents, that these lists hold."""
+    if how.by is By.CHUNK:
+        return {item_id for ranking in rankings for item_id in ranking.ids}
+    return {document for ranking in rankings for document in _documents(ranking, how.separator)}
+
+
+def _known(gold: Gold) -> set[str]:
+    """Every id that the gold set names, relevant or not."""
+    return {
+        doc
+        for sample in gold.samples.values()
+        for named in (sample.gains, sample.judge_gains, sample.negatives)
+        for doc in named
+    }
+
+
+def _documents(ranking: Ranking, separator: str) -> list[str]:
+    """The document of each item: as the item states it, or as its id says."""
+    items = ranking.details.items if ranking.details else None
+    stated = [item.doc_id for item in items] if items else [None] * len(ranking.ids)
+    return [document_of(item_id, doc, separator) for item_id, doc in zip(ranking.ids, stated, strict=False)]

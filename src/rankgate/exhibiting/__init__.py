@@ -1,1 +1,0 @@
-"""From matched queries to what pages and `explain` show. Pure: nothing is read again."""

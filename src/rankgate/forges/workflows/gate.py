@@ -1,0 +1,192 @@
+"""`.github/workflows/rankgate.yml`: records a run and judges it; with a GitHub App it only records."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from rankgate.forges.workflows.job import ARTIFACT, Job
+from rankgate.forges.workflows.pins import DOWNLOAD, DOWNLOAD_ENTERPRISE, UPLOAD, UPLOAD_ENTERPRISE
+from rankgate.forges.workflows.steps import checkout, publish, setup_python
+from rankgate.forges.workflows.values import value
+
+PATH = ".github/workflows/rankgate.yml"
+
+_HEAD = """\
+# Written by `rankgate init`: records a run and, unless a GitHub App posts the check, judges it, by the exit code too.
+name: rankgate
+
+# There are no path filters: a required check that is skipped stays pending for ever.
+on:
+  pull_request:
+    # Another base judges by other criteria (`edited`), and a label may waive violations (docs/waivers.md).
+    types: [opened, synchronize, reopened, edited{labels}]
+  merge_group:
+  push: # for the step summary
+    branches: [{branches}]
+  workflow_dispatch:
+"""
+
+# Whether an event may change the verdict. A label on a fork's pull request, or another title of it, does not; and a
+# second run on the same commit would take back what a maintainer has accepted.
+_OURS = "github.event.pull_request.head.repo.id == github.event.repository.id"
+_CHANGED = """\
+github.event.action != 'labeled' && github.event.action != 'unlabeled' &&
+    (github.event.action != 'edited' || github.event.changes.base.ref.from)"""
+
+_GATE = f"""\
+
+permissions: {{}}
+
+# What does not start the gate waits apart, so that it pushes nobody out of the queue.
+concurrency:
+  group: >-
+    rankgate-${{{{ ({_OURS} ||
+    ({_CHANGED}))
+    && (github.event.pull_request.number || github.ref) || github.run_id }}}}
+  cancel-in-progress: false
+
+jobs:
+  gate:
+    name: retrieval gate
+    # Not for a label on a fork's pull request, nor for another title of it: a second verdict on the same commit would
+    # take back what a maintainer has accepted. Within one repository it never skips: GitHub would call that a success.
+    if: >-
+      {_OURS} ||
+      ({_CHANGED.replace("    ", "      ")})
+    runs-on: ubuntu-latest
+    timeout-minutes: 30
+    # GitHub makes the token of a fork's or Dependabot's pull request read-only, whatever stands here.
+    permissions:
+      contents: read # to read the change, and criteria, gold and baseline at its base
+"""
+_READS = "      actions: read # to fetch the baseline, or what was recorded of this commit\n"
+_POSTS = "      pull-requests: write # for the comment\n      checks: write # for the check rankgate/verdict\n"
+
+_QUEUE = """\
+
+  # Apart from the gate and without any code of the change, so that the queue gets its check whatever the gate did.
+  queue:
+    name: retrieval verdict in the merge queue
+    needs: gate
+    if: always() && github.event_name == 'merge_group'
+    runs-on: ubuntu-latest
+    timeout-minutes: 10
+    permissions:
+      actions: read # to fetch what the gate found out
+      checks: write # for the check rankgate/verdict
+    steps:
+"""
+
+_KEEP = f"""\
+      - name: Keep the report
+        if: always()
+        continue-on-error: true # the verdict stands without it
+        uses: {UPLOAD_ENTERPRISE}
+        with:
+          name: {ARTIFACT}
+          path: ${{{{ runner.temp }}}}/rankgate/gate-default/upload/
+          if-no-files-found: ignore
+"""
+
+_FETCH = f"""\
+      - name: Fetch the recorded run
+        id: recorded
+        if: >-
+          github.event.pull_request && !(
+          {_CHANGED.replace("    ", "          ")})
+        continue-on-error: true # where it is not kept any more, it is recorded anew
+        env:
+          RUN: {{run}}
+          GITHUB_TOKEN: ${{{{{{{{ github.token }}}}}}}}
+        run: |
+          rm -f -- "$RUN"
+          python -I -m pip install 'rankgate=={{version}}'
+          python -I -m rankgate.cli.action recorded
+"""
+
+_COLLECT = """\
+      - name: Put the run where it is uploaded from
+        env:
+          RUN: {run}
+          GOLD: {gold}
+        run: |
+          keep() {{
+            test "$(realpath -- "$1")" = "$(realpath -s -- "$1")" # no link, which leads to another file
+            install -D -- "$1" "$RUNNER_TEMP/recorded/$2"
+          }}
+          keep "$RUN" run.jsonl
+          # A gold set of the commit is read there; one that this job made goes along.
+          if [ -e "$GOLD" ] && ! git cat-file -e "HEAD:$GOLD"; then keep "$GOLD" gold; fi
+      - name: Upload the run
+        uses: {pin}
+        with:
+          name: {artifact}
+          path: ${{{{ runner.temp }}}}/recorded/
+"""
+
+
+def gate_text(job: Job) -> str:
+    """The workflow's text. Without a retriever the run is taken as it is committed; with an App it is only uploaded."""
+    given = {} if job.criteria is None else {"criteria": job.criteria}
+    given |= {} if job.run_shaped else {"run": job.run}
+    recorded = (
+        _HEAD.format(branches=", ".join(map(value, job.branches)), labels="" if job.app else ", labeled, unlabeled")
+        + _GATE
+        + ("" if job.app else _POSTS)
+        + (_READS if job.to_read_baseline == "actions" or (job.app is None and job.retriever) else "")
+        + "    steps:\n"
+        + checkout(["fetch-depth: 0 # the base is judged by too"])
+        + setup_python()
+        + _recording(job)
+    )
+    if job.app is not None:
+        pin, keyless = UPLOAD_ENTERPRISE if job.enterprise else UPLOAD, replace(job, app=None, enterprise=True)
+        no_base = "!github.event.pull_request && !github.event.merge_group"
+        upload = _COLLECT.format(run=value(job.run), gold=value(job.gold), pin=pin, artifact=ARTIFACT)
+        return recorded + upload + publish(keyless, "Summarize", given, condition=no_base)
+    return (
+        recorded
+        + publish(job, "Judge", given, condition="!cancelled()")
+        + (_KEEP if job.enterprise else "")
+        + _QUEUE
+        + setup_python()
+        + _download(job)
+        + publish(job, "Publish the verdict", {"report": f"{ARTIFACT}/report.json"})
+    )
+
+
+def _recording(job: Job) -> str:
+    """Names and paths reach the shell as variables, so that it reads nothing into them."""
+    if job.retriever is None:
+        return ""
+    named = {"RETRIEVER": job.retriever, "GOLD": job.gold, "GOLD_FORMAT": job.gold_format, "RUN": job.run}
+    variables = "".join(f"          {name}: {value(text)}\n" for name, text in named.items() if text is not None)
+    install = "".join(f"          {command}\n" for command in job.requirements)
+    known_format = "" if job.gold_format is None else ' --gold-format="$GOLD_FORMAT"'
+    fetch = (
+        _FETCH.format(version=job.version, run=value(job.run)) if job.app is None else ""
+    )  # no label starts the other
+    condition = "        if: steps.recorded.outcome != 'success'\n" if fetch else ""
+    return f"""\
+{fetch}\
+      - name: Record a run
+{condition}\
+        env:
+{variables}\
+        run: |
+          rm -f -- "$RUN" # if recording fails, nothing older is judged in its place
+          python -m pip install 'rankgate=={job.version}'
+{install}\
+          rankgate record --retriever="$RETRIEVER" --gold="$GOLD"{known_format} --output="$RUN"
+"""
+
+
+def _download(job: Job) -> str:
+    return f"""\
+      - name: Fetch the report
+        continue-on-error: true # without a report the check says that nothing was judged
+        uses: {DOWNLOAD_ENTERPRISE if job.enterprise else DOWNLOAD}
+        with:
+          name: {ARTIFACT}
+          path: {ARTIFACT}
+"""

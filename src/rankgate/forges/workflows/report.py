@@ -1,0 +1,101 @@
+"""`.github/workflows/rankgate-report.yml`: judges what forks and Dependabot recorded; with an App, all runs."""
+
+from __future__ import annotations
+
+from rankgate.forges.workflows.job import ENVIRONMENT, LABEL, Job
+from rankgate.forges.workflows.steps import app_token, checkout, publish, setup_python
+
+PATH = ".github/workflows/rankgate-report.yml"
+
+_HEAD = """\
+# Written by `rankgate init --github`: judges the runs that pull requests recorded: of forks and of Dependabot, with a
+# GitHub App all. Their own job may have been rewritten by them, so that neither its exit code nor its name proves
+# anything. This one runs on the default branch and takes the recorded run as data.
+"""
+
+_NO_APP = """\
+# The check is posted with GITHUB_TOKEN, as any workflow here could. Write both workflows again with `--app ID`, the id
+# of a GitHub App of your own: then the App posts it, and the required check can be pinned to the App.
+"""
+
+_JOB = """\
+name: rankgate-report
+
+on:
+  # zizmor: ignore[dangerous-triggers] no code of the pull request is fetched or run, and its artifact is only data
+  workflow_run:
+    workflows: [rankgate]
+    types: [completed]
+  # A writer's label accepts something, until it is taken off or the base is another; another base, closing and
+  # reopening change which reports count.
+  pull_request_target:
+    types: [labeled, unlabeled, edited, closed, reopened]
+
+permissions: {{}}
+
+jobs:
+  report:
+    name: retrieval verdict of a fork
+    if: >-
+      (github.event_name == 'workflow_run' &&
+        {events} &&
+        github.event.workflow_run.conclusion != 'skipped') ||
+      (github.event_name == 'pull_request_target' &&
+        (github.event.changes.base.ref.from ||
+          (github.event.action == 'closed' && !github.event.pull_request.merged) ||
+          {pulls}({labels} || github.event.action == 'reopened')))
+    # Of the job and not of the workflow, so that a run or a label that is none of ours takes no place in the queue.
+    concurrency:
+      group: >-
+        rankgate-report-${{{{
+        github.event.workflow_run.head_repository.id || github.event.pull_request.head.repo.id }}}}-${{{{
+        github.event.workflow_run.head_branch || github.event.pull_request.head.ref }}}}
+      cancel-in-progress: false
+    runs-on: ubuntu-latest
+    timeout-minutes: 30
+{environment}    permissions:
+      actions: read # to fetch the recorded run
+      checks: write # for the check rankgate/verdict
+      contents: read # to read criteria, gold and baseline at the base
+      pull-requests: write # for the comment
+    steps:
+"""
+
+_FORKS = {
+    "environment": "",
+    "events": """github.event.workflow_run.event == 'pull_request' &&
+        (github.event.workflow_run.head_repository.id != github.event.repository.id ||
+          github.event.workflow_run.actor.login == 'dependabot[bot]')""",
+    "labels": f"github.event.label.name == '{LABEL}'",
+    "pulls": """(github.event.pull_request.head.repo.id != github.event.repository.id ||
+            github.event.pull_request.user.login == 'dependabot[bot]') &&
+          """,
+}
+
+# A recording that failed or was cancelled is not skipped: it is not judged, and the check fails.
+_ALL = {
+    "environment": f"    environment: {ENVIRONMENT} # holds the App's key, and admits the default branch alone\n",
+    "events": "(github.event.workflow_run.event == 'pull_request' || github.event.workflow_run.event == 'merge_group')",
+    "labels": "github.event.label.name",
+    "pulls": "",
+}
+
+_PERMISSIONS = {"actions": "read", "checks": "write", "contents": "read", "pull-requests": "write"}
+
+
+def report_text(job: Job) -> str:
+    """The workflow's text. It fetches the default branch and never the pull request."""
+    return (
+        _HEAD
+        + ("" if job.app else _NO_APP)
+        + _JOB.format(**(_ALL if job.app else _FORKS))
+        + checkout(
+            [
+                "ref: ${{ github.event.repository.default_branch }} # never the pull request",
+                "fetch-depth: 0 # the base of every pull request",
+            ]
+        )
+        + setup_python()
+        + app_token(job, _PERMISSIONS)
+        + publish(job, "Judge and publish", {} if job.criteria is None else {"criteria": job.criteria})
+    )

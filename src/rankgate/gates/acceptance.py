@@ -1,0 +1,76 @@
+"""Whether a run may become the baseline, and what would change: from a report to values."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import EvidenceState, Interval, Verdict
+from rankgate.statistics.quantiles import square_and_add
+
+
+class GateChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate's value with what is accepted now and with the run that would be; None where there is none.
+
+    `change` is over the public queries, `private` over the private ones; `apart` is the interval of their difference.
+    """
+
+    gate: str
+    metric: str
+    before: float | None
+    now: float | None
+    verdict: Verdict
+    change: float | None = None
+    private: float | None = None
+    apart: Interval | None = None
+
+
+def changes_of(report: Report, private: Report | None = None) -> list[GateChange]:
+    """What would change, a line a gate over all its queries; of a drift, `before` is the anchor's value."""
+    others = {gate.name: gate for gate in private.gates} if private else {}
+    return [_change(gate, others.get(gate.name)) for gate in report.gates if gate.segment is None]
+
+
+def _change(gate: GateResult, other: GateResult | None) -> GateChange:
+    here, there, apart = gate.delta, other.delta if other else None, None
+    if other and here is not None and there is not None:
+        apart = square_and_add(here, gate.delta_ci or (None, None), there, other.delta_ci or (None, None))
+    sides = {"before": gate.baseline, "now": gate.value, "change": here, "private": there}
+    return GateChange(gate=gate.name, metric=gate.metric, verdict=gate.verdict, apart=apart, **sides)
+
+
+def private_refusal(private: Report) -> str | None:
+    """Why what the private part of the gold set says keeps a run from being accepted; None where it does not."""
+    harm = [gate.reasons[0] for gate in private.gates if gate.verdict is Verdict.FAIL]
+    if harm:
+        return f"the private part of the gold set proves harm: {harm[0]}"
+    return None if private.gates else "the private part of the gold set could not be judged: does the run answer it?"
+
+
+def scores_of(report: Report) -> dict[str, float | None]:
+    """Each gated metric's value, as a record keeps it."""
+    return {name: value.value for name, value in report.metrics.items()}
+
+
+def refusal(report: Report) -> str | None:
+    """Why a run does not become the baseline by itself; None where it may."""
+    if report.verdict is Verdict.FAIL:
+        return f"the run fails its gates: {report.summary}"
+    if report.verdict is Verdict.NOT_JUDGED:
+        said = "; ".join(map(str, report.problems))
+        return f"the run could not be judged: {said or report.summary}"
+    if any(gate.waived for gate in report.gates):  # a waiver lets a change be merged; what is normal is said here
+        return f"the run violates a gate, which is waived: {report.summary}"
+    return None
+
+
+def is_green(report: Report) -> bool:
+    """Whether a policy may accept the run by itself: it passes, or warns for nothing but what it lacks to compare with.
+
+    A gate of severity warning that is violated is a regression too, and takes a person to accept.
+    """
+    warned = [gate for gate in report.gates if gate.verdict is Verdict.WARN]
+    lacks = not report.warnings and all(
+        gate.evidence_state is EvidenceState.NO_BASELINE and gate.violation is None for gate in warned
+    )
+    return report.verdict is Verdict.PASS or (report.verdict is Verdict.WARN and lacks)

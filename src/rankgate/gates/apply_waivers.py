@@ -1,0 +1,161 @@
+"""Report × waivers → report: a violation that a waiver covers warns instead of blocking, and never hides. Pure.
+
+Waiving changes verdicts and words, never a value, and makes nothing pass. Sentences hold no text from the inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from rankgate.gates.headline import summary_of
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import Verdict, worst
+from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
+from rankgate.readers.dates import days_between
+from rankgate.waivers import SetLabel, Waiver, Waivers
+
+SOON = 14  # days
+
+REFUSED = {
+    "stranger": "it was set by somebody who may not write to this repository",
+    "head moved": "the pull request was pushed to, reopened or pointed at another base since",
+    "unreported": "it was set before the newest run of this commit was reported; set it again when that is",
+    "unknown": "GitHub did not say whether whoever set it may write to this repository",
+    "not the head's": "the gold set that was judged by is not the one of this commit",
+}
+
+
+def waive(report: Report, waivers: Waivers, date: str) -> Report:
+    """Let the violations pass that a waiver covers, as warnings, and say of each waiver what became of it.
+
+    Args:
+        report: judged as the criteria ask.
+        waivers: those that count.
+        date: the ISO day of the check.
+    """
+    if not waivers.entries:
+        return report
+    uses = [_use(waiver, report.gates, date) for waiver in waivers.entries]
+    counting = {(use.gate, use.segment): use for use in uses if use.state in ("in_force", "expiring")}
+    gates = [_waived(gate, counting.get(gate.place)) for gate in report.gates]
+    said = [(use, sentence) for use in uses if (sentence := _sentence(use, gates, date))]
+    wrong = [sentence for use, sentence in said if use.state in ("expired", "unknown")]
+    notes = [f"{sentence[0].upper()}{sentence[1:]}." for use, sentence in said if sentence not in wrong]
+    return _concluded(
+        replace(report, gates=gates, waivers=uses, warnings=[*report.warnings, *wrong], notes=[*report.notes, *notes])
+    )
+
+
+def waive_by_label(report: Report, label: SetLabel, allowed: str | None) -> Report:
+    """Let every violation of this commit pass, as a warning, if the label is the one that the criteria allow.
+
+    Args:
+        report: judged as the criteria ask.
+        label: stands on the pull request.
+        allowed: the label by which the criteria let violations be waived; None for none.
+    """
+    if label.name != allowed:
+        return report
+    if note := refusal(label, "waives violations"):
+        return replace(report, notes=[*report.notes, note])
+    gates = [
+        _passed(gate, Waived(by=label.by), "waived by a maintainer's label for this commit")
+        if waivable(gate) and gate.waived is None
+        else gate
+        for gate in report.gates
+    ]
+    return report if gates == report.gates else _concluded(replace(report, gates=gates))
+
+
+def refusal(label: SetLabel | None, does: str) -> str | None:
+    """Why a label of ours does not do what it is there for; None where it does, or there is none."""
+    if label is None or label.standing == "counts":
+        return None
+    return f"The label that {does} changes nothing: {REFUSED[label.standing]}."
+
+
+def waivable(gate: GateResult) -> bool:
+    """Whether a gate breaks a limit and nothing that no waiver covers."""
+    violated = gate.verdict in (Verdict.FAIL, Verdict.WARN) and gate.violation is not None
+    return violated and not gate.hard_check_failed
+
+
+def _waived(gate: GateResult, use: WaiverUse | None) -> GateResult:
+    """The result with its violation waived; a waiver that does not cover every result of its gate covers none."""
+    if use is None or not waivable(gate):
+        return gate
+    said = Waived(by=use.by, reason=use.reason, issue=use.issue, expires=use.expires, up_to=use.up_to)
+    return _passed(gate, said, f"waived until {use.expires}")
+
+
+def _passed(gate: GateResult, waived: Waived, how: str) -> GateResult:
+    first, *others = gate.reasons
+    return replace(gate, verdict=Verdict.WARN, waived=waived, reasons=[f"{how}: {first}", *others])
+
+
+def _use(waiver: Waiver, gates: Sequence[GateResult], date: str) -> WaiverUse:
+    """What became of a waiver; of a gate that both sides judge, the larger violation counts."""
+    rows = [gate for gate in gates if gate.place == (waiver.gate, waiver.segment)]
+    largest = max((gate.violation for gate in rows if gate.violation is not None), default=None)
+    return WaiverUse(
+        gate=waiver.gate,
+        segment=waiver.segment,
+        up_to=waiver.up_to,
+        expires=waiver.expires,
+        issue=waiver.issue,
+        reason=waiver.reason,
+        by=waiver.by,
+        line=waiver.line,
+        state=_state(waiver, rows, largest, date),
+        violation=largest,
+    )
+
+
+def _state(waiver: Waiver, rows: Sequence[GateResult], largest: float | None, date: str) -> WaiverState:
+    """The first that holds; a waiver that names nothing or has expired is to be removed whatever its gate does."""
+    left = waiver.days_left(date)
+    states: dict[WaiverState, bool] = {
+        "unknown": not rows,
+        "expired": left < 0,
+        "hard_check": any(gate.hard_check_failed for gate in rows),
+        "not_judged": any(gate.verdict is Verdict.NOT_JUDGED for gate in rows),
+        "unused": largest is None,
+        "too_small": largest is not None and not waiver.covers(largest, date),
+        "expiring": left <= SOON,
+    }
+    return next((state for state, holds in states.items() if holds), "in_force")
+
+
+def _sentence(use: WaiverUse, gates: Sequence[GateResult], date: str) -> str:
+    """What is odd about a waiver; nothing where it does what it was merged for."""
+    metric = next((gate.metric for gate in gates if gate.name == use.gate), None)
+    of = f" of {metric}" if metric else ""
+    which = f"the waiver{of}{' in a segment' if use.segment is not None else ''} on line {use.line}"
+    left = days_between(date, use.expires)
+    day = {0: "today", 1: "tomorrow"}.get(left, f"in {left} days")
+    what = "segment of that gate" if metric else "gate of the criteria"
+    texts: dict[WaiverState, str] = {
+        "expiring": f"expires {day}, on {use.expires}",
+        "too_small": f"is too small: {use.violation or 0:.4g} beyond the limit, up to {use.up_to:.4g} waived",
+        "expired": f"expired on {use.expires} and counts no longer; remove it",
+        "unused": "is not used, since nothing is violated; remove it",
+        "unknown": f"names no {what}",
+        "hard_check": "does not count, since single questions fail, which no waiver covers",
+        "not_judged": "does not count, since the gate could not be judged",
+    }
+    return f"{which} {texts[use.state]}" if use.state in texts else ""
+
+
+def _concluded(report: Report) -> Report:
+    """The report with the verdict and the sentence that its gates and warnings now give."""
+    verdict = worst(
+        [
+            *(gate.verdict for gate in report.gates),
+            *(Verdict.FAIL for _ in report.failures),
+            *(Verdict.WARN for _ in report.warnings),
+        ]
+    )
+    summary = summary_of(verdict, report.gates, report.problems, report.warnings, report.failures)
+    return replace(report, verdict=verdict, summary=summary)

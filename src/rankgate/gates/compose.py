@@ -1,0 +1,282 @@
+"""From decisions to the report: the overall verdict, its one sentence, and what was compared with what."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from rankgate import __version__
+from rankgate.criteria import Criteria
+from rankgate.diagnosis.causes import STALE
+from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
+from rankgate.diagnosis.movements import most_telling
+from rankgate.diagnosis.notes import judged_value, notes_of, part_notes, untrusted_notes
+from rankgate.errors import Problem
+from rankgate.gates.headline import INTERNAL, headline, summary_of
+from rankgate.gates.power import power_notes
+from rankgate.gates.reasons import unjudged_reason
+from rankgate.inputs import Inputs
+from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import baseline_column, gaps
+from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
+from rankgate.metrics.matching import OF_THE_LINE
+from rankgate.metrics.scored_run import Side
+from rankgate.model.differences import Difference, gold_differences, run_differences
+from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
+from rankgate.model.lineage import age_problems, clock_problems, lineage_note
+from rankgate.model.report import (
+    BaselineSource,
+    Diagnosis,
+    GateResult,
+    MetricValue,
+    Moved,
+    Movement,
+    Provenance,
+    Queries,
+    Report,
+    Segment,
+    Source,
+)
+from rankgate.model.values import CONFIDENCE, Gold, Scores, Verdict, worst
+from rankgate.readers.base import Run
+from rankgate.readers.formats import fingerprint_of
+from rankgate.readers.source import STDIN
+
+MOST_IDS = 20
+ISSUES = "https://github.com/rankgate/rankgate/issues"
+_EMPTY = "every list of the run is empty"
+_STALE = (
+    "the gold set is partly stale: relevant ids that the baseline found are in no list any more, and ids that it never "
+    "returned stand in their place; map the gold set to the new ids, or gate by document with `match: doc`"
+)
+
+
+def compose(
+    inputs: Inputs,
+    criteria: Criteria,
+    gold: Gold,
+    candidate: Side,
+    baseline: Side | None,
+    results: list[GateResult],
+    segments: list[Segment],
+    moved: Sequence[Movement],
+    *,
+    diagnosis: Sequence[Diagnosis] = (),
+    lists: Lists = (None, None),
+) -> Report:
+    """Put the report together; nothing is decided here but the worst of the verdicts.
+
+    `lists` are the run's and the baseline's, as far as they could be read again.
+    """
+    lineage = baseline.run.lineage if baseline else None
+    aged = age_problems(lineage, criteria.policy.max_age) if lineage else []
+    failures = aged if criteria.policy.max_age.blocks else []
+    warnings = [_STALE for found in diagnosis if found.rule == STALE]
+    warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
+    lists_now = candidate.scores.matched.values()
+    warnings += [_EMPTY] if lists_now and not any(query.retrieved for query in lists_now) else []
+    own = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in warnings)]
+    verdict = worst([*(result.verdict for result in results), *own])
+    metrics = criteria.metrics()
+    fingerprint = fingerprint_of(gold)
+    public = inputs.part == "public"  # the part that a baseline remembers
+    changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline and public else None
+    mark = mark_of(gold, fingerprint, by_query=False)
+    problems = problems_of(results, criteria.name)
+    return Report(
+        verdict=verdict,
+        summary=summary_of(verdict, results, problems, warnings, failures),
+        problems=problems,
+        failures=failures,
+        warnings=warnings,
+        notes=[
+            *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
+            *part_notes(gold),
+            *filter(None, [lineage_note(lineage) if lineage else None]),
+            *dict.fromkeys(f"{unjudged_reason(each)}." for each in results if each.unjudged and each.segment is None),
+            *notes_of(criteria, candidate, baseline, changes),
+        ],
+        fine_print=power_notes(criteria.gates, results),
+        diagnosis=list(diagnosis),
+        gates=results,
+        metrics={metric.name: _decided_value(metric, results, candidate.scores) for metric in metrics},
+        baseline_metrics={
+            metric.name: metric_value(metric, baseline_column(metric, baseline.scores), baseline.scores)
+            for metric in metrics
+        }
+        if baseline
+        else {},
+        queries=_queries(gold, candidate.scores, baseline.scores if baseline else None),
+        segments=segments,
+        oddities=oddities_of(gold, criteria.match, lists),
+        misses=with_displacers(most_telling(moved), *lists, candidate.scores.matched),
+        moved=_moved(moved) if baseline else None,
+        gold_changes=changes,
+        differences=_differences(inputs, mark, candidate.run, baseline.run) if baseline else [],
+        untrusted_run=inputs.untrusted_run,
+        fork_runs=criteria.fork_runs,
+        provenance=Provenance(
+            rankgate=__version__,
+            date=inputs.date,
+            criteria=criteria.name,
+            gold=Source(path=gold.name, format=gold.format),
+            gold_fingerprint=fingerprint,
+            gold_queries_fingerprint=mark.queries_fingerprint,
+            run=_source(candidate.run),
+            baseline=_baseline_source(baseline.run) if baseline else None,
+            depth=baseline.run.depth if baseline else None,
+            command=_command(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
+        ),
+    )
+
+
+def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
+    """The report of a check that could not judge: it says why, so that no old verdict is left standing."""
+    gold, run = (
+        Source(path=file.path, format=file.format or "not read") if file else None for file in (inputs.gold, inputs.run)
+    )
+    named = inputs.baseline
+    baseline = BaselineSource(path=named.path, format=named.format or "not read") if named else None
+    return Report(
+        verdict=Verdict.NOT_JUDGED,
+        summary=headline(Verdict.NOT_JUDGED, [], problems),
+        problems=list(problems),
+        untrusted_run=inputs.untrusted_run,
+        provenance=Provenance(
+            rankgate=__version__, date=inputs.date, criteria=inputs.criteria, gold=gold, run=run, baseline=baseline
+        ),
+    )
+
+
+def problems_of(results: Sequence[GateResult], name: str | None) -> list[Problem]:
+    """Why gates of the criteria of this name could not be judged."""
+    return [
+        Problem(reason, name, result.line, f"gate {result.name}")
+        for result in results
+        if result.verdict is Verdict.NOT_JUDGED
+        for reason in result.reasons
+    ]
+
+
+# Where they name no file, a stream takes no more: what is written to files names them.
+_OF_STREAMS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
+def internal_error(error: BaseException) -> Problem:
+    """What nobody expected: a file system that refuses, which is no bug; else one line to report, with its place."""
+    if isinstance(error, OSError) and error.strerror:
+        stream = "standard output" if error.errno in _OF_STREAMS else None
+        return Problem(f"the operating system refuses: {error.strerror}", str(error.filename or "") or stream)
+    place, frame = "", error.__traceback__
+    while frame is not None:
+        name = frame.tb_frame.f_globals.get("__name__", "")
+        if name.partition(".")[0] == "rankgate":
+            place = f" in {name}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    text = " ".join(str(error).split())[:200]
+    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    version = ".".join(map(str, sys.version_info[:3]))
+    versions = f"rankgate {__version__}, Python {version}"
+    return Problem(f"{INTERNAL}: {what}{place} ({versions}); this is our bug, please report this line at {ISSUES}")
+
+
+def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores) -> MetricValue:
+    """The candidate's value as one of the metric's gates has it; computing its interval again would give the same."""
+    gate = next((gate for gate in results if _of_whole(gate, metric)), None)
+    missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
+    if gate is None:
+        value = metric_value(metric, scores.values[metric.name], scores)
+        return replace(value, with_judge=judged_value(metric, scores), missing=missing)
+    defined = [value for value in scores.values[metric.name] if value is not None]
+    return MetricValue(
+        value=gate.value,
+        ci=gate.ci,
+        n=gate.n,
+        undefined=len(scores.query_ids) - gate.n,
+        missing=missing,
+        unit=gate.unit,
+        direction=gate.direction,
+        meaning=gate.meaning,
+        distribution=distribution(defined) if is_rate(metric) and gate.n else None,
+        with_judge=judged_value(metric, scores),
+    )
+
+
+def _of_whole(gate: GateResult, metric: Metric) -> bool:
+    return gate.metric == metric.name and gate.segment is None and gate.confidence == CONFIDENCE
+
+
+def metric_value(metric: Metric, values: Sequence[float | None], scores: Scores) -> MetricValue:
+    """A column's value as the report has it."""
+    found = estimate(values, metric, clusters=scores.clusters, ends=attainable(metric, scores, values))
+    return MetricValue(
+        value=found.value if found else None,
+        ci=found.ci if found else None,
+        n=found.n if found else 0,
+        undefined=found.undefined if found else len(values),
+        unit=metric.unit,
+        direction=metric.direction,
+        meaning=metric.meaning,
+        distribution=found.distribution if found else None,
+    )
+
+
+def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
+    relevant = sum(bool(sample.relevant()) for sample in gold.samples.values())
+    missing = [query_id for query_id in candidate.query_ids if query_id in candidate.missing]
+    return Queries(
+        total=len(gold.samples),
+        scored=relevant,
+        no_relevant=len(gold.samples) - relevant,
+        missing=len(missing),
+        missing_ids=missing[:MOST_IDS],
+        unjudged=len(candidate.strangers),
+        duplicates=candidate.duplicates,
+        new=len(baseline.missing) if baseline else 0,
+        left_out=len(gold.left_out),
+    )
+
+
+def _moved(moved: Sequence[Movement]) -> Moved:
+    worse = sum(movement.worse for movement in moved)
+    return Moved(worse=worse, better=len(moved) - worse)
+
+
+def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:
+    """What differs; nothing is read of what a stranger's run says of itself, so that it cannot be compared."""
+    said = [] if inputs.untrusted_run else run_differences(baseline.provenance, run.provenance)
+    return [*said, *(gold_differences(baseline.gold, gold) if inputs.part == "public" else ())]
+
+
+def _source(run: Run) -> Source:
+    return Source(path=run.name, format=run.format, about=_plain(run.provenance))
+
+
+def _baseline_source(run: Run) -> BaselineSource:
+    return BaselineSource(path=run.name, format=run.format, about=_plain(run.provenance), lineage=run.lineage)
+
+
+def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: about[key] for key in sorted(about)}
+
+
+def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:
+    """The call that repeats this check, as one would type it."""
+    command = ["rankgate", "check", "--criteria", criteria.name]
+    asked = (("gold", inputs.gold, criteria.gold, gold.name), ("run", inputs.run, criteria.run, run.name))
+    for flag, named, written, name in asked:
+        if named is None and written and (written.format or written.map):
+            continue  # the criteria say how it is read, too
+        name = name.replace("-", "./-", 1) if name.startswith("-") else name  # noqa: PLW2901
+        command += [f"--{flag}", named.path if named and named.path == STDIN else name]
+        if named and named.format:
+            command += [f"--{flag}-format", named.format]
+    command += ["--untrusted-run"] if inputs.untrusted_run else []
+    command += [] if inputs.part == "public" else ["--gold-part", inputs.part]
+    store = None if inputs.baseline else criteria.baseline
+    described = store and (store.format or store.map)
+    return [*command, "--baseline", baseline.name] if baseline and not described else command

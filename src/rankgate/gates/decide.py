@@ -1,0 +1,211 @@
+"""Criteria × scores × scores → gate results. Pure: the same scores always give the same verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rankgate.criteria import Gate
+from rankgate.gates.decision_rule import Finding, Ruling, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
+from rankgate.gates.power import detectable
+from rankgate.gates.reasons import (
+    drop_reason,
+    floor_reason,
+    incomparable_reason,
+    missing_reason,
+    one_sided_reason,
+    uncompared_reason,
+)
+from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import (
+    FEW,
+    Comparison,
+    Gaps,
+    at_worst,
+    baseline_column,
+    gaps,
+    paired,
+    paired_scores,
+    too_many,
+)
+from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate
+from rankgate.model.deciding import NO_BASELINE
+from rankgate.model.report import Detectable, GateResult
+from rankgate.model.values import LINE_KEYS, EvidenceState, Need, Scores, Verdict
+from rankgate.model.wording import count_text
+
+LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
+
+
+def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult:
+    """Judge one gate: its floor on the candidate, its allowed drop on the pairs, by the evidence that it asks for.
+
+    Equality passes, with one tolerance for rounding in binary fractions. A value that is not a number never passes.
+    """
+    metric = gate.metric
+    values = candidate.values[metric.name]
+    old_values = baseline_column(metric, baseline) if baseline else []
+    numbers = [abs(value) for value in (*values, *old_values) if value is not None]
+    finite = all(map(math.isfinite, numbers)) and max(numbers, default=0.0) <= LARGEST
+    own, pairs = _measured(gate, candidate, baseline) if finite else (None, None)
+
+    units = "clusters" if candidate.clusters and metric.at_quantile is None else "queries"
+    gap = gaps(metric, candidate, baseline)
+    ruled: list[_Ruled] = []
+    warnings: list[str] = []
+    unjudged: list[str] = []
+    if own is None and finite and baseline is None and Need.BASELINE in metric.needs:
+        warnings.append(f"{NO_BASELINE}: {metric.name} compares with it")
+    elif own is None:
+        nowhere = f"defined for none of the {count_text(len(values), 'query', 'queries')}"
+        unjudged.append(f"{metric.name} is {nowhere if finite else 'not a finite number for every query'}")
+    elif not (unjudged := _missing(gate, gap, len(values), pairs)):
+        # A drop says more than a floor, so it is named first.
+        if gate.regression_max is not None:
+            uncompared = _uncompared(metric, baseline, pairs, gap)
+            lost = baseline is not None and pairs is None and not baseline.silent.keys() & metric.needs
+            (unjudged if lost and metric.worst is not None else warnings).extend(uncompared)
+            ruled += [_drop(gate, candidate, old_values, pairs, gap, units)] if pairs and not uncompared else []
+        ruled += [_floor(gate, own, gate.threshold, units)] if gate.threshold is not None else []
+    if own is not None:
+        warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
+    violations, inconclusive, held = (
+        [each.reason for each in ruled if each.found.ruling is ruling]
+        for ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE, Ruling.HOLDS)
+    )
+    alone = pairs is None if gate.regression_max is not None else Need.BASELINE in metric.needs and baseline is None
+    state = EvidenceState.NO_BASELINE if alone else _state([each.found for each in ruled])
+    if pairs and too_many(gap.other_judge, pairs.n_pairs):
+        pairs, state = None, EvidenceState.NOT_COMPARABLE
+    blocked = Verdict.FAIL if gate.blocks else Verdict.WARN
+    doubtful = bool(warnings or inconclusive)
+    verdict = Verdict.NOT_JUDGED if unjudged else blocked if violations else Verdict.WARN if doubtful else Verdict.PASS
+    return GateResult(
+        name=gate.name,
+        metric=metric.name,
+        meaning=metric.meaning,
+        unit=metric.unit,
+        direction=metric.direction,
+        segment=None,
+        severity="error" if gate.blocks else "warning",
+        value=own.value if own else None,
+        ci=own.ci if own else None,
+        threshold=gate.threshold,
+        baseline=pairs.baseline if pairs else None,
+        paired_value=pairs.value if pairs else None,
+        delta=pairs.delta if pairs else None,
+        delta_ci=pairs.ci if pairs else None,
+        exact=pairs.exact if pairs else None,
+        regression_max=gate.regression_max,
+        evidence=gate.evidence,
+        evidence_state=state,
+        confidence=gate.confidence,
+        violation=None
+        if unjudged
+        else max((each.beyond for each in ruled if each.found.ruling is Ruling.VIOLATED), default=None),
+        only_inconclusive=bool(inconclusive) and not (unjudged or violations or warnings),
+        detectable=_detectable(gate, candidate, own, pairs),
+        verdict=verdict,
+        reasons=unjudged + violations + inconclusive + warnings or held,
+        doubts=len(inconclusive) + len(warnings),
+        n=own.n if own else 0,
+        n_pairs=pairs.n_pairs if pairs else 0,
+        line=gate.line,
+    )
+
+
+def _detectable(gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comparison | None) -> Detectable | None:
+    """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
+    counts = [len(query.ideal) for query in candidate.matched.values() if query.ideal]
+    relevant = sum(counts) / len(counts) if counts else 1.0
+    if pairs:
+        n, moved, labels = pairs.n_pairs, pairs.changes, pairs.clusters
+        return detectable(gate, queries=n, differences=moved, clusters=labels, relevant=relevant)
+    alone = defined_only(candidate.clusters, candidate.values[gate.metric.name])
+    return detectable(gate, queries=own.n if own else 0, clusters=alone, relevant=relevant)
+
+
+def _measured(gate: Gate, candidate: Scores, baseline: Scores | None) -> tuple[Estimate | None, Comparison | None]:
+    metric, confidence, clusters = gate.metric, gate.confidence, candidate.clusters
+    values = candidate.values[metric.name]
+    ends = attainable(metric, candidate, values)
+    own = estimate(values, metric, confidence=confidence, clusters=clusters, ends=ends)
+    pairs = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
+    return own, pairs.compared(confidence) if pairs else None
+
+
+class _Ruled(NamedTuple):
+    """What became of a limit, why, and how far the value lies beyond it."""
+
+    found: Finding
+    reason: str
+    beyond: float
+
+
+def _floor(gate: Gate, own: Estimate, threshold: float, units: str) -> _Ruled:
+    metric, confidence = gate.metric, gate.confidence
+    found = rule_on_floor(gate.evidence, own.value, own.ci, threshold, metric.direction)
+    said = floor_reason(own.value, own.ci, threshold, metric, found, confidence, units)
+    return _Ruled(found, said, beyond_floor(own.value, threshold, metric.direction))
+
+
+def _drop(
+    gate: Gate, candidate: Scores, old_values: Sequence[float | None], pairs: Comparison, gap: Gaps, units: str
+) -> _Ruled:
+    """The ruling on the pairs; in doubt where another way to count the same queries gives another one."""
+    metric, most, values = gate.metric, gate.regression_max or 0.0, candidate.values[gate.metric.name]
+    found = _rule(gate, pairs)
+    scored = sum(value is not None for value in values)
+    said = drop_reason(pairs, most, metric, scored, found, gate.confidence, units)
+    if too_many(gap.one_sided, len(values)) and metric.needs & LINE_KEYS.keys():
+        columns = at_worst(metric, (values, old_values), set(gap.one_sided))
+        others = paired(metric, *columns, clusters=candidate.clusters, noise=gate.noise)
+        worst = others.compared(gate.confidence) if others else pairs
+        if _rule(gate, worst).ruling is not found.ruling:
+            found = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
+            said += f"; {one_sided_reason(metric, len(gap.one_sided), worst)}"
+    return _Ruled(found, said, beyond_drop(pairs.delta, most, metric.direction))
+
+
+def _rule(gate: Gate, pairs: Comparison) -> Finding:
+    most = gate.regression_max or 0.0
+    return rule_on_drop(
+        *(gate.evidence, pairs.delta, pairs.ci, most, gate.metric.direction, pairs.exact, gate.confidence)
+    )
+
+
+def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> list[str]:
+    """Why a gate cannot be judged: on a side that it looks at, too many queries lack the value."""
+    drops = pairs is not None and gate.regression_max is not None
+    sides = ((gap.missing, "run"), (gap.missing_before if drops else [], "baseline"))
+    return [missing_reason(gate.metric, len(rows), among, side) for rows, side in sides if too_many(rows, among)]
+
+
+def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | None, gap: Gaps) -> list[str]:
+    """Why a drop is not ruled on, if it is not."""
+    if baseline is None:
+        return [f"{NO_BASELINE}: whether {metric.name} got worse could not be checked"]
+    if pairs is None:
+        return [uncompared_reason(metric, [need.value for need in baseline.silent if need in metric.needs])]
+    if too_many(gap.other_judge, pairs.n_pairs):
+        return [incomparable_reason(metric, len(gap.other_judge), pairs.n_pairs)]
+    return []
+
+
+def _state(found: Sequence[Finding]) -> EvidenceState:
+    """The least certain of several states."""
+    states = {each.state for each in found}
+    unsure = (EvidenceState.NO_INTERVAL, EvidenceState.INCONCLUSIVE)
+    return next((state for state in unsure if state in states), EvidenceState.CLEAR)
+
+
+def _doubts(gate: Gate, candidate: Scores, gap: Gaps, *, compared: bool) -> list[str]:
+    """Reasons to look twice although no limit is broken."""
+    metric, gone = gate.metric, count_text(len(candidate.missing), "query is", "queries are")
+    count = count_text(len(gap.one_sided), "query has", "queries have")
+    lonely = compared and gate.regression_max is not None and len(gap.one_sided) > FEW * len(candidate.query_ids)
+    absent = bool(candidate.missing) and metric.worst is None
+    return [f"{gone} absent from the run and not counted in {metric.name}"] * absent + [
+        f"{count} {metric.name} in only one of the two runs"
+    ] * lonely

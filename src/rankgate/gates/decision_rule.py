@@ -1,0 +1,113 @@
+"""What a limit, an estimate and its interval say together: it holds, it is violated, or nobody can tell.
+
+Three readings of the same numbers, chosen per gate:
+
+- `estimate`: the estimate alone decides. The literal reading of threshold and regression_max.
+- `proven_safe`: the whole interval must clear the limit. For launch criteria.
+- `proven_harm`: only what the interval proves violates. For small or noisy gold sets.
+
+Where lower is better, everything is mirrored first, so that below is worse here.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple, assert_never
+
+from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Evidence, EvidenceState, Exact, Interval
+
+Bounds = tuple[float | None, float | None]
+
+
+class Ruling(Enum):
+    """What becomes of a limit."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Finding(NamedTuple):
+    """A ruling, what the interval says beside it, and by which reading."""
+
+    ruling: Ruling
+    state: EvidenceState
+    evidence: Evidence
+
+
+def rule_on_floor(
+    evidence: Evidence, value: float, ci: Interval | None, threshold: float, direction: Direction
+) -> Finding:
+    """Whether a value holds its floor (its ceiling, where lower is better). Equality holds."""
+    (low, high), value, threshold = _bounds(ci, direction), *(_upright(x, direction) for x in (value, threshold))
+    below = value < threshold - TOLERANCE
+    proven_below = high is not None and high < threshold - TOLERANCE
+    proven_above = low is not None and low >= threshold - TOLERANCE
+    return _ruling(evidence, violates=below, harm=proven_below, safe=proven_above, known=_known(evidence, low, high))
+
+
+def rule_on_drop(
+    evidence: Evidence,
+    delta: float,
+    ci: Interval | None,
+    regression_max: float,
+    direction: Direction,
+    exact: Exact | None = None,
+    confidence: float = CONFIDENCE,
+) -> Finding:
+    """Whether a change against the baseline stays within what is allowed. Equality holds.
+
+    Harm is proven where the drop is larger than allowed and the whole interval lies below zero: that there is a drop
+    must be certain, how large it is need not be. An exact test, where there is one, proves it as well; and where that
+    could have proven nothing with what moved, nobody can tell.
+    """
+    (low, high), delta = _bounds(ci, direction), _upright(delta, direction)
+    fell = -delta > regression_max + TOLERANCE
+    level = (1 - confidence) / 2
+    proven_fall = fell and ((high is not None and high < 0) or (exact is not None and exact.p < level))
+    proven_safe = low is not None and -low <= regression_max + TOLERANCE
+    known = _known(evidence, low, high)
+    if exact is not None and evidence is not Evidence.PROVEN_SAFE:
+        known = exact.least < level
+    return _ruling(evidence, violates=fell, harm=proven_fall, safe=proven_safe, known=known)
+
+
+def beyond_floor(value: float, threshold: float, direction: Direction) -> float:
+    """How far a value lies beyond its floor or ceiling; 0 where it does not."""
+    return max(0.0, _upright(threshold, direction) - _upright(value, direction))
+
+
+def beyond_drop(delta: float, regression_max: float, direction: Direction) -> float:
+    """How much larger a drop or rise is than allowed; 0 where it is not."""
+    return max(0.0, -_upright(delta, direction) - regression_max)
+
+
+def _ruling(evidence: Evidence, *, violates: bool, harm: bool, safe: bool, known: bool) -> Finding:
+    doubt = EvidenceState.INCONCLUSIVE if known else EvidenceState.NO_INTERVAL
+    match evidence:
+        case Evidence.ESTIMATE:
+            ruling, clear = Ruling.VIOLATED if violates else Ruling.HOLDS, harm or not violates
+        case Evidence.PROVEN_SAFE:
+            ruling, clear = Ruling.HOLDS if safe else Ruling.VIOLATED, safe or harm
+        case Evidence.PROVEN_HARM:
+            ruling, clear = Ruling.VIOLATED if harm else Ruling.HOLDS, harm or not violates
+            ruling = ruling if clear else Ruling.INCONCLUSIVE
+        case _:
+            assert_never(evidence)
+    return Finding(ruling, EvidenceState.CLEAR if clear else doubt, evidence)
+
+
+def _known(evidence: Evidence, low: float | None, high: float | None) -> bool:
+    """Whether the data support the bound that matters: the worst case for safety, the best case for harm."""
+    return (low if evidence is Evidence.PROVEN_SAFE else high) is not None
+
+
+def _bounds(ci: Interval | None, direction: Direction) -> Bounds:
+    low, high = ci or (None, None)
+    if direction is Direction.HIGHER:
+        return low, high
+    return (None if high is None else -high), (None if low is None else -low)
+
+
+def _upright(value: float, direction: Direction) -> float:
+    return value if direction is Direction.HIGHER else -value

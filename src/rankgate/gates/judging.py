@@ -1,0 +1,158 @@
+"""All gates: each on its whole, on single queries, and on its segments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from rankgate.criteria import Criteria
+from rankgate.errors import Problem, RankgateError
+from rankgate.gates.decide import decide
+from rankgate.gates.decision_rule import beyond_drop
+from rankgate.gates.reasons import unjudged_reason
+from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import compare
+from rankgate.metrics.matching import BY_CHUNK
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scored_run import Side
+from rankgate.metrics.scoring import score
+from rankgate.metrics.together import sees_hits_alone
+from rankgate.model.report import GateResult
+from rankgate.model.values import Evidence, EvidenceState, Gold, Ranking, Scores, Verdict
+
+POOLED, MOST_LOST, LEAST_JUDGED = 0.8, 0.05, 0.25  # judged of the baseline; less of the run's; share of that share
+NO_CUTOFF = 10  # results that are looked at where a metric has no number
+
+
+def judge_sides(
+    criteria: Criteria, gold: Gold, plan: Plan, sides: Sequence[Side], before: Scores | None, since: Scores | None
+) -> list[GateResult]:
+    """As `judge_all`, and in doubt where what a pooled gold leaves unjudged undoes a proof of harm.
+
+    Pooled is one with judgments of gain 0: then both lists are read once more where a metric fell.
+
+    Args:
+        criteria: whose gates judge.
+        gold: the judgments.
+        plan: what was scored.
+        sides: the candidate and, if there is one, the baseline.
+        before: the baseline's scores, which tell where its lists are the candidate's.
+        since: those of the anchor.
+    """
+    results = judge_all(criteria, gold, sides[0].scores, before, since)
+    since_baseline = [each for each in results if each.delta and not each.since]
+    fell = {each.metric for each in since_baseline if beyond_drop(each.delta or 0.0, 0.0, each.direction) > 0}
+    if not fell or all(gain > 0 for sample in gold.samples.values() for gain in sample.gains.values()):
+        return results
+    lists = [{each.query_id: each for each in side.lists() if each.query_id in gold.samples} for side in sides]
+    found = {metric.name: _ends(gold, plan, metric, lists) for metric in plan.metrics if metric.name in fell}
+    ends = {name: each for name, each in found.items() if each}
+    columns = [{name: both[row] for name, (both, _) in ends.items()} for row in range(len(sides))]
+    lenient = [replace(each.scores, values={**each.scores.values, **columns[row]}) for row, each in enumerate(sides)]
+    others = judge_all(criteria, gold, lenient[0], lenient[1], since)
+    return [
+        _unless(each, other, ends[each.metric][1]) if each.metric in ends and not each.since else each
+        for each, other in zip(results, others, strict=True)
+    ]
+
+
+def _ends(
+    gold: Gold, plan: Plan, metric: Metric, lists: Sequence[Mapping[str, Ranking]]
+) -> tuple[list[list[float | None]], dict[str, float]] | None:
+    """Both sides' columns with what either leaves unjudged in its first k as relevant, and what is shown beside them.
+
+    None where the gold does not judge most of the baseline's first k (10 without a number), or as much of the run's.
+    """
+    from rankgate.labelling.pool import results_of  # noqa: PLC0415 -- few gold sets are pooled
+
+    k, rel = metric.cutoff if isinstance(metric.cutoff, int) else NO_CUTOFF, max(1.0, getattr(metric, "rel", 0.0))
+    known = {q: {*sample.gains, *sample.negatives} for q, sample in gold.samples.items()}
+    names = [{q: list(dict(results_of(each, plan.how))) for q, each in side.items()} for side in lists]
+    shown = [[(q, doc) for q, docs in side.items() for doc in docs[:k]] for side in names]
+    unjudged = [[(q, doc) for q, doc in side if doc not in known[q]] for side in shown]
+    judged, before = (1 - len(some) / max(len(side), 1) for some, side in zip(unjudged, shown, strict=True))
+    if not sees_hits_alone(metric) or before < POOLED or before - judged <= MOST_LOST:
+        return None
+    gains = {q: dict(sample.gains) for q, sample in gold.samples.items()}
+    for q, doc in {*unjudged[0], *unjudged[1]}:
+        gains[q][doc] = rel
+    lenient = replace(gold, samples={q: replace(sample, gains=gains[q]) for q, sample in gold.samples.items()})
+    alone = replace(plan, metrics=[metric], keep_matched=False)
+    relevant = [score(lenient, side.values(), alone).values[metric.name] for side in lists]
+    kept = [[Ranking(q, [doc for doc in docs if doc in known[q]]) for q, docs in side.items()] for side in names]
+    condensed = [score(gold, side, replace(alone, how=BY_CHUNK)).values[metric.name] for side in kept]
+    pairs = compare(metric, *condensed, with_interval=False)
+    return relevant, {"judged": judged, "judged_before": before, "condensed": pairs.delta if pairs else 0.0}
+
+
+def _unless(found: GateResult, other: GateResult, ends: Mapping[str, float]) -> GateResult:
+    """The result with both ends, in doubt where the other end turns what is proven."""
+    shown = replace(found, unjudged={**ends, "relevant": other.delta or 0.0})
+    turned = (found.violation is None) != (other.violation is None) and not found.hard_check_failed
+    if found.evidence is not Evidence.PROVEN_HARM or not turned:
+        return shown
+    hopeless = ends["judged"] < LEAST_JUDGED * ends["judged_before"] and found.severity == "error"
+    return replace(
+        shown,
+        verdict=Verdict.NOT_JUDGED if hopeless else Verdict.WARN,
+        evidence_state=EvidenceState.INCONCLUSIVE,
+        violation=None,
+        only_inconclusive=not hopeless,
+        reasons=[unjudged_reason(shown), *found.reasons],
+    )
+
+
+def judge_all(
+    criteria: Criteria, gold: Gold, candidate: Scores, baseline: Scores | None, anchor: Scores | None = None
+) -> list[GateResult]:
+    """A result for every gate, in order, each followed by its drift since the anchor and by those of its segments.
+
+    Of the private part, which has few queries, only what is proven over all of them counts.
+    """
+    if gold.private:
+        return [decide(replace(gate, evidence=Evidence.PROVEN_HARM), candidate, baseline) for gate in criteria.gates]
+    results: list[GateResult] = []
+    for gate in criteria.gates:
+        result = decide(gate, candidate, baseline)
+        if gate.must_pass or gate.max_lost_queries is not None:
+            from rankgate.gates.query_rules import with_hard_checks  # noqa: PLC0415 -- paid only where asked for
+
+            result = with_hard_checks(result, gate, gold, candidate, baseline)
+        results.append(result)
+        if criteria.policy.anchor is not None:
+            from rankgate.gates.drift import decide_drift  # noqa: PLC0415 -- as above
+
+            drift = decide_drift(gate, criteria.policy.anchor, candidate, anchor)
+            results += [drift] if drift else []
+        if gate.segments:
+            from rankgate.gates.segments import decide_segments  # noqa: PLC0415 -- as above
+
+            results += decide_segments(gate, gold, candidate, baseline, decide)
+    return results
+
+
+def whole(results: Sequence[GateResult]) -> list[GateResult]:
+    """The results over all queries, one a gate."""
+    return [result for result in results if result.segment is None and result.since is None]
+
+
+def refuse_misfits(criteria: Criteria, gold: Gold) -> None:
+    """Criteria may only name queries, tags and segments that the gold has.
+
+    Raises:
+        RankgateError: everything that they name and the gold lacks.
+    """
+    if not any(gate.segments or gate.must_pass for gate in criteria.gates):
+        return
+    from rankgate.gates.query_rules import refuse_unknown_musts  # noqa: PLC0415 -- as above
+    from rankgate.gates.segments import refuse_unknown  # noqa: PLC0415
+
+    problems: list[Problem] = []
+    for refuse in (refuse_unknown, refuse_unknown_musts):
+        try:
+            refuse(criteria.gates, gold, criteria.name)
+        except RankgateError as error:
+            problems += error.problems
+    if problems:
+        raise RankgateError(problems)

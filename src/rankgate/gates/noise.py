@@ -1,0 +1,100 @@
+"""How much of a metric moves by itself, from repeated runs of one system on the same questions. Pure.
+
+Approximate search, sampled rewrites and tied scores give another ranking each time. Between two runs of a system that
+nobody touched, the mean change varies by q = s^2 / N, s being the standard deviation of the N paired differences, if
+they come and go query by query. What they have in common, such as an index built anew, is seen only in the means of
+the K runs, and of that few runs say little; so it is taken at its upper bound of 80 %::
+
+    common  = max(0, 2 Var (K - 1) / chi2 - q)       chi2: the lower fifth of its distribution with K - 1 degrees
+    margin  = 1.96 sqrt(q + common)                  for regression_max
+    noise   = sqrt(max(0, 2 Var - q) / 2)            for the `noise:` of a gate, the standard deviation of one run
+
+The bound comes before the subtraction: the variance of the means is what the runs are a sample of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+
+import msgspec
+
+from rankgate.metrics.base import Metric, widest_change
+from rankgate.metrics.comparison import paired
+
+FEWEST_RUNS = 3
+_BEYOND = 1.9600  # standard errors, of which noise stays within 97.5 % of the time in one direction
+_FIFTH = 0.8416  # standard deviations: below the mean of a normal distribution lies a fifth by so much
+_LOWER_FIFTH = {2: 0.4463, 3: 1.0052, 4: 1.6488, 5: 2.3425, 6: 3.0701}  # of chi-squared; above, Wilson & Hilferty's
+
+
+class Noise(msgspec.Struct, frozen=True, kw_only=True):
+    """What a metric did between repeated runs of one system; every two runs are compared on the queries of both.
+
+    Attributes:
+        values: the metric of each run; None where it is defined for no query.
+        largest: the largest absolute difference between two runs.
+        mean: the mean of the absolute differences.
+        moving: the share of the queries that move between two runs, on average.
+        spread: the standard deviation of the paired differences, as the root of the mean variance; None for one query.
+        n_pairs: the fewest queries that two runs have in common.
+        margin: a `regression_max` that a change without any effect does not violate; None for one query, for two
+            runs, and for quantiles, which are no means.
+        noise: what whole runs move by, as a standard deviation; None where there is no margin.
+    """
+
+    values: tuple[float | None, ...]
+    largest: float
+    mean: float
+    moving: float
+    spread: float | None
+    n_pairs: int
+    margin: float | None
+    noise: float | None
+
+
+def noise_of(metric: Metric, columns: Sequence[Sequence[float | None]]) -> Noise | None:
+    """What moved between the runs, one column of values each; None where no two of them have a query in common."""
+    found = [pairs for first, second in combinations(columns, 2) if (pairs := paired(metric, second, first))]
+    if not found:
+        return None
+    compared = [pairs.compared(None) for pairs in found]
+    shifts, fewest = [abs(each.delta) for each in compared], min(each.n_pairs for each in compared)
+    spread = _root_mean_variance([pairs.changes for pairs in found]) if fewest > 1 else None
+    margin = noise = None
+    if spread is not None and len(columns) >= FEWEST_RUNS and metric.at_quantile is None:
+        # The mean squared shift between two of K runs is twice the variance of their means.
+        twice, q, freedom = math.fsum(x * x for x in shifts) / len(shifts), spread**2 / fewest, len(columns) - 1
+        common = max(0.0, twice * freedom / lower_fifth(freedom) - q)
+        margin = min(_BEYOND * math.sqrt(q + common), widest_change(metric) or math.inf)
+        noise = math.sqrt(max(0.0, twice - q) / 2)
+    return Noise(
+        values=tuple(_value(metric, column) for column in columns),
+        largest=max(shifts),
+        mean=math.fsum(shifts) / len(shifts),
+        moving=math.fsum((each.better + each.worse) / each.n_pairs for each in compared) / len(compared),
+        spread=spread,
+        n_pairs=fewest,
+        margin=margin,
+        noise=noise,
+    )
+
+
+def lower_fifth(freedom: int) -> float:
+    """What chi-squared with so many degrees of freedom, at least 2, falls below in a fifth of all samples."""
+    part = 2 / (9 * freedom)  # Wilson & Hilferty 1931: 0.3 % too high at 7, less above
+    return _LOWER_FIFTH.get(freedom, freedom * (1 - part - _FIFTH * math.sqrt(part)) ** 3)
+
+
+def _value(metric: Metric, column: Sequence[float | None]) -> float | None:
+    defined = [value for value in column if value is not None]
+    return metric.aggregate(defined) if defined else None
+
+
+def _root_mean_variance(samples: Sequence[Sequence[float]]) -> float:
+    variances = []
+    for differences in samples:
+        mean = math.fsum(differences) / len(differences)
+        variances.append(math.fsum((x - mean) ** 2 for x in differences) / (len(differences) - 1))
+    return math.sqrt(math.fsum(variances) / len(variances))

@@ -1,0 +1,142 @@
+"""Can this gold set see it: the drop that a gate catches in four of five runs, beside the one that it forbids.
+
+By the gate's own rule: a drop of exactly what is allowed is caught half of the time at best, so a gold set sees what
+the gate forbids if twice that is caught in four of five runs. Where safety has to be proven, every such drop is caught,
+and the question is whether a change without effect passes as often. A segment that is judged under Holm's correction
+comes with the confidence that this left it, and so sees less; before there is a run, segments have the gate's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+
+from rankgate.criteria import Gate
+from rankgate.metrics.base import Metric, widest_change
+from rankgate.metrics.estimates import is_rate
+from rankgate.model.report import Detectable, GateResult
+from rankgate.model.values import Direction, Evidence, EvidenceState, Unit, Verdict
+from rankgate.model.wording import count_text, delta_text, exact_decimals
+from rankgate.statistics import power
+
+# Usual standard deviations of paired differences between two systems, by the first word of the metric's name.
+_HIT, _MOST_STEPS, _OTHER_RATE = 0.43, 0.1, 0.3
+_USUAL = {"hit": _HIT, "recall_all": _HIT, "mrr": 0.37, "ndcg": 0.23, "map": 0.23, "precision": 0.2, "f": 0.2}
+_RECALLS = ("recall", "capped_recall", "weighted_recall", "recall_auc")
+_DIGITS = 3
+_LARGEST = 1e150  # beyond it squares overflow
+
+
+def detectable(
+    gate: Gate,
+    *,
+    queries: int,
+    differences: Sequence[float] = (),
+    clusters: Sequence[Hashable] = (),
+    relevant: float = 1.0,
+) -> Detectable | None:
+    """What the gold set can see of the drop that the gate forbids.
+
+    Args:
+        gate: with `regression_max`.
+        queries: how many are compared, or will be.
+        differences: of the paired values, whose spread is measured if enough of them moved; else it is assumed.
+        clusters: of those queries, where the gold names any.
+        relevant: how many right documents a query has on average, which recall's steps depend on.
+
+    Returns:
+        None where nothing can be said: no drop is forbidden, nothing is compared, the metric is a quantile, or its
+        spread is neither measured nor, its values not being rates, to be assumed.
+    """
+    limit, farthest = gate.regression_max, max(map(abs, differences), default=0.0)
+    if limit is None or queries < 1 or gate.metric.at_quantile is not None or farthest > _LARGEST:
+        return None
+    planned = _usual_spread(gate.metric, relevant) if is_rate(gate.metric) else None
+    spread = power.planning_spread(differences, clusters, planned=planned, queries=queries)
+    if spread is None:
+        return None
+    evidence, appended = gate.evidence.value, spread.cluster * max(widest_change(gate.metric) or 0.0, farthest)
+    sight = power.Sight(spread.value, appended, gate.confidence, math.sqrt(2) * gate.noise)
+    return Detectable(
+        detectable=sight.drop(evidence, queries, limit),
+        margin=sight.margin(queries),
+        queries=queries,
+        queries_needed=sight.needed(evidence, limit),
+        spread=spread.value,
+        assumed=spread.assumed,
+        sees=sight.sees(evidence, queries, limit),
+    )
+
+
+def _usual_spread(metric: Metric, relevant: float) -> float:
+    """Recall of one right document is a hit; the more there are, the smaller the steps in which it moves."""
+    family = metric.name.partition("@")[0].partition("(")[0]
+    if family in _RECALLS:
+        return min(_HIT, max(_MOST_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
+    return _USUAL.get(family, _OTHER_RATE)
+
+
+def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
+    """What the gate promises to stop and its gold set cannot see, in words; None where it sees.
+
+    A gate that allows no drop at all promises no size, so that nothing is said, unless it asks for proof of safety.
+    """
+    if seen is None or seen.sees or gate.regression_max is None:
+        return None
+    unit, harm = gate.metric.unit, "drop" if gate.metric.direction is Direction.HIGHER else "rise"
+    limit = _text(gate.regression_max, unit, exact_decimals(gate.regression_max, unit))
+    asked, margin = count_text(seen.queries, "question"), _text(seen.margin, unit)
+    assumed = f" (spread of {seen.spread:.2g} assumed)" if seen.assumed else ""
+    safe = gate.evidence is Evidence.PROVEN_SAFE
+    if seen.queries_needed is None:
+        why = "no number of questions proves that nothing at all was lost"
+        moved = f"whole runs move by themselves (`noise: {gate.noise:g}`), so that no number of questions shows {limit}"
+        why = moved if gate.noise and gate.regression_max else why
+        return f"{why}; allow a {harm} of {margin}{assumed}" if safe or (gate.noise and gate.regression_max) else None
+    needed = f"about {_rounded_up(seen.queries_needed):,}"
+    if safe:
+        return (
+            f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time; {needed} "
+            f"questions would do, or allowing {margin}{assumed}"
+        )
+    some, possible = (
+        f"{harm}s of {_text(seen.detectable, unit)} or more are",
+        not is_rate(gate.metric) or seen.detectable <= 1,
+    )
+    caught = f"{some if possible else f'no {harm} is'} detected 80 % of the time"
+    twice = _text(2 * gate.regression_max, unit, exact_decimals(2 * gate.regression_max, unit))
+    return f"with {asked}, {caught} ({limit} allowed); {needed} would detect {twice}{assumed}"
+
+
+def power_notes(gates: Sequence[Gate], results: Sequence[GateResult]) -> list[str]:
+    """One sentence for a report whose gates promise what its gold set cannot see: the first of them, then the names.
+
+    Gates that block come first. One that compared nothing, or whose interval decides it, is left out.
+    """
+    compared = {
+        each.name: each.detectable for each in results if each.segment is None and each.n_pairs and leaves_open(each)
+    }
+    ranked = sorted(gates, key=lambda gate: not gate.blocks)
+    blind = [(gate.metric.name, said) for gate in ranked if (said := blind_spot(gate, compared.get(gate.name)))]
+    names = list(dict.fromkeys(name for name, _ in blind))
+    likewise = f" Likewise {', '.join(names[1:])}." if names[1:] else ""
+    return [f"{names[0]}: {blind[0][1]}.{likewise}"] if blind else []
+
+
+def leaves_open(result: GateResult) -> bool:
+    """Whether more questions could decide otherwise: the interval of the change holds the limit, and proves no harm."""
+    if result.evidence_state is EvidenceState.CLEAR and result.verdict is not Verdict.PASS:
+        return False
+    low, high = result.delta_ci or (None, None)
+    limit = (result.regression_max or 0.0) * (-1 if result.direction is Direction.HIGHER else 1)
+    return result.delta_ci != (0.0, 0.0) and (low is None or low <= limit) and (high is None or limit <= high)
+
+
+def _text(size: float, unit: Unit, decimals: int | None = None) -> str:
+    return delta_text(size, unit, decimals).lstrip("+±")
+
+
+def _rounded_up(count: int) -> int:
+    """To three digits: more would pretend to know the spread that well."""
+    step: int = 10 ** max(0, len(str(count)) - _DIGITS)
+    return -(-count // step) * step

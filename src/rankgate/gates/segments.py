@@ -1,0 +1,175 @@
+"""A gate's limits on the queries that share a tag: each segment judged for itself, many of them with care.
+
+Under `proven_harm` the segments of one rule share a Holm correction: thirty segments would else fail at least once in a
+third of the runs without any change. What is within noise, and what is too small, is shown and never blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from rankgate.criteria import Gate, Limits, SegmentRule
+from rankgate.errors import Problem, RankgateError, did_you_mean, shown
+from rankgate.gates.paradox import fell
+from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import gaps, on_rows, paired_scores, too_many
+from rankgate.metrics.estimates import attainable, defined_only, level
+from rankgate.model.report import GateResult
+from rankgate.model.tags import segments_of
+from rankgate.model.values import Direction, Evidence, EvidenceState, Gold, Scores, Verdict
+from rankgate.model.wording import count_text
+from rankgate.statistics.saddlepoint import Side
+from rankgate.statistics.sign_flips import FEWEST
+
+Decide = Callable[[Gate, Scores, Scores | None], GateResult]
+
+
+def decide_segments(
+    gate: Gate, gold: Gold, candidate: Scores, baseline: Scores | None, decide: Decide
+) -> list[GateResult]:
+    """Judge a gate on each of its segments, in the order of the rules and, within one, of the tags' values."""
+    return [result for rule in gate.segments for result in _by_rule(gate, rule, gold, candidate, baseline, decide)]
+
+
+def _by_rule(
+    gate: Gate, rule: SegmentRule, gold: Gold, candidate: Scores, baseline: Scores | None, decide: Decide
+) -> Iterator[GateResult]:
+    parts = [
+        _Part(gate, rule, name, limits, on_rows(candidate, rows), on_rows(baseline, rows) if baseline else None)
+        for name, rows in segments_of(gold, rule.by).items()
+        if (limits := rule.limits_of(name)) is not None
+    ]
+    judged = [part for part in parts if part.size >= rule.min_queries]
+    provable = [part for part in judged if part.provable and gate.evidence is Evidence.PROVEN_HARM]
+    corrected = _corrected(gate, provable)
+    for part in parts:
+        confidence = corrected.get(part.name, gate.confidence)
+        found = decide(replace(part.gate, confidence=confidence), part.candidate, part.baseline)
+        alone = found if confidence == gate.confidence else decide(part.gate, part.candidate, part.baseline)
+        concluded = part.concluded(found, among=len(corrected), enough=part in judged)
+        yield replace(concluded, fell=fell(alone, certain=True))
+
+
+class _Part:
+    """One segment with both sides' scores on it, and the gate as it applies to it."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        rule: SegmentRule,
+        name: str,
+        limits: Limits,
+        candidate: Scores,
+        baseline: Scores | None,
+    ) -> None:
+        blocks = gate.blocks if limits.blocks is None else limits.blocks
+        # Judged as if it blocked, so that a violation is told from a warning; `concluded` gives it its severity.
+        self.gate = replace(
+            gate, threshold=limits.threshold, regression_max=limits.regression_max, blocks=True, segments=()
+        )
+        self.name, self.blocks, self.smallest = name, blocks, rule.min_queries
+        self.candidate, self.baseline = candidate, baseline
+        column = candidate.values[gate.metric.name]
+        self.missing = gaps(gate.metric, candidate, None).missing
+        self.size = sum(value is not None for value in column) + len(self.missing)
+        clustered = candidate.clusters and gate.metric.at_quantile is None
+        self.provable = not clustered or len(set(defined_only(candidate.clusters, column))) >= FEWEST
+
+    def concluded(self, found: GateResult, *, among: int, enough: bool) -> GateResult:
+        """The decision as it stands for a segment.
+
+        On enough queries a violation blocks, and one that nothing could have proven warns; what is within noise passes.
+        """
+        violated, blocked = found.verdict is Verdict.FAIL and enough, Verdict.FAIL if self.blocks else Verdict.WARN
+        unprovable = found.only_inconclusive and found.evidence_state is EvidenceState.NO_INTERVAL and enough
+        reasons = found.reasons
+        if not enough:
+            few = count_text(self.size, "query", "queries")
+            reasons = [f"{few}, fewer than the {self.smallest} that a segment needs to be judged"]
+        elif found.evidence_state is EvidenceState.INCONCLUSIVE and among > 1:
+            reasons = [f"{reason}, corrected for {among} segments" for reason in reasons]
+        verdict = blocked if violated else Verdict.WARN if unprovable else Verdict.PASS
+        if enough and too_many(self.missing, self.size):
+            verdict = Verdict.NOT_JUDGED if self.blocks else Verdict.WARN
+        return replace(
+            found,
+            segment=self.name,
+            severity="error" if self.blocks else "warning",
+            verdict=verdict,
+            violation=found.violation if violated else None,
+            only_inconclusive=unprovable,
+            too_small=not enough,
+            reasons=reasons,
+        )
+
+
+def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str, float]:
+    """The confidence at which each segment is judged, by Holm: the more segments are left, the higher.
+
+    In the order of their levels, the k-th of n segments (from 0) is judged at 1 − (1 − confidence) / (n − k); from the
+    first that is not proven on, none is.
+    """
+    levels = {part.name: min(_levels(gate.metric, part), default=1.0) for part in parts}
+    tests = 2 if any(None not in (part.gate.threshold, part.gate.regression_max) for part in parts) else 1
+    order = sorted(levels, key=levels.__getitem__)
+    confidences: dict[str, float] = {}
+    share = 1 - gate.confidence
+    for rank, name in enumerate(order):
+        confidences[name] = 1 - share / (tests * (len(order) - rank))
+        if not levels[name] < (1 - confidences[name]) / 2:
+            stopped = confidences[name]
+            confidences |= dict.fromkeys(order[rank:], stopped)
+            break
+    return confidences
+
+
+def _levels(metric: Metric, part: _Part) -> Iterator[float]:
+    """The levels at which the segment's value is proven below its threshold, and a drop to be one; 1.0 for neither."""
+    if part.gate.threshold is not None:
+        column = part.candidate.values[metric.name]
+        side: Side = "below" if metric.direction is Direction.HIGHER else "above"
+        values = [value for value in column if value is not None]
+        clusters, ends = defined_only(part.candidate.clusters, column), attainable(metric, part.candidate, column)
+        found = level(values, metric, part.gate.threshold, side, clusters, ends)
+        yield 1.0 if found is None else found
+    if part.gate.regression_max is not None and part.baseline is not None:
+        pairs = paired_scores(metric, part.candidate, part.baseline, noise=part.gate.noise)
+        yield pairs.level() if pairs else 1.0
+
+
+def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:
+    """A rule must fit the gold: its keys and the values that it names exist, and its segments can be large enough.
+
+    Raises:
+        RankgateError: every rule that does not.
+    """
+    problems = [
+        Problem(message, name, gate.line, f"gate {gate.name}: segments.{key}")
+        for gate in gates
+        for rule in gate.segments
+        for key, message in _misfits(rule, gold)
+    ]
+    if problems:
+        raise RankgateError(problems)
+
+
+def _misfits(rule: SegmentRule, gold: Gold) -> Iterator[tuple[str, str]]:
+    gold = replace(gold, samples=gold.all_samples)  # a private part may hold all queries of a segment
+    keys = {tag.partition(":")[0] for sample in gold.samples.values() for tag in sample.tags if ":" in tag}
+    for key in rule.by:
+        if key not in keys:
+            known = f" (known: {', '.join(sorted(keys))})" if keys else "; the gold set has no tag such as lang:en"
+            yield "by", f"no query of {gold.name} has a tag {shown(key)}{did_you_mean(key, keys) or known}"
+            return
+    if rule.min_queries > len(gold.samples):
+        count = count_text(len(gold.samples), "query", "queries")
+        yield "min_queries", f"{rule.min_queries} is more than the {count} of {gold.name}: no segment could be judged"
+    values: Mapping[str, object] = {name.partition(":")[2]: rows for name, rows in segments_of(gold, rule.by).items()}
+    if len(rule.by) > 1:
+        values = segments_of(gold, rule.by)
+    for value in rule.only:
+        if value not in values:
+            known = f" (known: {', '.join(sorted(values))})"
+            yield f"only.{value}", f"no query of {gold.name} is in this segment{did_you_mean(value, values) or known}"

@@ -1,0 +1,151 @@
+"""Criteria, gold, run and baseline looked at together: every problem, and every suspicious fact, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from rankgate import facts
+from rankgate.criteria import Criteria, load_criteria
+from rankgate.diagnosis.stale_gold import refuse_stale
+from rankgate.errors import Problem, RankgateError
+from rankgate.gates.judging import judge_all, refuse_misfits, whole
+from rankgate.gates.query_rules import part_of
+from rankgate.inputs import Inputs, baseline_of, deepest_cutoff
+from rankgate.metrics.comparison import relisted
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import ids_of, refuse_silence, refuse_strangers, score
+from rankgate.model.report import GateResult
+from rankgate.model.values import Gold, Ranking, Verdict
+from rankgate.readers.formats import read_gold, read_run
+from rankgate.waivers import Waivers, entry, waivers_of
+
+T = TypeVar("T")
+MOST_PROBLEMS = 1000
+LEAST_PRIVATE = 100  # queries, of which an effect of 11 to 15 points is seen in half of the cases
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """Problems, which keep `check` from judging; facts, which are worth a look; and the inputs that could be read.
+
+    `entries` are waivers to copy, one for each violation that none covers. `without_gold_changes` says that the
+    criteria leave out a key whose default has changed.
+    """
+
+    problems: list[Problem]
+    facts: list[str]
+    read: list[str]
+    entries: list[str] = []
+    without_gold_changes: bool = False
+
+
+def validate(inputs: Inputs) -> Findings:
+    """Read all that is named, going on after a problem, and look at it together."""
+    problems: list[Problem] = []
+    criteria = _attempt(problems, load_criteria, inputs.criteria) if inputs.criteria else None
+    gold_file = inputs.gold or (criteria.gold if criteria else None)
+    run_file = inputs.run or (criteria.run if criteria else None)
+    waivers = _attempt(problems, waivers_of, criteria) if criteria else None
+    plan = criteria.plan() if criteria else Plan(metrics=[])
+
+    gold = rankings = None
+    if gold_file:
+        gold = _attempt(problems, read_gold, gold_file.path, gold_file.format, most_problems=MOST_PROBLEMS)
+    if gold and criteria and criteria.holdout:
+        gold = _attempt(problems, part_of, gold, criteria.holdout, criteria.gates) or gold
+        few = f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private, fewer than {LEAST_PRIVATE}"
+        if len(gold.left_out) < LEAST_PRIVATE:
+            problems.append(Problem(f"{few}: raise it, or leave it out", criteria.name, None, "holdout"))
+    if run_file:
+        rankings = _attempt(
+            problems,
+            lambda: list(
+                read_run(
+                    run_file.path, run_file.format, needs=plan.needs, map=run_file.map, most_problems=MOST_PROBLEMS
+                ).rankings
+            ),
+        )
+    deepest = deepest_cutoff(plan, gold) if gold else 0
+    opened = _attempt(problems, baseline_of, inputs.baseline, criteria, plan.needs, deepest=deepest)
+    accepted = _attempt(problems, lambda: list(opened.rankings)) if opened else None
+
+    if criteria and gold:
+        _attempt(problems, refuse_misfits, criteria, gold)
+    found: list[str] = []
+    if gold:
+        found += facts.gold_facts(gold)
+        found += facts.run_facts(gold, rankings, name="the run") if rankings is not None else []
+        found += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
+        found += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
+    results: list[GateResult] = []
+    if gold and rankings is not None and run_file:
+        plan = msgspec.structs.replace(plan, depth=opened.depth if opened else None)
+        results = _attempt(problems, _judged, criteria, gold, run_file.path, rankings, accepted, plan) or []
+        problems += _unjudged(criteria.name, results) if criteria else []
+    found += (
+        [*facts.power_facts(criteria, gold, results), *facts.proof_facts(criteria, gold)] if criteria and gold else []
+    )
+    read = {
+        "criteria": criteria,
+        "gold": gold,
+        "run": rankings,
+        "baseline": accepted,
+        "waivers": waivers if waivers and waivers.entries else None,
+    }
+    entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
+    silent = criteria is not None and criteria.gold_changes is None
+    return Findings(problems, found, [name for name, value in read.items() if value is not None], entries, silent)
+
+
+def _covered(result: GateResult, waivers: Waivers | None, date: str) -> bool:
+    """Whether there is nothing that a waiver could let pass, or one does."""
+    violated = result.verdict in (Verdict.FAIL, Verdict.WARN) and not result.hard_check_failed
+    if not violated or result.violation is None:
+        return True
+    found = waivers.of(result.name, result.segment) if waivers else None
+    return found is not None and found.covers(result.violation, date)
+
+
+def _judged(
+    criteria: Criteria | None,
+    gold: Gold,
+    name: str,
+    rankings: list[Ranking],
+    accepted: list[Ranking] | None,
+    plan: Plan,
+) -> list[GateResult]:
+    """What `check` would judge, and what it would not."""
+    baseline = None if accepted is None else score(gold, accepted, plan)
+    if baseline:
+        plan = msgspec.structs.replace(plan, baseline_ids=ids_of(baseline, plan))
+    candidate = score(gold, rankings, plan)
+    if baseline:
+        tells = relisted(gold, plan, lambda: rankings, lambda: accepted or ())
+        baseline = msgspec.structs.replace(baseline, relisted=tells)
+    refuse_strangers(candidate, name, gold)
+    refuse_silence(candidate, plan, name)
+    if criteria is None:
+        return []
+    refuse_stale(gold, plan, candidate, lambda: rankings, None if accepted is None else lambda: accepted)
+    return judge_all(criteria, gold, candidate, baseline)
+
+
+def _unjudged(name: str, results: list[GateResult]) -> list[Problem]:
+    """Why gates would not be judged."""
+    return [
+        Problem(reason, name, result.line, f"gate {result.name}")
+        for result in whole(results)
+        if result.verdict is Verdict.NOT_JUDGED
+        for reason in result.reasons
+    ]
+
+
+def _attempt(problems: list[Problem], read: Callable[..., T], *arguments: object, **options: object) -> T | None:
+    """The value, or None after noting the problems of reading it."""
+    try:
+        return read(*arguments, **options)
+    except RankgateError as error:
+        problems += error.problems
+        return None

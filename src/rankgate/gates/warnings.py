@@ -1,0 +1,261 @@
+"""Suspicious facts of criteria, gold and run together: nothing wrong by itself, each worth a look.
+
+Pure: takes what was read, returns sentences. Text from the inputs appears only as quoted, escaped examples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from rankgate.criteria import Criteria, Gate
+from rankgate.errors import shown
+from rankgate.gates.power import blind_spot, detectable, leaves_open
+from rankgate.metrics.base import Cutoff, Metric
+from rankgate.metrics.estimates import is_rate
+from rankgate.metrics.matching import match
+from rankgate.model.report import GateResult
+from rankgate.model.tags import segments_of
+from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample
+from rankgate.model.wording import count_text, delta_text, telling_decimals, value_text
+from rankgate.statistics.clusters import FEWEST as FEWEST_FOR_INTERVAL
+from rankgate.statistics.quantiles import quantile_interval
+from rankgate.statistics.sign_flips import FEWEST as FEWEST_FOR_TEST
+
+MOST_NAMED = 3
+PART = 0.2  # of its value: a loss that a gate should see
+NEUTRAL = 0.025  # of the queries are lost, and as many won; also the share of such changes that may be blocked
+
+
+def gold_facts(gold: Gold) -> list[str]:
+    """Facts of the gold set alone."""
+    facts: list[str] = []
+    samples = gold.samples.values()
+    empty = [sample.query_id for sample in samples if not sample.relevant() and not sample.no_answer]
+    if empty:
+        facts.append(
+            f"{count_text(len(empty), 'sample')} without a relevant document and without no_answer: true, left out of "
+            f"relevance metrics; {_named(empty)}"
+        )
+    questions: dict[str, list[str]] = {}
+    for sample in samples:
+        if sample.question:
+            questions.setdefault(" ".join(sample.question.split()).casefold(), []).append(sample.query_id)
+    twice = [ids for ids in questions.values() if len(ids) > 1]
+    if twice:
+        pairs = "; ".join(" = ".join(map(shown, ids)) for ids in twice[:MOST_NAMED])
+        facts.append(f"{count_text(len(twice), 'question is', 'questions are')} asked more than once: {pairs}")
+    return facts
+
+
+def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str]:
+    """Facts of a run under the gold set."""
+    facts: list[str] = []
+    answered = {ranking.query_id: ranking for ranking in rankings}
+    missing = [query_id for query_id in gold.samples if query_id not in answered]
+    strangers = [query_id for query_id in answered if query_id not in gold.samples and query_id not in gold.left_out]
+    if missing:
+        count = count_text(len(missing), "query is", "queries are")
+        facts.append(f"{count} absent from {name} and would score as worst; {_named(missing)}")
+    if strangers:
+        count = count_text(len(strangers), "query", "queries")
+        facts.append(f"{count} of {name} without a sample in the gold set; {_named(strangers)}")
+    repeated = [ranking.query_id for ranking in rankings if ranking.duplicates]
+    if repeated:
+        total = sum(ranking.duplicates for ranking in rankings)
+        facts.append(
+            f"{count_text(total, 'repeated id')} in {count_text(len(repeated), 'ranking')} of {name} would be removed; "
+            f"{_named(repeated)}"
+        )
+    empty = [ranking.query_id for ranking in rankings if not ranking.ids]
+    if empty:
+        count = count_text(len(empty), "ranking")
+        facts.append(f"{count} of {name} without a single result; {_named(empty)}")
+    return facts
+
+
+def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]]) -> list[str]:
+    """Relevant ids that no ranking of any run holds: unreachable documents, or ids that were minted anew."""
+    seen = {doc for rankings in runs for ranking in rankings for doc in ranking.ids}
+    relevant = dict.fromkeys(doc for sample in gold.samples.values() for doc in sample.relevant())
+    unseen = [doc for doc in relevant if doc not in seen]
+    if not unseen or not runs:
+        return []
+    hint = "; did the ids change since the gold was written?" if 2 * len(unseen) > len(relevant) else ""
+    return [f"{len(unseen)} of {count_text(len(relevant), 'relevant id')} occur in no ranking; {_named(unseen)}{hint}"]
+
+
+def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> list[str]:
+    """What the gold set, or the length of the lists, makes impossible for a gate."""
+    facts: list[str] = []
+    longest = max((len(ranking.ids) for ranking in rankings), default=0)
+    for gate in criteria.gates:
+        metric = gate.metric
+        if isinstance(metric.cutoff, int) and 0 < longest < metric.cutoff:
+            facts.append(f"gate {shown(gate.name)} looks at {metric.cutoff} results, the longest ranking has {longest}")
+        facts += _ceiling(gate, gold.samples, criteria.default_k)
+    return facts
+
+
+def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:
+    """Gates that promise to stop what the gold set cannot see, as a whole and by segment.
+
+    Args:
+        criteria: with the gates.
+        gold: its size tells what can be seen before there is any run.
+        results: of the gates and their segments, where there are a run and a baseline: what moved tells it better.
+    """
+    measured = {(result.name, result.segment): result for result in results if result.n_pairs}
+    facts: list[str] = []
+    for gate in criteria.gates:
+        counts = [s if _scorable(gate.metric, s, criteria.default_k) else None for s in gold.samples.values()]
+        asked = [*filter(None, counts)]
+        said = _blind_spot(gate, measured.get((gate.name, None)), asked)
+        unseen = (_lost_unseen(gate, found) for found in results if found.place == (gate.name, None))
+        sentences = (said, *unseen, _blocks_by_chance(gate, len(asked)))
+        facts += [f"gate {shown(gate.name)}: {sentence}" for sentence in sentences if sentence]
+        for rule in gate.segments:
+            blind: dict[str, str] = {}
+            tagged = segments_of(gold, rule.by).items()
+            parts = {name: [*filter(None, map(counts.__getitem__, rows))] for name, rows in tagged}
+            held = [len(samples) for name, samples in parts.items() if rule.limits_of(name) is not None]
+            if held and max(held) < rule.min_queries:
+                none = f"judges none of its {len(held)} segments" if held[1:] else "does not judge its only segment"
+                most = f"at most {count_text(max(held), 'question')}, fewer than {rule.min_queries} (`min_queries`)"
+                facts.append(f"gate {shown(gate.name)} {none} by {' and '.join(map(shown, rule.by))}: {most}")
+            # The smallest first, for it sees least; what is too small to be judged promises nothing.
+            for name, samples in sorted(parts.items(), key=lambda item: len(item[1])):
+                limits = rule.limits_of(name)
+                if limits is None or len(samples) < rule.min_queries:
+                    continue
+                part = replace(gate, regression_max=limits.regression_max)
+                said = _blind_spot(part, measured.get((gate.name, name)), samples)
+                blind |= {name: said} if said else {}
+            if blind:
+                name, said = next(iter(blind.items()))
+                count = count_text(len(blind), "segment")
+                facts.append(f"gate {shown(gate.name)}, {count} of {len(parts)}: in {shown(name)} {said}")
+    return facts
+
+
+def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
+    """Gates and segments with too few queries, or clusters, for a bound or for any proof."""
+    facts: list[str] = []
+    samples = list(gold.samples.values())
+    clustered = any(sample.cluster is not None for sample in samples)
+    for gate in criteria.gates:
+        every, k = gate.metric.worst is None, criteria.default_k  # what the run alone states, any query may have
+        scored = {row for row, each in enumerate(samples) if every or _scorable(gate.metric, each, k)}
+        name, q = shown(gate.name), gate.metric.at_quantile
+        if q is not None and None in quantile_interval([0.0] * len(scored), q, confidence=gate.confidence):
+            asked = count_text(len(scored), "question gives", "questions give")
+            facts.append(f"gate {name}: {asked} {gate.metric.name} no bound; the swap test alone can prove a change")
+        if not clustered or q is not None:
+            continue
+        parts = {f"gate {name}": scored}
+        for rule in gate.segments:
+            named = {tag: scored.intersection(rows) for tag, rows in segments_of(gold, rule.by).items()}
+            judged = [tag for tag, rows in named.items() if len(rows) >= rule.min_queries and rule.limits_of(tag)]
+            parts |= {f"gate {name}, {shown(tag)}": named[tag] for tag in judged}
+        for place, rows in parts.items():
+            count = len({(samples[row].cluster, None if samples[row].cluster else row) for row in rows})
+            if count < FEWEST_FOR_INTERVAL:
+                harm, interval = f"{FEWEST_FOR_TEST} on harm can be proven", f"{FEWEST_FOR_INTERVAL} on a low value can"
+                needed = f"{harm}, from {interval}" if count < FEWEST_FOR_TEST else interval
+                facts.append(f"{place}: {count_text(count, 'cluster')} of questions; from {needed}")
+    return facts
+
+
+def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
+    """That a gate which limits drops lets a fifth of its value be lost, in words; None where its limits do not."""
+    value, unit, limit, seen = found.value, gate.metric.unit, gate.regression_max, found.detectable
+    if limit is None or not value or value < 0 or gate.metric.direction is Direction.LOWER:
+        return None
+    part, high = PART * value, found.ci[1] if found.ci else None
+    noise = 0.0 if gate.evidence is not Evidence.PROVEN_HARM else value if high is None else high - value
+    if gate.threshold is not None and value - part + noise < gate.threshold:
+        return None
+    caught = limit if limit >= part or seen is None else seen.detectable
+    if caught < part:
+        return None
+    sizes = [delta_text(size, unit).lstrip("+") for size in (part, caught)]
+    some = "only drops of {} or more are" if not is_rate(gate.metric) or caught <= 1 else "no drop is"
+    why = "a drop of {} is allowed" if caught == limit else f"{some} detected 80 % of the time"
+    return f"a fifth of {value_text(value, unit)}, {sizes[0]}, can be lost unseen: {why.format(sizes[1])}"
+
+
+def _blocks_by_chance(gate: Gate, queries: int) -> str | None:
+    """What `max_lost_queries` does to neutral changes, P(Bin(queries, 2.5 %) > limit), in words; None where little."""
+    limit = gate.max_lost_queries
+    if limit is None or gate.evidence is not Evidence.PROVEN_HARM or limit >= queries:
+        return None
+    ways, lost, kept = math.lgamma(queries + 1), math.log(NEUTRAL), math.log1p(-NEUTRAL)
+    blocked = 1 - sum(
+        math.exp(ways - math.lgamma(k + 1) - math.lgamma(queries - k + 1) + k * lost + (queries - k) * kept)
+        for k in range(limit + 1)
+    )
+    if blocked <= NEUTRAL:
+        return None
+    which = f"the changes that lose 2.5% of {count_text(queries, 'question')} and win as many"
+    return f"`max_lost_queries: {limit}` beside proven_harm blocks {blocked:.0%} of {which}"
+
+
+def _blind_spot(gate: Gate, result: GateResult | None, samples: Sequence[Sample]) -> str | None:
+    """What the gate cannot see over these queries: as measured, if that leaves anything open, else as planned."""
+    if result:
+        return blind_spot(gate, result.detectable) if leaves_open(result) else None
+    clusters = [sample.cluster or (sample.query_id,) for sample in samples]  # a query without one is its own
+    relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
+    return blind_spot(gate, detectable(gate, queries=len(samples), clusters=clusters, relevant=relevant))
+
+
+def _scorable(metric: Metric, sample: Sample, default_k: int) -> bool:
+    """Whether a query counts for the metric at all, whatever is found."""
+    nothing = Ranking(sample.query_id, [])
+    return metric.absent(match(sample, nothing, default_k=default_k, needs=metric.needs)) is not None
+
+
+def best_possible(metric: Metric, samples: Mapping[str, Sample], default_k: int) -> dict[str, float]:
+    """The metric's value on each query's own ideal list, without the queries for which it is undefined."""
+    best: dict[str, float] = {}
+    for sample in samples.values():
+        ideal = sorted(sample.relevant(), key=lambda doc: -sample.gains[doc])
+        value = metric.per_query(match(sample, Ranking(sample.query_id, ideal), default_k=default_k))
+        if value is not None:
+            best[sample.query_id] = value
+    return best
+
+
+def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[str]:
+    """The best value that any retriever could reach, where that is below the top of the range."""
+    metric = gate.metric
+    if metric.needs or metric.high is None or metric.direction is Direction.LOWER or metric.cutoff is Cutoff.NONE:
+        return []
+    best = best_possible(metric, samples, default_k)
+    k = metric.cutoff if isinstance(metric.cutoff, int) else None
+    capped = (query_id for query_id, value in best.items() if value < metric.high)
+    short = [each for each in capped if len(samples[each].relevant()) > (k or samples[each].k or default_k)]
+    if not best:
+        return []
+    reachable = metric.aggregate(list(best.values()))
+    facts: list[str] = []
+    if short:
+        facts.append(
+            f"{count_text(len(short), 'query has', 'queries have')} more relevant documents than {metric.name} sees, "
+            f"so that it can reach {value_text(reachable, metric.unit)} at best; {_named(short)}"
+        )
+    if gate.threshold is not None and reachable < gate.threshold - TOLERANCE:
+        decimals = telling_decimals(reachable, gate.threshold, metric.unit)
+        floor, best_value = (value_text(value, metric.unit, decimals) for value in (gate.threshold, reachable))
+        facts.append(
+            f"gate {shown(gate.name)} can never pass: its floor is {floor}, the best possible {metric.name} on this "
+            f"gold set is {best_value}"
+        )
+    return facts
+
+
+def _named(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+    return f"{', '.join(map(shown, ids[:MOST_NAMED]))}{more}"

@@ -1,0 +1,125 @@
+"""A gold set as it was written: the samples with all their keys, to be changed and written again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rankgate.labelling.labels import Gains, plain_number, with_labels
+from rankgate.model.values import Gold, Sample
+from rankgate.readers.json_text import strict_json
+from rankgate.readers.source import Source, open_source
+
+Written = dict[str, Any]
+
+
+class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
+    """The written samples by query id, in file order.
+
+    `lines` is the JSONL line of each sample that still stands as it was written. `beside` are the keys of a document
+    next to `samples:`; None where the document is the list itself.
+    """
+
+    samples: Mapping[str, Written]
+    lines: Mapping[str, str] = {}
+    beside: Mapping[str, Any] | None = msgspec.field(default_factory=dict)
+
+    def with_new(self, new: Mapping[str, Gains], *, as_judge: bool = False) -> GoldDocuments:
+        """The same, with labels added by query."""
+        changed = {query_id: with_labels(self.samples[query_id], new[query_id], as_judge=as_judge) for query_id in new}
+        unchanged = {query_id: line for query_id, line in self.lines.items() if query_id not in new}
+        return msgspec.structs.replace(self, samples={**self.samples, **changed}, lines=unchanged)
+
+    def as_jsonl(self) -> str:
+        """One sample a line; a line of JSONL that took no label stays as it was."""
+        written = (self.lines.get(query_id) or _json(sample) for query_id, sample in self.samples.items())
+        return "".join(f"{line}\n" for line in written)
+
+    def as_json(self) -> str:
+        """One document, with whatever stood beside the samples."""
+        samples = list(self.samples.values())
+        value = samples if self.beside is None else {**self.beside, "samples": samples}
+        return f"{_json(value, indent=2)}\n"
+
+
+def read_documents(path: str, gold: Gold) -> GoldDocuments:
+    """The samples of a gold set as they were written.
+
+    A format that does not hold samples in the contract's shape, such as TREC qrels, is put into that shape.
+
+    Args:
+        path: the file that `gold` was read from.
+        gold: what it says; it was read without a problem.
+    """
+    if gold.format in _SHAPES:
+        with open_source(path) as source:
+            found = _SHAPES[gold.format](source)
+        if found.samples.keys() == gold.samples.keys():
+            return found
+    return GoldDocuments(samples={query_id: written(sample) for query_id, sample in gold.samples.items()})
+
+
+def written(sample: Sample) -> Written:
+    """A sample in the contract's shape, which reads back as the same sample."""
+    metadata = {
+        "k": sample.k,
+        "tags": list(sample.tags) or None,
+        "no_answer": sample.no_answer or None,
+        "answer": list(sample.answers) or None,
+        "as_of": sample.as_of,
+        "source": sample.source,
+        "entities": sample.entities if sample.entities is None else list(sample.entities),
+    }
+    said = {key: value for key, value in metadata.items() if value is not None}
+    gains = {doc: plain_number(gain) for doc, gain in sample.gains.items()}
+    value: Written = {"id": sample.query_id}
+    if sample.question is not None:
+        value["input"] = {"question": sample.question}
+    value["expected_output"] = list(gains) if set(gains.values()) <= {1} else gains
+    if sample.judge_gains:
+        value["judge_labels"] = {doc: plain_number(gain) for doc, gain in sample.judge_gains.items()}
+    if sample.negatives:
+        value["negatives"] = list(sample.negatives)
+    return {**value, "metadata": said} if said else value
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _from_jsonl(source: Source) -> GoldDocuments:
+    samples: dict[str, Written] = {}
+    lines: dict[str, str] = {}
+    for _, line in source.lines():
+        value = strict_json(line)
+        if isinstance(value, dict):
+            samples[str(value.get("id"))] = value
+            lines[str(value.get("id"))] = line.decode().strip()
+    return GoldDocuments(samples=samples, lines=lines)
+
+
+def _from_json(source: Source) -> GoldDocuments:
+    return _from_document(strict_json(source.text()))
+
+
+def _from_yaml(source: Source) -> GoldDocuments:
+    from rankgate.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
+
+    return _from_document(load_yaml(source.text(), source.name).value)
+
+
+def _from_document(value: Any) -> GoldDocuments:
+    beside = {key: other for key, other in value.items() if key != "samples"} if isinstance(value, dict) else None
+    entries = value.get("samples") if isinstance(value, dict) else value
+    samples = {
+        str(entry.get("id")): entry
+        for entry in (entries if isinstance(entries, list) else [])
+        if isinstance(entry, dict)
+    }
+    return GoldDocuments(samples=samples, beside=beside)
+
+
+_SHAPES = {"jsonl": _from_jsonl, "json": _from_json, "yaml": _from_yaml}

@@ -1,0 +1,126 @@
+"""Labels and the gold set: which are new, which contradict it, and how a written sample takes the new ones.
+
+Samples are changed as they were written, so that whatever else stands in them stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from rankgate.errors import Problem, shown
+from rankgate.model.values import Gold, Sample
+
+Gains = Mapping[str, float]
+
+
+class Label(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody says of one document for one query, and where it is written."""
+
+    query_id: str
+    id: str
+    gain: float
+    file: str
+    line: int
+
+
+class Merge(msgspec.Struct, frozen=True, kw_only=True):
+    """Labels seen through the gold: the new ones by query, how many it has already, and what must not be merged."""
+
+    new: Mapping[str, Gains]
+    known: int
+    problems: tuple[Problem, ...]
+
+
+def compare_labels(gold: Gold, labels: Iterable[Label], *, as_judge: bool = False) -> Merge:
+    """What labels add to the gold.
+
+    A label that repeats what the gold or another label says is fine. These are problems, every one of them named: a
+    query that the gold lacks (once a query); another gain than the gold's or another label's; a relevant document for
+    a query that nothing answers, or that the query lists as a negative.
+
+    Args:
+        gold: what is judged.
+        labels: in any order.
+        as_judge: they are a judge's, beside the gold; the judge's earlier labels count then as well.
+    """
+    first: dict[tuple[str, str], Label] = {}
+    new: dict[str, dict[str, float]] = {}
+    problems: list[Problem] = []
+    unknown: set[str] = set()
+    known = 0
+    for label in labels:
+        sample = gold.samples.get(label.query_id)
+        if sample is None:
+            if label.query_id not in unknown:
+                message = f"{gold.name} has no query {shown(label.query_id)}; add it there or drop its labels"
+                problems.append(Problem(message, label.file, label.line))
+            unknown.add(label.query_id)
+            continue
+        conflict = _against(label, sample, gold.name, as_judge=as_judge)
+        conflict = conflict or _unlike(label, first.setdefault((label.query_id, label.id), label))
+        if conflict:
+            name = f"query {shown(label.query_id)}, document {shown(label.id)}"
+            problems.append(Problem(f"{name}: {conflict}", label.file, label.line))
+        elif _judged(sample, as_judge=as_judge).get(label.id) is not None:
+            known += 1
+        else:
+            new.setdefault(label.query_id, {})[label.id] = label.gain
+    return Merge(new=new, known=known, problems=tuple(problems))
+
+
+def with_labels(written: Mapping[str, Any], new: Gains, *, as_judge: bool = False) -> dict[str, Any]:
+    """A written sample with labels added: to `expected_output`, or a judge's to `judge_labels`."""
+    if as_judge:
+        return {**written, "judge_labels": with_gains(written.get("judge_labels") or {}, new)}
+    return {**written, "expected_output": with_gains(written.get("expected_output"), new)}
+
+
+def with_gains(written: Any, new: Gains) -> Any:
+    """Judgments in the shape in which they were written, with more added.
+
+    A list of ids stays one as long as every new gain is 1. Any other gain makes it a mapping, 0 too: that somebody
+    looked and said no is what `judged@k` counts. `{ids: …, answer: …}` keeps its answer.
+    """
+    if isinstance(written, Mapping) and isinstance(written.get("ids"), list | dict):
+        return {**written, "ids": with_gains(written["ids"], new)}
+    if isinstance(written, Mapping):
+        return {**written, **{doc: plain_number(gain) for doc, gain in new.items()}}
+    ids = written or []
+    if all(gain == 1 for gain in new.values()):
+        return [*ids, *new]
+    return with_gains({str(doc): 1 for doc in ids}, new)
+
+
+def plain_number(gain: float) -> float:
+    """A gain as people write it: 1, not 1.0."""
+    return int(gain) if gain == int(gain) else gain
+
+
+def _judged(sample: Sample, *, as_judge: bool) -> Gains:
+    return {**sample.judge_gains, **sample.gains} if as_judge else sample.gains
+
+
+def _against(label: Label, sample: Sample, gold: str, *, as_judge: bool) -> str | None:
+    """What the gold has against a label."""
+    judged = _judged(sample, as_judge=as_judge).get(label.id)
+    if judged is not None and judged != label.gain:
+        who = f"{gold}:{sample.line}" if sample.line else gold
+        what = "says" if label.id in sample.gains else "has the judge's label"
+        return f"labelled {label.gain:g}, but {who} {what} {judged:g}; change one of them"
+    if judged is not None or label.gain <= 0:
+        return None
+    if sample.no_answer:
+        return f"labelled {label.gain:g}, but the query says no_answer: true; drop that in {gold}, or label it 0"
+    if label.id in sample.negatives:
+        return f"labelled {label.gain:g}, but the query lists it under negatives; drop it there, or label it 0"
+    return None
+
+
+def _unlike(label: Label, first: Label) -> str | None:
+    """What another label for the same pair has against it."""
+    if label.gain == first.gain:
+        return None
+    return f"labelled {label.gain:g}, but {first.file}:{first.line} says {first.gain:g}; change one of them"

@@ -1,0 +1,119 @@
+"""What several systems found, joined into one list to label: the pool of TREC, per query and document.
+
+Labelling one system's results alone would make every other look worse, since what only they find stays unjudged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from rankgate.metrics.matching import BY_CHUNK, By, Matching, document_of
+from rankgate.model.values import Gold, Ranking, Sample
+
+DEFAULT_DEPTH = 20
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """One document to label for one query.
+
+    `gain` is what the gold says of it already; None is unjudged. `ranks` has every run by its name, with None where the
+    document is not among the run's first results. `text` is None where no run states one.
+    """
+
+    query_id: str
+    question: str | None
+    id: str
+    text: str | None
+    gain: float | None
+    ranks: Mapping[str, int | None]
+
+
+class Pooled(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run gave: how many gold queries it has, and those of its queries that the gold lacks."""
+
+    known: int
+    strangers: tuple[str, ...]
+
+
+class Pool(msgspec.Struct, frozen=True, kw_only=True):
+    """The pairs in the order in which to label them, and what each run gave."""
+
+    pairs: tuple[Pair, ...]
+    runs: Mapping[str, Pooled]
+
+    def unjudged(self) -> tuple[Pair, ...]:
+        """The pairs that wait for a label."""
+        return tuple(pair for pair in self.pairs if pair.gain is None)
+
+
+def pool(
+    gold: Gold,
+    runs: Mapping[str, Iterable[Ranking]],
+    *,
+    depth: int = DEFAULT_DEPTH,
+    how: Matching = BY_CHUNK,
+    as_judge: bool = False,
+) -> Pool:
+    """For every gold query, the union of the first results of all runs.
+
+    Unjudged pairs come first, over all queries; then the judged ones. Within these: by query as in the gold, by the
+    best rank that any run gives, by id. A text is the one that stands with the query, in the first run that has it, or
+    else one that stands with the same document anywhere in the runs.
+
+    Args:
+        gold: the queries and what is judged.
+        runs: rankings by the name of the run, each read once; with texts in their details where known.
+        depth: how many results of each list.
+        how: by chunk pools the items, by doc their documents, each at its first chunk.
+        as_judge: a judge's labels beside the gold count as judged too, so that a judge is not asked twice.
+    """
+    ranks: dict[str, dict[str, dict[str, int]]] = {query_id: {} for query_id in gold.samples}
+    texts: dict[tuple[str, str], str] = {}
+    elsewhere: dict[str, str] = {}
+    pooled: dict[str, Pooled] = {}
+    for name, rankings in runs.items():
+        strangers: list[str] = []
+        known = 0
+        for ranking in rankings:
+            found = ranks.get(ranking.query_id)
+            known += found is not None
+            if found is None:
+                strangers.append(ranking.query_id)
+            for rank, (doc, text) in enumerate(results_of(ranking, how), start=1):
+                if text:
+                    elsewhere.setdefault(doc, text)
+                if found is None or rank > depth:
+                    continue
+                found.setdefault(doc, {}).setdefault(name, rank)
+                if text:
+                    texts.setdefault((ranking.query_id, doc), text)
+        pooled[name] = Pooled(known=known, strangers=tuple(strangers))
+    pairs = [
+        Pair(
+            query_id=query_id,
+            question=sample.question,
+            id=doc,
+            text=texts.get((query_id, doc), elsewhere.get(doc)),
+            gain=_gain(sample, doc, as_judge=as_judge),
+            ranks={name: found.get(name) for name in runs},
+        )
+        for query_id, sample in gold.samples.items()
+        for doc, found in sorted(ranks[query_id].items(), key=lambda entry: (min(entry[1].values()), entry[0]))
+    ]
+    pairs.sort(key=lambda pair: pair.gain is not None)
+    return Pool(pairs=tuple(pairs), runs=pooled)
+
+
+def results_of(ranking: Ranking, how: Matching) -> Iterator[tuple[str, str | None]]:
+    """By rank, the id under which the gold would know a result, and the result's text."""
+    items = ranking.details.items if ranking.details and ranking.details.items else [None] * len(ranking.ids)
+    for item_id, item in zip(ranking.ids, items, strict=True):
+        doc = item_id if how.by is By.CHUNK else document_of(item_id, item.doc_id if item else None, how.separator)
+        yield doc, item.text if item else None
+
+
+def _gain(sample: Sample, doc: str, *, as_judge: bool) -> float | None:
+    gain = sample.gains.get(doc)
+    return sample.judge_gains.get(doc) if gain is None and as_judge else gain

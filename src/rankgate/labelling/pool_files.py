@@ -1,0 +1,184 @@
+"""A pool as a file to label, JSONL or CSV, and the labels read back from it.
+
+Both have a line per query and document. JSONL is for labelling tools, CSV for spreadsheets.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from rankgate.errors import Problem, bad_input, shown
+from rankgate.labelling.labels import Label, plain_number
+from rankgate.labelling.pool import Pair
+from rankgate.readers.base import ProblemLog
+from rankgate.readers.json_text import JsonError, strict_json
+from rankgate.readers.samples import check_gain
+from rankgate.readers.source import Source, open_source
+from rankgate.readers.trec import finite_number
+
+BYTE_ORDER_MARK = "\ufeff"
+_NEEDED = ("query_id", "id", "gain")
+_LONGEST_CELL = (1 << 31) - 1
+# How a cell begins that a spreadsheet would run as a formula, and how it begins once it is defused.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_DEFUSED = re.compile(r"'+[=+\-@\t\r]")
+
+
+class Labelled(msgspec.Struct, frozen=True, kw_only=True):
+    """The labels of a file, and how many of its pairs nobody has labelled."""
+
+    labels: tuple[Label, ...]
+    blank: int
+
+
+def as_jsonl(pairs: Iterable[Pair], names: Sequence[str]) -> str:
+    """One JSON object a line; the keys of every line stand in the same order."""
+    del names  # every pair has them in its ranks
+    return "".join(f"{json.dumps(_row(pair), ensure_ascii=False)}\n" for pair in pairs)
+
+
+def as_csv(pairs: Iterable[Pair], names: Sequence[str]) -> str:
+    """CSV for spreadsheets: the same columns, with one for the ranks of each run.
+
+    It begins with a byte order mark, without which spreadsheets guess an old code page. Ids and texts come from
+    retrieved documents: one that begins like a formula gets an apostrophe in front, which `read_labels` removes from
+    ids, so that they stay exact.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["query_id", "question", "id", "text", "gain", *(f"ranks.{name}" for name in names)])
+    for pair in pairs:
+        row = _row(pair)
+        cells = [defused(row[key] or "") for key in ("query_id", "question", "id", "text")]
+        writer.writerow([*cells, row["gain"], *row["ranks"].values()])
+    return BYTE_ORDER_MARK + text.getvalue()
+
+
+# By the suffix of the file to write.
+POOL_FORMS: dict[str, Callable[[Iterable[Pair], Sequence[str]], str]] = {".jsonl": as_jsonl, ".csv": as_csv}
+
+
+def defused(cell: str) -> str:
+    """A cell that no spreadsheet runs as a formula."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def exact(cell: str) -> str:
+    """The text that `defused` was given."""
+    return cell[1:] if _DEFUSED.match(cell) else cell
+
+
+def read_labels(path: str, log: ProblemLog) -> Labelled:
+    """Labels from a pool that came back, JSONL or CSV as its content says; a pair without a gain is only counted.
+
+    Further keys and columns are the labellers' own. Of CSV, the delimiter may be a comma, a semicolon or a tab,
+    whichever the spreadsheet saved.
+
+    Args:
+        path: the file, or `-` for standard input.
+        log: takes the problems of lines; their pairs are left out.
+
+    Raises:
+        RankgateError: unreadable, neither form, or too many problems.
+    """
+    labels: list[Label] = []
+    blank = 0
+    with open_source(path) as source:
+        rows = _json_rows if source.head.lstrip().startswith((b"{", b"[")) else _csv_rows
+        for line, row in rows(source, log):
+            try:
+                found = _label(row, source.name, line)
+            except ValueError as error:
+                log.add(Problem(str(error), source.name, line))
+                continue
+            blank += found is None
+            labels += [found] if found else []
+    return Labelled(labels=tuple(labels), blank=blank)
+
+
+def _row(pair: Pair) -> dict[str, Any]:
+    row: dict[str, Any] = msgspec.structs.asdict(pair)
+    return {**row, "gain": None if pair.gain is None else plain_number(pair.gain)}
+
+
+def _label(row: dict[str, Any], file: str, line: int) -> Label | None:
+    for key in _NEEDED:
+        if key not in row:
+            raise ValueError(f"no {key}; a labelled pair has {', '.join(_NEEDED)} (a gain of null is no label)")
+    query_id, doc = (_id(key, row[key]) for key in ("query_id", "id"))
+    if row["gain"] is None:
+        return None
+    try:
+        return Label(query_id=query_id, id=doc, gain=check_gain(doc, row["gain"]), file=file, line=line)
+    except ValueError as error:
+        raise ValueError(f"query {shown(query_id)}: {error}") from error
+
+
+def _id(key: str, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise ValueError(f"{key}: expected an id, found {shown(value)}")
+    return str(value)
+
+
+def _json_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in source.lines():
+        try:
+            value = strict_json(line)
+        except JsonError as error:
+            log.add(Problem(str(error), source.name, number))
+            continue
+        if isinstance(value, dict):
+            yield number, value
+        else:
+            message = f"expected one JSON object a line, found {shown(value)}"
+            log.add(Problem(message, source.name, number))
+
+
+def _csv_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
+    text = source.text()
+    delimiter, names = _header(text, source.name)
+    headed = False
+    begins = 1
+    before = csv.field_size_limit(_LONGEST_CELL)  # the usual limit is shorter than some documents
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        for cells in reader:
+            if any(cells[len(names) :]):
+                message = f"the header has {len(names)} columns and this row more; quote cells that hold {delimiter!r}"
+                log.add(Problem(message, source.name, begins))
+            elif any(cells) and headed:
+                row = dict(zip(names, cells, strict=False))
+                yield begins, {**row, **{key: _value(key, row[key]) for key in _NEEDED if key in row}}
+            headed = headed or any(cells)
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        log.add(Problem(f"broken CSV: {error}", source.name, begins))
+    finally:
+        csv.field_size_limit(before)
+
+
+def _header(text: str, name: str) -> tuple[str, list[str]]:
+    """The delimiter, and the columns that it gives the first line."""
+    first = next(line for line in text.splitlines() if line.strip())
+    for delimiter in (",", ";", "\t"):
+        names = [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter))]
+        if all(names.count(key) == 1 for key in _NEEDED):
+            return delimiter, names
+    wanted = "a labelled pool is JSONL, or CSV whose header names query_id, id and gain once each"
+    raise bad_input(f"it starts with {shown(first[:80])}; {wanted}", file=name)
+
+
+def _value(key: str, cell: str) -> str | float | None:
+    """A cell as JSON would hold it: ids are exact text, a gain is a number or nothing."""
+    if key != "gain":
+        return exact(cell)
+    text = cell.strip()
+    number = finite_number(text)
+    return number if number is not None else text or None

@@ -1,0 +1,354 @@
+"""Two runs' scores of one metric, paired query by query."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import msgspec
+
+from rankgate.metrics.base import Cutoff, Metric, widest_change
+from rankgate.metrics.estimates import attainable, beyond, defined_only
+from rankgate.metrics.plan import Plan
+from rankgate.model.values import CONFIDENCE, Direction, Exact, Gold, Interval, MatchedQuery, Need, Ranking, Scores
+from rankgate.statistics.binomial import level_at, swap_p
+from rankgate.statistics.clusters import FEWEST, clustered_mean_interval, clustered_mean_level
+from rankgate.statistics.quantiles import difference_of_quantiles_interval, normal_quantile
+from rankgate.statistics.saddlepoint import Side, difference_interval, difference_level, unchanged_bound
+from rankgate.statistics.sign_flips import cluster_flip_p
+
+Lists = Callable[[], Iterable[Ranking]]
+_OTHER_LISTS = frozenset({Need.RAW, Need.REWRITES})
+
+FEW = 0.01  # the share of queries that may lack a value without making what is left another sample
+
+
+class Gaps(NamedTuple):
+    """Rows without the key that a metric reads, now or in a baseline that has the query, and those that do not compare.
+
+    `one_sided` are undefined in one run only, `other_judge` are pairs that do not name the same judge.
+    """
+
+    missing: list[int]
+    missing_before: list[int]
+    one_sided: list[int]
+    other_judge: list[int]
+
+
+def too_many(rows: Sequence[int], among: int) -> bool:
+    """Whether so many of the queries are more than 1 %, and more than one."""
+    return len(rows) > max(FEW * among, 1)
+
+
+def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
+    """What is missing of a metric's values."""
+    found = Gaps([], [], [], [])
+    now, before = (side.givers.get(metric.name, {}) if side else {} for side in (candidate, baseline))
+    old_values = baseline_column(metric, baseline) if baseline else [None] * len(candidate.query_ids)
+    for row, (query_id, new) in enumerate(zip(candidate.query_ids, candidate.values[metric.name], strict=True)):
+        if now.get(query_id, "") is None or (metric.worst is None and metric.needs and query_id in candidate.missing):
+            found.missing.append(row)
+        elif baseline and query_id not in baseline.missing:
+            if before.get(query_id, "") is None:
+                found.missing_before.append(row)
+            elif (new is None) != (old_values[row] is None):
+                found.one_sided.append(row)
+            elif new is not None and now.get(query_id) != before.get(query_id):
+                found.other_judge.append(row)
+    return found
+
+
+def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[list[float | None]]:
+    """The columns with the metric's worst value (else 0, or the worst observed) where they lack one in these rows."""
+    seen = [value for column in columns for value in column if value is not None]
+    end = min(0.0, *seen) if metric.direction is Direction.HIGHER else max(seen)
+    worst = end if metric.worst is None else metric.worst
+    return [[worst if row in rows and x is None else x for row, x in enumerate(column)] for column in columns]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric of two runs over the queries for which both have a value.
+
+    `better` and `worse` count the queries that moved in the metric's own direction and against it. `exact` is the test
+    that can prove harm beside the interval, where there is one. `changes` are by query.
+    """
+
+    value: float
+    baseline: float
+    n_pairs: int
+    better: int
+    worse: int
+    ci: Interval | None
+    exact: Exact | None = None
+    changes: Sequence[float] = ()
+    clusters: Sequence[str] = ()
+
+    @property
+    def delta(self) -> float:
+        """The change, positive where the value rose."""
+        return self.value - self.baseline
+
+
+class Pairs(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of the queries, at least one, that have one on both sides, and what they say at any confidence.
+
+    `clusters` are their labels, `ends` what `attainable` gives for them, and `noise` what `rankgate noise` does. `same`
+    tells whether all their scored lists are equal, and is asked only where no value changed.
+    """
+
+    metric: Metric
+    new: list[float]
+    old: list[float]
+    clusters: list[str] = []
+    ends: list[float] = []
+    same: Callable[[], bool] = bool
+    noise: float = 0.0
+
+    def compared(self, confidence: float | None = CONFIDENCE) -> Comparison:
+        """In numbers; without an interval where no confidence is asked for."""
+        metric, new, old = self.metric, self.new, self.old
+        risen, fallen = sum(map(operator.gt, new, old)), sum(map(operator.lt, new, old))
+        better, worse = (risen, fallen) if metric.direction is Direction.HIGHER else (fallen, risen)
+        ci = None if confidence is None else self.interval(confidence)
+        return Comparison(
+            value=metric.aggregate(new),
+            baseline=metric.aggregate(old),
+            n_pairs=len(new),
+            better=better,
+            worse=worse,
+            ci=ci,
+            exact=None if confidence is None else self.exact(ci),
+            changes=self.changes,
+            clusters=self.clusters,
+        )
+
+    @property
+    def changes(self) -> list[float]:
+        """Query by query."""
+        return list(map(operator.sub, self.new, self.old))
+
+    def interval(self, confidence: float) -> Interval | None:
+        """Of the change. [0, 0] only where no value changed and the scored lists are equal too.
+
+        With noise each bound lies at m -/+ sqrt((m - bound)^2 + 2 z^2 noise^2), as far as the metric can move.
+        """
+        metric, widest = self.metric, widest_change(self.metric)
+        if not self._finite:
+            return None
+        if metric.at_quantile is not None and self.new == self.old and self.same():
+            return (0.0, 0.0)
+        if metric.at_quantile is not None:
+            return difference_of_quantiles_interval(self.new, self.old, metric.at_quantile, confidence=confidence)
+        changes, reach = self.changes, self._reach
+        found: tuple[float, float] | None
+        if not any(changes):
+            if self.same():
+                return (0.0, 0.0)
+            count, fewest = (len(set(self.clusters)), FEWEST) if self.clusters else (len(changes), 2)
+            bound = unchanged_bound(count, reach, confidence)
+            found = (0.0 - bound, bound) if count >= fewest else None
+        elif self.clusters:
+            found = clustered_mean_interval(changes, self.clusters, low=-reach, high=reach, confidence=confidence)
+        else:
+            found = difference_interval(changes, widest=self.ends or widest, confidence=confidence)
+        if found is None or not self.noise:
+            return found
+        mean, z = math.fsum(changes) / len(changes), normal_quantile((1 - confidence) / 2)
+        most = math.inf if widest is None else widest
+        low, high = (math.hypot(mean - bound, math.sqrt(2) * z * self.noise) for bound in found)
+        return max(mean - low, -most), min(mean + high, most)
+
+    def exact(self, ci: Interval | None) -> Exact | None:
+        """The test that proves harm beside this interval: of clusters under 30, of quantiles where it has no bound.
+
+        With noise its p is no less than the chance that noise alone moves the mean as far.
+        """
+        side, q = self._harm, self.metric.at_quantile
+        if not self._finite:
+            return None
+        if q is not None:
+            low, high = ci or (None, None)
+            bound = high if side == "below" else low
+            return Exact(*swap_p(self.new, self.old, q, side=side)) if bound is None else None
+        found = cluster_flip_p(self.changes, self.clusters, side=side) if self.clusters else None
+        if found is None:
+            return None
+        p, least = found
+        if self.noise:
+            mean = math.fsum(self.changes) / len(self.new)
+            p = max(p, math.erfc((-mean if side == "below" else mean) / (2 * self.noise)) / 2)
+        return Exact(p, least)
+
+    def proven(self, level: float) -> bool:
+        """Whether there is harm at all, at this one-sided level: by the interval, or by the exact test."""
+        exact = self.exact(ci := self.interval(1 - 2 * level))
+        return beyond(ci, 0.0, self._harm) or (exact is not None and exact.p < level)
+
+    def level(self) -> float:
+        """The one-sided level at which harm is proven; 1.0 where it is at none."""
+        side, reach, found = self._harm, self._reach, None
+        if self.metric.at_quantile is not None or self.noise:
+            return level_at(self.proven)
+        if self.clusters:
+            found = clustered_mean_level(self.changes, self.clusters, 0.0, side=side, low=-reach, high=reach)
+        else:
+            found = difference_level(self.changes, side=side, widest=self.ends or reach)
+        exact = self.exact(None)
+        return min(exact.p if exact else 1.0, 1.0 if found is None else found)
+
+    @property
+    def _finite(self) -> bool:
+        return all(map(math.isfinite, self.new)) and all(map(math.isfinite, self.old))
+
+    @property
+    def _reach(self) -> float:
+        """How far a query can move, as far as the metric says, or else the farthest that one did."""
+        return max(widest_change(self.metric) or 0.0, *map(abs, self.changes))
+
+    @property
+    def _harm(self) -> Side:
+        return "below" if self.metric.direction is Direction.HIGHER else "above"
+
+
+def paired(
+    metric: Metric,
+    candidate: Sequence[float | None],
+    baseline: Sequence[float | None],
+    *,
+    clusters: Sequence[str] = (),
+    ends: Sequence[float] = (),
+    same: Callable[[], bool] = bool,
+    noise: float = 0.0,
+) -> Pairs | None:
+    """Two columns query by query; None where no query has a value on both sides. Without `same` no lists are equal."""
+    both = [_if_both(new, old) for new, old in zip(candidate, baseline, strict=True)]
+    new_values = [value for value in both if value is not None]
+    if not new_values:
+        return None
+    return Pairs(
+        metric=metric,
+        new=new_values,
+        old=[old for old, new in zip(baseline, both, strict=True) if old is not None and new is not None],
+        clusters=defined_only(clusters, both),
+        ends=list(ends),
+        same=same,
+        noise=noise,
+    )
+
+
+def paired_scores(metric: Metric, candidate: Scores, baseline: Scores, *, noise: float = 0.0) -> Pairs | None:
+    """The pairs of two runs under one gold."""
+    new, old = candidate.values[metric.name], baseline_column(metric, baseline)
+    return paired(
+        *(metric, new, old),
+        clusters=candidate.clusters,
+        ends=attainable(metric, candidate, list(map(_if_both, new, old))),
+        same=lambda: same_lists(metric, candidate, baseline),
+        noise=noise,
+    )
+
+
+def compare(
+    metric: Metric,
+    candidate: Sequence[float | None],
+    baseline: Sequence[float | None],
+    *,
+    with_interval: bool = True,
+    clusters: Sequence[str] = (),
+    same: Callable[[], bool] = bool,
+) -> Comparison | None:
+    """Compare two columns query by query; None where no query has a value on both sides."""
+    pairs = paired(metric, candidate, baseline, clusters=clusters, same=same)
+    return pairs.compared(CONFIDENCE if with_interval else None) if pairs else None
+
+
+def same_lists(metric: Metric, candidate: Scores, baseline: Scores) -> bool:
+    """Whether all queries have the same scored list in both runs: ids within the metric's cut-off, each once.
+
+    Hits that moved tell without a look at the lists; they are read only where no hit did. Not known is not the same.
+    """
+    rows = zip(candidate.query_ids, candidate.values.get(metric.name, candidate.query_ids), strict=True)
+    compared = [query_id for query_id, value in rows if value is not None and query_id not in baseline.missing]
+    sides = [(candidate.matched.get(query_id), baseline.matched.get(query_id)) for query_id in compared]
+    if any(new and old and _hits(metric, new) != _hits(metric, old) for new, old in sides):
+        return False
+    differ = baseline.relisted() if baseline.relisted else {}
+    return bool(differ) and differ.get(metric.name, differ[""]).isdisjoint(compared)
+
+
+def relisted(gold: Gold, plan: Plan, now: Lists, before: Lists) -> Callable[[], Mapping[str, frozenset[str]]]:
+    """By metric the queries whose scored lists differ between two runs, and under "" those of which anything does.
+
+    Both are read once more when it is first asked, so that only a run that seems unchanged pays for it. `now` and
+    `before` give their lists from the beginning, or none where they cannot be read again: then all of them differ.
+    """
+    names = ["", *(metric.name for metric in plan.metrics)]
+
+    def marks(ranking: Ranking) -> tuple[int, ...]:
+        k, ids, details = gold.samples[ranking.query_id].k or plan.default_k, ranking.ids[: plan.depth], ranking.details
+        others = [details.raw, *(details.rewrites or ())] if details else []
+        rest = tuple(tuple(each.ids) for each in others if each)
+        return hash((tuple(ids), rest)), *(
+            hash((tuple(ids[: _limit(metric, k)]), rest if metric.needs & _OTHER_LISTS else ()))
+            for metric in plan.metrics
+        )
+
+    @cache
+    def read() -> Mapping[str, frozenset[str]]:
+        old = {each.query_id: marks(each) for each in before() if each.query_id in gold.samples}
+        unknown = set(gold.samples)
+        found: dict[str, set[str]] = {name: set() for name in names}
+        for each in now():
+            was = old.pop(each.query_id, None)  # large runs need the room
+            if was is not None:
+                unknown.discard(each.query_id)
+                for name, mark, other in zip(names, marks(each), was, strict=True):
+                    if mark != other:
+                        found[name].add(each.query_id)
+        return {name: frozenset(unknown | differing) for name, differing in found.items()}
+
+    return read
+
+
+def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
+    """The baseline's values, without the queries that it lacks: they joined the gold later and compare with nothing.
+
+    Where the baseline states nowhere what the metric reads, it has no value at all: texts that were not stored are not
+    texts without the answer.
+    """
+    if metric.needs & baseline.silent.keys():
+        return [None] * len(baseline.query_ids)
+    column = baseline.values[metric.name]
+    return [
+        None if query_id in baseline.missing else value
+        for query_id, value in zip(baseline.query_ids, column, strict=True)
+    ]
+
+
+def on_rows(scores: Scores, rows: Sequence[int]) -> Scores:
+    """The scores of some of the queries."""
+    query_ids = tuple(scores.query_ids[row] for row in rows)
+    return msgspec.structs.replace(
+        scores,
+        query_ids=query_ids,
+        values={name: [column[row] for row in rows] for name, column in scores.values.items()},
+        with_judge={},
+        clusters=tuple(scores.clusters[row] for row in rows) if scores.clusters else (),
+        missing=scores.missing & set(query_ids),
+    )
+
+
+def _if_both(one: float | None, other: float | None) -> float | None:
+    return None if other is None else one
+
+
+def _limit(metric: Metric, k: int) -> int | None:
+    return metric.cutoff if isinstance(metric.cutoff, int) else k if metric.cutoff is Cutoff.SAMPLE else None
+
+
+def _hits(metric: Metric, query: MatchedQuery) -> list[tuple[int, str]]:
+    limit = _limit(metric, query.k) or query.retrieved
+    return [(rank, doc) for (rank, _), doc in zip(query.hits, query.found, strict=True) if rank <= limit]

@@ -1,0 +1,233 @@
+"""`rankgate.score(...)`: metrics of a run in Python, from files or from plain lists, as a whole and query by query."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rankgate.errors import bad_input, shown
+from rankgate.metrics.base import Metric, needs_of
+from rankgate.metrics.estimates import Estimate, estimate
+from rankgate.metrics.matching import DEFAULT_K, By, Matching
+from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
+from rankgate.metrics.parallel import score_run
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import ids_of, refuse_silence, refuse_strangers
+from rankgate.model.values import Gold, Need, Ranking, Sample, Scores
+from rankgate.readers.base import Run, once
+from rankgate.readers.formats import read_gold, read_run
+from rankgate.readers.json_text import spoken
+from rankgate.readers.results import by_score, described, drained, listed, written_line
+from rankgate.readers.run_details import to_ranking
+from rankgate.readers.run_shapes import loose_shape
+from rankgate.readers.samples import judgments
+
+DEFAULT_METRICS = "hit,recall,precision,mrr@all,map@all,ndcg"
+
+File = str | os.PathLike[str]
+GoldLike = File | Gold | Iterable[Any] | Mapping[str, Any] | Mapping[int, Any]
+RunLike = File | Iterable[Any] | Mapping[str, Any] | Mapping[int, Any]
+
+__all__ = ["Evaluation", "PerQuery", "score"]
+
+
+class PerQuery(Mapping[str, Mapping[str, float | None]]):
+    """The values query by query: `per_query["q-1"]["recall@5"]`, in gold order; None where a metric is undefined."""
+
+    def __init__(self, scores: Scores) -> None:
+        self._rows = {query_id: row for row, query_id in enumerate(scores.query_ids)}
+        self._columns = scores.values
+
+    def __getitem__(self, query_id: str) -> Mapping[str, float | None]:
+        row = self._rows[query_id]
+        return {name: column[row] for name, column in self._columns.items()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run scored.
+
+    `evaluation["recall@5"]` is the run's value, in any spelling of the name; None where the metric is defined for no
+    query.
+
+    Attributes:
+        estimates: by canonical name the value over all queries, its 95 % interval, `n` scored and `undefined` queries,
+            and the distribution of a rate; None where the metric is defined for no query.
+        columns: by canonical name one value a gold query, in gold order; None where undefined.
+        per_query: the same by query: `per_query["q-1"]["recall@5"]`.
+        missing: gold queries that the run lacks; they score as worst.
+        unjudged: queries of the run that the gold lacks; they are ignored.
+        duplicates: repeated ids that were removed from the lists.
+    """
+
+    estimates: Mapping[str, Estimate | None]
+    columns: Mapping[str, Sequence[float | None]]
+    per_query: PerQuery
+    missing: tuple[str, ...]
+    unjudged: tuple[str, ...]
+    duplicates: int
+
+    def __getitem__(self, name: str) -> float | None:
+        canonical = name if name in self.estimates else parse_metric(name).name
+        found = self.estimates[canonical]
+        return None if found is None else found.value
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        """The run's value by canonical name."""
+        return {name: None if found is None else found.value for name, found in self.estimates.items()}
+
+
+def score(
+    gold: GoldLike,
+    run: RunLike | None = None,
+    *,
+    retrieved: RunLike | None = None,
+    metrics: str | Sequence[str] | None = None,
+    k: int | Sequence[int] | None = None,
+    match: str | Matching = "chunk",
+    default_k: int = DEFAULT_K,
+    baseline: RunLike | None = None,
+    workers: int | None = None,
+) -> Evaluation:
+    """Score a run, from files or from what a notebook has in memory.
+
+    >>> import rankgate
+    >>> found = rankgate.score(gold=[["doc1", "doc2"], ["doc3"]], retrieved=[["doc2", "doc9"], ["doc3"]], k=[1, 5])
+    >>> found["recall@5"], found["mrr"]
+    (0.75, 1.0)
+    >>> found.columns["recall@5"]
+    [0.5, 1.0]
+
+    Args:
+        gold: a gold file of any format, or per query the relevant ids or `{id: gain}`: a mapping by query id, or a list
+            in the order of `retrieved`, whose queries are then called "0", "1" and so on.
+        run: a run file of any format, or, as a mapping or a list, per query what a retriever may return to `record`,
+            best first: ids, (id, score) pairs, mappings, objects with an id such as LangChain's `Document` and
+            LlamaIndex' `NodeWithScore`, a run line with `topk`; or `{id: score}`, the highest score first, ties by
+            id descending. All else is an error, a set and a table among it.
+        retrieved: another name for `run`.
+        metrics: names such as `"recall@5,mrr"` or `["recall@5", "ndcg(gain=exponential)@10"]`; by default hit, recall,
+            precision and nDCG at `k`, and MRR and MAP over the whole list.
+        k: cut-offs for every name that has none of its own: `k=[1, 5]` makes recall@1 and recall@5 of `recall`.
+        match: chunk, doc or text, or a `Matching` with its parameters.
+        default_k: the cut-off where neither a name, nor `k`, nor the gold's sample states one.
+        baseline: the run to compare with, for metrics such as overlap and rbo.
+        workers: how many processes read a run file, if it is an uncompressed JSONL or TREC file; by default 1 below
+            100 MB, else one a CPU, at most 8. The result is the same.
+
+    Raises:
+        RankgateError: what cannot be scored, with file, line and query where there are any.
+    """
+    if (run is None) == (retrieved is None):
+        raise bad_input("give the run once, as run= or retrieved=")
+    if workers is not None and workers < 1:
+        raise bad_input(f"workers must be a whole number from 1 up, not {workers!r}")
+    found = _metrics(metrics, k)
+    plan = Plan(
+        metrics=found,
+        default_k=default_k,
+        how=match if isinstance(match, Matching) else Matching(by=_by(match)),
+        keep_matched=baseline is not None,
+    )
+    gold, baseline, run = listed(gold), listed(baseline), listed(retrieved if run is None else run)
+    judged = _gold(gold)
+    if baseline is not None:
+        accepted = score_run(judged, _run(baseline, plan, "baseline"), plan, workers=workers)
+        plan = msgspec.structs.replace(plan, baseline_ids=ids_of(accepted, plan), keep_matched=False)
+    elif Need.BASELINE in needs_of(found):
+        name = next(metric.name for metric in found if Need.BASELINE in metric.needs)
+        raise bad_input(f"{name} compares with a baseline; give it as baseline=")
+    opened = _run(run, plan, "run")
+    if isinstance(gold, list | tuple) and isinstance(run, list | tuple) and len(run) != len(gold):
+        # Lists without query ids belong together by position, so none may be missing.
+        counts = f"gold has {len(gold)} queries, the run {len(run)}"
+        raise bad_input(f"{counts}; give a list for each, empty where need be", file="run")
+    scores = score_run(judged, opened, plan, workers=workers)
+    refuse_strangers(scores, opened.name, judged)
+    refuse_silence(scores, plan, opened.name)
+    return Evaluation(
+        estimates={
+            metric.name: estimate(scores.values[metric.name], metric, clusters=scores.clusters) for metric in found
+        },
+        columns=scores.values,
+        per_query=PerQuery(scores),
+        missing=tuple(query_id for query_id in scores.query_ids if query_id in scores.missing),
+        unjudged=scores.strangers,
+        duplicates=scores.duplicates,
+    )
+
+
+def _metrics(written: str | Sequence[str] | None, k: int | Sequence[int] | None) -> list[Metric]:
+    text = DEFAULT_METRICS if written is None else written if isinstance(written, str) else ",".join(written)
+    cutoffs = (k,) if isinstance(k, int) else tuple(k or ())
+    if any(type(cutoff) is not int or cutoff < 1 for cutoff in cutoffs):
+        raise bad_input(f"k must be whole numbers from 1 up, not {k!r}")
+    try:
+        return parse_metrics(at_cutoffs(text, cutoffs) if cutoffs else text)
+    except UnknownMetricError as error:
+        raise bad_input(str(error)) from error
+
+
+def _by(written: str) -> By:
+    try:
+        return By(written)
+    except ValueError as error:
+        raise bad_input(f"match is one of {', '.join(by.value for by in By)}, not {written!r}") from error
+
+
+def _gold(given: GoldLike) -> Gold:
+    if isinstance(given, Gold):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return read_gold(os.fspath(given))
+    samples: dict[str, Sample] = {}
+    for query_id, relevant in _by_query(given, "gold"):
+        ids = listed(relevant)
+        if isinstance(ids, list | tuple | set | frozenset):
+            ids = [each.item() if hasattr(each, "item") else each for each in ids]  # NumPy's numbers as Python's own
+        try:
+            samples[query_id] = Sample(query_id=query_id, gains=judgments(ids))
+        except ValueError as error:
+            raise bad_input(f"query {query_id!r}: {error}", file="gold") from error
+    if not any(sample.relevant() for sample in samples.values()):
+        raise bad_input("names no relevant document; nothing could be scored", file="gold")
+    return Gold(samples=samples, name="gold", format="python")
+
+
+def _run(given: Any, plan: Plan, name: str) -> Run:
+    if isinstance(given, str | os.PathLike):
+        return read_run(os.fspath(given), needs=plan.needs)
+    rankings = [_ranking(query_id, entry, plan.needs, name) for query_id, entry in _by_query(given, name)]
+    return Run(name=name, format="python", rankings=iter(rankings))
+
+
+def _ranking(query_id: str, entry: Any, needs: frozenset[Need], name: str) -> Ranking:
+    if type(entry) is list and not needs and set(map(type, entry)) == {str}:  # the usual case, many times as fast
+        return Ranking(query_id, *once(entry))
+    try:
+        scored = isinstance(entry, Mapping) and "topk" not in entry
+        line = written_line(query_id, by_score(entry) if scored else drained(entry))
+        return to_ranking(msgspec.convert(line, loose_shape(needs)), query_id, needs)
+    except ValueError as error:
+        raise bad_input(f"query {shown(query_id)}: {spoken(error)}", file=name) from error
+
+
+def _by_query(given: Any, name: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(given, Mapping):
+        ids = [str(query_id) for query_id in given]
+        if len(set(ids)) < len(ids):
+            raise bad_input(f"query {max(ids, key=ids.count)!r} stands twice, as a number and as text", file=name)
+        yield from zip(ids, given.values(), strict=True)
+    elif isinstance(given, list | tuple):
+        yield from ((str(position), entry) for position, entry in enumerate(given))
+    else:
+        raise bad_input(f"expected a file name, a mapping by query, or a list, found {described(given)}", file=name)

@@ -1,0 +1,174 @@
+"""Gold × ranking → matched query: which relevant documents the list holds, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from enum import Enum
+
+import msgspec
+
+from rankgate.metrics.texts import lies_in
+from rankgate.model.values import Details, MatchedQuery, Need, Ranking, Sample
+
+DEFAULT_K = 5
+SEPARATOR = "#"
+
+
+class By(Enum):
+    """What must agree: the ids, the item's document and the gold's id, or the item's text and the gold's passage."""
+
+    CHUNK = "chunk"
+    DOC = "doc"
+    TEXT = "text"
+
+
+class Matching(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes a retrieved item the document that the gold names.
+
+    Attributes:
+        by: what must agree.
+        separator: for doc: where the item states no `doc_id`, its document is the part of its id before this text.
+        similarity: for text: the lowest share of the item's words that must stand in the passage; 1 asks for the whole
+            text as it is.
+    """
+
+    by: By = By.CHUNK
+    separator: str = SEPARATOR
+    similarity: float = 1.0
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What it reads of the items beyond their ids."""
+        return _READS[self.by]
+
+
+_NO_PASSAGE = ""  # no passage is empty
+# What metrics read of the line as it stands, whatever the list holds.
+OF_THE_LINE = frozenset({Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES})
+_READS = {By.CHUNK: frozenset[Need](), By.DOC: frozenset({Need.DOCS}), By.TEXT: frozenset({Need.TEXTS})}
+BY_CHUNK = Matching()
+
+_CHUNK = By.CHUNK  # on the hot path even this look-up shows
+_FEW = 8  # judged documents: beyond, an index of the list costs less than searching it
+
+
+def match(
+    sample: Sample,
+    ranking: Ranking,
+    *,
+    depth: int | None = None,
+    default_k: int = DEFAULT_K,
+    how: Matching = BY_CHUNK,
+    needs: frozenset[Need] = frozenset(),
+    baseline_ids: Sequence[str] | None = None,
+) -> MatchedQuery:
+    """Look the relevant ids up in the list.
+
+    A query has one to a few relevant documents and up to a thousand retrieved ones, so each relevant id is searched
+    in the list and only the hits are kept. Where several items match one document, the first is the hit and the others
+    are repeats, so that recall never exceeds 1.
+
+    Args:
+        sample: the gold query.
+        ranking: the retrieved ids for it, each once.
+        depth: ranks below it are ignored (the depth to which a baseline was stored); None keeps the whole list.
+        default_k: the cut-off for metrics without a number where the sample states none.
+        how: what makes an item a document of the gold.
+        needs: what the metrics read beyond hits; the rest is left out.
+        baseline_ids: the baseline's list for the same query, for metrics that compare the two.
+    """
+    ids = ranking.ids if depth is None else ranking.ids[:depth]
+    documents = ids if how.by is _CHUNK else _documents(sample, ids, ranking.details, how)
+    place = documents.index if len(sample.gains) <= _FEW else _places(documents).__getitem__
+    hits: list[tuple[int, float, str]] = []
+    repeats: list[tuple[int, float]] = []
+    ideal: list[float] = []
+    for doc, gain in sample.gains.items():
+        if gain <= 0:
+            continue
+        ideal.append(gain)
+        try:
+            rank = place(doc) + 1
+        except (ValueError, KeyError):
+            continue  # not retrieved
+        hits.append((rank, gain, doc))
+        if documents is not ids:
+            repeats += [(below, gain) for below, other in enumerate(documents[rank:], rank + 1) if other == doc]
+    if len(ideal) > 1:
+        hits.sort()
+        repeats.sort()
+        ideal.sort(reverse=True)
+    query = MatchedQuery(
+        query_id=sample.query_id,
+        hits=tuple([(rank, gain) for rank, gain, _ in hits]),
+        found=tuple([doc for _, _, doc in hits]),
+        ideal=tuple(ideal),
+        retrieved=len(ids),
+        k=sample.k or default_k,
+        repeats=tuple(repeats),
+        sample=sample,
+        details=ranking.details,
+    )
+    if needs <= OF_THE_LINE:
+        return query
+    details = ranking.details or Details()
+    other_lists = [
+        None if other is None else match(sample, other, depth=depth, default_k=default_k, how=how)
+        for other in (details.raw, *(details.rewrites or ()))
+    ]
+    return msgspec.structs.replace(
+        query,
+        judged=_ranks(documents, sample.gains) if Need.JUDGED in needs else (),
+        negatives=_ranks(documents, sample.negatives) if Need.NEGATIVES in needs else (),
+        ids=ids,
+        documents=_parents(ids, details, how.separator) if Need.DOCS in needs else (),
+        baseline_ids=None if baseline_ids is None else baseline_ids[:depth],
+        details=details if not details.items else msgspec.structs.replace(details, items=details.items[: len(ids)]),
+        raw=other_lists[0],
+        rewrites=tuple(filter(None, other_lists[1:])),
+    )
+
+
+def document_of(item_id: str, doc_id: str | None, separator: str = SEPARATOR) -> str:
+    """The document that an item is a part of: as the run states it, else the part of the item's id before `separator`.
+
+    `doc-7#c3` is of `doc-7`; an id without the separator, or with nothing before it, is a document itself.
+    """
+    return doc_id or item_id.partition(separator)[0] or item_id
+
+
+def _documents(sample: Sample, ids: Sequence[str], details: Details | None, how: Matching) -> list[str]:
+    """For each item the id under which the gold knows it; its own id, or nothing, where the gold does not."""
+    if how.by is By.DOC:
+        return _parents(ids, details, how.separator)
+    items = details.items if details and details.items else [None] * len(ids)
+    # The best passages are given away first, and a relevant one again before one that is not: an item that fits both
+    # is a repeat. An item stands for one passage only, so that none counts twice.
+    relevant = sorted(sample.relevant(), key=lambda passage: -sample.gains[passage])
+    others = [*(passage for passage, gain in sample.gains.items() if gain <= 0), *sample.negatives]
+    named: list[str] = []
+    for item in items[: len(ids)]:
+        text = item.text if item and item.text is not None else ""
+        fitting = [passage for passage in relevant if lies_in(text, passage, how.similarity)]
+        free = [passage for passage in fitting if passage not in named]
+        fitting = free or fitting or [passage for passage in others if lies_in(text, passage, how.similarity)]
+        named.append(fitting[0] if fitting else _NO_PASSAGE)
+    return named
+
+
+def _parents(ids: Sequence[str], details: Details | None, separator: str) -> list[str]:
+    """The document that each item is a part of."""
+    items = details.items if details and details.items else [None] * len(ids)
+    return [
+        document_of(item_id, item.doc_id if item else None, separator)
+        for item_id, item in zip(ids, items, strict=False)
+    ]
+
+
+def _places(documents: Sequence[str]) -> dict[str, int]:
+    """Where in the list each document stands first."""
+    return dict(zip(reversed(documents), range(len(documents) - 1, -1, -1), strict=True))
+
+
+def _ranks(documents: Sequence[str], wanted: Container[str]) -> tuple[int, ...]:
+    return tuple([rank for rank, document in enumerate(documents, start=1) if document in wanted])

@@ -1,0 +1,104 @@
+"""The two sides of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+import msgspec
+
+from rankgate.diagnosis.stale_gold import refuse_stale
+from rankgate.metrics.comparison import relisted
+from rankgate.metrics.parallel import Watch, score_run, unwatched
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import refuse_silence, refuse_strangers
+from rankgate.model.values import Gold, Need, Ranking, Scores
+from rankgate.readers.base import Run
+
+READ = frozenset({Need.RAW, Need.ITEM_SCORES, Need.DOCS})  # for the diagnosis, where a run states it
+MOST_KEPT = 100_000  # rankings of a pipe, which cannot be read again
+
+
+class Side(msgspec.Struct, frozen=True):
+    """A run and its scores: the candidate or the baseline.
+
+    `lists` gives its rankings again, where that can be done; `details` with what else they state, if well-formed.
+    """
+
+    run: Run
+    scores: Scores
+    lists: Callable[[], Iterable[Ranking]] = tuple
+    details: Callable[[], Iterable[Ranking]] = tuple
+
+
+def scored(
+    gold: Gold,
+    run: Run,
+    plan: Plan,
+    again: Callable[..., Run | None],
+    *,
+    workers: int | None = None,
+    watch: Watch = unwatched,
+) -> Side:
+    """Score a run; see `score_run`. Its lists stay in its file, or in memory where they came through a pipe.
+
+    Args:
+        gold: the judgments.
+        run: an opened run of which nothing has been read.
+        plan: what to compute.
+        again: opens the same run once more; its keyword `needs` says what is read of it.
+        workers: see `score_run`.
+        watch: see `score_run`.
+    """
+    if run.share_read is not None or run.depth is not None:  # a regular file, or stored as a baseline
+        scores = score_run(gold, run, plan, workers=workers, watch=watch)
+        return Side(run, scores, partial(_rankings, again), partial(_rankings, partial(again, needs=plan.needs | READ)))
+    kept: list[Ranking] = []
+    piped = msgspec.structs.replace(run, rankings=_keeping(run.rankings, kept))
+    return Side(run, score_run(gold, piped, plan, workers=workers, watch=watch), lambda: kept, lambda: kept)
+
+
+def _rankings(opened: Callable[[], Run | None]) -> Iterable[Ranking]:
+    run = opened()
+    return run.rankings if run else ()
+
+
+def scored_if_any(
+    gold: Gold,
+    plan: Plan,
+    opened: Callable[..., Run | None],
+    *,
+    workers: int | None = None,
+    watch: Watch = unwatched,
+) -> Side | None:
+    """The same for a run that may not be there; `opened` opens it, or gives None."""
+    run = opened()
+    return scored(gold, run, plan, opened, workers=workers, watch=watch) if run else None
+
+
+def listed(gold: Gold, plan: Plan, candidate: Side, other: Side | None) -> Scores | None:
+    """The other side's scores, which now know where the candidate's lists differ from its own."""
+    tells = relisted(gold, plan, candidate.lists, other.lists) if other else None
+    return msgspec.structs.replace(other.scores, relisted=tells) if other else None
+
+
+def refuse_unfit(gold: Gold, plan: Plan, candidate: Side, baseline: Side | None) -> None:
+    """A run that answers other questions, lacks what a metric reads, or speaks of other ids than the gold set.
+
+    Raises:
+        RankgateError: it cannot be judged; see `refuse_strangers`, `refuse_silence` and `refuse_stale`.
+    """
+    refuse_strangers(candidate.scores, candidate.run.name, gold)
+    refuse_silence(candidate.scores, plan, candidate.run.name)
+    refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
+
+
+def _keeping(rankings: Iterable[Ranking], kept: list[Ranking]) -> Iterator[Ranking]:
+    """The rankings as they come; all of them are kept, or none where there are too many."""
+    count = 0
+    for count, ranking in enumerate(rankings, start=1):
+        if count <= MOST_KEPT:
+            kept.append(ranking)
+        yield ranking
+    if count > MOST_KEPT:
+        kept.clear()

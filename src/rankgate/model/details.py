@@ -1,0 +1,204 @@
+"""What pages and `explain` show beyond `report.json`: curves, values by segment, and every question with its rankings.
+
+It goes with a `Report` from step to step and is left out of `report.json`, which a bot carries about and which would be
+megabytes with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Literal, TypeVar
+
+import msgspec
+
+from rankgate.model.values import TOLERANCE, Direction, Interval, Unit
+
+T = TypeVar("T")
+_NOWHERE = 10**6  # the rank of what is in no list: below all others
+
+
+class Cause(Enum):
+    """What became of a question's relevant documents.
+
+    The first that holds, in this order. `NOTHING_RELEVANT`: the gold names no relevant document. `NO_RESULT`: the run
+    lacks the question, or its list is empty. `NEW`: the baseline lacks it. `GONE`: a document that the baseline had in
+    the first k is nowhere in the list now. `LOWER`: one left the first k and is still in the list. `BETTER`: one came
+    into the first k. `NEVER_FOUND`: one is in the first k of neither run; without a baseline, not of the run. `FINE`:
+    nothing of all that.
+    """
+
+    NO_RESULT = "no_result"
+    GONE = "gone"
+    LOWER = "lower"
+    NEVER_FOUND = "never_found"
+    BETTER = "better"
+    FINE = "fine"
+    NEW = "new"
+    NOTHING_RELEVANT = "nothing_relevant"
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of the exhibit."""
+
+
+class Measure(_Part, frozen=True, kw_only=True):
+    """A column of the panel: how a metric is called, read and explained."""
+
+    name: str
+    meaning: str
+    unit: Unit
+    direction: Direction
+
+
+class PanelValue(_Part, frozen=True, kw_only=True):
+    """A metric over the queries of a scope; baseline and change are over the pairs, as in the report."""
+
+    value: float | None
+    ci: Interval | None
+    n: int
+    baseline: float | None
+    delta: float | None
+    delta_ci: Interval | None
+    n_pairs: int
+
+
+class PanelRow(_Part, frozen=True, kw_only=True):
+    """The panel's values over the queries with a tag; over all queries where `tag` is None."""
+
+    tag: str | None
+    queries: int
+    values: Mapping[str, PanelValue]
+
+
+class Sweep(_Part, frozen=True, kw_only=True):
+    """A metric at growing cut-offs, over the queries with a tag (None: over all).
+
+    `candidate[i]` and `baseline[i]` belong to `cutoffs[i]`. `knee` is the candidate's cut-off after which the curve
+    flattens, None where it is flat or a straight line. `baseline` is None where there is none.
+    """
+
+    tag: str | None
+    queries: int
+    measure: Literal["recall", "ndcg"]
+    cutoffs: tuple[int, ...]
+    candidate: tuple[float, ...]
+    baseline: tuple[float, ...] | None
+    knee: int | None
+    baseline_knee: int | None
+
+
+class Listed(_Part, frozen=True, kw_only=True):
+    """An item of a ranking; `gain` is None where the gold does not judge it."""
+
+    id: str
+    gain: float | None
+
+
+class Expected(_Part, frozen=True, kw_only=True):
+    """A relevant document of the gold, and its rank in the baseline and now; None where the list has not got it."""
+
+    id: str
+    gain: float
+    before: int | None
+    after: int | None
+
+
+class Question(_Part, frozen=True, kw_only=True):
+    """A gold query: what was expected, both rankings down to the exhibit's depth, and the metrics.
+
+    `values` has by metric the value before and now; None where it is undefined, or the baseline lacks the query.
+    `before` is None without a baseline or where that lacks the query, `now` where the run does.
+    """
+
+    query_id: str
+    question: str | None
+    tags: tuple[str, ...]
+    cause: Cause
+    values: Mapping[str, tuple[float | None, float | None]]
+    expected: tuple[Expected, ...]
+    before: tuple[Listed, ...] | None
+    now: tuple[Listed, ...] | None
+
+
+class Exhibit(_Part, frozen=True, kw_only=True):
+    """All of it.
+
+    Attributes:
+        leading: the metric whose changes are shown query by query; None where no metric is of ranked documents.
+        k: the first ranks, which causes speak of.
+        depth: how many items of each ranking are shown.
+        measures: the columns of the panel, in order, and those of the gated metrics that it lacks.
+        panel: values over all queries first, then by tag, in the order of the report's segments.
+        sweeps: recall and nDCG at growing cut-offs, over all queries first, then by tag.
+        questions: every gold query, in the order of the gold.
+    """
+
+    leading: str | None
+    k: int
+    depth: int
+    measures: tuple[Measure, ...]
+    panel: tuple[PanelRow, ...]
+    sweeps: tuple[Sweep, ...]
+    questions: tuple[Question, ...]
+
+
+def fate_of(documents: Iterable[Expected], k: int, *, no_result: bool) -> Cause:
+    """What became of the relevant documents of a question that got worse; `FINE` where none left the first k."""
+    if no_result:
+        return Cause.NO_RESULT
+    lost = [each.after for each in documents if left(each, k)]
+    return Cause.FINE if not lost else Cause.GONE if None in lost else Cause.LOWER
+
+
+def left(document: Expected, k: int) -> bool:
+    """Whether a document left the first k."""
+    return (document.before or _NOWHERE) <= k < (document.after or _NOWHERE)
+
+
+def depth_of(document: Expected) -> int:
+    """How far it fell; from a list into none counts as further than within any list."""
+    return (document.after or _NOWHERE) - (document.before or _NOWHERE)
+
+
+def severity(documents: Sequence[Expected], k: int, *, no_result: bool, failing: bool) -> tuple[int, bool, int]:
+    """The one order of questions that got worse, in the comment, the terminal and the page: the least is the worst.
+
+    No result first, then a relevant document that fell out of the list, then one that fell below the first k, then the
+    rest; within each those of a failing segment; then by the deepest fall.
+    """
+    fate = (Cause.NO_RESULT, Cause.GONE, Cause.LOWER, Cause.FINE).index(fate_of(documents, k, no_result=no_result))
+    return fate, not failing, -max(map(depth_of, documents), default=0)
+
+
+def worst_first(exhibit: Exhibit, failing: Callable[[Sequence[str]], bool]) -> list[Question]:
+    """The questions in the order of `severity`; those that did not get worse after the others, by change and cause."""
+    name = exhibit.leading or ""
+    lower = any(each.name == name and each.direction is Direction.LOWER for each in exhibit.measures)
+    causes = list(Cause)
+
+    def key(question: Question) -> tuple[float, ...]:
+        before, now = question.values.get(name, (None, None))
+        change = 0.0 if before is None or now is None else (before - now if lower else now - before)
+        lost = sum(left(each, exhibit.k) for each in question.expected)
+        gained = sum((each.after or _NOWHERE) <= exhibit.k < (each.before or _NOWHERE) for each in question.expected)
+        change = 0.0 if abs(change) <= TOLERANCE else change
+        value = -_NOWHERE if now is None else -now if lower else now  # a value that is not there is the worst
+        if question.before is not None and (change, gained - lost) < (0, 0):
+            gone = question.cause is Cause.NO_RESULT
+            worse = severity(question.expected, exhibit.k, no_result=gone, failing=failing(question.tags))
+            return (0, *worse, change, value)
+        return (1, change, causes.index(question.cause), value)
+
+    return sorted(exhibit.questions, key=key)
+
+
+def sampled(items: Sequence[T], group: Callable[[T], object], most: int) -> list[T]:
+    """At most so many, in the given order: the first of each group, then the second of each, and so on."""
+    seen: Counter[object] = Counter()
+    turns: list[tuple[int, int]] = []
+    for place, item in enumerate(items):
+        turns.append((seen[group(item)], place))
+        seen[group(item)] += 1
+    return [items[place] for place in sorted(place for _, place in sorted(turns)[:most])]

@@ -1,0 +1,114 @@
+"""What differs between a run and its baseline beside the rankings: what each says of itself, and the gold set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from rankgate.model.gold_changes import GoldMark
+
+# Components in the order in which people look at them, each with the keys that state it; docs/formats.md has the table.
+COMPONENTS: dict[str, tuple[str, ...]] = {
+    "system": ("system",),
+    "index": ("index_version", "index"),
+    "corpus": ("corpus_version", "corpus"),
+    "dataset": ("dataset_version", "dataset"),
+    "chunker": ("chunker", "chunker_version"),
+    "embedder": ("embedder", "embedding_model", "embedder_version"),
+    "reranker": ("reranker", "reranker_model", "reranker_version"),
+    "results before reranking": ("k_raw",),
+    "code": ("code_version", "commit"),
+}
+GOLD, OTHER = "gold", "other"
+LABELS, QUESTIONS, AS_OF = "labels", "questions", "as_of"
+KNOWN_KEYS = frozenset(key for keys in COMPONENTS.values() for key in keys)
+
+_OF_STORE = "accepted"  # the one fact that a store adds to what the run said of itself
+_DEEPEST = 8  # levels of mappings that are compared key by key
+_EXACT = 1e15  # below it, a whole number as a fraction is exact
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is not what it was when the baseline was made.
+
+    Attributes:
+        what: a component, `gold`, or `other` for keys that name none.
+        key: where that is not all of it: the key within the component, dotted where it is nested; of the gold set
+            `labels`, `questions` or `as_of`; of `other` the key of the run line.
+        before: the baseline's value as text; None where it does not state it.
+        after: the run's, or today's.
+    """
+
+    what: str
+    key: str | None = None
+    before: str | None
+    after: str | None
+
+
+def run_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
+    """Where what two runs say of themselves differs, by component, then other keys in the order of the alphabet."""
+    found: list[Difference] = []
+    for what, keys in COMPONENTS.items():
+        old, new = ({key: said[key] for key in keys if said.get(key) is not None} for said in (before, after))
+        if len(old) <= 1 and len(new) <= 1:  # the same thing, whatever each calls it
+            found += _differences(what, None, next(iter(old.values()), None), next(iter(new.values()), None))
+        else:
+            found += [each for key in keys for each in _differences(what, key, old.get(key), new.get(key))]
+    for key in sorted((before.keys() | after.keys()) - KNOWN_KEYS - {_OF_STORE}):
+        found += _differences(OTHER, key, before.get(key), after.get(key))
+    return found
+
+
+def gold_differences(then: GoldMark | None, now: GoldMark) -> list[Difference]:
+    """Where the gold set differs from the one that was current when the baseline was accepted.
+
+    Labels and questions are fingerprints, `as_of` is the first and last day. Nothing is said of what the baseline does
+    not remember.
+    """
+    if then is None:
+        return []
+    found: list[tuple[str, str | None, str | None]] = [(LABELS, then.fingerprint, now.fingerprint)]
+    if then.queries_fingerprint is not None:
+        found += [(QUESTIONS, then.queries_fingerprint, now.queries_fingerprint)]
+        found += [(AS_OF, _range(then.as_of), _range(now.as_of))]
+    return [
+        Difference(what=GOLD, key=key, before=before, after=after) for key, before, after in found if before != after
+    ]
+
+
+def text_of(value: object) -> str:
+    """A value of JSON as text: a text as it is, 600 and 600.0 alike, a list by commas, an object with sorted keys."""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    settled = _settled(value)
+    if isinstance(settled, list) and settled and not any(isinstance(each, list | dict) for each in settled):
+        return ", ".join(map(text_of, settled))
+    return msgspec.json.encode(settled, order="sorted").decode()
+
+
+def _settled(value: object) -> object:
+    """The value with whole numbers as such, however they were written."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _settled(each) for key, each in value.items()}
+    return [_settled(each) for each in value] if isinstance(value, list) else value
+
+
+def _differences(what: str, key: str | None, before: object, after: object, depth: int = 0) -> Iterator[Difference]:
+    if isinstance(before, dict) and isinstance(after, dict) and depth < _DEEPEST:
+        for inner in sorted(before.keys() | after.keys()):
+            path = inner if key is None else f"{key}.{inner}"
+            yield from _differences(what, path, before.get(inner), after.get(inner), depth + 1)
+        return
+    old, new = (None if value is None else text_of(value) for value in (before, after))
+    if old != new:
+        yield Difference(what=what, key=key, before=old, after=new)
+
+
+def _range(days: tuple[str, str] | None) -> str | None:
+    if days is None:
+        return None
+    return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"

@@ -1,0 +1,357 @@
+"""`report.json`: everything that a renderer or the bot needs, so that neither ever scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from rankgate.errors import Problem, redacted
+from rankgate.model.base_ref import BaseSide
+from rankgate.model.details import Cause, Exhibit, Expected, fate_of
+from rankgate.model.differences import Difference
+from rankgate.model.gold_changes import GoldChanges
+from rankgate.model.lineage import Lineage
+from rankgate.model.values import Direction, Distribution, Evidence, EvidenceState, Exact, Interval, Unit, Verdict
+from rankgate.model.waiver_use import Waived, WaiverUse
+
+SCHEMA_VERSION = 1
+BARE_TAG = "tag"  # the dimension of tags without a key
+NAMED = 3  # ids beside a count, or in place of what a question lost
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of the report."""
+
+
+class Detectable(_Part, frozen=True, kw_only=True):
+    """What the gold set can see of the change that a gate forbids.
+
+    A true change of `detectable` violates the gate in 80 % of the runs. `margin` is the smallest true change that
+    `queries` queries tell from none as often, and the smallest `regression_max` within which a change without effect is
+    proven safe as often; it `sees` if that is within `regression_max`, for which `queries_needed` would be enough
+    (None: no number is). `spread` is the standard deviation of the paired differences, `assumed` where too few queries
+    moved.
+    """
+
+    detectable: float
+    margin: float
+    queries: int
+    queries_needed: int | None
+    spread: float
+    assumed: bool
+    sees: bool
+
+
+class GateResult(_Part, frozen=True, kw_only=True):
+    """One gate's decision and the numbers behind it.
+
+    `value` is over all `n` scored queries. `baseline`, `delta` and `delta_ci` are over the `n_pairs` queries for which
+    both runs have a value, and `paired_value` is the candidate's on those, so that paired_value − baseline = delta.
+    `exact` is the one-sided test that can prove a drop beside the interval: of clusters under 30, and of quantiles.
+    `line` is where the gate stands in the criteria.
+
+    `evidence` says what decides; `evidence_state` is what the intervals, at `confidence`, say of the limits: clear,
+    inconclusive (within noise), no_interval (too few queries, or clusters, to prove anything), no_baseline where a
+    regression check had nothing to compare with, or not_comparable where another judge gave the baseline's values.
+    `only_inconclusive` marks a warning for nothing but what could not be proven. `since` is the anchor where the result
+    is about the drift from it. `segment` is the tag, or tags, whose queries the result is about; None for all, and
+    `too_small` says that it has too few of them to be judged, `fell` that the whole interval of its own change,
+    uncorrected, is on the worse side of zero. `queries` are those that must pass and do not. `violation` is how far the
+    gate lies beyond its limits (the larger, where it breaks both), None where it breaks none; `hard_check_failed` says
+    that it fails for single questions, whatever its limits; `doubts` is how many of the last `reasons` would only warn
+    by themselves; `waived` who lets the violation pass. `judged_by` marks a result by the base's criteria or gold set
+    where that is the stricter one. `unjudged` is there where a pooled gold set judges less of the run: the `judged`
+    shares of both first k, the changes with the rest `relevant`, and left out (`condensed`).
+    """
+
+    name: str
+    metric: str
+    meaning: str
+    unit: Unit
+    direction: Direction
+    segment: str | None
+    since: str | None = None
+    severity: Literal["error", "warning"]
+    value: float | None
+    ci: Interval | None
+    threshold: float | None
+    baseline: float | None
+    paired_value: float | None
+    delta: float | None
+    delta_ci: Interval | None
+    exact: Exact | None = None
+    regression_max: float | None
+    evidence: Evidence = Evidence.ESTIMATE
+    evidence_state: EvidenceState
+    confidence: float = 0.95
+    only_inconclusive: bool = False
+    too_small: bool = False
+    fell: bool = False
+    violation: float | None = None
+    hard_check_failed: bool = False
+    waived: Waived | None = None
+    detectable: Detectable | None = None
+    unjudged: Mapping[str, float] = {}
+    verdict: Verdict
+    reasons: list[str]
+    doubts: int = 0
+    queries: list[str] = []
+    judged_by: Literal["base"] | None = None
+    n: int
+    n_pairs: int
+    line: int | None
+
+    def verdict_of(self, position: int) -> Verdict:
+        """What a reason means by itself: of a gate that fails, some only warn."""
+        warns = self.verdict is Verdict.FAIL and position >= len(self.reasons) - self.doubts
+        return Verdict.WARN if warns else self.verdict
+
+    @property
+    def place(self) -> tuple[str, str | None]:
+        """Gate and segment: what waivers name, and what both sides of a base judge alike."""
+        return self.name, self.segment
+
+    @property
+    def within_noise(self) -> bool:
+        """Whether it warns for nothing but what noise can do; that nothing could have been proven is no noise."""
+        return self.only_inconclusive and self.evidence_state is not EvidenceState.NO_INTERVAL
+
+
+class JudgedValue(_Part, frozen=True, kw_only=True):
+    """A metric's value with a judge's labels added to the gold's.
+
+    `bound` is `upper` where further relevant documents can only raise the metric: the gold alone is the lower bound.
+    """
+
+    value: float | None
+    n: int
+    bound: Literal["upper"] | None
+
+
+class MetricValue(_Part, frozen=True, kw_only=True):
+    """A metric's value for a run; `undefined` queries are left out of it.
+
+    `distribution` goes with metrics from 0 to 1; `with_judge` where the gold has a judge's labels beside it. Where the
+    metric reads what lines state, `missing` of the undefined are those whose line does not state it.
+    """
+
+    value: float | None
+    ci: Interval | None
+    n: int
+    undefined: int
+    missing: int | None = None
+    unit: Unit
+    direction: Direction
+    meaning: str
+    distribution: Distribution | None = None
+    with_judge: JudgedValue | None = None
+
+
+class Queries(_Part, frozen=True, kw_only=True):
+    """How many gold queries there are, and what became of them.
+
+    `scored` have a relevant document; `no_relevant` have none and are left out of relevance metrics; `missing` are in
+    the gold and not in the run (worst value); `unjudged` are in the run and not in the gold (ignored). `new` are those
+    that the baseline lacks. `left_out` are private as a rule, not judged, and in none of the other numbers.
+    """
+
+    total: int
+    scored: int
+    no_relevant: int
+    missing: int
+    missing_ids: list[str]
+    unjudged: int
+    duplicates: int
+    new: int
+    left_out: int = 0
+
+
+class SegmentValue(_Part, frozen=True, kw_only=True):
+    """A metric within a segment; the baseline and the change are over the pairs.
+
+    `delta_ci` is there for the metric whose changes the report lists, in the largest segments.
+    """
+
+    value: float | None
+    n: int
+    baseline: float | None
+    delta: float | None
+    delta_ci: Interval | None = None
+    n_pairs: int
+    unit: Unit
+    direction: Direction
+
+
+class Segment(_Part, frozen=True, kw_only=True):
+    """The queries that share a tag: `lang:pt-BR` is dimension lang, value pt-BR; a bare word has dimension `tag`."""
+
+    dimension: str
+    value: str
+    queries: int
+    metrics: Mapping[str, SegmentValue]
+
+    @property
+    def tag(self) -> str:
+        """The tag as the gold has it."""
+        return self.value if self.dimension == BARE_TAG else f"{self.dimension}:{self.value}"
+
+
+DocumentMove = Expected  # as a report and its exhibit have it alike
+
+
+class Movement(_Part, frozen=True, kw_only=True):
+    """A query whose relevant documents moved: into or out of the first k, or so that the metric changed.
+
+    `worse` tells the losers from the winners; where the metric did not move, by documents lost and gained. Where it
+    lost any, `instead` are up to three documents that stand in the first k now and did not before, from the top;
+    `no_result` says that its list is empty or absent.
+    """
+
+    query_id: str
+    question: str | None
+    tags: list[str]
+    metric: str
+    before: float
+    after: float
+    worse: bool
+    k: int
+    lost: int
+    gained: int
+    documents: list[Expected]
+    instead: list[str] = []
+    no_result: bool = False
+
+    @property
+    def fate(self) -> Cause:
+        """What became of the relevant documents, where it got worse."""
+        return fate_of(self.documents, self.k, no_result=self.no_result)
+
+
+class Moved(_Part, frozen=True, kw_only=True):
+    """How many queries moved each way; the report lists the most telling of them."""
+
+    worse: int
+    better: int
+
+
+class Diagnosis(_Part, frozen=True, kw_only=True):
+    """A finding about why gates are violated: the rule that holds, what it says, and the numbers that it stands on.
+
+    `finding` holds no text from the inputs: `{tag}` in it stands for the `tag` of `evidence`.
+    """
+
+    rule: str
+    finding: str
+    evidence: Mapping[str, str | int | float]
+
+
+class Oddities(_Part, frozen=True, kw_only=True):
+    """What is suspicious in the lists, whatever the verdict: counts, each with its first few ids.
+
+    `never_returned` of the `relevant` ids of the gold set are in no list of the run or of the baseline. In `rising` of
+    `lists` the scores rise from rank to rank.
+    """
+
+    never_returned: int
+    relevant: int
+    examples: list[str]
+    rising: int
+    lists: int
+    rising_queries: list[str]
+
+
+class TrendPoint(_Part, frozen=True, kw_only=True):
+    """A run of the main branch as it was recorded: gated metrics by name, and whether it became the baseline."""
+
+    date: str
+    commit: str | None = None
+    verdict: Verdict | None = None
+    accepted: bool = False
+    scores: Mapping[str, float | None]
+
+
+class Source(_Part, frozen=True, kw_only=True):
+    """Where an input came from, and what it says of itself."""
+
+    path: str
+    format: str
+    about: Mapping[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        """Without what may be secret in an address, also where it was never read."""
+        force_setattr(self, "path", redacted(self.path))
+        force_setattr(self, "format", redacted(self.format))
+
+
+class BaselineSource(Source, frozen=True, kw_only=True):
+    """A baseline, and which accepted run of its store it is; no `lineage` where it is a plain run file."""
+
+    lineage: Lineage | None = None
+
+
+class Provenance(_Part, frozen=True, kw_only=True):
+    """What was compared with what, and how to do it again.
+
+    `gold_fingerprint` is a digest of the gold set's judgments, `gold_queries_fingerprint` of its ids and questions.
+    """
+
+    rankgate: str
+    date: str
+    criteria: str | None = None
+    gold: Source | None = None
+    gold_fingerprint: str | None = None
+    gold_queries_fingerprint: str | None = None
+    run: Source | None = None
+    baseline: BaselineSource | None = None
+    depth: int | None = None
+    command: list[str] = []
+
+    def __post_init__(self) -> None:
+        """As for a `Source`."""
+        force_setattr(self, "criteria", self.criteria and redacted(self.criteria))
+        force_setattr(self, "command", list(map(redacted, self.command)))
+
+
+class Report(_Part, frozen=True, kw_only=True):
+    """The whole of `report.json`.
+
+    `failures` and `warnings` are reasons to fail and to warn that no gate has. `notes` are facts that every reader
+    of the verdict should know, `fine_print` what an expert would ask: what the gold set can see at all. `diagnosis`
+    is empty unless a gate is violated or ids are stale; its first entry is what to look at first. `gold_changes` is
+    None where the gold set is the one that was current when the baseline was accepted, or the baseline does not
+    say. `differences` are what else is not what it was then, as far as the runs state it. `base` is there where a
+    base was named. `untrusted_run` says that the pull request supplied the rankings and may have invented them;
+    `fork_runs` whether a pass counts all the same, as the criteria have it. `trend` are the last runs of the main
+    branch, oldest first, where the baseline's store remembers them. `exhibit` is what pages show beyond all this,
+    where it was asked for, and not in the file.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    verdict: Verdict
+    summary: str
+    problems: list[Problem] = []
+    failures: list[str] = []
+    warnings: list[str] = []
+    notes: list[str] = []
+    fine_print: list[str] = []
+    diagnosis: list[Diagnosis] = []
+    oddities: Oddities | None = None
+    gates: list[GateResult] = []
+    waivers: list[WaiverUse] = []
+    metrics: Mapping[str, MetricValue] = {}
+    baseline_metrics: Mapping[str, MetricValue] = {}
+    queries: Queries | None = None
+    segments: list[Segment] = []
+    misses: list[Movement] = []
+    moved: Moved | None = None
+    gold_changes: GoldChanges | None = None
+    differences: list[Difference] = []
+    base: BaseSide | None = None
+    untrusted_run: bool = False
+    fork_runs: Literal["untrusted", "trusted"] = "untrusted"
+    trend: list[TrendPoint] = []
+    provenance: Provenance
+    exhibit: Exhibit | msgspec.UnsetType = msgspec.UNSET

@@ -1,0 +1,88 @@
+"""Queries by tag: `lang:pt-BR` has the key lang and the value pt-BR; a bare word is a key without a value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from rankgate.model.report import BARE_TAG, GateResult
+from rankgate.model.values import Gold, Sample, Verdict
+from rankgate.statistics.chance import hypergeometric_tail
+
+CROSSED = " × "
+LEVEL = 0.01  # one-sided, shared by all tags that are looked at
+MOST = 0.5  # of the questions
+LIFT = 2.0  # times the rate of the questions without a tag
+
+
+class TagShare(msgspec.Struct, frozen=True, kw_only=True):
+    """A tag that most misses and few others have: `misses` of `of_misses`, and of all questions `questions`."""
+
+    tag: str
+    misses: int
+    of_misses: int
+    questions: int
+    of_questions: int
+
+
+def standing_out(some: Sequence[Iterable[str]], every: Sequence[Iterable[str]]) -> list[TagShare]:
+    """Tags that more than half of some questions have, beyond chance; the least likely first.
+
+    Beyond chance: at least twice as many of those with the tag are among them as of those without, and the
+    hypergeometric tail passes at 1 %, divided by the number of tags that any of them has (Bonferroni).
+
+    Args:
+        some: the tags of each of the questions.
+        every: those of all questions, these included.
+    """
+    among, whole = (Counter(tag for tags in questions for tag in set(tags)) for questions in (some, every))
+    drawn, total = len(some), len(every)
+    found: list[tuple[float, int, str]] = []
+    for tag, hits in among.items():
+        lifted = hits * (total - whole[tag]) >= LIFT * (drawn - hits) * whole[tag]
+        if hits > MOST * drawn and lifted and hypergeometric_tail(hits, drawn, whole[tag], total) * len(among) < LEVEL:
+            found.append((hypergeometric_tail(hits, drawn, whole[tag], total), whole[tag], tag))
+    return [
+        TagShare(tag=tag, misses=among[tag], of_misses=drawn, questions=count, of_questions=total)
+        for _, count, tag in sorted(found)
+    ]
+
+
+def segments_of(gold: Gold, keys: Sequence[str]) -> dict[str, list[int]]:
+    """Rows of the gold by segment, sorted by name: `lang:en`, or `lang:en × topic:billing` for several keys.
+
+    A query belongs to every segment of which it has all tags; one that lacks a key belongs to none.
+    """
+    found: dict[str, list[int]] = {}
+    for row, sample in enumerate(gold.samples.values()):
+        names = [""]
+        for key in keys:
+            values = dict.fromkeys(_values(sample, key))
+            names = [f"{name}{CROSSED if name else ''}{key}:{value}" for name in names for value in values]
+        for name in names:
+            if name:
+                found.setdefault(name, []).append(row)
+    return dict(sorted(found.items()))
+
+
+def split_tag(tag: str) -> tuple[str, str]:
+    """The dimension and the value of a tag, as a report's segment has them."""
+    dimension, colon, value = tag.partition(":")
+    return (dimension, value) if colon else (BARE_TAG, tag)
+
+
+def failing(gates: Iterable[GateResult]) -> Callable[[Sequence[str]], bool]:
+    """Whether a question with these tags is in a segment that a gate fails, or warns of."""
+    parts = [
+        set(gate.segment.split(CROSSED))
+        for gate in gates
+        if gate.segment is not None and gate.verdict in (Verdict.FAIL, Verdict.WARN)
+    ]
+    return lambda tags: any(part <= set(tags) for part in parts)
+
+
+def _values(sample: Sample, key: str) -> list[str]:
+    pairs = (tag.partition(":") for tag in sample.tags)
+    return [value for name, colon, value in pairs if colon and name == key]

@@ -1,0 +1,90 @@
+"""How numbers and verdicts read. One place, so that terminal, comment and reasons say the same thing alike."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from rankgate.model.values import TOLERANCE, Interval, Unit, Verdict
+
+MINUS = "−"
+_MOST_DECIMALS = 9
+
+VERDICT_WORDS = {
+    Verdict.PASS: "PASS",
+    Verdict.WARN: "WARN",
+    Verdict.FAIL: "FAIL",
+    Verdict.NOT_JUDGED: "NOT JUDGED",
+}
+
+
+def value_text(value: float, unit: Unit, decimals: int | None = None) -> str:
+    """`87.0%`, `0.752` or `35.2 ms`."""
+    if value < 0:
+        return f"{MINUS}{value_text(-value, unit, decimals)}"
+    match unit:
+        case Unit.SHARE:
+            return f"{100 * value:.{_decimals(unit, decimals)}f}%"
+        case Unit.SCORE | Unit.NUMBER:
+            return f"{value:.{_decimals(unit, decimals)}f}"
+        case Unit.MILLISECONDS:
+            return f"{value:.{_decimals(unit, decimals)}f} ms"
+        case _:
+            assert_never(unit)
+
+
+def delta_text(delta: float, unit: Unit, decimals: int | None = None) -> str:
+    """`−5.8 pp`, `+0.012` or `+3.1 ms`; a difference that rounds to nothing is `±0.0 pp`."""
+    scale = 100 if unit is Unit.SHARE else 1
+    digits = f"{abs(delta) * scale:.{_decimals(unit, decimals)}f}"
+    sign = "±" if not digits.strip("0.") else "+" if delta > 0 else MINUS
+    suffix = {Unit.SHARE: " pp", Unit.MILLISECONDS: " ms"}.get(unit, "")
+    return f"{sign}{digits}{suffix}"
+
+
+def interval_text(ci: Interval | None, unit: Unit, *, change: bool = False) -> str:
+    """`84.1 to 89.9%`; `?` for a bound that the data do not support, nothing where there is no interval."""
+    if ci is None or ci == (None, None):
+        return ""
+    spell = delta_text if change else value_text
+    low, high = ("?" if bound is None else spell(bound, unit) for bound in ci)
+    for suffix in (" pp", "%", " ms"):
+        if high.endswith(suffix):
+            low = low.removesuffix(suffix)
+    return f"{low} to {high}"
+
+
+def confidence_text(confidence: float) -> str:
+    """`95%` or `99.5%`."""
+    return f"{round(100 * confidence, 6):g}%"
+
+
+def telling_decimals(value: float, limit: float, unit: Unit) -> int:
+    """The fewest decimals with which two different numbers also look different.
+
+    Numbers that differ by rounding in binary fractions alone count as equal.
+    """
+    for decimals in range(_decimals(unit, None), _MOST_DECIMALS):
+        same = value_text(value, unit, decimals) == value_text(limit, unit, decimals)
+        if abs(value - limit) <= TOLERANCE or not same:
+            return decimals
+    return _MOST_DECIMALS
+
+
+def exact_decimals(limit: float, unit: Unit) -> int:
+    """The fewest decimals, from the unit's usual number on, that write a limit as it was given."""
+    shown = limit * (100 if unit is Unit.SHARE else 1)
+    for decimals in range(_decimals(unit, None), _MOST_DECIMALS):
+        if abs(round(shown, decimals) - shown) <= TOLERANCE * max(1.0, abs(shown)):
+            return decimals
+    return _MOST_DECIMALS
+
+
+def count_text(count: int, one: str, many: str | None = None) -> str:
+    """`1 query`, `1,400 queries`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def _decimals(unit: Unit, wanted: int | None) -> int:
+    if wanted is not None:
+        return wanted
+    return 1 if unit in (Unit.SHARE, Unit.MILLISECONDS) else 3

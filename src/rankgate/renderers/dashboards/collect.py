@@ -1,0 +1,107 @@
+"""Criteria files, their stores, waivers and releases are read, and become a dashboard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import chain, count
+
+import msgspec
+
+from rankgate.baselines.memory import Memory
+from rankgate.baselines.stores import store_for
+from rankgate.criteria import Criteria, load_criteria
+from rankgate.errors import bad_input, redacted
+from rankgate.inputs import gold_of
+from rankgate.metrics.base import Metric
+from rankgate.model.values import Need
+from rankgate.renderers.dashboards.build import Anew, Remembered, Shown, Tag, gate_set
+from rankgate.renderers.dashboards.repository import releases, waiver_versions, web_address
+from rankgate.renderers.dashboards.rescored import scored_anew
+from rankgate.renderers.dashboards.spans import spans_of
+from rankgate.renderers.dashboards.values import Dashboard, GateSet
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the caller names: criteria files, a store in place of theirs, further metrics, and how many runs."""
+
+    date: str
+    criteria: Sequence[str]
+    baseline: str | None = None
+    metrics: Sequence[Metric] = ()
+    limit: int
+    repository: str | None = None
+
+
+def collect(asked: Asked) -> Dashboard:
+    """Read everything.
+
+    Raises:
+        RankgateError: criteria, waivers or a store cannot be read, or a criteria file names no store.
+    """
+    compared = next((metric.name for metric in asked.metrics if Need.BASELINE in metric.needs), None)
+    if compared:
+        raise bad_input(f"{compared} compares with a baseline, which a run alone has none of", key="--metrics")
+    pages = page_names(asked.criteria)
+    tags = releases()
+    sets = [_collected(path, page, asked, tags) for path, page in zip(asked.criteria, pages, strict=True)]
+    return Dashboard(date=asked.date, repository=asked.repository or web_address(), sets=tuple(sets))
+
+
+def page_names(paths: Sequence[str]) -> list[str]:
+    """A file name for each criteria file, all different, none of them index.html."""
+    names: list[str] = []
+    for path in paths:
+        stem = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\.ya?ml$", "", path.lower())).strip("-") or "gates"
+        stem = "gates" if stem == "index" else stem[:80]
+        wanted = chain([f"{stem}.html"], (f"{stem}-{number}.html" for number in count(2)))
+        names.append(next(name for name in wanted if name not in names))
+    return names
+
+
+def _collected(path: str, page: str, asked: Asked, tags: Sequence[Tag]) -> GateSet:
+    criteria = load_criteria(path)
+    place, memory = _memory(criteria, asked)
+    logs = Remembered(history=memory.read("history"), accepted=memory.read("accepted"), anchors=memory.read("anchors"))
+    remembered = logs.until(asked.date)
+    gated = criteria.metrics()
+    units = {gate.name: gate.metric.unit for gate in criteria.gates}
+    shown = Shown(
+        metrics=list({metric.name: metric for metric in (*gated, *asked.metrics)}.values()),
+        limits={
+            metric.name: [
+                gate.threshold for gate in criteria.gates if gate.metric == metric and gate.threshold is not None
+            ]
+            for metric in gated
+        },
+        date=asked.date,
+        limit=asked.limit,
+    )
+    anew: Anew = {}
+    unscored: list[str] = []
+    records = remembered.runs()[-asked.limit :]
+    if any(metric.name not in record.scores for metric in asked.metrics for record in records):
+        gold = gold_of(None, criteria)
+        anew, unscored = scored_anew(memory, records, asked.metrics, gold, criteria.plan())
+    spans = spans_of(waiver_versions(criteria), units)
+    return gate_set(
+        criteria.name,
+        page,
+        redacted(place),
+        remembered,
+        shown,
+        tags=tags,
+        spans=spans,
+        anew=anew,
+        unscored=unscored,
+    )
+
+
+def _memory(criteria: Criteria, asked: Asked) -> tuple[str, Memory]:
+    place = asked.baseline or (criteria.baseline.path if criteria.baseline else None)
+    if place is None:
+        raise bad_input("names no baseline store; add inputs.baseline, or name one with --baseline", file=criteria.name)
+    memory = store_for(place).memory
+    if memory is None:
+        raise bad_input("is a run file, which remembers nothing; a dashboard needs a store", file=place)
+    return place, memory

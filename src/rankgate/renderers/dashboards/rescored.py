@@ -1,0 +1,85 @@
+"""Metrics that no gate recorded, scored from the stored rankings with today's gold set, as far as these are kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from rankgate.baselines.base import open_record
+from rankgate.baselines.memory import Memory
+from rankgate.baselines.records import Record
+from rankgate.baselines.tree import NotKeptError
+from rankgate.errors import RankgateError
+from rankgate.inputs import deepest_cutoff
+from rankgate.metrics.base import Metric
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import refuse_silence, refuse_strangers, score
+from rankgate.model.values import Gold
+from rankgate.model.wording import count_text
+from rankgate.renderers.dashboards.build import Anew
+
+_Values = dict[str, float | None]
+
+
+def scored_anew(
+    memory: Memory, records: Sequence[Record], metrics: Sequence[Metric], gold: Gold, plan: Plan
+) -> tuple[Anew, list[str]]:
+    """The missing values by record and metric, and sentences on what could not be scored.
+
+    Args:
+        memory: holds the runs.
+        records: the runs to look at.
+        metrics: what is asked for; where a record has a value, that stays.
+        gold: today's judgments.
+        plan: how the criteria match.
+    """
+    found: dict[str, _Values] = {}
+    others: Counter[str] = Counter()
+    not_kept = 0
+    for record in records:
+        wanted = [metric for metric in metrics if metric.name not in record.scores]
+        try:
+            found[record.id] = _as_far_as_possible(memory, record, wanted, gold, plan, others) if wanted else {}
+        except NotKeptError:
+            not_kept += 1
+    said: list[str] = []
+    if not_kept:
+        said.append(
+            f"{count_text(not_kept, 'run')} could not be scored anew: this store keeps the rankings of what is "
+            "accepted now and of anchors, and of all others the numbers alone."
+        )
+    said += [f"{count_text(count, 'value')} could not be scored anew: {why}" for why, count in sorted(others.items())]
+    return found, said
+
+
+def _as_far_as_possible(
+    memory: Memory, record: Record, wanted: Sequence[Metric], gold: Gold, plan: Plan, others: Counter[str]
+) -> _Values:
+    """All metrics at once; where one of them cannot be scored, each by itself. `others` counts why some cannot."""
+    try:
+        return _values(memory, record, wanted, gold, plan)
+    except RankgateError as error:
+        if isinstance(error, NotKeptError):
+            raise
+        if len(wanted) == 1:
+            others[str(error)] += 1
+            return {}
+    found: _Values = {}
+    for metric in wanted:
+        found |= _as_far_as_possible(memory, record, [metric], gold, plan, others)
+    return found
+
+
+def _values(memory: Memory, record: Record, metrics: Sequence[Metric], gold: Gold, plan: Plan) -> _Values:
+    asked = replace(plan, metrics=metrics, keep_matched=False, depth=record.depth)
+    run = open_record(memory, record, asked.needs, deepest=deepest_cutoff(asked, gold))
+    scores = score(gold, run.rankings, asked)
+    refuse_strangers(scores, run.name, gold)
+    refuse_silence(scores, asked, run.name)
+    found: _Values = {}
+    for metric in metrics:
+        defined = [value for value in scores.values[metric.name] if value is not None]
+        found[metric.name] = metric.aggregate(defined) if defined else None
+    return found

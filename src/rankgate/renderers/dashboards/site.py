@@ -1,0 +1,95 @@
+"""The folder that the pages are written to: what lies there and is not ours stays as it is.
+
+A marker names the files that are ours. It is written first, with those of before and those to come, so that a run
+that is killed leaves nothing that the next one would take for somebody else's. The index, which links to all pages, is
+written last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from rankgate.errors import bad_input
+from rankgate.files.writing import write_atomic
+from rankgate.renderers.dashboards.values import INDEX
+
+MARKER = ".rankgate-dashboard"
+NO_JEKYLL = ".nojekyll"  # GitHub Pages serves the files as they are
+_KIND = "rankgate dashboard"
+
+
+class _Marker(msgspec.Struct, frozen=True):
+    """Whose the folder is."""
+
+    written_by: str
+    files: list[str]
+
+
+def write_site(folder: str, pages: Mapping[str, str]) -> None:
+    """Write all pages, and delete those of an earlier dashboard that are no more.
+
+    Args:
+        folder: made where it is not there.
+        pages: by file name, `index.html` among them.
+
+    Raises:
+        RankgateError: the folder holds something else, a file that is not ours has a page's name, or it cannot be
+            written.
+    """
+    ours = _ours(folder)
+    wanted = {**pages, NO_JEKYLL: ""}
+    place = Path(folder)
+    for name in sorted(set(wanted) - ours):
+        if (place / name).exists() or (place / name).is_symlink():
+            message = "is not a file that `rankgate dashboard` wrote, and a page would have its name; move it away"
+            raise bad_input(message, file=(place / name).as_posix())
+    _mark(place, ours | set(wanted))
+    for name in sorted(wanted, key=lambda name: (name == INDEX, name)):
+        write_atomic(place / name, wanted[name])
+    try:
+        for name in ours - set(wanted):
+            (place / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise bad_input(f"cannot be written: {error.strerror}", file=folder) from error
+    _mark(place, set(wanted))
+
+
+def _ours(folder: str) -> set[str]:
+    """The files of an earlier dashboard; none where the folder is empty or not there.
+
+    Raises:
+        RankgateError: something else lies there.
+    """
+    place = Path(folder)
+    try:
+        names = {file.name for file in place.iterdir()} if place.exists() else set()
+        if MARKER not in names:
+            if names:
+                message = (
+                    f"is not empty and was not written by `rankgate dashboard` (it has no {MARKER}); name an empty "
+                    "or a new directory"
+                )
+                raise bad_input(message, file=folder)
+            return set()
+        marker = msgspec.json.decode((place / MARKER).read_bytes(), type=_Marker)
+    except NotADirectoryError as error:
+        raise bad_input("is a file; name a directory", file=folder) from error
+    except OSError as error:
+        raise bad_input(f"cannot be read: {error.strerror}", file=folder) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise bad_input("is damaged; name a new directory", file=(place / MARKER).as_posix()) from error
+    return {name for name in marker.files if _plain(name)}
+
+
+def _plain(name: str) -> bool:
+    """Whether a marker may name it: a page or `.nojekyll` in the folder itself, whoever wrote the marker."""
+    stem, dot, suffix = name.rpartition(".")
+    return name == NO_JEKYLL or (dot + suffix == ".html" and stem.isascii() and stem.replace("-", "").isalnum())
+
+
+def _mark(place: Path, names: set[str]) -> None:
+    marker = _Marker(_KIND, sorted(names))
+    write_atomic(place / MARKER, msgspec.json.format(msgspec.json.encode(marker), indent=2) + b"\n")

@@ -1,0 +1,159 @@
+"""Two gold sets: what counts as a change, and what is left of the base's to judge by."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from rankgate.base_ref.queries import common, fitting, query_changes
+from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
+from rankgate.metrics.names import parse_metric
+from rankgate.model.base_ref import BaseSide, Commit, GateChange, KeyChange, QueryChanges
+from rankgate.model.values import Gold, Sample, Verdict
+
+Q1 = Sample(query_id="q1", gains={"a": 1.0}, question="which?", tags=("lang:en", "urgent"))
+Q2 = Sample(query_id="q2", gains={"b": 1.0})
+UNANSWERABLE = Sample(query_id="q3", gains={}, no_answer=True)
+
+
+def gold(*samples: Sample) -> Gold:
+    return Gold(samples={sample.query_id: sample for sample in samples}, name="gold.yaml", format="yaml")
+
+
+def changed(before: Gold, after: Gold) -> dict[str, list[str]] | None:
+    found = query_changes(before, after)
+    if found is None:
+        return None
+    named = {
+        "added": found.added_ids,
+        "removed": found.removed_ids,
+        "relabelled": found.relabelled_ids,
+        "edited": found.edited_ids,
+    }
+    assert [found.added, found.removed, found.relabelled, found.edited] == list(map(len, named.values()))
+    return {what: ids for what, ids in named.items() if ids}
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        pytest.param(Q1, None, id="nothing"),
+        pytest.param(replace(Q1, line=7), None, id="its line"),
+        pytest.param(replace(Q1, tags=("urgent", "lang:en", "new")), None, id="a tag more, in another order"),
+        pytest.param(
+            replace(Q1, judge_gains={"b": 1.0}), None, id="a judge's label, which is shown beside the verdict"
+        ),
+        pytest.param(replace(Q1, tags=("lang:en",)), {"edited": ["q1"]}, id="a tag less"),
+        pytest.param(replace(Q1, question="what?"), {"edited": ["q1"]}, id="another question"),
+        pytest.param(replace(Q1, k=3), {"edited": ["q1"]}, id="another cut-off"),
+        pytest.param(replace(Q1, negatives=("x",)), {"edited": ["q1"]}, id="a known wrong document"),
+        pytest.param(replace(Q1, gains={"a": 2.0}), {"relabelled": ["q1"]}, id="another gain"),
+        pytest.param(replace(Q1, gains={"a": 1.0, "b": 0.0}), {"relabelled": ["q1"]}, id="looked at and not right"),
+        pytest.param(replace(Q1, gains={"b": 1.0}, question="what?"), {"relabelled": ["q1"]}, id="label and question"),
+        pytest.param(replace(Q1, query_id="q9"), {"added": ["q9"], "removed": ["q1"]}, id="another id"),
+    ],
+)
+def test_what_counts_as_a_change(now: Sample, expected: dict[str, list[str]] | None) -> None:
+    assert changed(gold(Q1, Q2), gold(now, Q2)) == expected
+    assert changed(gold(Q1, Q2), gold(Q2, now)) == expected, "the order is none"
+
+
+def test_the_common_queries_have_the_labels_of_the_base() -> None:
+    before = gold(Q1, Q2, UNANSWERABLE)
+    found = common(before, gold(replace(Q1, gains={"x": 1.0}), UNANSWERABLE))
+    assert found is not None
+    assert list(found.samples.values()) == [Q1, UNANSWERABLE]
+
+
+def test_a_gold_set_with_all_queries_is_common_as_it_is() -> None:
+    """So that one look tells that there is nothing else to judge."""
+    before = gold(Q1, Q2)
+    assert common(before, gold(Q2, Q1, UNANSWERABLE)) is before
+
+
+def test_nothing_to_score_is_nothing_in_common() -> None:
+    assert common(gold(Q1, UNANSWERABLE), gold(Q2, UNANSWERABLE)) is None
+
+
+NONE = Limits(threshold=None, regression_max=None, blocks=None)
+HALF = Limits(threshold=0.5, regression_max=None, blocks=None)
+
+
+def criteria(*rules: SegmentRule, must_pass: tuple[str, ...] = ()) -> Criteria:
+    gate = Gate(
+        name="mrr",
+        metric=parse_metric("mrr"),
+        threshold=0.5,
+        regression_max=None,
+        blocks=True,
+        segments=rules,
+        must_pass=must_pass,
+        line=1,
+    )
+    return Criteria(name="c", gates=(gate,), default_k=5, gold=None, run=None, baseline=None)
+
+
+def fitted(*rules: SegmentRule) -> tuple[SegmentRule, ...]:
+    return fitting(criteria(*rules), gold(Q1, Q2)).gates[0].segments
+
+
+def test_must_pass_entries_that_nothing_has_are_left_out() -> None:
+    found = fitting(criteria(must_pass=("q1", "urgent", "gone", "q2")), gold(Q1, Q2))
+    assert found.gates[0].must_pass == ("q1", "urgent", "q2")
+
+
+def test_segments_that_nothing_has_are_left_out() -> None:
+    here = SegmentRule(by=("lang",), limits=HALF, min_queries=2)
+    assert fitted(here, SegmentRule(by=("topic",), limits=HALF, min_queries=1)) == (here,)
+    assert fitted(replace(here, min_queries=3)) == (), "more than there are queries: no segment could be judged"
+    assert fitted(replace(here, only={"en": HALF, "de": HALF})) == (replace(here, only={"en": HALF}),)
+    crossed = replace(here, by=("lang", "lang"), only={"lang:en × lang:en": HALF, "lang:en × lang:de": HALF})
+    assert fitted(crossed)[0].only == {"lang:en × lang:en": HALF}
+
+
+QUERIES = QueryChanges(
+    queries=2,
+    added=0,
+    removed=1,
+    relabelled=0,
+    edited=0,
+    added_ids=[],
+    removed_ids=["q1"],
+    relabelled_ids=[],
+    edited_ids=[],
+)
+BOTH = "the criteria and the questions of the base, of which this pull request removes 1"
+LOWERED = GateChange(name="a", change="weakened")
+RENAMED = GateChange(name="a", change="renamed", new_name="b")
+MOVED = KeyChange(key="inputs.gold", before="a", after="b", weakens=False)
+MATCH = KeyChange(key="match", before="chunk", after="doc", weakens=True)
+
+
+@pytest.mark.parametrize(
+    ("gates", "keys", "queries", "expected"),
+    [
+        pytest.param([LOWERED], [], None, "the criteria of the base", id="criteria"),
+        pytest.param([], [MATCH], None, "the criteria of the base", id="matching"),
+        pytest.param(
+            [RENAMED],
+            [MOVED],
+            QUERIES,
+            "the questions of the base, of which this pull request removes 1",
+            id="gold set",
+        ),
+        pytest.param([LOWERED], [], QUERIES, BOTH, id="both"),
+    ],
+)
+def test_who_judges_has_a_name(
+    gates: list[GateChange], keys: list[KeyChange], queries: QueryChanges | None, expected: str
+) -> None:
+    base = BaseSide(ref="main", sha="1", head_verdict=Verdict.PASS, gates=gates, keys=keys, queries=queries)
+    assert base.judges == expected
+
+
+@pytest.mark.parametrize(
+    ("ref", "expected"),
+    [("main", "main (1a2b3c4)"), ("1a2b3c4d5e", "1a2b3c4"), ("1a2b", "1a2b3c4"), ("1a2b3c4d5e6f", "1a2b3c4")],
+)
+def test_a_commit_reads_by_name_and_sha(ref: str, expected: str) -> None:
+    assert Commit(ref=ref, sha="1a2b3c4d5e6f").shown == expected

@@ -1,0 +1,153 @@
+"""When the gold set speaks of other ids than the lists: stale, partly stale, and all that only looks like it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+
+from rankgate.diagnosis.stale_gold import refuse_stale
+from rankgate.errors import RankgateError
+from rankgate.metrics.matching import BY_CHUNK, By, Matching
+from rankgate.metrics.names import parse_metrics
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import score
+from rankgate.model.values import Details, Gold, Item, Ranking, Sample, Scores
+
+BY_DOC, BY_TEXT = Matching(by=By.DOC), Matching(by=By.TEXT)
+NONE_FOUND = {"q1": "x1 x2 x3", "q2": "x4 x5 x6", "q3": "x7 x8 x9"}
+RELEVANT = {"q1": "a#1", "q2": "b#1 b#2", "q3": "c#1"}
+ACCEPTED = {"q1": "a#1 d#1", "q2": "b#1 b#2", "q3": "d#1 c#1"}
+
+
+def gold(relevant: Mapping[str, str] = RELEVANT, others: str = "", negatives: str = "") -> Gold:
+    judged = dict.fromkeys(others.split(), 0.0)
+    samples = {
+        query_id: Sample(
+            query_id=query_id,
+            gains={**dict.fromkeys(ids.split(), 1.0), **judged},
+            negatives=tuple(negatives.split()),
+        )
+        for query_id, ids in relevant.items()
+    }
+    return Gold(samples=samples, name="gold.yaml", format="yaml", fingerprint="")
+
+
+def rankings(lists: Mapping[str, str], details: Mapping[str, Details] | None = None) -> list[Ranking]:
+    return [Ranking(query_id, ids.split(), 0, (details or {}).get(query_id)) for query_id, ids in lists.items()]
+
+
+def plan(how: Matching = BY_CHUNK, metrics: str = "recall@5", *, keep: bool = True) -> Plan:
+    return Plan(metrics=parse_metrics(metrics), how=how, keep_matched=keep)
+
+
+def scored(asked: Gold, lists: Iterable[Ranking], how: Matching = BY_CHUNK, *, keep: bool = True) -> Scores:
+    return score(asked, lists, plan(how, keep=keep))
+
+
+def stale(
+    now: Mapping[str, str],
+    before: Mapping[str, str] | None = None,
+    *,
+    asked: Gold | None = None,
+    how: Matching = BY_CHUNK,
+) -> str:
+    """What is said, or nothing."""
+    known, lists = asked or gold(), rankings(now)
+    accepted = None if before is None else (lambda: rankings(before))
+    try:
+        refuse_stale(known, plan(how), scored(known, lists, how), lambda: lists, accepted)
+    except RankgateError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "expected"),
+    [
+        pytest.param(NONE_FOUND, ACCEPTED, True, id="ids that neither gold nor baseline knows"),
+        pytest.param(NONE_FOUND, None, True, id="without a baseline the gold alone tells"),
+        pytest.param({**NONE_FOUND, "q1": "a#1 x2 x3"}, None, False, id="one relevant id is found: an ordinary FAIL"),
+        pytest.param({**NONE_FOUND, "q1": "c#1 x2 x3"}, None, False, id="found for another question"),
+        pytest.param({**NONE_FOUND, "q1": "d#1 x2 x3"}, ACCEPTED, False, id="ids that the baseline has: same space"),
+        pytest.param({"q1": "", "q2": "", "q3": ""}, ACCEPTED, False, id="empty lists: a broken search"),
+        pytest.param({"q1": "x1 x2", "q2": "x3 x4", "q3": ""}, ACCEPTED, True, id="two of three as long as most"),
+        pytest.param({"q1": "x1 x2", "q2": "", "q3": ""}, ACCEPTED, False, id="most lists are empty"),
+        pytest.param({"q1": "x1 x2"}, ACCEPTED, True, id="of the queries that the run has"),
+    ],
+)
+def test_gold_stale(now: Mapping[str, str], before: Mapping[str, str] | None, *, expected: bool) -> None:
+    assert bool(stale(now, before)) is expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "now"),
+    [
+        pytest.param(gold(others="x1"), NONE_FOUND, id="judged and not relevant"),
+        pytest.param(gold(negatives="x1"), NONE_FOUND, id="a hard negative"),
+    ],
+)
+def test_whatever_the_gold_names_is_of_its_ids(asked: Gold, now: Mapping[str, str]) -> None:
+    assert stale(now, asked=asked) == ""
+
+
+def test_the_message_has_the_numbers_and_what_to_do() -> None:
+    many = {f"q{index}": f"g{index}" for index in range(236)} | {"q0": " ".join(f"h{index}" for index in range(110))}
+    run = {query_id: f"n{query_id} m{query_id}" for query_id in many} | {"q7": "nq7 h3", "q8": "h5 nq8"}
+    assert stale(run, {}, asked=gold(many)) == (
+        "gold.yaml: gold stale: 2 of 345 relevant ids occur in any ranking, 236 of 236 lists are full; did the chunk "
+        "ids change? The search works, but returns ids that neither the gold set nor the baseline knows; map the gold "
+        "set to the new ids, or gate by document with `match: doc`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [pytest.param(1, True, id="just below 1 %"), pytest.param(2, False, id="1 % is enough to judge")],
+)
+def test_the_border_of_one_percent(found: int, *, expected: bool) -> None:
+    asked = gold({f"q{index}": f"g{index}" for index in range(200)})
+    run = {f"q{index}": f"g{index}" if index < found else f"x{index}" for index in range(200)}
+    assert bool(stale(run, asked=asked)) is expected
+
+
+def test_by_document_the_documents_count() -> None:
+    asked = gold({"q1": "a", "q2": "b c"})
+    assert stale({"q1": "z#1 y#2", "q2": "y#1 a#9"}, asked=asked, how=BY_DOC) == "", "a is there, for another question"
+    told = stale({"q1": "z#1 y#2", "q2": "y#1 z#9"}, {"q1": "a#1"}, asked=asked, how=BY_DOC)
+    assert "did the document ids change?" in told
+    assert "match: doc" not in told, "it is matched by document already"
+
+
+def test_where_texts_are_matched_ids_say_nothing() -> None:
+    asked = gold({"q1": "passage"})
+    item = Details(items=[Item(text="something else")])
+    lists = [Ranking("q1", ["x"], 0, item)]
+    refuse_stale(asked, plan(BY_TEXT), scored(asked, lists, BY_TEXT), lambda: lists, None)
+
+
+def test_where_no_metric_looks_for_documents_ids_say_nothing() -> None:
+    lists, others = rankings(NONE_FOUND), plan(metrics="latency,containment@5")
+    refuse_stale(gold(), others, scored(gold(), lists), lambda: lists, None)
+
+
+def test_of_two_relevant_ids_nobody_can_tell() -> None:
+    few = gold({"q1": "a", "q2": "b"})
+    assert stale({"q1": "x1 x2", "q2": "x3 x4"}, asked=few) == ""
+
+
+def test_a_run_that_finds_anything_is_not_read_again() -> None:
+    def unread() -> list[Ranking]:
+        raise AssertionError("read again")
+
+    found = scored(gold(), rankings(ACCEPTED))
+    refuse_stale(gold(), plan(), found, unread, unread)
+
+
+def test_lists_that_cannot_be_read_again_are_no_proof() -> None:
+    refuse_stale(gold(), plan(), scored(gold(), rankings(NONE_FOUND)), tuple, None)
+
+
+def test_without_the_matched_queries_nothing_is_claimed() -> None:
+    lists = rankings(NONE_FOUND)
+    refuse_stale(gold(), plan(), scored(gold(), lists, keep=False), lambda: lists, None)

@@ -1,0 +1,291 @@
+"""A waiver turns a violation into a warning that shows; it makes nothing pass, changes no value and hides nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import asdict, replace
+from tests.renderers.reports import RECALL, REPORT
+
+from rankgate.gates.apply_waivers import waive, waive_by_label
+from rankgate.model.exit_codes import exit_code
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import SEVERITY_ORDER, Verdict
+from rankgate.model.waiver_use import Waived
+from rankgate.waivers import SetLabel, Waiver, Waivers, ceiling, entry
+
+PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
+TODAY = "2026-01-31"
+WAIVER = Waiver(
+    gate="found",
+    segment=None,
+    up_to=0.05,
+    expires="2026-12-31",
+    issue="https://example.org/1",
+    reason="the parser",
+    by="alice",
+    line=2,
+)
+VIOLATED = replace(
+    RECALL,
+    name="found",
+    segment=None,
+    verdict=FAIL,
+    violation=0.04,
+    hard_check_failed=False,
+    only_inconclusive=False,
+    reasons=["recall@5 fell", "recall@5 is low"],
+    queries=[],
+)
+HOLDS = replace(VIOLATED, verdict=PASS, violation=None, reasons=["recall@5 holds"])
+
+
+def report(*gates: GateResult, warnings: list[str] | None = None, failures: list[str] | None = None) -> Report:
+    verdicts = [gate.verdict for gate in gates] + ([FAIL] if failures else []) + ([WARN] if warnings else [])
+    return replace(
+        REPORT,
+        verdict=max(verdicts, key=SEVERITY_ORDER.index),
+        gates=list(gates),
+        warnings=warnings or [],
+        failures=failures or [],
+        notes=[],
+        problems=[],
+    )
+
+
+def waived(*gates: GateResult, waiver: Waiver = WAIVER, date: str = TODAY) -> Report:
+    return waive(report(*gates), Waivers(name="ship-waivers.yaml", entries=(waiver,)), date)
+
+
+def test_a_covered_violation_warns_and_says_so() -> None:
+    found = waived(VIOLATED)
+    [gate] = found.gates
+    assert (found.verdict, gate.verdict) == (WARN, WARN)
+    assert gate.reasons == ["waived until 2026-12-31: recall@5 fell", "recall@5 is low"]
+    assert gate.waived == Waived(
+        by="alice", reason="the parser", issue="https://example.org/1", expires="2026-12-31", up_to=0.05
+    )
+    assert found.summary == "May be merged, with a warning: waived until 2026-12-31: recall@5 fell."
+    assert [use.state for use in found.waivers] == ["in_force"]
+    assert (found.warnings, found.notes) == ([], [])
+
+
+def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
+    assert [exit_code(waived(VIOLATED), fail_on) for fail_on in ("fail", "warn")] == [0, 0]
+    assert exit_code(waived(VIOLATED, replace(HOLDS, name="other", verdict=WARN)), "warn") == 1
+
+
+@pytest.mark.parametrize(
+    ("gate", "waiver", "date", "state", "warns", "says"),
+    [
+        pytest.param(VIOLATED, WAIVER, "2026-12-31", "expiring", False, "expires today, on 2026-12-31", id="last day"),
+        pytest.param(VIOLATED, WAIVER, "2026-12-30", "expiring", False, "expires tomorrow", id="the day before"),
+        pytest.param(VIOLATED, WAIVER, "2026-12-17", "expiring", False, "expires in 14 days", id="two weeks before"),
+        pytest.param(VIOLATED, WAIVER, "2026-12-16", "in_force", False, "", id="earlier nothing is said"),
+        pytest.param(VIOLATED, WAIVER, "2027-01-01", "expired", True, "expired on 2026-12-31", id="expired"),
+        pytest.param(HOLDS, WAIVER, "2027-01-01", "expired", True, "expired on 2026-12-31", id="expired, not needed"),
+        pytest.param(VIOLATED, replace(WAIVER, up_to=0.03), TODAY, "too_small", False, "is too small", id="too small"),
+        pytest.param(HOLDS, WAIVER, TODAY, "unused", False, "is not used", id="unused"),
+        pytest.param(VIOLATED, replace(WAIVER, gate="x"), TODAY, "unknown", True, "no gate of the", id="wrong gate"),
+        pytest.param(
+            VIOLATED, replace(WAIVER, segment="lang:xx"), TODAY, "unknown", True, "no segment of", id="wrong segment"
+        ),
+        pytest.param(
+            replace(VIOLATED, hard_check_failed=True),
+            WAIVER,
+            TODAY,
+            "hard_check",
+            False,
+            "no waiver covers",
+            id="single questions fail as well",
+        ),
+        pytest.param(
+            replace(VIOLATED, hard_check_failed=True, violation=None),
+            WAIVER,
+            TODAY,
+            "hard_check",
+            False,
+            "no waiver covers",
+            id="single questions fail alone",
+        ),
+        pytest.param(
+            replace(VIOLATED, verdict=NOT_JUDGED, violation=None),
+            WAIVER,
+            TODAY,
+            "not_judged",
+            False,
+            "could not be judged",
+            id="not judged",
+        ),
+        pytest.param(
+            replace(VIOLATED, verdict=WARN, violation=None, only_inconclusive=True),
+            WAIVER,
+            TODAY,
+            "unused",
+            False,
+            "is not used",
+            id="what could not be proven is no violation",
+        ),
+    ],
+)
+def test_what_becomes_of_a_waiver(
+    gate: GateResult,
+    waiver: Waiver,
+    date: str,
+    state: str,
+    warns: bool,  # noqa: FBT001 -- a table's column
+    says: str,
+) -> None:
+    found = waived(gate, waiver=waiver, date=date)
+    assert [use.state for use in found.waivers] == [state]
+    assert [says in text for text in found.warnings] == [True] * warns
+    assert [says in text for text in found.notes] == [True] * (bool(says) and not warns)
+    if state not in ("in_force", "expiring"):
+        assert found.gates == [gate]
+    if warns:
+        assert found.verdict in (WARN, FAIL)
+
+
+def test_a_violation_that_only_warned_is_marked_as_waived_too() -> None:
+    [gate] = waived(replace(VIOLATED, verdict=WARN)).gates
+    assert gate.verdict is WARN
+    assert gate.waived is not None
+
+
+def test_a_segment_has_a_waiver_of_its_own() -> None:
+    part = replace(VIOLATED, segment="lang:pt")
+    assert [gate.waived is None for gate in waived(VIOLATED, part).gates] == [False, True]
+    found = waived(VIOLATED, part, waiver=replace(WAIVER, segment="lang:pt"))
+    assert [gate.waived is None for gate in found.gates] == [True, False]
+    assert found.verdict is FAIL
+
+
+def test_what_both_sides_judge_is_covered_if_the_larger_violation_is() -> None:
+    by_base = replace(VIOLATED, judged_by="base", violation=0.06)
+    found = waived(VIOLATED, by_base)
+    assert ([use.state for use in found.waivers], found.waivers[0].violation) == (["too_small"], 0.06)
+    assert (found.verdict, found.gates) == (FAIL, [VIOLATED, by_base]), "no row says waived where the gate decides"
+
+
+def test_failures_that_no_gate_has_stay() -> None:
+    whole = report(VIOLATED, failures=["the pull request removes 1 query of the gold set"])
+    assert waive(whole, Waivers(name="w", entries=(WAIVER,)), TODAY).verdict is FAIL
+
+
+def test_without_waivers_nothing_changes() -> None:
+    whole = report(VIOLATED)
+    assert waive(whole, Waivers(name="w"), TODAY) is whole
+
+
+LABEL = SetLabel(name="rankgate: waive", by="alice", standing="counts")
+
+
+def test_a_label_lets_every_violation_of_this_commit_pass_but_no_hard_check() -> None:
+    hard = replace(VIOLATED, name="hard", hard_check_failed=True)
+    part = replace(VIOLATED, segment="lang:pt")
+    found = waive_by_label(report(VIOLATED, part, HOLDS, hard), LABEL, "rankgate: waive")
+    assert [gate.waived for gate in found.gates] == [Waived(by="alice"), Waived(by="alice"), None, None]
+    assert found.gates[0].reasons[0] == "waived by a maintainer's label for this commit: recall@5 fell"
+    assert found.verdict is FAIL
+    assert waive_by_label(report(VIOLATED, HOLDS), LABEL, "rankgate: waive").verdict is WARN
+
+
+@pytest.mark.parametrize("allowed", [None, "another label"])
+def test_a_label_that_the_criteria_do_not_name_means_nothing(allowed: str | None) -> None:
+    whole = report(VIOLATED)
+    assert waive_by_label(whole, LABEL, allowed) is whole
+
+
+@pytest.mark.parametrize(
+    ("standing", "says"),
+    [
+        ("stranger", "set by somebody who may not write"),
+        ("head moved", "pushed to, reopened or pointed at another base"),
+        ("unreported", "before the newest run of this commit was reported"),
+        ("unknown", "GitHub did not say"),
+    ],
+)
+def test_a_label_that_does_not_count_is_named_and_changes_nothing(standing: str, says: str) -> None:
+    whole = report(VIOLATED)
+    refused = SetLabel(name=LABEL.name, by="alice", standing=standing)  # type: ignore[arg-type]
+    found = waive_by_label(whole, refused, LABEL.name)
+    assert found == replace(whole, notes=found.notes)
+    [note] = found.notes
+    assert note.startswith("The label that waives violations changes nothing: ")
+    assert says in note
+    assert "alice" not in note, "notes hold no text from the inputs"
+
+
+GATES = st.builds(
+    lambda name, segment, verdict, violation, hard, judged_by: replace(
+        VIOLATED,
+        name=name,
+        segment=segment,
+        verdict=verdict,
+        violation=violation if verdict in (WARN, FAIL) else None,
+        hard_check_failed=hard,
+        judged_by=judged_by,
+    ),
+    st.sampled_from(["found", "other"]),
+    st.sampled_from([None, "lang:pt"]),
+    st.sampled_from([PASS, WARN, FAIL, NOT_JUDGED]),
+    st.none() | st.floats(0, 1),
+    st.booleans(),
+    st.sampled_from([None, "base"]),
+)
+# A report has the row of a whole gate wherever it has one of a segment.
+REPORTED = st.lists(GATES, max_size=6).map(lambda gates: [HOLDS, replace(HOLDS, name="other"), *gates])
+UP_TO = st.floats(0, 1)
+DATES = st.dates().map(str)
+
+
+@given(REPORTED, UP_TO, DATES, st.sampled_from([None, "lang:pt"]))
+def test_waiving_turns_nothing_into_a_pass_and_changes_no_value(
+    gates: list[GateResult], up_to: float, date: str, segment: str | None
+) -> None:
+    before = report(*gates)
+    found = waive(before, Waivers(name="w", entries=(replace(WAIVER, up_to=up_to, segment=segment),)), date)
+    labelled = waive_by_label(found, LABEL, LABEL.name)
+    for after in (found, labelled):
+        for old, new in zip(gates, after.gates, strict=True):
+            assert (new.verdict is PASS) is (old.verdict is PASS)
+            assert SEVERITY_ORDER.index(new.verdict) <= SEVERITY_ORDER.index(old.verdict)
+            words = {"verdict", "waived", "reasons"}
+            kept, was = ({k: v for k, v in asdict(gate).items() if k not in words} for gate in (new, old))
+            assert kept == was
+            assert new == old or new.waived is not None
+        assert (after.verdict is PASS) <= (before.verdict is PASS)
+        assert (after.verdict is NOT_JUDGED) is (before.verdict is NOT_JUDGED)
+
+
+@given(REPORTED, UP_TO, UP_TO)
+def test_a_wider_waiver_is_never_stricter(gates: list[GateResult], one: float, other: float) -> None:
+    narrow, wide = (waived(*gates, waiver=replace(WAIVER, up_to=up_to)).gates for up_to in sorted((one, other)))
+    for less, more in zip(narrow, wide, strict=True):
+        assert SEVERITY_ORDER.index(more.verdict) <= SEVERITY_ORDER.index(less.verdict)
+        assert less.waived is None or more.waived is not None
+
+
+@pytest.mark.parametrize(
+    ("violation", "text"),
+    [
+        pytest.param(0.1842857, "0.185", id="rounded up"),
+        pytest.param(0.18000000000000002, "0.180", id="what rounding added is none"),
+        pytest.param(0.0, "0.000", id="a value that holds, and no proof of it"),
+        pytest.param(0.0000004, "0.001", id="never to less than the violation"),
+        pytest.param(35.2, "35.200", id="milliseconds"),
+    ],
+)
+def test_a_ready_entry_rounds_the_violation_up(violation: float, text: str) -> None:
+    assert ceiling(violation) == text
+
+
+@given(st.floats(0, 1e6))
+def test_a_ready_entry_is_wide_enough(violation: float) -> None:
+    assert replace(WAIVER, up_to=float(ceiling(violation))).covers(violation, TODAY)
+
+
+def test_a_ready_entry_expires_in_thirty_days_and_quotes_what_it_names() -> None:
+    text = entry(replace(VIOLATED, name='a "b": c', segment="lang:pt"), TODAY)
+    assert '  - gate: "a \\"b\\": c"\n    segment: "lang:pt"\n    up_to: 0.040\n    expires: 2026-03-02\n' in text

@@ -1,0 +1,623 @@
+"""What the report says in words: the sentence of every verdict, the notes, and what is said without a verdict."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import pytest
+from msgspec.structs import replace
+
+from rankgate import __version__
+from rankgate.criteria import Criteria, Gate, InputFile
+from rankgate.diagnosis.movements import leading_metric, movements
+from rankgate.diagnosis.segments import by_tag
+from rankgate.errors import Problem
+from rankgate.gates.compose import ISSUES, MOST_IDS, compose, internal_error, not_judged
+from rankgate.gates.decide import decide
+from rankgate.gates.headline import headline
+from rankgate.inputs import Inputs
+from rankgate.metrics.names import parse_metric
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scored_run import Side
+from rankgate.metrics.scoring import score
+from rankgate.model.differences import Difference
+from rankgate.model.gold_changes import GoldChanges, GoldMark
+from rankgate.model.report import BaselineSource, Diagnosis, GateResult, Moved, Provenance, Queries, Report, Source
+from rankgate.model.report_text import decode_report, encode_report
+from rankgate.model.values import Direction, EvidenceState, Gold, Ranking, Sample, Unit, Verdict
+from rankgate.readers.base import Run, once
+
+PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
+MEANINGS = {
+    "recall@5": "share of the right documents found in the first 5 results",
+    "mrr": "how high the first right document stands in the whole list, 1 = always first",
+    "latency": "milliseconds that a question takes on average",
+}
+
+
+def result(
+    verdict: Verdict,
+    metric: str = "recall@5",
+    *reasons: str,
+    floor: float | None = None,
+    state: Literal["clear", "no_baseline"] = "clear",
+) -> GateResult:
+    return GateResult(
+        name=metric,
+        metric=metric,
+        meaning=MEANINGS[metric],
+        unit=Unit.SHARE,
+        direction=Direction.HIGHER,
+        segment=None,
+        severity="error",
+        value=None,
+        ci=None,
+        threshold=floor,
+        baseline=None,
+        paired_value=None,
+        delta=None,
+        delta_ci=None,
+        regression_max=None,
+        evidence_state=EvidenceState(state),
+        verdict=verdict,
+        reasons=list(reasons) or ["held"],
+        n=0,
+        n_pairs=0,
+        line=None,
+    )
+
+
+RECALL_FELL = "recall@5 dropped from 87.0% to 81.2% (−5.8 pp; at most −3.0 pp allowed)"
+MRR_FELL = "mrr dropped from 0.751 to 0.690 (−0.061; at most −0.050 allowed)"
+MRR_LOW = "mrr is 0.612, below the floor of 0.620"
+NO_BASELINE = "no baseline: whether recall@5 got worse could not be checked"
+NO_LATENCY = "the baseline has latency for none of the queries that are scored now"
+ONE_SIDED = "3 queries have latency in only one of the two runs"
+
+
+@pytest.mark.parametrize(
+    ("results", "sentence"),
+    [
+        pytest.param([result(PASS)], "Retrieval holds: the gate passes.", id="pass: one gate"),
+        pytest.param([result(PASS)] * 3, "Retrieval holds: all 3 gates pass.", id="pass: several gates"),
+        pytest.param(
+            [result(FAIL, "recall@5", RECALL_FELL)],
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
+            id="fail: a drop, and what the metric means",
+        ),
+        pytest.param(
+            [result(FAIL, "mrr", MRR_LOW)],
+            "Do not merge: mrr (how high the first right document stands in the whole list, 1 = always first) is "
+            "0.612, below the floor of 0.620.",
+            id="fail: a floor",
+        ),
+        pytest.param(
+            [result(FAIL, "recall@5", RECALL_FELL, "recall@5 is 81.2%, below the floor of 85.0%")],
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
+            id="fail: the first reason alone",
+        ),
+        pytest.param(
+            [result(PASS), result(FAIL, "recall@5", RECALL_FELL), result(FAIL, "mrr", MRR_FELL)],
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed; 1 more gate fails.",
+            id="fail: one more gate",
+        ),
+        pytest.param(
+            [result(FAIL, "recall@5", RECALL_FELL), result(FAIL, "mrr", MRR_FELL), result(FAIL, "latency", MRR_LOW)],
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed; 2 more gates fail.",
+            id="fail: two more gates",
+        ),
+        pytest.param(
+            [
+                result(FAIL, "recall@5", RECALL_FELL),
+                result(FAIL, "mrr", MRR_FELL),
+                replace(result(FAIL, "mrr", MRR_LOW), judged_by="base"),
+            ],
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed; 1 more gate fails.",
+            id="fail: a gate that both sides judge is one",
+        ),
+        pytest.param(
+            [result(WARN, "mrr", MRR_FELL), result(FAIL, "recall@5", RECALL_FELL)],
+            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
+            id="fail: a warning beside it waits",
+        ),
+        pytest.param(
+            [result(PASS), result(WARN, "mrr", MRR_FELL)],
+            "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
+            "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed.",
+            id="warn: a drop that does not block",
+        ),
+        pytest.param(
+            [result(WARN, "mrr", MRR_FELL), result(WARN, "recall@5", RECALL_FELL)],
+            "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
+            "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 1 more gate warns.",
+            id="warn: one more gate",
+        ),
+        pytest.param(
+            [result(WARN, "mrr", MRR_FELL), result(WARN, "recall@5", RECALL_FELL), result(WARN, "latency", ONE_SIDED)],
+            "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
+            "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 2 more gates warn.",
+            id="warn: two more gates",
+        ),
+        pytest.param(
+            [result(PASS), result(WARN, "latency", ONE_SIDED)],
+            "May be merged, with a warning: 3 queries have latency in only one of the two runs.",
+            id="warn: a doubt",
+        ),
+        pytest.param(
+            [result(WARN, "recall@5", NO_BASELINE, floor=0.8, state="no_baseline")],
+            "May be merged: it holds its floors, but without a baseline nobody can tell whether retrieval got worse.",
+            id="warn: no baseline, floors hold",
+        ),
+        pytest.param(
+            [result(WARN, "recall@5", NO_BASELINE, state="no_baseline")],
+            "May be merged, but without a baseline nobody can tell whether retrieval got worse.",
+            id="warn: no baseline, no floors",
+        ),
+        pytest.param(
+            [result(PASS, "mrr", floor=0.6), result(WARN, "recall@5", NO_BASELINE, state="no_baseline")],
+            "May be merged: it holds its floors, but without a baseline nobody can tell whether retrieval got worse.",
+            id="warn: no baseline, the floor of another gate holds",
+        ),
+        pytest.param(
+            [
+                result(WARN, "recall@5", NO_BASELINE, state="no_baseline"),
+                result(WARN, "mrr", MRR_LOW, floor=0.62),
+            ],
+            "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
+            "always first) is 0.612, below the floor of 0.620; 1 more gate warns.",
+            id="warn: no baseline, but a floor that does not hold says more",
+        ),
+        pytest.param(
+            [result(PASS), result(WARN, "latency", NO_LATENCY, floor=50.0, state="no_baseline")],
+            "May be merged, with a warning: the baseline has latency for none of the queries that are scored now.",
+            id="warn: there is a baseline, it only lacks this metric",
+        ),
+    ],
+)
+def test_the_verdict_in_one_sentence(results: list[GateResult], sentence: str) -> None:
+    verdict = max((each.verdict for each in results), key=[PASS, WARN, FAIL].index)
+    assert headline(verdict, results, []) == sentence
+
+
+@pytest.mark.parametrize(
+    ("problems", "sentence"),
+    [
+        pytest.param(
+            1, "Do not merge yet: retrieval could not be judged (1 problem with the inputs).", id="one problem"
+        ),
+        pytest.param(
+            3, "Do not merge yet: retrieval could not be judged (3 problems with the inputs).", id="several problems"
+        ),
+    ],
+)
+def test_no_verdict_in_one_sentence(problems: int, sentence: str) -> None:
+    assert headline(NOT_JUDGED, [], [Problem("bad")] * problems) == sentence
+
+
+SAMPLES = {"q1": ["a"], "q2": ["b"], "q3": ["c", "d"], "none": []}
+ACCEPTED = {"q1": "a x", "q2": "x b", "q3": "c d x", "none": "x"}
+INPUTS = Inputs(criteria="ship-criteria.yaml", date="2026-01-31")
+
+
+def gate(metric: str, *, floor: float | None = None, drop: float | None = None) -> Gate:
+    return Gate(
+        name=f"the {metric}", metric=parse_metric(metric), threshold=floor, regression_max=drop, blocks=True, line=3
+    )
+
+
+SAID = {"system": "bm25", "index": 7}
+
+
+def composed(
+    now: Mapping[str, str],
+    before: Mapping[str, str] | None = None,
+    *,
+    gates: Sequence[Gate] = (gate("recall@5", floor=0.5, drop=0.03),),
+    samples: Mapping[str, Sequence[str]] = SAMPLES,
+    depth: int | None = None,
+    inputs: Inputs = INPUTS,
+    run_name: str = "run.jsonl",
+    diagnosis: Sequence[Diagnosis] = (),
+    mark: GoldMark | None = None,
+    said_before: Mapping[str, object] = SAID,
+) -> Report:
+    """The steps of a check on rankings written as words."""
+    criteria = Criteria(name="ship-criteria.yaml", gates=tuple(gates), default_k=5, gold=None, run=None, baseline=None)
+    made = {query: Sample(query_id=query, gains=dict.fromkeys(ids, 1.0)) for query, ids in samples.items()}
+    gold = Gold(samples=made, name="gold.yaml", format="yaml", fingerprint="f00d")
+    metrics = criteria.metrics()
+
+    def side(name: str, lists: Mapping[str, str], depth_of_run: int | None, about: Mapping[str, object] = SAID) -> Side:
+        rankings = [Ranking(query, *once(ids.split())) for query, ids in lists.items()]
+        opened = Run(name=name, format="jsonl", rankings=iter(()), provenance=about, depth=depth_of_run, gold=mark)
+        return Side(opened, score(gold, rankings, Plan(metrics=metrics, depth=depth, keep_matched=True)))
+
+    candidate = side(run_name, now, None)
+    baseline = None if before is None else side("baseline", before, depth, said_before)
+    old = baseline.scores if baseline else None
+    results = [decide(each, candidate.scores, old) for each in gates]
+    leading = leading_metric(gates, results)
+    moved = movements(gold, leading, candidate.scores, old) if old and leading else []
+    segments = by_tag(gold, metrics, candidate.scores, old)
+    return compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=diagnosis)
+
+
+def without(*queries: str) -> dict[str, str]:
+    return {query: ids for query, ids in ACCEPTED.items() if query not in queries}
+
+
+FLOOR = (gate("recall@5", floor=0.5),)
+WHOLE_LIST = (gate("mrr", drop=0.5),)
+
+
+@pytest.mark.parametrize(
+    ("make", "notes"),
+    [
+        pytest.param(lambda: composed(ACCEPTED, ACCEPTED), [], id="nothing to note"),
+        pytest.param(
+            lambda: composed(without("q1"), ACCEPTED),
+            ["1 query is absent from the run; where relevance is scored, that counts as the worst."],
+            id="one absent query",
+        ),
+        pytest.param(
+            lambda: composed(without("q1", "q2"), ACCEPTED),
+            ["2 queries are absent from the run; where relevance is scored, that counts as the worst."],
+            id="two absent queries",
+        ),
+        pytest.param(
+            lambda: composed({**ACCEPTED, "z": "a"}, ACCEPTED),
+            ["1 query of the run has no judgment and was ignored."],
+            id="one stranger",
+        ),
+        pytest.param(
+            lambda: composed({**ACCEPTED, "y": "a", "z": "a"}, ACCEPTED),
+            ["2 queries of the run have no judgment and were ignored."],
+            id="two strangers",
+        ),
+        pytest.param(
+            lambda: composed({**ACCEPTED, "q1": "a a"}, ACCEPTED),
+            ["1 repeated id was removed from the rankings."],
+            id="one repeated id",
+        ),
+        pytest.param(
+            lambda: composed({**ACCEPTED, "q1": "a a a"}, ACCEPTED),
+            ["2 repeated ids were removed from the rankings."],
+            id="two repeated ids",
+        ),
+        pytest.param(
+            lambda: composed(ACCEPTED),
+            ["There is no baseline yet: floors were judged, drops were not."],
+            id="no baseline",
+        ),
+        pytest.param(lambda: composed(ACCEPTED, gates=FLOOR), [], id="no baseline, and no gate that would need one"),
+        pytest.param(
+            lambda: composed(ACCEPTED, without("q2")),
+            ["1 query is new since the baseline or absent from it, and not compared."],
+            id="one new query",
+        ),
+        pytest.param(
+            lambda: composed(ACCEPTED, without("q2", "q3")),
+            ["2 queries are new since the baseline or absent from it, and not compared."],
+            id="two new queries",
+        ),
+        pytest.param(
+            lambda: composed({**ACCEPTED, "q1": "a x y z"}, ACCEPTED, depth=3, gates=WHOLE_LIST),
+            ["Lists were cut at rank 3, the depth of the baseline, on both sides."],
+            id="a list longer than the baseline is deep",
+        ),
+        pytest.param(
+            lambda: composed({**ACCEPTED, "q1": "a x y z"}, ACCEPTED, depth=4, gates=WHOLE_LIST),
+            [],
+            id="no list longer than the baseline is deep",
+        ),
+        pytest.param(
+            lambda: composed({**ACCEPTED, "q1": "a x y z"}, ACCEPTED, depth=3),
+            [],
+            id="a longer list, of which no gate sees the end",
+        ),
+        pytest.param(
+            lambda: composed(ACCEPTED, gates=(gate("recall@5", drop=0.03),)),
+            ["There is no baseline yet: drops were not judged."],
+            id="no baseline, and no floor either",
+        ),
+        pytest.param(
+            lambda: composed(
+                {"q1": "a x y z z", "q3": "c", "none": "", "w": ""}, without("q1", "none"), depth=3, gates=WHOLE_LIST
+            ),
+            [
+                "1 query is absent from the run; where relevance is scored, that counts as the worst.",
+                "1 query of the run has no judgment and was ignored.",
+                "1 repeated id was removed from the rankings.",
+                "2 queries are new since the baseline or absent from it, and not compared.",
+                "Lists were cut at rank 3, the depth of the baseline, on both sides.",
+            ],
+            id="all at once, in this order",
+        ),
+    ],
+)
+def test_notes(make: Callable[[], Report], notes: list[str]) -> None:
+    """What so few questions cannot see is a note of its own, and the last: see test_detectable.py."""
+    assert [note for note in make().notes if "from noise" not in note] == notes
+
+
+def test_what_became_of_the_queries() -> None:
+    found = composed({"q1": "a a", "q3": "c", "none": "", "z": "a"}, without("q1"))
+    assert found.queries == Queries(
+        total=4, scored=3, no_relevant=1, missing=1, missing_ids=["q2"], unjudged=1, duplicates=1, new=1
+    )
+
+
+def test_a_few_absent_queries_are_named_in_the_order_of_the_gold() -> None:
+    samples = {f"q{number}": ["a"] for number in range(30)}
+    found = composed({"q3": "a"}, samples=samples).queries
+    assert found is not None
+    assert found.missing == 29
+    assert found.missing_ids == [f"q{number}" for number in range(30) if number != 3][:MOST_IDS]
+    assert MOST_IDS == 20
+
+
+def test_metrics_stand_in_the_order_of_the_gates_each_once() -> None:
+    gates = [gate("mrr", floor=0.1), gate("recall@5", floor=0.1), gate("MRR", drop=0.5)]
+    found = composed(ACCEPTED, ACCEPTED, gates=gates)
+    assert list(found.metrics) == list(found.baseline_metrics) == ["mrr", "recall@5"]
+    assert [each.metric for each in found.gates] == ["mrr", "recall@5", "mrr"]
+
+
+def test_metrics_of_both_runs_with_what_was_left_out() -> None:
+    found = composed(without("q1"), without("q2"))
+    now, before = found.metrics["recall@5"], found.baseline_metrics["recall@5"]
+    assert now.value == pytest.approx(2 / 3)
+    assert (now.n, now.undefined) == (3, 1)
+    assert (before.value, before.n, before.undefined) == (1.0, 2, 2), "a query that the baseline lacks is not its zero"
+
+
+def test_a_metric_without_a_value_is_null_and_a_problem_at_the_gates_line() -> None:
+    found = composed(ACCEPTED, gates=[gate("recall@5", floor=0.1), gate("latency", floor=50.0)])
+    latency = found.metrics["latency"]
+    assert (latency.value, latency.n, latency.undefined) == (None, 0, 4)
+    assert found.verdict is NOT_JUDGED
+    assert [str(problem) for problem in found.problems] == [
+        "ship-criteria.yaml:3: gate the latency: latency is defined for none of the 4 queries"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "moved"),
+    [
+        pytest.param(ACCEPTED, None, None, id="without a baseline nothing can move"),
+        pytest.param(ACCEPTED, ACCEPTED, Moved(worse=0, better=0), id="the same run"),
+        pytest.param({**ACCEPTED, "q1": "x", "q2": "x"}, ACCEPTED, Moved(worse=2, better=0), id="two lost"),
+        pytest.param({**ACCEPTED, "q1": "x"}, {**ACCEPTED, "q2": "x"}, Moved(worse=1, better=1), id="one each way"),
+        pytest.param({**ACCEPTED, "q3": "c"}, {**ACCEPTED, "q3": "d"}, Moved(worse=0, better=0), id="one for another"),
+    ],
+)
+def test_how_many_questions_moved(
+    now: Mapping[str, str], before: Mapping[str, str] | None, moved: Moved | None
+) -> None:
+    assert composed(now, before).moved == moved
+
+
+def test_provenance_says_what_was_compared_and_how_to_do_it_again() -> None:
+    about = {"index": 7, "system": "bm25"}
+    found = composed(ACCEPTED, ACCEPTED, depth=3).provenance
+    assert len(found.gold_queries_fingerprint or "") == 64
+    assert found == Provenance(
+        rankgate=__version__,
+        date="2026-01-31",
+        criteria="ship-criteria.yaml",
+        gold=Source(path="gold.yaml", format="yaml"),
+        gold_fingerprint="f00d",
+        gold_queries_fingerprint=found.gold_queries_fingerprint,
+        run=Source(path="run.jsonl", format="jsonl", about=about),
+        baseline=BaselineSource(path="baseline", format="jsonl", about=about),
+        depth=3,
+        command=[
+            *("rankgate", "check", "--criteria", "ship-criteria.yaml", "--gold", "gold.yaml"),
+            *("--run", "run.jsonl", "--baseline", "baseline"),
+        ],
+    )
+
+
+OTHER_INDEX = Difference(what="index", before="6", after="7")
+OTHER_LABELS = Difference(what="gold", key="labels", before="cafe", after="f00d")
+CAFE = GoldMark(path="g", queries=4, fingerprint="cafe")
+STRANGERS = Inputs(criteria="ship-criteria.yaml", date="2026-01-31", untrusted_run=True)
+
+
+@pytest.mark.parametrize(
+    ("made", "differences"),
+    [
+        pytest.param(composed(ACCEPTED, ACCEPTED), [], id="nothing"),
+        pytest.param(composed(ACCEPTED), [], id="without a baseline there is nothing to differ from"),
+        pytest.param(
+            composed(ACCEPTED, ACCEPTED, said_before={**SAID, "index": 6}, mark=CAFE),
+            [OTHER_INDEX, OTHER_LABELS],
+            id="what the runs say, and the gold set",
+        ),
+        pytest.param(
+            composed(ACCEPTED, ACCEPTED, said_before={**SAID, "index": 6}, mark=CAFE, inputs=STRANGERS),
+            [OTHER_LABELS],
+            id="nothing is read of what a stranger's run says, so it does not differ",
+        ),
+    ],
+)
+def test_what_differs_from_the_baseline(made: Report, differences: list[Difference]) -> None:
+    assert made.differences == differences
+
+
+def test_what_a_run_says_of_itself_stands_in_the_order_of_the_alphabet() -> None:
+    """The same facts read the same, whichever a system writes first."""
+    run = composed(ACCEPTED).provenance.run
+    assert run is not None
+    assert list(run.about) == ["index", "system"]
+
+
+def test_without_a_baseline_none_is_in_the_provenance() -> None:
+    found = composed(ACCEPTED).provenance
+    assert (found.baseline, found.depth) == (None, None)
+    assert "--baseline" not in found.command
+
+
+def test_the_command_names_standard_input_as_it_is_typed() -> None:
+    inputs = Inputs(criteria="ship-criteria.yaml", date="2026-01-31", run=InputFile("-"))
+    command = composed(ACCEPTED, inputs=inputs, run_name="standard input").provenance.command
+    assert command[command.index("--run") + 1] == "-"
+
+
+def test_the_command_forces_the_format_that_was_forced() -> None:
+    inputs = Inputs(criteria="ship-criteria.yaml", date="2026-01-31", run=InputFile("run.jsonl", "jsonl"))
+    command = composed(ACCEPTED, inputs=inputs).provenance.command
+    assert command[command.index("--run-format") + 1] == "jsonl"
+
+
+@pytest.mark.parametrize(
+    ("before", "lists", "verdict"),
+    [
+        pytest.param(None, ACCEPTED, WARN, id="warn"),
+        pytest.param(ACCEPTED, ACCEPTED, PASS, id="pass"),
+        pytest.param(ACCEPTED, {"q1": ""}, FAIL, id="fail"),
+        pytest.param({"z": "a"}, ACCEPTED, NOT_JUDGED, id="not judged"),
+    ],
+)
+def test_the_verdict_is_the_worst_of_the_gates(
+    before: Mapping[str, str] | None, lists: Mapping[str, str], verdict: Verdict
+) -> None:
+    gates = [gate("mrr", floor=0.0), gate("recall@5", floor=0.5, drop=0.03), gate("hit@5", floor=0.0)]
+    assert composed(lists, before, gates=gates).verdict is verdict
+
+
+STALE = Diagnosis(rule="stale_ids", finding="the ids of the gold set: …", evidence={})
+
+
+@pytest.mark.parametrize(
+    ("lists", "verdict", "begins"),
+    [
+        pytest.param(
+            ACCEPTED, WARN, "May be merged, with a warning: the gold set is partly stale", id="pass becomes warn"
+        ),
+        pytest.param({"q1": ""}, FAIL, "Do not merge: recall@5", id="a fail stays one"),
+    ],
+)
+def test_a_partly_stale_gold_set_warns(lists: Mapping[str, str], verdict: Verdict, begins: str) -> None:
+    found = composed(lists, ACCEPTED, diagnosis=[STALE])
+    assert (found.verdict, sum("stale" in each for each in found.warnings)) == (verdict, 1)
+    assert found.summary.startswith(begins)
+
+
+@pytest.mark.parametrize("verdict", [WARN, FAIL])
+def test_a_drop_leads_the_headline_whatever_warns_beside_it(verdict: Verdict) -> None:
+    both = headline(verdict, [result(PASS), result(verdict, "mrr", MRR_FELL)], [], ["the gold set is partly stale"])
+    assert "mrr" in both
+    assert "stale" not in both
+
+
+def test_a_warning_leads_where_gates_only_lack_a_baseline() -> None:
+    lacking = replace(result(WARN, "mrr"), reasons=["no baseline: whether mrr got worse could not be checked"])
+    assert (
+        headline(WARN, [lacking], [], ["it is old"]) == "May be merged, with a warning: it is old; 1 more gate warns."
+    )
+
+
+def test_other_findings_warn_of_nothing() -> None:
+    found = composed(ACCEPTED, ACCEPTED, diagnosis=[replace(STALE, rule="order")])
+    assert (found.verdict, found.warnings) == (PASS, [])
+
+
+def test_a_stale_gold_set_is_said_in_the_first_line() -> None:
+    problem = Problem("gold stale: 0 of 9 relevant ids occur in any ranking, …", "gold.yaml")
+    assert headline(NOT_JUDGED, [], [problem]) == (
+        "Do not merge yet: retrieval could not be judged (the gold set is stale, it names ids that the search "
+        "no longer returns)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("gates", "lists", "said"),
+    [
+        pytest.param(WHOLE_LIST, "a v w x", True, id="twice as long"),
+        pytest.param(WHOLE_LIST, "a v w", False, id="about as long"),
+        pytest.param(FLOOR, "a v w x", False, id="no metric of the whole list"),
+    ],
+)
+def test_lists_of_another_length_are_noted(gates: Sequence[Gate], lists: str, *, said: bool) -> None:
+    before = dict.fromkeys(ACCEPTED, "a v")
+    told = "Lists have up to 4 results now, 2 in the baseline; metrics of the whole list see that."
+    assert (told in composed({**before, "q1": lists}, before, gates=gates).notes) is said
+
+
+def test_what_changed_in_the_gold_set_is_in_the_report_and_a_note() -> None:
+    found = composed(ACCEPTED, ACCEPTED, mark=GoldMark(path="gold.yaml", queries=3, fingerprint="other"))
+    assert found.gold_changes == GoldChanges(queries=3)
+    assert "The gold set changed since the baseline was accepted; both runs are scored with today's." in found.notes
+    assert composed(ACCEPTED, ACCEPTED).gold_changes is None
+
+
+def test_a_report_without_a_verdict_says_why_and_of_what() -> None:
+    inputs = Inputs(
+        criteria="ship-criteria.yaml",
+        date="2026-01-31",
+        gold=InputFile("gold.yaml"),
+        run=InputFile("results/run.txt", "trec"),
+    )
+    problems = [Problem("no such file", "gold.yaml"), Problem("broken", "results/run.txt", 7, "q1")]
+    assert not_judged(inputs, problems) == Report(
+        verdict=NOT_JUDGED,
+        summary="Do not merge yet: retrieval could not be judged (2 problems with the inputs).",
+        problems=problems,
+        provenance=Provenance(
+            rankgate=__version__,
+            date="2026-01-31",
+            criteria="ship-criteria.yaml",
+            gold=Source(path="gold.yaml", format="not read"),
+            run=Source(path="results/run.txt", format="trec"),
+        ),
+    )
+
+
+def test_a_report_without_a_verdict_survives_the_round_trip() -> None:
+    report = not_judged(INPUTS, [Problem("bad", "x.yaml", 1, "gates[0]"), Problem("worse")])
+    assert decode_report(encode_report(report).encode(), "report.json") == report
+
+
+VERSIONS = f"(rankgate {__version__}, Python {'.'.join(map(str, sys.version_info[:3]))})"
+PLEA = f"this is our bug, please report this line at {ISSUES}"
+
+
+def raised(error: BaseException) -> BaseException:
+    try:
+        raise error
+    except type(error) as caught:
+        return caught
+
+
+@pytest.mark.parametrize(
+    ("error", "what"),
+    [
+        pytest.param(ValueError("no root"), "ValueError: no root", id="its type and text"),
+        pytest.param(KeyError("q1"), "KeyError: 'q1'", id="a missing key"),
+        pytest.param(ValueError("one\n  two\tthree"), "ValueError: one two three", id="on one line"),
+        pytest.param(ValueError("x" * 500), f"ValueError: {'x' * 200}", id="cut"),
+        pytest.param(RecursionError(), "RecursionError", id="without a text"),
+    ],
+)
+def test_an_internal_error_is_one_line_to_report(error: BaseException, what: str) -> None:
+    assert internal_error(raised(error)) == Problem(f"internal error: {what} {VERSIONS}; {PLEA}")
+
+
+def test_an_internal_error_names_the_place_in_rankgate() -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        parse_metric("recall@5").aggregate([])
+    assert caught.value.__traceback__ is not None
+    innermost = caught.traceback[-1]
+    place = f"rankgate.metrics.base:{innermost.lineno + 1}"
+    assert internal_error(caught.value).message == (
+        f"internal error: ZeroDivisionError: {caught.value} in {place} {VERSIONS}; {PLEA}"
+    )

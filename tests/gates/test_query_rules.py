@@ -1,0 +1,188 @@
+"""Queries that must pass and queries that may be lost: checks without statistics."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import pytest
+
+from rankgate.criteria import Gate
+from rankgate.errors import RankgateError
+from rankgate.gates.decide import decide
+from rankgate.gates.query_rules import part_of, refuse_unknown_musts, with_hard_checks
+from rankgate.metrics.names import parse_metric
+from rankgate.model.report import GateResult
+from rankgate.model.values import Gold, Sample, Scores, Verdict
+
+PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
+GOLD = Gold(
+    samples={
+        "q0": Sample(query_id="q0", gains={"a": 1.0}, tags=("critical",)),
+        "q1": Sample(query_id="q1", gains={"a": 1.0}, tags=("topic:law",)),
+        "q2": Sample(query_id="q2", gains={"a": 1.0}, tags=("topic:law",)),
+        "q3": Sample(query_id="q3", gains={"a": 1.0}),
+    },
+    name="gold.yaml",
+    format="yaml",
+)
+
+
+def scores(values: Sequence[float | None]) -> Scores:
+    return Scores(
+        query_ids=tuple(GOLD.samples),
+        values={"recall@5": list(values)},
+        matched={},
+        missing=frozenset(),
+        strangers=(),
+        duplicates=0,
+        cut=0,
+    )
+
+
+def judged(
+    now: Sequence[float | None],
+    before: Sequence[float | None] | None = None,
+    *,
+    must: tuple[str, ...] = (),
+    most: int | None = None,
+    floor: float | None = 0.0,
+    blocks: bool = True,
+) -> GateResult:
+    gate = Gate(
+        name="the gate",
+        metric=parse_metric("recall@5"),
+        threshold=floor,
+        regression_max=None,
+        blocks=blocks,
+        must_pass=must,
+        max_lost_queries=most,
+        line=2,
+    )
+    candidate, baseline = scores(now), None if before is None else scores(before)
+    return with_hard_checks(decide(gate, candidate, baseline), gate, GOLD, candidate, baseline)
+
+
+@pytest.mark.parametrize(
+    ("must", "now", "failed"),
+    [
+        pytest.param(("q0",), [1.0, 0.0, 0.0, 0.0], [], id="it passes, others fail"),
+        pytest.param(("q0",), [0.0, 1.0, 1.0, 1.0], ["q0"], id="it fails"),
+        pytest.param(("q0",), [0.5, 1.0, 1.0, 1.0], [], id="half is not nothing"),
+        pytest.param(("topic:law",), [0.0, 0.0, 1.0, 0.0], ["q1"], id="by a tag with a value"),
+        pytest.param(("critical", "topic:law"), [0.0, 0.0, 0.0, 0.0], ["q0", "q1", "q2"], id="by several tags"),
+        pytest.param(("q3", "critical"), [0.0, 1.0, 1.0, 0.0], ["q0", "q3"], id="by id and tag"),
+        pytest.param(("q0",), [None, 1.0, 1.0, 1.0], [], id="undefined is not at its worst"),
+    ],
+)
+def test_must_pass(must: tuple[str, ...], now: list[float | None], failed: list[str]) -> None:
+    result = judged(now, must=must)
+    assert (result.verdict, result.queries) == (FAIL if failed else PASS, failed)
+    if failed:
+        count = "1 must-pass question fails" if len(failed) == 1 else f"{len(failed)} must-pass questions fail"
+        assert result.reasons == [f"{count}: recall@5 is at its worst there"]
+
+
+@pytest.mark.parametrize(
+    ("most", "now", "before", "lost"),
+    [
+        pytest.param(0, [0.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0], ["q0"], id="one, and none may be"),
+        pytest.param(1, [0.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0], [], id="as many as may be"),
+        pytest.param(1, [0.0, 0.0, 1.0, 1.0], [0.5, 1.0, 1.0, 1.0], ["q0", "q1"], id="one too many"),
+        pytest.param(0, [0.0, 1.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0], [], id="it was lost before"),
+        pytest.param(0, [0.5, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0], [], id="worse is not lost"),
+        pytest.param(0, [0.0, 1.0, 1.0, 1.0], [None, 1.0, 1.0, 1.0], [], id="undefined before"),
+        pytest.param(0, [0.0, 1.0, 1.0, 1.0], None, [], id="no baseline"),
+    ],
+)
+def test_max_lost_queries(
+    most: int, now: list[float | None], before: list[float | None] | None, lost: list[str]
+) -> None:
+    result = judged(now, before, most=most)
+    count = "1 question was" if len(lost) == 1 else f"{len(lost)} questions were"
+    said = f"{count} lost in recall@5; at most {most} allowed"
+    assert result.verdict is (FAIL if lost else PASS)
+    assert (result.reasons == [said]) is bool(lost)
+    assert result.queries == []
+    assert result.hard_check_failed is bool(lost)
+
+
+def test_without_a_limit_any_number_may_be_lost() -> None:
+    assert judged([0.0] * 4, [1.0] * 4, must=()).verdict is PASS
+
+
+def test_a_gate_that_fails_already_keeps_its_reasons() -> None:
+    result = judged([0.0, 0.0, 1.0, 1.0], must=("q0",), floor=0.9)
+    assert (result.verdict, len(result.reasons), result.queries) == (FAIL, 2, ["q0"])
+
+
+def test_what_could_not_be_judged_stays_so() -> None:
+    result = judged([None] * 4, must=("q0",))
+    assert result.verdict is Verdict.NOT_JUDGED
+
+
+def test_a_hard_check_stands_before_other_reasons_and_keeps_the_severity() -> None:
+    result = judged([0.0, 0.0, 1.0, 1.0], [1.0] * 4, must=("q0",), most=1, floor=0.9, blocks=False)
+    assert result.verdict is WARN
+    assert [reason.partition(",")[0] for reason in result.reasons] == [
+        "1 must-pass question fails: recall@5 is at its worst there",
+        "2 questions were lost in recall@5; at most 1 allowed",
+        "recall@5 is 50.0%",
+    ]
+    assert result.queries == ["q0"]
+    assert not result.only_inconclusive
+
+
+def test_what_must_pass_must_be_there() -> None:
+    gate = Gate(
+        name="the gate",
+        metric=parse_metric("recall@5"),
+        threshold=None,
+        regression_max=None,
+        blocks=True,
+        must_pass=("q0", "topic:lw", "critical"),
+        line=2,
+    )
+    with pytest.raises(RankgateError) as caught:
+        refuse_unknown_musts([gate], GOLD, "ship-criteria.yaml")
+    assert str(caught.value) == (
+        "ship-criteria.yaml:2: gate the gate: must_pass: 'topic:lw' is neither a query nor a tag of gold.yaml; "
+        "did you mean 'topic:law'?"
+    )
+
+
+def drawn(name: str) -> float:
+    """Where the definition puts a cluster or query."""
+    return int(hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16], 16) / 16**16
+
+
+MANY = Gold(
+    samples={
+        "half of a pair \ud800": Sample(query_id="half of a pair \ud800", gains={"a": 1.0}),
+        **{
+            f"q{row}": Sample(query_id=f"q{row}", gains={"a": 1.0}, cluster="talk" if row >= 30 else None)
+            for row in range(40)
+        },
+    },
+    name="gold.yaml",
+    format="yaml",
+)
+
+
+@pytest.mark.parametrize("must", [(), ("q0", "q1", "q2", "q3")])
+@pytest.mark.parametrize("share", [0.3, 0.7, drawn("q5")])
+def test_a_part_is_what_the_definition_draws_but_for_what_must_pass(share: float, must: tuple[str, ...]) -> None:
+    gate = Gate(
+        name="g", metric=parse_metric("hit@1"), threshold=1, regression_max=None, blocks=True, line=None, must_pass=must
+    )
+    private = {
+        name for name, sample in MANY.samples.items() if drawn(sample.cluster or name) < share and name not in must
+    }
+    public, secret = (part_of(MANY, share, [gate], part) for part in ("public", "private"))
+    assert (set(secret.samples), set(secret.left_out)) == (private, set(MANY.samples) - private)
+    assert (set(public.samples), set(public.left_out)) == (set(MANY.samples) - private, private)
+    assert (secret.private, public.private) == (True, False)
+    assert part_of(MANY, share, [gate], "whole") is MANY
+    assert part_of(MANY, 0.0, [gate]) is MANY
+    with pytest.raises(RankgateError, match="leaves no private query"):
+        part_of(MANY, 0.0, [gate], "private")

@@ -1,0 +1,284 @@
+"""A gate on the queries that share a tag: what is judged, what blocks, and how many segments are corrected for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.criteria import Gate, Limits, SegmentRule
+from rankgate.errors import RankgateError
+from rankgate.gates.decide import decide
+from rankgate.gates.paradox import paradoxes
+from rankgate.gates.segments import decide_segments, refuse_unknown
+from rankgate.metrics.names import parse_metric
+from rankgate.model.report import GateResult
+from rankgate.model.values import Evidence, EvidenceState, Gold, Sample, Scores, Verdict
+
+PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
+ESTIMATE, SAFE, HARM = Evidence.ESTIMATE, Evidence.PROVEN_SAFE, Evidence.PROVEN_HARM
+
+
+def gold(tags: Sequence[Sequence[str]]) -> Gold:
+    samples = {
+        f"q{row}": Sample(query_id=f"q{row}", gains={"a": 1.0}, tags=tuple(each)) for row, each in enumerate(tags)
+    }
+    return Gold(samples=samples, name="gold.yaml", format="yaml")
+
+
+def scores(values: Sequence[float | None], metric: str = "recall@5") -> Scores:
+    ids = tuple(f"q{row}" for row in range(len(values)))
+    columns = {metric: list(values)}
+    return Scores(query_ids=ids, values=columns, matched={}, missing=frozenset(), strangers=(), duplicates=0, cut=0)
+
+
+def limits(floor: float | None = None, drop: float | None = None, *, blocks: bool | None = None) -> Limits:
+    return Limits(threshold=floor, regression_max=drop, blocks=blocks)
+
+
+def gate(rule: SegmentRule, evidence: Evidence = ESTIMATE, metric: str = "recall@5") -> Gate:
+    return Gate(
+        name="the gate",
+        metric=parse_metric(metric),
+        threshold=0.0,
+        regression_max=None,
+        blocks=True,
+        evidence=evidence,
+        segments=(rule,),
+        line=3,
+    )
+
+
+def judged(
+    rule: SegmentRule,
+    tags: Sequence[Sequence[str]],
+    now: Sequence[float | None],
+    before: Sequence[float | None] | None = None,
+    evidence: Evidence = ESTIMATE,
+) -> dict[str, GateResult]:
+    found = decide_segments(
+        gate(rule, evidence), gold(tags), scores(now), None if before is None else scores(before), decide
+    )
+    return {str(result.segment): result for result in found}
+
+
+EN, ES = ["lang:en"], ["lang:es"]
+TAGS = [EN] * 40 + [ES] * 40
+LEVEL = [1.0] * 80
+
+
+def lost(en: int, es: int) -> list[float]:
+    return [0.0] * en + [1.0] * (40 - en) + [0.0] * es + [1.0] * (40 - es)
+
+
+def test_each_segment_is_judged_for_itself() -> None:
+    found = judged(SegmentRule(by=("lang",), limits=limits(0.9)), TAGS, lost(2, 8))
+    assert [(name, result.verdict, result.value) for name, result in found.items()] == [
+        ("lang:en", PASS, 0.95),
+        ("lang:es", FAIL, 0.8),
+    ]
+    assert found["lang:es"].reasons == [
+        "recall@5 is 80.0%, below the floor of 90.0%, within noise (95%: 64.4 to 90.9%)"
+    ]
+    assert found["lang:es"].n == 40
+
+
+def test_a_drop_is_taken_within_the_segment() -> None:
+    found = judged(SegmentRule(by=("lang",), limits=limits(None, 0.05)), TAGS, lost(0, 4), LEVEL)
+    assert {name: (result.verdict, result.delta) for name, result in found.items()} == {
+        "lang:en": (PASS, 0.0),
+        "lang:es": (FAIL, pytest.approx(-0.1)),
+    }
+
+
+def test_the_values_that_are_named_have_limits_of_their_own() -> None:
+    rule = SegmentRule(by=("lang",), limits=limits(0.9), only={"es": limits(0.7, blocks=False)})
+    found = judged(rule, TAGS, lost(8, 16))
+    assert [(name, result.threshold, result.severity, result.verdict) for name, result in found.items()] == [
+        ("lang:en", 0.9, "error", FAIL),
+        ("lang:es", 0.7, "warning", WARN),
+    ]
+
+
+def test_without_limits_for_all_only_the_named_are_judged() -> None:
+    rule = SegmentRule(by=("lang",), limits=limits(), only={"es": limits(0.9)})
+    assert list(judged(rule, TAGS, lost(40, 0))) == ["lang:es"]
+
+
+@pytest.mark.parametrize(
+    ("smallest", "verdict", "small"),
+    [pytest.param(40, FAIL, False, id="as many as asked"), pytest.param(41, PASS, True, id="one too few")],
+)
+def test_a_small_segment_is_shown_and_never_blocks(smallest: int, verdict: Verdict, *, small: bool) -> None:
+    found = judged(SegmentRule(by=("lang",), limits=limits(0.9), min_queries=smallest), TAGS, lost(40, 40))["lang:es"]
+    assert (found.verdict, found.too_small, found.value) == (verdict, small, 0.0)
+    assert found.violation == (None if small else 0.9)
+    if small:
+        assert found.reasons == ["40 queries, fewer than the 41 that a segment needs to be judged"]
+
+
+@pytest.mark.parametrize(
+    ("lost", "smallest", "fell"),
+    [
+        pytest.param(11, 41, True, id="11 of 40 lost, too few to be judged"),
+        pytest.param(5, 41, False, id="5 lost may be noise"),
+        pytest.param(0, 41, False, id="none lost"),
+        pytest.param(6, 40, True, id="6 lost, judged, and more are allowed"),
+    ],
+)
+@pytest.mark.parametrize("evidence", list(Evidence))
+def test_a_segment_that_certainly_fell_is_marked_though_it_does_not_block(
+    lost: int, smallest: int, evidence: Evidence, *, fell: bool
+) -> None:
+    rule = SegmentRule(by=("lang",), limits=limits(None, 0.3), min_queries=smallest)
+    now = [*LEVEL[:40], *[0.0] * lost, *LEVEL[: 40 - lost]]
+    found = judged(rule, TAGS, now, LEVEL, evidence)["lang:es"]
+    assert found.fell == fell
+    if evidence is not SAFE:
+        assert found.verdict is PASS
+
+
+def test_it_is_marked_where_the_correction_for_many_segments_takes_the_proof_away() -> None:
+    """Six lost of 40 are certain alone, and not among twelve."""
+    tags = [[f"lang:{number:02}"] for number in range(12) for _ in range(40)]
+    before, now = [1.0] * 480, [0.0] * 6 + [1.0] * 474
+    found = judged(SegmentRule(by=("lang",), limits=limits(None, 0.05)), tags, now, before, HARM)
+    assert [name for name, result in found.items() if result.fell] == ["lang:00"]
+    first = found["lang:00"]
+    assert (first.verdict, first.evidence_state) == (PASS, EvidenceState.INCONCLUSIVE)
+
+
+def test_where_lower_is_better_a_rise_is_what_marks() -> None:
+    before, now = [0.0] * 80, [0.0] * 40 + [1.0] * 20 + [0.0] * 20
+    rule = SegmentRule(by=("lang",), limits=limits(None, 0.6))
+    gold_set, metric = gold(TAGS), "misroute_rate"
+    found = decide_segments(gate(rule, metric=metric), gold_set, scores(now, metric), scores(before, metric), decide)
+    assert [result.fell for result in found] == [False, True]
+
+
+def test_undefined_queries_do_not_count_for_the_size() -> None:
+    now = [*LEVEL[:75], *[None] * 5]
+    found = judged(SegmentRule(by=("lang",), limits=limits(0.9), min_queries=36), TAGS, now)
+    assert (found["lang:en"].too_small, found["lang:es"].too_small) == (False, True)
+
+
+def test_segments_of_two_tags_are_crossed_where_asked() -> None:
+    tags = [["lang:en", "topic:a"], ["lang:en", "topic:b"], ["lang:es", "topic:a", "topic:b"], ["lang:es"]]
+    rule = SegmentRule(by=("lang", "topic"), limits=limits(0.5), min_queries=1)
+    found = judged(rule, tags, [1.0, 0.0, 1.0, 0.0])
+    assert {name: result.value for name, result in found.items()} == {
+        "lang:en × topic:a": 1.0,
+        "lang:en × topic:b": 0.0,
+        "lang:es × topic:a": 1.0,
+        "lang:es × topic:b": 1.0,
+    }
+
+
+def test_a_missing_baseline_is_the_gates_to_say_not_every_segments() -> None:
+    found = judged(SegmentRule(by=("lang",), limits=limits(None, 0.05)), TAGS, LEVEL)
+    assert {result.verdict for result in found.values()} == {PASS}
+    assert {result.evidence_state for result in found.values()} == {EvidenceState.NO_BASELINE}
+
+
+def many(segments: int, each: int) -> list[list[str]]:
+    return [[f"part:{segment:02}"] for segment in range(segments) for _ in range(each)]
+
+
+def test_proof_of_harm_is_corrected_for_the_number_of_segments() -> None:
+    """Six lost of forty are proof for one segment, as the sign test has it, and none among thirty."""
+    rule = SegmentRule(by=("part",), limits=limits(None, 0.03))
+
+    def first_of(segments: int) -> GateResult:
+        before = [1.0] * 40 * segments
+        return judged(rule, many(segments, 40), [0.0] * 6 + before[6:], before, HARM)["part:00"]
+
+    assert first_of(1).verdict is FAIL
+    found = first_of(30)
+    assert found.verdict is PASS
+    assert found.evidence_state is EvidenceState.INCONCLUSIVE
+    assert found.reasons[0].endswith("corrected for 30 segments")
+    assert found.confidence > 0.99
+
+
+def test_without_proof_asked_nothing_is_corrected() -> None:
+    tags = many(30, 40)
+    before = [1.0] * len(tags)
+    now = [0.0] * 6 + before[6:]
+    found = judged(SegmentRule(by=("part",), limits=limits(None, 0.03)), tags, now, before, ESTIMATE)
+    assert {result.confidence for result in found.values()} == {0.95}
+    assert found["part:00"].verdict is FAIL
+
+
+def test_within_noise_a_segment_neither_warns_nor_blocks() -> None:
+    found = judged(SegmentRule(by=("lang",), limits=limits(None, 0.03)), TAGS, lost(0, 4), LEVEL, HARM)["lang:es"]
+    assert (found.verdict, found.evidence_state, found.only_inconclusive) == (PASS, EvidenceState.INCONCLUSIVE, False)
+
+
+values = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=24, max_size=24)
+
+
+@given(values, values)
+def test_holm_blocks_no_segment_that_would_pass_alone(before: list[float], now: list[float]) -> None:
+    rule = SegmentRule(by=("part",), limits=limits(None, 0.03), min_queries=1)
+    tags = many(4, 6)
+    together = judged(rule, tags, now, before, HARM)
+    for number, (name, result) in enumerate(together.items()):
+        part = slice(6 * number, 6 * number + 6)
+        (alone,) = judged(rule, tags[part], now[part], before[part], HARM).values()
+        assert name == alone.segment
+        assert not (result.verdict is FAIL and alone.verdict is PASS)
+
+
+def whole(now: Sequence[float], before: Sequence[float]) -> GateResult:
+    plain = gate(SegmentRule(by=("lang",), limits=limits(None, 0.03)))
+    return decide(plain, scores(now), scores(before))
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "named"),
+    [
+        pytest.param(lost(0, 14), lost(20, 0), True, id="the whole rose, Spanish fell"),
+        pytest.param(lost(0, 10), lost(10, 0), True, id="the whole is level, Spanish fell"),
+        pytest.param(lost(0, 14), lost(5, 0), False, id="the whole fell too"),
+        pytest.param(lost(0, 3), lost(20, 0), False, id="Spanish may have fallen by chance"),
+        pytest.param(lost(0, 0), lost(20, 14), False, id="both rose"),
+    ],
+)
+def test_simpsons_paradox(now: list[float], before: list[float], *, named: bool) -> None:
+    parts = judged(SegmentRule(by=("lang",), limits=limits(None, 0.5)), TAGS, now, before)
+    assert paradoxes([whole(now, before), *parts.values()]) == (["the gate"] if named else [])
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        pytest.param(
+            SegmentRule(by=("land",), limits=limits(0.5)),
+            "gate the gate: segments.by: no query of gold.yaml has a tag 'land'; did you mean 'lang'?",
+            id="a key that no query has",
+        ),
+        pytest.param(
+            SegmentRule(by=("lang",), limits=limits(0.5), min_queries=81),
+            (
+                "gate the gate: segments.min_queries: 81 is more than the 80 queries of gold.yaml: "
+                "no segment could be judged"
+            ),
+            id="more than there are",
+        ),
+        pytest.param(
+            SegmentRule(by=("lang",), limits=limits(0.5), only={"pt": limits(0.1)}),
+            "gate the gate: segments.only.pt: no query of gold.yaml is in this segment (known: en, es)",
+            id="a value that no query has",
+        ),
+    ],
+)
+def test_rules_must_fit_the_gold(rule: SegmentRule, message: str) -> None:
+    with pytest.raises(RankgateError) as caught:
+        refuse_unknown([gate(rule)], gold(TAGS), "ship-criteria.yaml")
+    assert str(caught.value) == f"ship-criteria.yaml:3: {message}"
+
+
+def test_rules_that_fit_are_not_refused() -> None:
+    refuse_unknown([gate(SegmentRule(by=("lang",), limits=limits(0.5), only={"en": limits(0.9)}))], gold(TAGS), "f")

@@ -1,0 +1,213 @@
+"""A pooled gold set knows only what was shown to its judges: what nobody has judged is neither right nor wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankgate.cli import main
+
+N = 100
+DATE = ["--date", "2026-01-31"]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: str, lines: list[dict[str, Any]]) -> None:
+    Path(path).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def pooled(*, wrong: bool = True, tags: bool = False) -> None:
+    """For each query two right documents, one of which the old system finds, and what else it shows, judged wrong."""
+    write(
+        "gold.jsonl",
+        [
+            {
+                "id": f"q{n}",
+                "expected_output": {f"q{n}-right": 1, f"q{n}-other": 1}
+                | ({f"q{n}-wrong{each}": 0 for each in range(4)} if wrong else {}),
+                "metadata": {"tags": ["lang:pt" if n < N / 2 else "lang:en"]} if tags else {},
+            }
+            for n in range(N)
+        ],
+    )
+    write("old.jsonl", [line(n, ["right", "wrong0", "wrong1", "wrong2", "wrong3"]) for n in range(N)])
+
+
+def line(number: int, docs: list[str]) -> dict[str, Any]:
+    """Documents of the query itself, or `far…`: right ones of other queries, which nobody judged for this one."""
+    others = {f"far{n}": f"q{(number + 1 + n) % N}-right" for n in range(5)}
+    return {"query_id": f"q{number}", "topk": [others.get(doc, f"q{number}-{doc}") for doc in docs]}
+
+
+def candidate(docs: list[str], *, share: float = 1.0) -> None:
+    old = ["right", "wrong0", "wrong1", "wrong2", "wrong3"]
+    write("new.jsonl", [line(n, docs if n < share * N else old) for n in range(N)])
+
+
+def check(metric: str = "ndcg@5", **more: Any) -> tuple[int, dict[str, Any]]:
+    gate = {"name": metric, "regression_max": 0.05, "evidence": "proven_harm"} | more
+    criteria = {
+        "gates": [{key: value for key, value in gate.items() if value is not None}],
+        "inputs": {"gold": "gold.jsonl", "run": "new.jsonl", "baseline": "old.jsonl"},
+    }
+    Path("ship-criteria.yaml").write_text(json.dumps(criteria), encoding="utf-8")
+    code = main(["check", "-o", "report.json", "-o", "comment.md", *DATE])
+    report: dict[str, Any] = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    return code, report
+
+
+# Right, found, and never shown to a judge.
+BETTER = ["new1", "right", "new2", "wrong0", "wrong1"]
+
+
+def test_a_better_system_whose_documents_nobody_judged_is_not_proven_harmful(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pooled()
+    candidate(BETTER)
+    code, report = check()
+    [gate] = report["gates"]
+    assert (code, gate["verdict"], gate["evidence_state"]) == (0, "warn", "inconclusive")
+    assert (gate["violation"], gate["only_inconclusive"]) == (None, True)
+    assert gate["delta_ci"][1] < -0.05  # the judged documents alone would prove harm
+    assert gate["unjudged"] == {
+        "judged": pytest.approx(0.6),
+        "judged_before": 1.0,
+        "condensed": pytest.approx(0.0),
+        "relevant": pytest.approx(0.4, abs=0.2),
+    }
+    assert gate["unjudged"]["relevant"] > 0
+    said = "ndcg@5 rests on judgments of 60% of the first results, 100% of the baseline's: the change is −0.226 if the"
+    assert gate["reasons"][0].startswith(said)
+    assert gate["reasons"][0].endswith("rankgate gold pool lists what to label")
+    for text in (capsys.readouterr().out, Path("comment.md").read_text(encoding="utf-8")):
+        assert said in text  # as a note, in terminal and comment
+
+
+@pytest.mark.parametrize(
+    ("docs", "share", "more", "verdict"),
+    [
+        pytest.param(BETTER, 1.0, {}, "warn", id="better, or worse: who knows"),
+        pytest.param(BETTER, 1.0, {"evidence": "estimate"}, "fail", id="under estimate both ends are shown, no more"),
+        pytest.param(BETTER, 1.0, {"threshold": 0.6, "regression_max": None}, "warn", id="a floor alone"),
+        pytest.param(BETTER, 1.0, {"threshold": 0.6}, "warn", id="a floor that falls with what is unjudged"),
+        pytest.param(BETTER, 1.0, {"severity": "warning"}, "warn", id="a gate that warns"),
+        pytest.param(["wrong0", "wrong1", "wrong2", "new1", "wrong3"], 1.0, {}, "fail", id="harm at both ends"),
+        pytest.param([f"far{n}" for n in range(5)], 1.0, {}, "not_judged", id="nothing of it is judged"),
+        pytest.param(
+            [f"far{n}" for n in range(5)],
+            1.0,
+            {"severity": "warning"},
+            "warn",
+            id="nothing is judged, and it only warns",
+        ),
+        pytest.param(
+            ["new1", "wrong0", "wrong1"], 0.1, {"regression_max": 0.0}, "fail", id="less than five points less"
+        ),
+        pytest.param(["wrong0", "wrong1", "wrong2"], 1.0, {}, "fail", id="all is judged: harm is harm"),
+    ],
+)
+def test_what_is_unjudged_decides_nothing(docs: list[str], share: float, more: dict[str, Any], verdict: str) -> None:
+    pooled()
+    candidate(docs, share=share)
+    code, report = check(**more)
+    [gate] = report["gates"]
+    assert gate["verdict"] == verdict
+    assert code == {"fail": 1, "not_judged": 2}.get(verdict, 0)
+
+
+def test_a_gold_set_of_right_documents_alone_is_complete() -> None:
+    """What it does not list is wrong, so that harm is harm."""
+    pooled(wrong=False)
+    candidate(BETTER)
+    code, report = check()
+    assert (code, report["gates"][0]["unjudged"]) == (1, {})
+
+
+def test_a_gold_set_that_judges_little_of_the_baseline_is_no_pool() -> None:
+    pooled()
+    write("old.jsonl", [line(n, ["right", "a", "b", "wrong0", "wrong1"]) for n in range(N)])
+    candidate(["new1", "new2", "new3", "new4", "right"])
+    assert check()[0] == 1
+
+
+@pytest.mark.parametrize("metric", ["recall@5", "mrr", "map", "precision@5", "hit@3", "recall(rel=1)@5", "ndcg@k"])
+def test_every_metric_of_the_list_has_two_ends(metric: str) -> None:
+    pooled()
+    candidate(
+        ["new1", "new2", "wrong0", "right", "wrong1"]
+        if metric not in {"recall@5", "recall(rel=1)@5"}
+        else ["new1", "new2", "wrong0", "wrong1", "wrong2"]
+    )
+    code, report = check(metric, regression_max=0.0)
+    [gate] = report["gates"]
+    assert (code, gate["verdict"]) == (0, "pass" if gate["delta"] == 0 else "warn")
+
+
+def test_segments_have_two_ends_as_well() -> None:
+    pooled(tags=True)
+    old = ["right", "wrong0", "wrong1", "wrong2", "wrong3"]
+    write("new.jsonl", [line(n, BETTER if n < N / 2 else old) for n in range(N)])
+    code, report = check(segments={"by": "lang", "regression_max": 0.05})
+    found = {gate["segment"]: (gate["verdict"], gate["evidence_state"]) for gate in report["gates"]}
+    assert code == 0
+    assert found["lang:pt"] == ("warn", "inconclusive")
+    assert found["lang:en"] == ("pass", "clear")
+
+
+def test_by_document_the_parts_of_one_are_judged_with_it() -> None:
+    pooled()
+    lines = [
+        {"query_id": f"q{n}", "topk": [f"q{n}-{doc}#p{part}" for doc in ("wrong0", "wrong1") for part in range(3)]}
+        for n in range(N)
+    ]
+    write("new.jsonl", lines)
+    criteria = {
+        "match": {"by": "doc"},
+        "gates": [{"name": "recall@5", "regression_max": 0.05, "evidence": "proven_harm"}],
+        "inputs": {"gold": "gold.jsonl", "run": "new.jsonl", "baseline": "old.jsonl"},
+    }
+    Path("ship-criteria.yaml").write_text(json.dumps(criteria), encoding="utf-8")
+    assert main(["check", "-o", "report.json", *DATE]) == 1  # all judged, and all wrong
+
+
+COLLECTIONS = Path(__file__).parents[3] / "shared" / "data"
+
+
+@pytest.mark.skipif(not COLLECTIONS.is_dir(), reason="the real collections are not here")
+@pytest.mark.parametrize(
+    ("run", "verdict"),
+    [
+        pytest.param("minilm", "warn", id="another kind of search"),
+        pytest.param("bm25_minilm_rerank", "warn", id="a reranker"),
+        pytest.param("bm25_rerun", "pass", id="the same again"),
+    ],
+)
+def test_a_pool_of_one_system_is_no_proof_against_another(run: str, verdict: str) -> None:
+    """Cranfield, judged only where bm25 put it among its first ten: any other system has unjudged documents."""
+    folder = COLLECTIONS / "cranfield"
+    lists = {}
+    for text in (folder / "runs" / "bm25.jsonl").read_text(encoding="utf-8").splitlines():
+        entry = json.loads(text)
+        lists[entry["query_id"]] = [str(item["chunk_id"]) for item in entry["topk"][:10]]
+    samples = []
+    for text in (folder / "gold.jsonl").read_text(encoding="utf-8").splitlines():
+        sample = json.loads(text)
+        judged = sample["expected_output"]
+        judged = judged if isinstance(judged, dict) else dict.fromkeys(map(str, judged), 1)
+        samples.append(
+            {"id": sample["id"], "expected_output": {doc: judged.get(doc, 0) for doc in lists[str(sample["id"])]}}
+        )
+    write("gold.jsonl", [sample for sample in samples if any(sample["expected_output"].values())])
+    for name, path in (("old", "bm25"), ("new", run)):
+        Path(f"{name}.jsonl").write_bytes((folder / "runs" / f"{path}.jsonl").read_bytes())
+    code, report = check("ndcg@10", regression_max=0.02)
+    assert (code, report["gates"][0]["verdict"]) == (0, verdict)

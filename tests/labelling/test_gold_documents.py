@@ -1,0 +1,117 @@
+"""Gold sets as they were written: labels go in, and all else stays."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from rankgate.errors import Problem, RankgateError
+from rankgate.labelling.gold_documents import GoldDocuments, read_documents, written
+from rankgate.model.values import Sample
+from rankgate.readers.base import ProblemLog
+from rankgate.readers.formats import read_gold
+from rankgate.readers.samples import to_sample
+
+FIRST = '{"mine" : {"é": [1.50, null]}, "id": 1, "expected_output": ["a"]}'
+SECOND = '{"id":"q2","expected_output":{"b":2},"input":"why?"}'
+YAML = """\
+# hand-made
+version: 3
+samples:
+  - id: 1
+    expected_output: [a]
+    mine: {é: [no, 2025-06-01]}
+  - {id: q2, expected_output: {b: 2}, input: why?}
+"""
+
+
+def documents(tmp_path: Path, content: str) -> GoldDocuments:
+    file = (tmp_path / "gold").as_posix()
+    Path(file).write_text(content, encoding="utf-8")
+    return read_documents(file, read_gold(file))
+
+
+def test_lines_that_take_no_label_stay_as_they_are(tmp_path: Path) -> None:
+    found = documents(tmp_path, f"{FIRST}\n\n  {SECOND}").with_new({"q2": {"c": 0.0}})
+    assert found.as_jsonl() == f'{FIRST}\n{{"id": "q2", "expected_output": {{"b": 2, "c": 0}}, "input": "why?"}}\n'
+
+
+def test_a_line_that_takes_one_keeps_all_else(tmp_path: Path) -> None:
+    found = documents(tmp_path, f"{FIRST}\n{SECOND}\n").with_new({"1": {"c": 1.0}})
+    assert found.as_jsonl() == f'{{"mine": {{"é": [1.5, null]}}, "id": 1, "expected_output": ["a", "c"]}}\n{SECOND}\n'
+
+
+SAMPLES: list[dict[str, Any]] = [
+    {"id": 1, "expected_output": ["a"], "mine": {"é": ["no", "2025-06-01"]}},
+    {"id": "q2", "expected_output": {"b": 2, "c": 1}, "input": "why?"},
+]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param(YAML, {"version": 3, "samples": SAMPLES}, id="YAML"),
+        pytest.param(YAML.partition("samples:\n")[2], SAMPLES, id="a YAML list"),
+        pytest.param(
+            json.dumps({"version": 3, "samples": [SAMPLES[0], {**SAMPLES[1], "expected_output": {"b": 2}}]}),
+            {"version": 3, "samples": SAMPLES},
+            id="JSON",
+        ),
+        pytest.param(json.dumps([SAMPLES[0], {**SAMPLES[1], "expected_output": {"b": 2}}]), SAMPLES, id="a JSON list"),
+    ],
+)
+def test_documents_as_json_and_as_jsonl(tmp_path: Path, content: str, expected: Any) -> None:
+    found = documents(tmp_path, content).with_new({"q2": {"c": 1.0}})
+    assert json.loads(found.as_json()) == expected
+    assert [json.loads(line) for line in found.as_jsonl().splitlines()] == SAMPLES
+
+
+def test_jsonl_as_json(tmp_path: Path) -> None:
+    assert json.loads(documents(tmp_path, f"{FIRST}\n{SECOND}\n").as_json()) == {
+        "samples": [json.loads(FIRST), json.loads(SECOND)]
+    }
+
+
+def test_qrels_become_samples(tmp_path: Path) -> None:
+    found = documents(tmp_path, "q1 0 a 1\nq1 0 b 1\nq2 0 a 2\nq2 0 b 0\n").with_new({"q1": {"c": 1.0}})
+    assert found.as_jsonl() == (
+        '{"id": "q1", "expected_output": ["a", "b", "c"]}\n{"id": "q2", "expected_output": {"a": 2, "b": 0}}\n'
+    )
+
+
+def test_a_key_that_stands_twice_cannot_be_kept(tmp_path: Path) -> None:
+    with pytest.raises(RankgateError) as refused:
+        documents(tmp_path, f'{FIRST}\n{{"id": "q2", "expected_output": ["a"], "mine": {{"x": 1, "x": 2}}}}\n')
+    assert str(refused.value).endswith("gold:2: the key 'x' stands twice in one object")
+
+
+WORDS = st.text("abcé :'=", min_size=1, max_size=4).filter(str.strip)
+GAINS = st.dictionaries(WORDS, st.sampled_from([0.0, 1.0, 2.0, 0.5]), max_size=4)
+ANY_SAMPLES = st.builds(
+    Sample,
+    query_id=WORDS,
+    gains=GAINS,
+    judge_gains=GAINS,
+    question=st.none() | WORDS,
+    tags=st.lists(WORDS, unique=True, max_size=2).map(tuple),
+    k=st.none() | st.integers(1, 9),
+    answers=st.lists(WORDS, max_size=2).map(tuple),
+    as_of=st.none() | st.just("2025-06-01"),
+    source=st.none() | st.text(max_size=2),
+    entities=st.none() | st.lists(WORDS, unique=True, max_size=2).map(tuple),
+)
+
+
+@given(ANY_SAMPLES, st.booleans())
+def test_a_sample_of_another_format_reads_back_the_same(sample: Sample, unanswered: bool) -> None:  # noqa: FBT001
+    """Whatever a reader made of its format, in the contract's shape it says the same."""
+    judge = {doc: gain for doc, gain in sample.judge_gains.items() if doc not in sample.gains}
+    gains = {doc: 0.0 if unanswered else gain for doc, gain in sample.gains.items()}
+    negatives = tuple(doc for doc, gain in gains.items() if gain == 0)
+    sample = replace(sample, gains=gains, judge_gains=judge, no_answer=unanswered, negatives=negatives)
+    log = ProblemLog()
+    assert to_sample(json.loads(json.dumps(written(sample))), Problem(""), log) == sample, log.problems

@@ -1,0 +1,263 @@
+"""Two runs paired query by query: which pairs count, who won, and how sure the change is."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from rankgate.gates.decision_rule import Ruling, rule_on_drop
+from rankgate.metrics.comparison import Comparison, Pairs, baseline_column, compare, paired
+from rankgate.metrics.names import parse_metric
+from rankgate.model.values import Direction, Evidence, Interval, Scores
+
+Column = list[float | None]
+
+
+def compared(metric: str, candidate: Column, baseline: Column) -> Comparison:
+    found = compare(parse_metric(metric), candidate, baseline)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("metric", "candidate", "baseline", "value", "before", "pairs", "better", "worse"),
+    [
+        pytest.param("recall@5", [0.5, 1.0], [0.5, 1.0], 0.75, 0.75, 2, 0, 0, id="the same twice"),
+        pytest.param("recall@5", [1.0, 0.0, 0.5], [0.0, 0.5, 0.5], 0.5, 1 / 3, 3, 1, 1, id="one better, one worse"),
+        pytest.param("recall@5", [1.0, None, 0.0], [0.5, 1.0, 0.0], 0.5, 0.25, 2, 1, 0, id="undefined now: no pair"),
+        pytest.param("recall@5", [1.0, 1.0, 0.0], [0.5, None, 0.0], 0.5, 0.25, 2, 1, 0, id="undefined before: no pair"),
+        pytest.param("latency", [40.0, 20.0, 10.0], [30.0, 30.0, 30.0], 70 / 3, 30.0, 3, 2, 1, id="lower is better"),
+        pytest.param(
+            *("latency(quantile=0.5)", [1.0, 3.0, 4.0], [1.0, 2.0, 9.0], 3.0, 2.0, 3, 1, 1),
+            id="a quantile of each side, not of the differences",
+        ),
+    ],
+)
+def test_pairs(
+    metric: str,
+    candidate: Column,
+    baseline: Column,
+    value: float,
+    before: float,
+    pairs: int,
+    better: int,
+    worse: int,
+) -> None:
+    found = compared(metric, candidate, baseline)
+    assert (found.n_pairs, found.better, found.worse) == (pairs, better, worse)
+    assert found.value == pytest.approx(value, abs=1e-12)
+    assert found.baseline == pytest.approx(before, abs=1e-12)
+    assert found.delta == found.value - found.baseline
+
+
+@pytest.mark.parametrize(
+    ("candidate", "baseline"),
+    [
+        pytest.param([], [], id="no query"),
+        pytest.param([None, None], [None, None], id="undefined on both sides"),
+        pytest.param([1.0, None], [None, 1.0], id="never defined on both sides at once"),
+    ],
+)
+def test_without_a_pair_there_is_nothing_to_compare(candidate: Column, baseline: Column) -> None:
+    assert compare(parse_metric("recall@5"), candidate, baseline) is None
+
+
+def test_columns_of_different_gold_sets_are_a_mistake() -> None:
+    with pytest.raises(ValueError, match="argument 2 is longer"):
+        compare(parse_metric("recall@5"), [1.0], [1.0, 0.5])
+
+
+# What the sign test says of the same counts: six of six is proof at 5 %, five of five is not.
+@pytest.mark.parametrize(
+    ("lost", "won", "proven"),
+    [
+        pytest.param(0, 0, False, id="nothing changed"),
+        pytest.param(5, 0, False, id="5 lost, 0 won"),
+        pytest.param(6, 0, True, id="6 lost, 0 won"),
+        pytest.param(6, 6, False, id="as many won as lost"),
+        pytest.param(30, 5, True, id="30 lost, 5 won"),
+    ],
+)
+def test_the_interval_of_a_mean_change(lost: int, won: int, *, proven: bool) -> None:
+    same: Column = [0.5] * 60
+    found = compared("recall@5", [*[0.0] * lost, *[1.0] * won, *same], [*[1.0] * lost, *[0.0] * won, *same])
+    assert found.ci is not None
+    low, high = found.ci
+    assert low is not None
+    assert high is not None
+    assert low <= found.delta <= high
+    assert (high < 0) == proven
+
+
+def test_a_single_changed_query_has_no_interval() -> None:
+    assert compared("recall@5", [1.0], [0.5]).ci is None
+    assert compared("recall@5", [0.5], [0.5]).ci is None
+
+
+@pytest.mark.parametrize(
+    ("count", "known"),
+    [
+        pytest.param(20, (False, False), id="20 queries: a 0.9-quantile has no upper bound, so the change has neither"),
+        pytest.param(40, (True, True), id="40 queries: both bounds"),
+    ],
+)
+def test_the_interval_of_a_change_between_quantiles(count: int, known: tuple[bool, bool]) -> None:
+    baseline: Column = [float(ms) for ms in range(count)]
+    candidate: Column = [None if ms is None else ms + 5 for ms in baseline]
+    found = compared("latency(quantile=0.9)", candidate, baseline)
+    assert found.delta == 5.0
+    assert found.ci is not None
+    assert tuple(bound is not None for bound in found.ci) == known
+
+
+def test_the_baselines_column_leaves_out_what_it_lacks() -> None:
+    """A query that it lacks holds the worst value in its own scores; for comparing it is a query it never saw."""
+    scores = Scores(
+        query_ids=("q1", "new", "q2", "unanswerable"),
+        values={"recall@5": [1.0, 0.0, 0.0, None]},
+        matched={},
+        missing=frozenset({"new"}),
+        strangers=(),
+        duplicates=0,
+        cut=0,
+    )
+    assert baseline_column(parse_metric("recall@5"), scores) == [1.0, None, 0.0, None]
+
+
+shares = st.none() | st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 2 / 3, 1.0])
+columns = st.lists(st.tuples(shares, shares), max_size=25)
+
+
+@given(columns)
+def test_comparing_the_other_way_round_is_the_mirror_image(rows: list[tuple[float | None, float | None]]) -> None:
+    metric = parse_metric("recall@5")
+    there = compare(metric, [new for new, _ in rows], [old for _, old in rows])
+    back = compare(metric, [old for _, old in rows], [new for new, _ in rows])
+    if there is None or back is None:
+        assert there is back
+        return
+    assert there.delta == -back.delta
+    assert (there.better, there.worse) == (back.worse, back.better)
+    assert (there.ci is None) == (back.ci is None)
+    if there.ci and back.ci:
+        assert there.ci == pytest.approx((-(back.ci[1] or 0.0), -(back.ci[0] or 0.0)), abs=1e-6)
+
+
+@given(columns)
+def test_pairs_agree_with_an_obvious_oracle(rows: list[tuple[float | None, float | None]]) -> None:
+    found = compare(parse_metric("recall@5"), [new for new, _ in rows], [old for _, old in rows])
+    pairs = [(new, old) for new, old in rows if new is not None and old is not None]
+    assert (found is None) == (not pairs)
+    if found:
+        assert found.n_pairs == len(pairs)
+        assert found.better == sum(new > old for new, old in pairs)
+        assert found.worse == sum(new < old for new, old in pairs)
+        assert found.delta == pytest.approx(sum(new - old for new, old in pairs) / len(pairs), abs=1e-12)
+
+
+# --- what the pairs prove: the same numbers another way round, in another order, with more lost
+
+CLUSTERS = st.lists(st.sampled_from("abcdefghijkl"), min_size=24, max_size=24)
+SIDES = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=24, max_size=24)
+NOISE = st.sampled_from([0.0, 0.02])
+KINDS = ["recall@5", "false_evidence_rate", "latency(quantile=0.9)"]
+
+
+def pairs_of(
+    metric: str, new: Sequence[float], old: Sequence[float], clusters: Sequence[str] = (), noise: float = 0.0
+) -> Pairs:
+    found = paired(parse_metric(metric), new, old, clusters=clusters, noise=noise)
+    assert found is not None
+    return found
+
+
+def close(one: Interval | None, other: Interval | None) -> bool:
+    return one == other or [*(one or ())] == pytest.approx([*(other or ())], abs=1e-7)
+
+
+@settings(max_examples=25)
+@given(SIDES, SIDES, st.none() | CLUSTERS, NOISE)
+def test_lower_is_better_is_the_mirror(
+    new: list[float], old: list[float], clusters: list[str] | None, noise: float
+) -> None:
+    rate = pairs_of("recall@5", new, old, clusters or (), noise)
+    error = pairs_of("false_evidence_rate", [1 - x for x in new], [1 - x for x in old], clusters or (), noise)
+    assert error.level() == pytest.approx(rate.level(), rel=1e-6)
+    assert error.exact(None) == rate.exact(None)
+    low, high = rate.interval(0.95) or (None, None)
+    mirrored = None if low is None or high is None else (-high, -low)
+    assert close(error.interval(0.95), mirrored)
+
+
+@pytest.mark.parametrize("metric", KINDS)
+@settings(max_examples=25)
+@given(new=SIDES, old=SIDES, clusters=st.none() | CLUSTERS, source=st.randoms(use_true_random=False))
+def test_the_order_of_the_queries_means_nothing(
+    metric: str, new: list[float], old: list[float], clusters: list[str] | None, source: random.Random
+) -> None:
+    rows = list(zip(new, old, clusters or new, strict=True))
+    there = pairs_of(metric, new, old, clusters or ())
+    source.shuffle(rows)
+    again = pairs_of(
+        metric, [x for x, _, _ in rows], [x for _, x, _ in rows], [str(x) for *_, x in rows] if clusters else ()
+    )
+    assert again.level() == pytest.approx(there.level(), rel=1e-6)
+    assert close(again.interval(0.95), there.interval(0.95))
+
+
+@pytest.mark.parametrize("metric", ["recall@5", "latency(quantile=0.9)"])
+@settings(max_examples=25)
+@given(new=SIDES, old=SIDES, clusters=st.none() | CLUSTERS, noise=NOISE, level=st.sampled_from([0.001, 0.025, 0.2]))
+def test_harm_is_proven_at_a_level_exactly_where_it_lies_above_the_pairs_own(
+    metric: str, new: list[float], old: list[float], clusters: list[str] | None, noise: float, level: float
+) -> None:
+    found = pairs_of(metric, new, old, clusters or (), noise if metric == "recall@5" else 0.0)
+    own = found.level()
+    assume(not 0.999 < own / level < 1.001)
+    assert found.proven(level) == (own < level)
+
+
+@settings(max_examples=25)
+@given(SIDES, st.none() | CLUSTERS, NOISE, st.integers(0, 23))
+def test_of_losses_alone_one_more_is_no_weaker_proof(
+    old: list[float], clusters: list[str] | None, noise: float, row: int
+) -> None:
+    lost = [0.0 if place < row else before for place, before in enumerate(old)]
+    more = [0.0 if place <= row else before for place, before in enumerate(old)]
+    fewer = pairs_of("recall@5", lost, old, clusters or (), noise).exact(None)
+    further = pairs_of("recall@5", more, old, clusters or (), noise).exact(None)
+    assert (fewer is None) == (further is None)
+    if fewer and further:
+        assert further.p <= fewer.p + 1e-12
+
+
+@settings(max_examples=25)
+@given(SIDES, SIDES, st.none() | CLUSTERS, st.floats(0, 0.2), st.floats(0, 0.2))
+def test_more_noise_proves_less(
+    new: list[float], old: list[float], clusters: list[str] | None, one: float, more: float
+) -> None:
+    assume(any(map(float.__sub__, new, old)))
+    quiet, loud = (pairs_of("recall@5", new, old, clusters or (), noise) for noise in (one, one + more))
+    assert loud.level() >= quiet.level() * (1 - 1e-5)
+    for narrow, wide in zip(quiet.interval(0.95) or (), loud.interval(0.95) or (), strict=True):
+        assert narrow is not None
+        assert wide is not None
+        assert abs(wide - math.fsum(new) / 24 + math.fsum(old) / 24) >= abs(
+            narrow - math.fsum(new) / 24 + math.fsum(old) / 24
+        ) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "ruling"), [(0.1, Ruling.HOLDS), (0.1 - 2e-9, Ruling.VIOLATED), (0.1 + 2e-9, Ruling.HOLDS)]
+)
+def test_what_an_exact_test_proves_still_has_to_pass_the_limit(allowed: float, ruling: Ruling) -> None:
+    """One of ten lost in each of nine clusters: a drop of exactly ten points is not more than ten points."""
+    old, new = [1.0] * 90, [0.0 if row % 10 == 0 else 1.0 for row in range(90)]
+    found = pairs_of("recall@5", new, old, [f"{row // 10}" for row in range(90)]).compared()
+    ruled = rule_on_drop(Evidence.PROVEN_HARM, found.delta, found.ci, allowed, Direction.HIGHER, found.exact, 0.95)
+    assert ruled.ruling is ruling

@@ -1,0 +1,202 @@
+"""From records to what a page shows: which runs, what changed, what was accepted and released meanwhile."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.renderers.dashboards.memories import record, sha
+
+from rankgate.baselines.records import Record
+from rankgate.metrics.names import parse_metrics
+from rankgate.readers.dates import days_after
+from rankgate.renderers.dashboards.build import Remembered, Shown, Tag, gate_set
+from rankgate.renderers.dashboards.days import place_of, places_of
+from rankgate.renderers.dashboards.values import GateSet
+
+TODAY = "2026-03-01"
+DAYS = st.dates().map(lambda day: day.isoformat())
+
+
+def shown(
+    *history: Record,
+    accepted: tuple[Record, ...] = (),
+    anchors: tuple[Record, ...] = (),
+    limit: int = 500,
+    **more: object,
+) -> GateSet:
+    remembered = Remembered(history=history, accepted=accepted, anchors=anchors).until(TODAY)
+    asked = Shown(metrics=parse_metrics("recall@1,latency"), limits={"recall@1": [0.7]}, date=TODAY, limit=limit)
+    return gate_set("ship-criteria.yaml", "gates.html", "store", remembered, asked, **more)  # type: ignore[arg-type]
+
+
+def days_of(found: GateSet) -> list[str]:
+    return [run.date for run in found.runs]
+
+
+# Which runs
+
+
+def test_nothing_recorded_is_a_page_without_runs() -> None:
+    found = shown()
+    assert (found.runs, found.older, found.acceptances, found.releases) == ((), None, (), ())
+    assert [curve.last for curve in found.curves] == [None, None]
+
+
+def test_what_was_accepted_without_being_recorded_is_a_run_too_and_no_run_stands_twice() -> None:
+    one, two = record("2026-01-01", 8), record("2026-01-03", 9)
+    other = record("2026-01-02", 7)
+    found = shown(one, two, accepted=(one, other, replace(one, date="2026-01-04")))
+    assert days_of(found) == ["2026-01-01", "2026-01-02", "2026-01-03"]
+    assert [run.accepted for run in found.runs] == [True, True, False]
+
+
+def test_what_is_dated_after_the_day_of_the_page_is_not_there() -> None:
+    late = record("2026-03-02")
+    assert days_of(shown(record("2026-02-01"), late, accepted=(late,), anchors=(late,))) == ["2026-02-01"]
+
+
+def test_older_runs_than_the_limit_are_counted_by_verdict() -> None:
+    runs = [record(f"2026-01-{day:02}", right) for day, right in ((1, 8), (2, 5), (3, 9), (4, 4))]
+    found = shown(replace(runs[0], verdict=None), *runs[1:], limit=1)
+    assert days_of(found) == ["2026-01-04"]
+    assert found.older is not None
+    assert (found.older.count, found.older.first, found.older.last) == (3, "2026-01-01", "2026-01-03")
+    assert found.older.verdicts == {"": 1, "fail": 1, "pass": 1}
+
+
+@given(days=st.lists(DAYS, max_size=30), limit=st.integers(1, 40))
+def test_runs_stand_in_the_order_of_time_and_none_is_lost(days: list[str], limit: int) -> None:
+    found = shown(*(record(day, commit=sha(str(number))) for number, day in enumerate(days)), limit=limit)
+    counted = sorted(day for day in days if day <= TODAY)
+    assert days_of(found) == counted[max(0, len(counted) - limit) :]
+    assert len(found.runs) + (found.older.count if found.older else 0) == len(counted)
+    places = [run.at for run in found.runs]
+    assert places == sorted(set(places))
+    assert [float(math.floor(place)) for place in places] == [place_of(day) for day in days_of(found)]
+
+
+def test_runs_of_one_day_lie_one_after_the_other_within_it() -> None:
+    assert places_of(["1970-01-02", "1970-01-02", "1970-01-03"]) == [1.25, 1.75, 2.5]
+
+
+# How it changed
+
+
+def values(*pairs: tuple[str, float]) -> GateSet:
+    return shown(
+        *(record(day, scores={"recall@1": value, "latency": 10 * value}, commit=sha(day)) for day, value in pairs)
+    )
+
+
+@pytest.mark.parametrize(
+    ("days_ago", "before"),
+    [
+        pytest.param((40, 30, 29, 0), 0.3, id="thirty days ago to the day"),
+        pytest.param((40, 31, 29, 0), 0.3, id="else the last run before"),
+        pytest.param((29, 12, 6, 0), None, id="none so old"),
+        pytest.param((70, 60, 50, 45), 0.9, id="all of them: the last has not changed since"),
+    ],
+)
+def test_a_month_ago_is_the_last_run_that_was_there_then(days_ago: tuple[int, ...], before: float | None) -> None:
+    found = values(*zip((days_after(TODAY, -ago) for ago in days_ago), (0.5, 0.3, 0.7, 0.9), strict=True))
+    assert found.curves[0].month == before
+    assert found.curves[0].last == 0.9
+
+
+def test_the_largest_steps_are_worse_and_better_as_the_metric_has_it() -> None:
+    found = values(("2026-01-01", 0.5), ("2026-01-02", 0.9), ("2026-01-03", 0.2), ("2026-01-04", 0.3))
+    recall, latency = found.curves
+    assert (recall.worse and recall.worse.date, recall.better and recall.better.date) == ("2026-01-03", "2026-01-02")
+    assert (latency.worse and latency.worse.date, latency.better and latency.better.date) == (
+        "2026-01-02",
+        "2026-01-03",
+    )
+    rising = values(("2026-01-01", 0.5), ("2026-01-02", 0.5), ("2026-01-03", 0.6)).curves[0]
+    assert rising.worse is None
+    assert rising.better is not None
+    assert (rising.better.before, rising.better.now) == (0.5, 0.6)
+
+
+def test_a_run_without_a_value_is_no_point_and_is_counted() -> None:
+    found = shown(
+        record("2026-01-01", scores={"recall@1": 0.5}),
+        record("2026-01-02", scores={"recall@1": None}),
+        record("2026-01-03", scores={}),
+        record("2026-01-04", scores={"recall@1": 0.6}),
+        anew={record("2026-01-03", scores={}).id: {"recall@1": 0.9}},
+    )
+    curve = found.curves[0]
+    assert [(point.value, point.anew) for point in curve.points] == [(0.5, False), (0.9, True), (0.6, False)]
+    assert curve.missing == 1
+    assert [point.change for point in curve.points] == [None, pytest.approx(0.4), pytest.approx(-0.3)]
+
+
+def test_thresholds_are_those_of_gates_and_a_metric_without_one_says_so() -> None:
+    recall, latency = shown(record("2026-01-01")).curves
+    assert (recall.gated, recall.limits) == (True, (0.7,))
+    assert (latency.gated, latency.limits) == (False, ())
+
+
+# What happened meanwhile
+
+
+def test_acceptances_carry_who_and_why_and_the_one_before_the_first_run_counts_too() -> None:
+    ancient, old = record("2025-01-01", 3), record("2025-12-01", 5, reason="smaller index", by="ana")
+    new = record("2026-02-01", 8)
+    found = shown(record("2026-01-01", 6), new, accepted=(ancient, old, new), limit=2)
+    assert [(each.date, each.reason, each.by) for each in found.acceptances] == [
+        ("2025-12-01", "smaller index", "ana"),
+        ("2026-02-01", None, None),
+    ]
+    assert [each.run for each in found.acceptances] == [None, new.id]
+    assert found.curves[0].accepted == 0.8
+    assert [value for _, value in found.curves[0].steps] == [0.5, 0.8]
+
+
+def test_the_accepted_line_steps_where_a_run_was_accepted_and_not_where_it_was_recorded() -> None:
+    a, b = record("2026-01-01", 6), record("2026-01-10", 8)
+    accepted = (a, replace(b, date="2026-01-20"), replace(a, date="2026-01-30"))
+    found = shown(a, b, accepted=accepted)
+    noons = [place_of(day) + 0.5 for day in ("2026-01-01", "2026-01-20", "2026-01-30")]
+    assert [each.at for each in found.acceptances] == noons
+    assert [each.run for each in found.acceptances] == [a.id, b.id, a.id]
+    assert found.curves[0].steps == tuple(zip(noons, (0.6, 0.8, 0.6), strict=True))
+    assert [run.at for run in found.runs] == [noons[0], place_of("2026-01-10") + 0.5]
+
+
+def test_who_goes_back_to_a_run_of_the_same_day_does_so_after_it() -> None:
+    a, b = record("2026-01-01", 6, commit=sha("a")), record("2026-01-01", 8, commit=sha("b"))
+    day = place_of("2026-01-01")
+    assert [each.at for each in shown(a, b, accepted=(a, b, a)).acceptances] == [day + 0.25, day + 0.75, day + 0.75]
+
+
+def test_what_is_accepted_now_has_no_value_where_nobody_recorded_one() -> None:
+    first, second = record("2026-01-01"), record("2026-01-02", scores={})
+    assert shown(first, second, accepted=(first, second)).curves[0].accepted is None
+
+
+def test_a_release_is_marked_at_the_run_of_its_commit_else_on_its_day() -> None:
+    one, two = record("2026-01-01", commit=sha("one")), record("2026-02-01", commit=sha("two"))
+    tags = [
+        Tag("v0.9", sha("long ago"), "2025-06-01"),
+        Tag("v1", sha("one"), "2026-01-20"),
+        Tag("v2", sha("none"), "2026-01-21"),
+        Tag("v3", sha("two"), "2026-04-01"),
+    ]
+    found = shown(one, two, tags=tags)
+    assert [(each.tag, each.run, each.at) for each in found.releases] == [
+        ("v1", one.id, found.runs[0].at),
+        ("v2", None, place_of("2026-01-21") + 0.5),
+    ]
+    assert [run.releases for run in found.runs] == [("v1",), ()]
+
+
+def test_anchors_are_named_at_their_run_and_a_new_gold_set_at_the_first_run_with_it() -> None:
+    runs = [record(f"2026-01-0{day}", gold=gold) for day, gold in ((1, "a"), (2, "a"), (3, "b"), (4, "b"))]
+    found = shown(*runs[:3], replace(runs[3], gold=None), anchors=(replace(runs[1], name="launch"),))
+    assert [run.anchors for run in found.runs] == [(), ("launch",), (), ()]
+    assert [run.new_gold for run in found.runs] == [False, False, True, False]
