@@ -27,7 +27,7 @@ import snowballstemmer
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLE = ROOT / "src" / "rankgate" / "example"
+EXAMPLE = ROOT / "src" / "rankgate" / "cli" / "example"
 
 DEPTH = 20  # results kept per question
 TITLED = 3  # of these, the first ones carry the title as their text

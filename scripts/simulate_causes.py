@@ -29,7 +29,7 @@ from rankgate.errors import RankgateError
 from rankgate.inputs import Inputs
 from rankgate.yaml_text import load_yaml
 
-EXAMPLE = Path(__file__).resolve().parent.parent / "src" / "rankgate" / "example"
+EXAMPLE = Path(__file__).resolve().parent.parent / "src" / "rankgate" / "cli" / "example"
 PUBLIC = ("adi", "cranfield", "hotpotqa_sample")
 SIZES = (20, 100, 300)
 SEEDS = 3

@@ -15,11 +15,11 @@ from rankgate.cli import main
 from rankgate.criteria import Gate
 from rankgate.errors import RankgateError
 from rankgate.gates.acceptance import changes_of
-from rankgate.gates.query_rules import part_of
 from rankgate.metrics.names import parse_metric
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Gold, Sample
+from rankgate.queries_asked import part_of
 from rankgate.renderers.base import RENDERERS
 
 TOTAL, SHARE = 400, 0.3

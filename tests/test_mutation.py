@@ -18,8 +18,8 @@ pytestmark = pytest.mark.full
 # A module, the tests that look at it, and how many mistakes they may miss: comparisons of floating-point numbers at
 # exactly the limit plus its tolerance, a branch that is never reached, a check that another one makes superfluous.
 CORE = [
-    ("evidence.py", ["test_evidence.py", "test_gates.py"], 7),
-    ("hard_checks.py", ["test_hard_checks.py"], 5),
+    ("gates/decision_rule.py", ["test_evidence.py", "test_gates.py"], 7),
+    ("gates/query_rules.py", ["test_hard_checks.py"], 5),
 ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 from msgspec.structs import replace
-from tests import test_workflows
+from tests.forges import test_workflows
 
 from rankgate.cli.init import parser
 from rankgate.forges.workflows.advice import to_do_on_github

@@ -11,13 +11,14 @@ from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose
 from rankgate.diagnosis.movements import leading_metric, movements
 from rankgate.diagnosis.segments import by_tag
+from rankgate.diagnosis.stale_gold import refuse_unfit
 from rankgate.diagnosis.with_details import SHOWN, with_exhibit
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import compose
 from rankgate.gates.judging import judge_sides, refuse_misfits, whole
 from rankgate.inputs import Inputs, gold_of, refuse_nothing, run_of, stored_runs
 from rankgate.metrics.parallel import Watch, unwatched
-from rankgate.metrics.scored_run import listed, refuse_unfit, scored, scored_if_any
+from rankgate.metrics.scored_run import listed, scored, scored_if_any
 from rankgate.metrics.scoring import ids_of
 from rankgate.model.report import Report
 from rankgate.model.values import Gold

@@ -87,7 +87,7 @@ def gold_of(
     holdout, gates = (criteria.holdout, criteria.gates) if criteria else (0.0, ())
     if not holdout and part != "private":
         return gold
-    from rankgate.gates.query_rules import part_of  # noqa: PLC0415 -- paid only where asked for
+    from rankgate.queries_asked import part_of  # noqa: PLC0415 -- paid only where asked for
 
     return part_of(gold, holdout, gates, part)
 
@@ -213,20 +213,23 @@ def trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
     return trend_of(history, accepted)
 
 
-def named_run(file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest: int = 0) -> Run:
+def named_run(
+    file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest: int = 0, open_store: OpenStore = store_for
+) -> Run:
     """A run file or a baseline directory that must be there, opened.
 
     Args:
         file: what the caller names.
         needs: what the metrics read beyond ids.
         deepest: the lowest rank that a metric reads by its cut-off.
+        open_store: opens a store.
 
     Raises:
         RankgateError: nothing is there, or it is damaged, newer than this rankgate, or not stored deep enough.
     """
     if file.path != STDIN and not is_remote(file.path) and not Path(file.path).exists():
         raise bad_input("no such file or baseline directory", file=file.path)
-    opened = store_for(file.path, file.format, file.map).open(needs, deepest=deepest)
+    opened = open_store(file.path, file.format, file.map).open(needs, deepest=deepest)
     if opened is None:
         raise _no_baseline(file)
     return opened

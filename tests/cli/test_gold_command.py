@@ -421,7 +421,7 @@ def fill_in(name: str, said: dict[tuple[str, str], float]) -> None:
 
 
 def test_the_embedded_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    example = Path(rankgate.__file__).parent / "example"
+    example = Path(rankgate.__file__).parent / "cli" / "example"
     shutil.copytree(example, tmp_path / "example")
     runs = [f"example/runs/{name}.jsonl" for name in ("accepted", "harmless", "harmful")]
     gold = "example/gold.yaml"

@@ -22,7 +22,7 @@ from rankgate.model.details import Exhibit, PanelRow
 from rankgate.model.report import Report
 from rankgate.yaml_text import load_yaml
 
-EXAMPLE = Path(__file__).parents[2] / "src" / "rankgate" / "example"
+EXAMPLE = Path(__file__).parents[2] / "src" / "rankgate" / "cli" / "example"
 
 
 def exhibit_in(report: Report) -> Exhibit:

@@ -11,7 +11,7 @@ from tests.forges.storage import Storage
 from tests.forges.test_fork import zipped
 
 from rankgate.baselines.packing import unpack
-from rankgate.baselines.stores import store_for
+from rankgate.cli.inputs import open_store
 from rankgate.errors import RankgateError
 from rankgate.forges.artifact_store import ArtifactMemory, artifact_memory
 from rankgate.forges.artifacts import LIMITS
@@ -102,7 +102,7 @@ def test_an_artifact_after_baseline_is_opened_with_what_the_job_has(
         monkeypatch.setenv(name, value)
     lists(proxy, run_of(proxy, 7))
     leaves(proxy, storage, 7)
-    opened = store_for("artifact:rankgate").open(frozenset())
+    opened = open_store("artifact:rankgate").open(frozenset())
     assert opened is not None
     assert [each.query_id for each in opened.rankings] == ["q1", "q2"]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.gates.decision_rule import Finding, Ruling, rule_on_drop, rule_on_floor
+from rankgate.gates.decision_rule import Finding, Ruling, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
 from rankgate.model.values import Direction, Evidence, EvidenceState, Exact, Interval
 
 ESTIMATE, SAFE, HARM = Evidence.ESTIMATE, Evidence.PROVEN_SAFE, Evidence.PROVEN_HARM
@@ -178,3 +178,11 @@ def test_an_exact_test_beside_the_interval(
     assert found == Finding(*expected, evidence)
     upside_down = None if ci is None else (-ci[1], -ci[0])
     assert rule_on_drop(evidence, -delta, upside_down, 0.03, LOWER, Exact(*exact), confidence) == found
+
+
+@pytest.mark.parametrize("direction", Direction)
+def test_what_rounding_alone_moves_is_beyond_no_limit(direction: Direction) -> None:
+    worse = -1 if direction is HIGHER else 1
+    for excess, expected in ((2e-16, 0.0), (1e-9, 0.0), (0.01, 0.01)):
+        assert beyond_floor(worse * excess, 0.0, direction) == expected
+        assert beyond_drop(worse * excess, 0.0, direction) == expected

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tests.recording.libraries import LangChainDocument, document, node
 
 import rankgate
-from rankgate import Evaluation, RankgateError, evaluation
+from rankgate import Evaluation, RankgateError
 from rankgate.cli import main
+from rankgate.metrics import evaluation
 from rankgate.metrics.matching import By, Matching
 from rankgate.model.values import Gold, Sample
 

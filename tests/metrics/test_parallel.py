@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate import parallel
 from rankgate.cli import main
 from rankgate.errors import RankgateError
+from rankgate.metrics import parallel
 from rankgate.metrics.base import BaseMetric
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.parallel import MOST_WORKERS, score_run

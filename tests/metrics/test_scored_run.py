@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate import side
+from rankgate.metrics import scored_run as side
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import Side, scored

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.baselines.accepting import accept_into
 
-from rankgate import report as report_module
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError
 from rankgate.inputs import Inputs
+from rankgate.model import report as report_module
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import SCHEMA_VERSION, Diagnosis, GateResult, MetricValue, Provenance, Report, Source
 from rankgate.model.report_text import decode_report, encode_report

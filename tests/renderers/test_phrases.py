@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import RECALL
 
-from rankgate import wording
+from rankgate.model import wording
 from rankgate.model.report import DocumentMove, GateResult, Provenance, Queries, Report, SegmentValue
 from rankgate.model.values import Direction, EvidenceState, Interval, Unit, Verdict
 from rankgate.renderers import phrases

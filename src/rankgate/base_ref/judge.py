@@ -23,11 +23,11 @@ from rankgate.base_ref.stricter import reason_if_worse, stricter
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.gates.apply_waivers import refusal, waive, waive_by_label
-from rankgate.gates.query_rules import part_of
 from rankgate.inputs import Inputs, Opener, accepted_run, baseline_of, gold_of, refuse_nothing, run_of
 from rankgate.model.base_ref import BaseSide, GoldState, QueryChanges
 from rankgate.model.report import Report
 from rankgate.model.values import Gold, Ranking
+from rankgate.queries_asked import part_of
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
 from rankgate.waivers import ACCEPT_GOLD, ACCEPT_RUN, SetLabel, waivers_of

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -54,13 +53,32 @@ class RunFileStore(msgspec.Struct, frozen=True):
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
-def store_for(spec: str, format: str | None = None, map: FieldMap | None = None) -> BaselineStore:  # noqa: A002
+OpenMemory = Callable[[str], Memory]
+
+
+def no_artifact(spec: str) -> Memory:
+    """Where nobody handed in what opens `artifact:NAME`, which lies behind a platform's API.
+
+    Raises:
+        RankgateError: always.
+    """
+    raise bad_input("an artifact can be read on the command line only", file=spec)
+
+
+def store_for(
+    spec: str,
+    format: str | None = None,  # noqa: A002
+    map: FieldMap | None = None,  # noqa: A002
+    *,
+    artifact: OpenMemory = no_artifact,
+) -> BaselineStore:
     """A directory, or a path that does not exist and has no suffix, is a directory store; all else is a run file.
 
     Args:
         spec: the path.
         format: forces the format of a run file.
         map: says what holds what in a run file, and that it is one.
+        artifact: opens what `artifact:NAME` names.
 
     Raises:
         RankgateError: a map for a directory.
@@ -69,7 +87,7 @@ def store_for(spec: str, format: str | None = None, map: FieldMap | None = None)
     if is_remote(spec):
         if map is not None:
             raise bad_input("is a baseline store, whose run needs no map; leave out `map:`", file=spec)
-        return MemoryStore(remote_memory(spec))
+        return MemoryStore(remote_memory(spec, artifact))
     if map is not None:
         if path.is_dir():
             raise bad_input("is a baseline directory, whose run needs no map; leave out `map:`", file=path.as_posix())
@@ -108,7 +126,7 @@ def _copy(path: str, spec: str) -> TreeMemory:
     return TreeMemory(DirectoryTree(path, spec), every_run=False)
 
 
-def remote_memory(spec: str, environment: Mapping[str, str] = os.environ) -> Memory:
+def remote_memory(spec: str, artifact: OpenMemory = no_artifact) -> Memory:
     """The memory that a value with a scheme names. Each kind is imported only where it is named.
 
     Raises:
@@ -119,9 +137,7 @@ def remote_memory(spec: str, environment: Mapping[str, str] = os.environ) -> Mem
 
         return branch_memory(spec)
     if spec.startswith("artifact:"):
-        from rankgate.forges.artifact_store import artifact_memory  # noqa: PLC0415 -- see above
-
-        return artifact_memory(spec, environment)
+        return artifact(spec)
     if "://" in spec:
         from rankgate.baselines.objects import memory_at  # noqa: PLC0415 -- see above
 

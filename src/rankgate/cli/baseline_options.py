@@ -65,10 +65,10 @@ def memory_of(spec: str) -> Memory:
     Raises:
         RankgateError: the place is a run file, which remembers nothing, or no store at all.
     """
-    from rankgate.baselines.stores import store_for
+    from rankgate.cli.inputs import open_store
     from rankgate.errors import bad_input
 
-    memory = store_for(spec).memory
+    memory = open_store(spec).memory
     if memory is None:
         raise bad_input("is a file; a baseline is accepted into a directory", file=spec)
     return memory

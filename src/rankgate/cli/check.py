@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rankgate.inputs import Inputs
     from rankgate.metrics.parallel import Watch
     from rankgate.model.report import Report
+    from rankgate.waivers import SetLabel
 
 SHOWN_ITEMS = 10  # of each ranking, on a page
 
@@ -119,11 +120,9 @@ def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = N
 def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
     from functools import cache, partial
 
-    from rankgate.baselines.stores import store_for, store_in
-    from rankgate.cli.inputs import file_of, refuse_two_stdins
-    from rankgate.forges.base_branch import base_branch
+    from rankgate.baselines.stores import store_in
+    from rankgate.cli.inputs import file_of, open_store, refuse_two_stdins
     from rankgate.inputs import Inputs
-    from rankgate.waivers import labels_in
 
     criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
     refuse_two_stdins(criteria, gold, run, baseline)
@@ -134,10 +133,22 @@ def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
         run=run,
         baseline=baseline,
         base=arguments.base,
-        branch=base_branch(os.environ) if arguments.base else None,
+        branch=_base_branch() if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
-        labels=labels_in(arguments.labels) if arguments.labels else (),
-        open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else store_for),
+        labels=_labels(arguments.labels) if arguments.labels else (),
+        open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else open_store),
         exhibit=exhibit,
         part=arguments.gold_part,
     )
+
+
+def _base_branch() -> str | None:
+    from rankgate.forges.base_branch import base_branch
+
+    return base_branch(os.environ)
+
+
+def _labels(path: str) -> tuple[SetLabel, ...]:
+    from rankgate.waivers import labels_in
+
+    return labels_in(path)

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from msgspec.structs import replace
 
-    from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
+    from rankgate.cli.inputs import criteria_if_any, file_of, open_store, plan_of, refuse_two_stdins
     from rankgate.cli.output import say
     from rankgate.cli.progress import bar
     from rankgate.criteria import InputFile
@@ -65,13 +65,13 @@ def run(arguments: argparse.Namespace) -> int:
     gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
     plan = plan_of(arguments, criteria)
     deepest = deepest_cutoff(plan, gold)
-    runs = [named_run(file, plan.needs, deepest=deepest) for file in (a, b)]
+    runs = [named_run(file, plan.needs, deepest=deepest, open_store=open_store) for file in (a, b)]
     # Both lists end where the shorter store cut them, so that no run is compared on ranks that the other lost.
     depth = min((run.depth for run in runs if run.depth), default=None)
     plan = replace(plan, depth=depth, keep_matched=Need.BASELINE in plan.needs)
     sides = []
     for file, opened in zip((a, b), runs, strict=True):
-        again = partial(named_run, file, needs=plan.needs, deepest=deepest)
+        again = partial(named_run, file, needs=plan.needs, deepest=deepest, open_store=open_store)
         sides.append(scored(gold, opened, plan, again, workers=workers, watch=bar))
         scores = sides[-1].scores
         refuse_strangers(scores, opened.name, gold)

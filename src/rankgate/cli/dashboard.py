@@ -49,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Collect, render, write, and say what was written."""
+    from rankgate.cli.inputs import open_store
     from rankgate.cli.output import say
     from rankgate.criteria import find_criteria
     from rankgate.errors import bad_input
@@ -78,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
             metrics=metrics,
             limit=arguments.limit,
             repository=_address(arguments.repository_url),
+            open_store=open_store,
         )
     )
     write_site(arguments.directory, site_of(dashboard))

@@ -82,7 +82,7 @@ def _copy_example(directory: Path) -> None:
     from rankgate.files.writing import write_atomic
 
     place = directory.as_posix()
-    source = files("rankgate") / "example"
+    source = files("rankgate") / "cli" / "example"
     criteria = directory / "ship-criteria.yaml"
     ours = criteria.is_file() and criteria.read_bytes().startswith(MARK.encode())
     if directory.is_file() or (directory.is_dir() and any(directory.iterdir()) and not ours):

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
+from rankgate.cli.inputs import criteria_if_any, file_of, open_store, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import InputFile
@@ -151,7 +151,10 @@ def _pool(arguments: argparse.Namespace) -> tuple[str, str]:
     names = run_names(arguments.runs)
     how = _matching(arguments, criteria.match if criteria else BY_CHUNK)
     gold = gold_of(named, criteria, part="whole")
-    runs = {name: named_run(file, how.needs | {Need.TEXTS}) for name, file in zip(names, files, strict=True)}
+    runs = {
+        name: named_run(file, how.needs | {Need.TEXTS}, open_store=open_store)
+        for name, file in zip(names, files, strict=True)
+    }
     rankings = {name: opened.rankings for name, opened in runs.items()}
     pooled = pool(gold, rankings, depth=arguments.depth, how=how, as_judge=arguments.as_judge)
     for name, found in pooled.runs.items():

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Score all, compare every two, print."""
     from msgspec.structs import replace
 
-    from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
+    from rankgate.cli.inputs import criteria_if_any, file_of, open_store, refuse_two_stdins
     from rankgate.cli.output import say
     from rankgate.criteria import InputFile
     from rankgate.gates.noise import noise_of
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     gold = gold_of(gold_file, criteria)
     plan = _plan(arguments, criteria)
     deepest = deepest_cutoff(plan, gold)
-    opened = [named_run(file, plan.needs, deepest=deepest) for file in files]
+    opened = [named_run(file, plan.needs, deepest=deepest, open_store=open_store) for file in files]
     # All lists end where the shortest store cut them, so that cutting does not look like noise.
     plan = replace(plan, depth=min((run.depth for run in opened if run.depth), default=None))
     sides = []

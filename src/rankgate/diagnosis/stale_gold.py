@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from rankgate.errors import bad_input
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
+from rankgate.metrics.scored_run import Side
+from rankgate.metrics.scoring import refuse_silence, refuse_strangers
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.model.wording import count_text
 
@@ -23,6 +25,17 @@ _OF_LISTS = frozenset({Need.RAW, Need.REWRITES, Need.JUDGED, Need.NEGATIVES})
 
 # Gives the rankings of a run from the beginning, or nothing where it cannot be read again.
 Lists = Callable[[], Iterable[Ranking]]
+
+
+def refuse_unfit(gold: Gold, plan: Plan, candidate: Side, baseline: Side | None) -> None:
+    """A run that answers other questions, lacks what a metric reads, or speaks of other ids than the gold set.
+
+    Raises:
+        RankgateError: it cannot be judged; see `refuse_strangers`, `refuse_silence` and `refuse_stale`.
+    """
+    refuse_strangers(candidate.scores, candidate.run.name, gold)
+    refuse_silence(candidate.scores, plan, candidate.run.name)
+    refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
 
 
 def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: Lists | None) -> None:

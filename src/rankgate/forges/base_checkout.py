@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,7 @@ from rankgate.baselines.stores import copied, is_remote, remote_memory
 from rankgate.criteria import DEFAULT_PATHS, Criteria, load_criteria
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import LINK, Repository, repository_around, run_git, said
+from rankgate.forges.artifact_store import artifact_memory
 from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
 from rankgate.gates.compose import not_judged
@@ -147,7 +149,8 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         if asked is None or not is_remote(spec):
             return {}
         where = Where(date=self.date, ancestors=repository_around(str(tree)).ancestors, branch=pull.base_ref)
-        memory = remote_memory(spec, {**os.environ, "GITHUB_BASE_REF": pull.base_ref})
+        environment = {**os.environ, "GITHUB_BASE_REF": pull.base_ref}
+        memory = remote_memory(spec, partial(artifact_memory, environment=environment))
         copied(memory, str(copy), where, asked.policy.anchor)
         return {"--baseline-copy": str(copy)}
 

@@ -73,13 +73,17 @@ def rule_on_drop(
 
 
 def beyond_floor(value: float, threshold: float, direction: Direction) -> float:
-    """How far a value lies beyond its floor or ceiling; 0 where it does not."""
-    return max(0.0, _upright(threshold, direction) - _upright(value, direction))
+    """How far a value lies beyond its floor or ceiling; 0 where it does not, or by no more than the tolerance."""
+    return _more_than_rounding(_upright(threshold, direction) - _upright(value, direction))
 
 
 def beyond_drop(delta: float, regression_max: float, direction: Direction) -> float:
-    """How much larger a drop or rise is than allowed; 0 where it is not."""
-    return max(0.0, -_upright(delta, direction) - regression_max)
+    """How much larger a drop or rise is than allowed; 0 where it is not, or by no more than the tolerance."""
+    return _more_than_rounding(-_upright(delta, direction) - regression_max)
+
+
+def _more_than_rounding(excess: float) -> float:
+    return excess if excess > TOLERANCE else 0.0
 
 
 def _ruling(evidence: Evidence, *, violates: bool, harm: bool, safe: bool, known: bool) -> Finding:

@@ -145,7 +145,7 @@ def _check(
         right=right,
         difference=difference,
         allowed=allowed,
-        beyond=beyond if beyond > TOLERANCE else 0.0,
+        beyond=beyond,
         ruling=ruled.ruling.value,
         evidence_state=ruled.state,
     )

@@ -7,18 +7,18 @@ from typing import TypeVar
 
 import msgspec
 
-from rankgate import facts
 from rankgate.criteria import Criteria, load_criteria
 from rankgate.diagnosis.stale_gold import refuse_stale
 from rankgate.errors import Problem, RankgateError
+from rankgate.gates import warnings as facts
 from rankgate.gates.judging import judge_all, refuse_misfits, whole
-from rankgate.gates.query_rules import part_of
 from rankgate.inputs import Inputs, baseline_of, deepest_cutoff
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import ids_of, refuse_silence, refuse_strangers, score
 from rankgate.model.report import GateResult
 from rankgate.model.values import Gold, Ranking, Verdict
+from rankgate.queries_asked import part_of
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.waivers import Waivers, entry, waivers_of
 

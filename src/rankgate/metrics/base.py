@@ -11,31 +11,12 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
-from rankgate.model.values import MatchedQuery, Need
+from rankgate.model.values import Direction, MatchedQuery, Need, Unit
 
 # Written around a ranking metric: see `gain`. Parameters of any ranking metric: see `views`.
 RERANK_GAIN = "rerank_gain"
 REWRITE_GAIN = "rewrite_gain"
 VIEWS = ("stage", "rewrite", "source")
-
-
-class Direction(Enum):
-    """Which way is better."""
-
-    HIGHER = "higher"
-    LOWER = "lower"
-
-    def __str__(self) -> str:
-        return self.value
-
-
-class Unit(Enum):
-    """How people read a value: a share in percent, a score from 0 to 1, a plain number, milliseconds."""
-
-    SHARE = "share"
-    SCORE = "score"
-    NUMBER = "number"
-    MILLISECONDS = "ms"
 
 
 class Cutoff(Enum):

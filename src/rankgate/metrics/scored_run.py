@@ -7,11 +7,9 @@ from functools import partial
 
 import msgspec
 
-from rankgate.diagnosis.stale_gold import refuse_stale
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.parallel import Watch, score_run, unwatched
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scoring import refuse_silence, refuse_strangers
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.readers.base import Run
 
@@ -80,17 +78,6 @@ def listed(gold: Gold, plan: Plan, candidate: Side, other: Side | None) -> Score
     """The other side's scores, which now know where the candidate's lists differ from its own."""
     tells = relisted(gold, plan, candidate.lists, other.lists) if other else None
     return msgspec.structs.replace(other.scores, relisted=tells) if other else None
-
-
-def refuse_unfit(gold: Gold, plan: Plan, candidate: Side, baseline: Side | None) -> None:
-    """A run that answers other questions, lacks what a metric reads, or speaks of other ids than the gold set.
-
-    Raises:
-        RankgateError: it cannot be judged; see `refuse_strangers`, `refuse_silence` and `refuse_stale`.
-    """
-    refuse_strangers(candidate.scores, candidate.run.name, gold)
-    refuse_silence(candidate.scores, plan, candidate.run.name)
-    refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
 
 
 def _keeping(rankings: Iterable[Ranking], kept: list[Ranking]) -> Iterator[Ranking]:

@@ -16,6 +16,25 @@ CONFIDENCE = 0.95  # of intervals, where nobody asks for another
 Interval = tuple[float | None, float | None]
 
 
+class Direction(Enum):
+    """Which way is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Unit(Enum):
+    """How people read a value: a share in percent, a score from 0 to 1, a plain number, milliseconds."""
+
+    SHARE = "share"
+    SCORE = "score"
+    NUMBER = "number"
+    MILLISECONDS = "ms"
+
+
 class Verdict(Enum):
     """What the gate says about a pull request; `NOT_JUDGED` means that it could not say anything."""
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
-EXAMPLE = ROOT / "src" / "rankgate" / "example"
+EXAMPLE = ROOT / "src" / "rankgate" / "cli" / "example"
 SCRIPT = ROOT / "scripts" / "make_example.py"
 LANGUAGES = ("en", "pt-BR", "es-AR")
 RUNS = ("accepted", "harmless", "harmful")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, count
 
 import msgspec
 
+from rankgate.baselines.base import BaselineStore
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.stores import store_for
 from rankgate.criteria import Criteria, load_criteria
@@ -31,6 +32,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Sequence[Metric] = ()
     limit: int
     repository: str | None = None
+    open_store: Callable[[str], BaselineStore] = store_for
 
 
 def collect(asked: Asked) -> Dashboard:
@@ -101,7 +103,7 @@ def _memory(criteria: Criteria, asked: Asked) -> tuple[str, Memory]:
     place = asked.baseline or (criteria.baseline.path if criteria.baseline else None)
     if place is None:
         raise bad_input("names no baseline store; add inputs.baseline, or name one with --baseline", file=criteria.name)
-    memory = store_for(place).memory
+    memory = asked.open_store(place).memory
     if memory is None:
         raise bad_input("is a run file, which remembers nothing; a dashboard needs a store", file=place)
     return place, memory
