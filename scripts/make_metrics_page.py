@@ -59,7 +59,7 @@ def generated(page: str) -> str:
 
 def summary() -> str:
     """One row a metric, then the views and the gains."""
-    rows = [("metric", "what it says", "range", "better", "needs")]
+    rows = [("metric", "meaning", "range", "better", "needs")]
     for facts in map(describe, FAMILIES):
         names = ", ".join(f"[`{name}`](#{facts['name']})" for name in facts["written"])
         better = facts["direction"] or "as stated"
@@ -93,7 +93,7 @@ def section(facts: Facts) -> Iterator[str]:
         f"{range_text(facts)}, {better}".capitalize(),
         f"Absent query: {absent}",
         f"Needs: {needs_text(facts)}" if needs_text(facts) else "",
-        "With judge labels: an upper bound, the gold alone being the lower one" if facts["judge_bounds"] else "",
+        "With judge labels: an upper bound; the gold set alone is the lower one" if facts["judge_bounds"] else "",
     ]
     yield "\n".join(f"- {point}" for point in points if point)
     if facts["parameters"]:
@@ -114,7 +114,7 @@ def gains() -> str:
     """What the gains have in common, and a row each."""
     found = [describe_gain(name) for name in GAINS]
     rows = [(f"`{facts['written'][0]}`", facts["meaning"], needs_text(facts)) for facts in found]
-    rows.insert(0, ("example", "what it says", "needs"))
+    rows.insert(0, ("example", "meaning", "needs"))
     return f"{documentation_of(GAINS, describe_gain)}\n\n{table(rows)}"
 
 

@@ -89,6 +89,16 @@ def test_only_the_publishing_job_of_a_release_can_prove_who_it_is() -> None:
     assert [name for name, job in jobs.items() if "environment" in job] == ["publish"]
 
 
+def test_only_the_publishing_job_of_the_site_writes_and_it_checks_nothing_out() -> None:
+    jobs = own("pages.yml")["jobs"]
+    assert {name: job["permissions"] for name, job in jobs.items()} == {
+        "build": {"contents": "read"},
+        "deploy": {"pages": "write", "id-token": "write"},
+    }
+    assert jobs["deploy"]["needs"] == "build"
+    assert [step["uses"].partition("@")[0] for step in jobs["deploy"]["steps"]] == ["actions/deploy-pages"]
+
+
 def test_a_release_publishes_what_was_built_once_and_tried_and_a_rehearsal_publishes_nothing() -> None:
     made = own("release.yml")
     jobs = made["jobs"]

@@ -21,7 +21,7 @@ from rankgate.metrics.scoring import score
 from rankgate.readers.formats import read_gold, read_run
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "worked-example.md"
-FENCED = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r'^```(\w+)(?: title="(\S+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 TEXT = PAGE.read_text(encoding="utf-8")
 BLOCKS = [(found[1], found[2], found[3]) for found in FENCED.finditer(TEXT)]
 FILES = {name: text for language, name, text in BLOCKS if language in ("yaml", "json")}

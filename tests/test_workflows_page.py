@@ -11,7 +11,6 @@ import pytest
 from msgspec.structs import replace
 from tests.forges import test_workflows
 
-from rankgate.cli.init import parser
 from rankgate.forges.workflows.advice import to_do_on_github
 from rankgate.forges.workflows.job import APP_KEY, CHECK, ENVIRONMENT, LABEL
 
@@ -26,13 +25,6 @@ def test_it_names_check_label_and_key_as_they_are() -> None:
     assert f"The check is called `{CHECK}`" in PAGE
     [required] = RULESET["rules"][0]["parameters"]["required_status_checks"]
     assert required["context"] == CHECK
-
-
-def test_its_commands_are_understood() -> None:
-    commands = re.findall(r"^rankgate init (.*)$", PAGE, re.MULTILINE)
-    assert len(commands) == 4
-    for words in commands:
-        parser().parse_args(shlex.split(words, comments=True))
 
 
 def test_its_commands_for_the_key_are_those_that_init_prints() -> None:

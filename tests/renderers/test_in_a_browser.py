@@ -4,37 +4,18 @@ import html
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
-import cmarkgfm
-import nh3
 import pytest
-from cmarkgfm.cmark import Options
+
+sys.path.append(str(Path(__file__).parents[2] / "scripts"))
+
+from make_comment_picture import as_github_shows_it
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 COMMENTS = sorted([*SCENARIOS.glob("*/expected/comment.md"), SCENARIOS / "user_template" / "expected" / "stdout.txt"])
-
-# What GitHub's sanitiser lets through, as html-pipeline documents it.
-TAGS = set(
-    re.findall(
-        r"\w+",
-        "h1 h2 h3 h4 h5 h6 br b i strong em a pre code img tt div ins del sup sub p picture ol ul table thead tbody "
-        "tfoot blockquote dl dt dd kbd q samp var hr ruby rt rp li tr td th s strike summary details caption figure "
-        "figcaption abbr bdo cite dfn mark small source span time wbr",
-    )
-)
-EVERYWHERE = set(
-    re.findall(
-        r"[\w-]+",
-        "abbr accept accept-charset accesskey action align alt aria-describedby aria-hidden aria-label "
-        "aria-labelledby axis border char charoff charset checked clear cols colspan compact coords datetime dir "
-        "disabled enctype for frame headers height hreflang hspace id ismap itemprop label lang maxlength media method "
-        "multiple name nohref noshade nowrap open progress prompt readonly rev role rows rowspan rules scope selected "
-        "shape size span start summary tabindex title type usemap valign value width",
-    )
-)
-ATTRIBUTES = {"*": EVERYWHERE, "a": {"href"}, "img": {"src", "longdesc", "loading", "alt"}, "pre": {"lang"}}
 
 # The stylesheet is that of a README; a comment's letters are smaller.
 IN_A_COMMENT = "body { margin: 0; } .markdown-body { box-sizing: border-box; padding: 24px; font-size: 14px; }"
@@ -57,16 +38,11 @@ document.title = JSON.stringify({
 """
 
 
-def as_github_shows_it(markdown: str, stylesheet: str) -> str:
-    """The page of one comment."""
-    parsed = cmarkgfm.github_flavored_markdown_to_html(
-        markdown, Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_FOOTNOTES | Options.CMARK_OPT_GITHUB_PRE_LANG
-    )
-    clean = nh3.clean(parsed, tags=TAGS, attributes=ATTRIBUTES, url_schemes={"http", "https", "mailto"})
-    opened = clean.replace("<details>", "<details open>")
-    style = f"{stylesheet}\n{IN_A_COMMENT}"
+def measured_page(markdown: str, stylesheet: str) -> str:
+    """The page of one comment, with every section open."""
+    opened = as_github_shows_it(markdown).replace("<details>", "<details open>")
     return (
-        f"<!doctype html><meta charset='utf-8'><style>{style}</style>"
+        f"<!doctype html><meta charset='utf-8'><style>{stylesheet}\n{IN_A_COMMENT}</style>"
         f"<article class='markdown-body'>{opened}</article><script>{MEASURE}</script>"
     )
 
@@ -75,7 +51,7 @@ def laid_out(browser: str, node_modules: Path, folder: Path, markdown: str) -> d
     """What the page measured of itself."""
     stylesheet = node_modules / "github-markdown-css" / "github-markdown-light.css"
     page = folder / "page.html"
-    page.write_text(as_github_shows_it(markdown, stylesheet.read_text(encoding="utf-8")), encoding="utf-8")
+    page.write_text(measured_page(markdown, stylesheet.read_text(encoding="utf-8")), encoding="utf-8")
     quiet = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
     alone = ["--disable-component-update", "--disable-sync", "--disable-quic", f"--user-data-dir={folder / 'profile'}"]
     command = [browser, *quiet, *alone, "--window-size=860,1200", "--hide-scrollbars", "--dump-dom", page.as_uri()]
@@ -103,5 +79,5 @@ def test_a_table_that_is_too_wide_is_seen(browser: str, node_modules: Path, tmp_
 
 
 def test_what_github_strips_is_stripped_before_it_is_looked_at() -> None:
-    page = as_github_shows_it("<div style='width: 2000px' class=x>a<blink>b</blink></div><!-- c -->\n", "")
-    assert page.partition("<article class='markdown-body'>")[2].partition("</article>")[0].strip() == "<div>ab</div>"
+    shown = as_github_shows_it("<div style='width: 2000px' class=x>a<blink>b</blink></div><!-- c -->\n")
+    assert shown.strip() == "<div>ab</div>"

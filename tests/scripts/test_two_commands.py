@@ -1,4 +1,4 @@
-"""The README's two commands on a clean clone: what they set up and do, and that a second time sets up nothing."""
+"""The README's commands on a clean clone: what they set up and do, and that a second time sets up nothing."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ def in_the_clone(clone: Path, *command: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_on_a_clean_clone_both_work_and_a_second_time_have_nothing_to_set_up(tmp_path: Path) -> None:
+def test_on_a_clean_clone_they_work_and_a_second_time_have_nothing_to_set_up(tmp_path: Path) -> None:
     clone = tmp_path / "a clean clone"
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
 
@@ -26,13 +26,18 @@ def test_on_a_clean_clone_both_work_and_a_second_time_have_nothing_to_set_up(tmp
     second = in_the_clone(clone, "scripts/demo")
     tests = in_the_clone(clone, "scripts/test", "-q", "tests/model/test_tags.py")
 
-    assert first.returncode == second.returncode == tests.returncode == 0, first.stderr + second.stderr + tests.stderr
+    docs = in_the_clone(clone, "scripts/docs")
+
+    codes = [first.returncode, second.returncode, tests.returncode, docs.returncode]
+    assert codes == [0, 0, 0, 0], first.stderr + second.stderr + tests.stderr + docs.stderr
     assert "Making .venv with " in first.stderr
     assert second.stderr.splitlines()[0] == ".venv is up to date."
     assert first.stdout == second.stdout
     assert "rankgate check --run runs/harmful.jsonl" in first.stdout
     assert " passed in " in tests.stdout
     assert "Installing the project (dev) into .venv." in tests.stderr
+    assert docs.stderr.splitlines()[0] == ".venv is up to date."
+    assert (clone / "build" / "site" / "index.html").is_file()
 
 
 def test_the_npm_packages_are_pinned() -> None:

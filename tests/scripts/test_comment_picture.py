@@ -1,0 +1,27 @@
+"""The README's pictures show the comment of today's demo."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "scripts"))
+
+import make_comment_picture as picture  # noqa: E402 -- not a package
+
+
+def test_the_committed_pictures_are_of_the_comment_that_the_demo_writes() -> None:
+    shown = (picture.IMAGES / "comment.txt").read_text(encoding="utf-8")
+    assert shown == picture.demo_comment(), "run scripts/make_comment_picture.py"
+
+
+def test_the_script_writes_both_pictures_and_their_text(
+    browser: str, node_modules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["make_comment_picture.py", str(tmp_path)])
+    assert picture.main() == 0
+    pictures = [(tmp_path / f"comment-{theme}.png").read_bytes() for theme in picture.FRAMES]
+    assert len(set(pictures)) == 2
+    assert all(data.startswith(b"\x89PNG") and len(data) > 50_000 for data in pictures)
+    assert (tmp_path / "comment.txt").read_text(encoding="utf-8") == picture.demo_comment()

@@ -1,0 +1,146 @@
+"""The docs site: a broken link stops its build, its search finds words, and no page loads anything from elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.full
+
+
+Site = tuple[str, Path]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves a folder and logs nothing."""
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the name is the base class's
+        pass
+
+
+class Loaded(HTMLParser):
+    """The addresses from which a page loads something by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        named = ["src", "srcset", "data", "poster"]
+        if tag == "link" and values.get("rel") not in ("canonical", "next", "prev"):
+            named.append("href")
+        self.addresses += [value for name in named if (value := values.get(name))]
+
+
+def build(folder: Path) -> subprocess.CompletedProcess[str]:
+    """As scripts/docs does it."""
+    command = [str(Path(sys.executable).parent / "zensical"), "build", "--clean", "--strict"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def sources(folder: Path) -> Path:
+    """A copy of what the site is built from."""
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    shutil.copy(ROOT / "zensical.toml", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The address at which the built site is served, and its folder."""
+    folder = sources(tmp_path_factory.mktemp("site"))
+    done = build(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    served = folder / "served"
+    built = served / "rankgate"  # as GitHub Pages has it, below the repository's name
+    shutil.copytree(folder / "build" / "site", built)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=served)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/rankgate/", built
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def chromium(browser: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+def test_every_page_is_built(site: Site) -> None:
+    pages = {page.relative_to(site[1]).as_posix() for page in site[1].rglob("*.html")}
+    names = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert pages == {"404.html", "index.html"} | {f"{name}/index.html" for name in names - {"index"}}
+
+
+def test_no_page_has_an_address_to_load_from_elsewhere(site: Site) -> None:
+    for page in site[1].rglob("*.html"):
+        loaded = Loaded()
+        loaded.feed(page.read_text(encoding="utf-8"))
+        assert loaded.addresses
+        assert [url for url in loaded.addresses if urlsplit(url).netloc] == [], page
+
+
+def test_its_scripts_ask_nothing_of_anybody_else_and_complain_of_nothing(chromium: Browser, site: Site) -> None:
+    """On a page of each kind; all have the same scripts."""
+    address, _ = site
+    pages = ["index.html", "404.html", "metrics/index.html", "decisions/0005-intervals/index.html"]
+    context = chromium.new_context()
+    requested: list[str] = []
+    complaints: list[str] = []
+    context.on("request", lambda request: requested.append(request.url))
+    context.on("console", lambda message: complaints.append(f"{message.page}: {message.text}"))
+    context.on("weberror", lambda error: complaints.append(str(error.error)))
+    context.route(lambda url: not url.startswith(address), lambda route: route.abort())
+    page = context.new_page()
+    for name in pages:
+        page.goto(address + name, wait_until="networkidle")
+    context.close()
+    assert len(requested) > len(pages)
+    assert [url for url in requested if not url.startswith((address, "data:", "blob:"))] == []
+    assert complaints == []
+
+
+@pytest.mark.parametrize(("scheme", "shown"), [("light", "comment-light.png"), ("dark", "comment-dark.png")])
+def test_the_pictures_follow_the_readers_colours(chromium: Browser, site: Site, scheme: str, shown: str) -> None:
+    context = chromium.new_context(color_scheme="dark" if scheme == "dark" else "light")
+    page = context.new_page()
+    page.goto(site[0])
+    visible = page.locator("article img:visible")
+    expect(visible).to_have_count(1)
+    expect(visible).to_have_attribute("src", f"images/{shown}#only-{scheme}")
+    context.close()
+
+
+def test_its_search_finds_a_word(chromium: Browser, site: Site) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(site[0], wait_until="networkidle")
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search").fill("saddlepoint")
+    expect(page.get_by_role("option", name="Intervals without resampling")).to_be_visible()
+    context.close()
+
+
+@pytest.mark.parametrize("link", ["none.md", "base.md#none"], ids=["page", "heading"])
+def test_a_broken_link_stops_the_build(tmp_path: Path, link: str) -> None:
+    folder = sources(tmp_path)
+    with (folder / "docs" / "index.md").open("a", encoding="utf-8") as page:
+        page.write(f"\n[a link]({link})\n")
+    done = build(folder)
+    assert done.returncode != 0
+    assert "does not exist" in done.stdout + done.stderr
