@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.diagnosis.look import KNOWN, NO_RESULTS
-from rankgate.diagnosis.stale_gold import GOLD_STALE
-from rankgate.errors import RankgateError
+from rankgate.errors import ProblemKind, RankgateError
 from rankgate.inputs import Inputs
 from rankgate.yaml_text import load_yaml
 
@@ -438,7 +437,7 @@ def first_cause(world: World, broken: Broken, folder: Path) -> str | None:
             workers=1,
         )
     except RankgateError as error:
-        if any(problem.message.startswith(GOLD_STALE) for problem in error.problems):
+        if any(problem.kind is ProblemKind.GOLD_STALE for problem in error.problems):
             return "stale_ids"
         raise
     if not report.diagnosis:

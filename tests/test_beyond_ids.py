@@ -60,7 +60,7 @@ def test_a_baseline_keeps_no_text_that_no_gate_reads() -> None:
     )
     code, report = check("--criteria", "gate.yaml")
     assert (code, report["verdict"]) == (0, "warn")
-    assert report["gates"][0]["reasons"] == [
+    assert [each["text"] for each in report["gates"][0]["reasons"]] == [
         "the baseline states no `text`, which containment@5 reads; accept its run again"
     ]
 

@@ -114,7 +114,7 @@ def test_a_missing_value_is_not_judged_away(new: Edit, old: Edit, verdict: str, 
     code, report = check()
     [gate] = report["gates"]
     assert (gate["verdict"], code) == (verdict, 2 if verdict == "not_judged" else 0)
-    assert reason is None or gate["reasons"][0] == reason
+    assert reason is None or gate["reasons"][0]["text"] == reason
     if verdict == "warn":
         assert gate["evidence_state"] == "no_baseline"
 
@@ -124,7 +124,7 @@ def test_queries_left_out_of_the_run_are_missing_values_too() -> None:
     run("old.jsonl", lambda _: scored(0.6))
     write("new.jsonl", [{"query_id": f"q{number}", "topk": ["d"], **scored()} for number in range(60)])
     code, report = check()
-    assert (code, report["gates"][0]["reasons"][0]) == (2, MISSING.format(60, "run"))
+    assert (code, report["gates"][0]["reasons"][0]["text"]) == (2, MISSING.format(60, "run"))
 
 
 def test_a_floor_is_judged_without_a_baseline_of_the_field() -> None:
@@ -132,7 +132,7 @@ def test_a_floor_is_judged_without_a_baseline_of_the_field() -> None:
     run("old.jsonl", absent_key)
     code, report = check()
     assert (code, report["verdict"]) == (1, "fail")
-    assert report["gates"][0]["reasons"][0].startswith("score(f) is 0.300, below the floor of 0.500")
+    assert report["gates"][0]["reasons"][0]["text"].startswith("score(f) is 0.300, below the floor of 0.500")
 
 
 @pytest.mark.parametrize("written", [None, float("nan"), {"value": None}, {"value": float("nan"), "judge": "m"}])
@@ -236,8 +236,8 @@ def test_what_is_undefined_on_one_side_must_not_decide(
     [found] = report["gates"]
     assert found["verdict"] == verdict
     assert (found["evidence_state"] == "inconclusive") == (doubt is not None)
-    assert any(reason.endswith(doubt or "") for reason in found["reasons"])
-    assert doubt is not None or not any("worst value" in reason for reason in found["reasons"])
+    assert any(reason["text"].endswith(doubt or "") for reason in found["reasons"])
+    assert doubt is not None or not any("worst value" in reason["text"] for reason in found["reasons"])
 
 
 def test_the_report_says_how_many_have_a_value(capsys: pytest.CaptureFixture[str]) -> None:
@@ -279,7 +279,7 @@ def test_a_segment_that_lacks_its_values_is_not_judged() -> None:
     lacking = [{"query_id": each, "topk": ["d"], **(scored() if row >= 6 else {})} for row, each in enumerate(ids)]
     write("new.jsonl", lacking)
     code, report = check(segments={"by": "lang", "threshold": 0.5})
-    found = {gate["segment"]: (gate["verdict"], gate["reasons"][0]) for gate in report["gates"]}
+    found = {gate["segment"]: (gate["verdict"], gate["reasons"][0]["text"]) for gate in report["gates"]}
     assert code == 2
     assert found[None][0] == found["lang:en"][0] == "pass"
     assert found["lang:pt"] == (
@@ -313,7 +313,7 @@ def test_all_that_lines_state_is_missing_alike(metric: str, gate: dict[str, Any]
     code, report = check(metric, **gate)
     [found] = report["gates"]
     reason = f"{found['metric']} is missing for 72 of 120 questions in the run; write null where a tool gives none"
-    assert (code, found["reasons"]) == (2, [reason])
+    assert (code, [each["text"] for each in found["reasons"]]) == (2, [reason])
 
 
 def test_a_time_may_be_null_and_then_so_is_the_sum() -> None:
@@ -363,7 +363,7 @@ def test_numbers_of_two_judges_are_not_compared(new: Edit, old: Edit, pairs: int
         assert (code, gate["verdict"]) == (1, "fail")
         return
     assert (code, gate["verdict"], gate["evidence_state"]) == (0, "warn", "not_comparable")
-    assert gate["reasons"] == [ANOTHER.format(pairs)]
+    assert [each["text"] for each in gate["reasons"]] == [ANOTHER.format(pairs)]
     assert (gate["delta"], gate["baseline"], gate["n_pairs"]) == (None, None, 0)
     code, report = check(threshold=0.5)  # the floor counts whoever judged
     assert (code, report["verdict"]) == (1, "fail")

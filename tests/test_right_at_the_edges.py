@@ -92,7 +92,7 @@ def test_what_goes_both_ways_in_few_conversations_is_within_noise(check: Check) 
     (gate,) = check(RECALL, gold, before, now)["gates"]
     assert (gate["verdict"], gate["evidence_state"]) == ("warn", "inconclusive")
     assert gate["exact"]["p"] == pytest.approx(130 / 512)  # at most three of nine the other way
-    assert gate["reasons"] == [
+    assert [each["text"] for each in gate["reasons"]] == [
         "recall@5 dropped from 66.7% to 33.3% (−33.3 pp; at most −3.0 pp allowed), within noise (p = 0.25)"
     ]
 
@@ -101,7 +101,7 @@ def test_a_floor_of_few_conversations_only_warns(check: Check) -> None:
     gates = "  - {name: recall@5, threshold: 0.9, segments: {by: lang, threshold: 0.9}}\n"
     report = check(gates, talks([30] * 9, ["lang:en"]), [LOST] * 270, [LOST] * 270)
     assert [(gate["verdict"], gate["only_inconclusive"]) for gate in report["gates"]] == [("warn", True)] * 2
-    assert report["gates"][0]["reasons"] == [
+    assert [each["text"] for each in report["gates"][0]["reasons"]] == [
         "recall@5 is 0.0%, below the floor of 90.0%, with too few clusters to tell it from noise"
     ]
 

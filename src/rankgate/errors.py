@@ -7,10 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from enum import Enum
 from functools import lru_cache
 
 import msgspec
 from msgspec.structs import force_setattr
+
+
+class ProblemKind(Enum):
+    """What is wrong: an input, the gold set with the ids of today, or rankgate itself."""
+
+    INPUT = "input"
+    GOLD_STALE = "gold_stale"
+    INTERNAL = "internal"
+
 
 # A scheme of more than one letter, so that a drive of Windows is none. What handles paths leaves one slash of two.
 _SCHEME = r"(?<![\w+.-])[A-Za-z][\w+.-]+:[/\\]"
@@ -28,6 +38,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     file: str | None = None
     line: int | None = None
     key: str | None = None
+    kind: ProblemKind = ProblemKind.INPUT
 
     def __post_init__(self) -> None:
         """Whatever is refused or not found is named here, and from here it goes to every output."""
@@ -51,10 +62,15 @@ class RankgateError(Exception):
 
 
 def bad_input(
-    message: str, *, file: str | None = None, line: int | None = None, key: str | None = None
+    message: str,
+    *,
+    file: str | None = None,
+    line: int | None = None,
+    key: str | None = None,
+    kind: ProblemKind = ProblemKind.INPUT,
 ) -> RankgateError:
     """The error for a single problem; the caller raises it."""
-    return RankgateError([Problem(message, file, line, key)])
+    return RankgateError([Problem(message, file, line, key, kind)])
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

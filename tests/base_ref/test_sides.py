@@ -22,8 +22,9 @@ from rankgate.check import check
 from rankgate.cli import main
 from rankgate.criteria import InputFile
 from rankgate.errors import RankgateError
-from rankgate.gates.reasons import plain_reason
 from rankgate.inputs import Inputs
+from rankgate.model.reasons import plain_sentence
+from rankgate.model.reasons import sentences as sentences_of
 from rankgate.model.report import Diagnosis, Report
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.model.values import Verdict
@@ -198,12 +199,13 @@ def test_a_side_door(
     assert found.verdict is FAIL
     if reason:
         (gate,) = [gate for gate in found.gates if gate.judged_by]
-        assert found.summary.startswith(f"Do not merge: {plain_reason(gate.reasons[0])}")
-        assert (gate.name, gate.verdict, gate.reasons[0][: len(reason)]) == ("found", FAIL, reason)
+        said = sentences_of(gate, found.base)[0]
+        assert found.summary.startswith(f"Do not merge: {plain_sentence(gate, found.base)}")
+        assert (gate.name, gate.verdict, said[: len(reason)]) == ("found", FAIL, reason)
         lines = [other.line for other in found.gates if other.name == "found" and not other.judged_by]
         assert [gate.line] == (lines or [None]), "a line of the pull request's file or none"
-        assert gate.reasons[0] in render_markdown(found)
-        assert f"::{gate.reasons[0]}" in render_github(found).replace("%25", "%")
+        assert said in render_markdown(found)
+        assert f"::{said}" in render_github(found).replace("%25", "%")
         assert "recall@5, by the base" in render_terminal(found)
 
 
@@ -324,7 +326,7 @@ def test_a_gold_set_of_other_queries_is_judged_by_the_old_limits(repository: Pat
     commit()
     found = judge()
     assert (found.verdict, found.gates[1].judged_by) == (FAIL, "base")
-    assert "recall@5 is 50.0%, below the floor of 85.0%" in found.gates[1].reasons[-1]
+    assert "recall@5 is 50.0%, below the floor of 85.0%" in sentences_of(found.gates[1], found.base)[-1]
 
 
 def test_ids_and_labels_that_change_together_are_judged_by_the_old_limits(repository: Path) -> None:
@@ -421,9 +423,10 @@ def test_what_is_added_to_the_baseline_does_not_decide_yet(repository: Path) -> 
     git("add", "--force", "baseline")
     commit()
     alone, [drift] = (
-        [gate.reasons for gate in judge(base).gates if gate.name == "found since launch"] for base in (None, "main")
+        [sentences_of(gate, None) for gate in judge(base).gates if gate.name == "found since launch"]
+        for base in (None, "main")
     )
-    assert drift == ["no baseline is anchored under that name: drift of recall@5 could not be checked"]
+    assert drift == ["the anchor does not exist: drift of recall@5 could not be checked"]
     assert alone != [drift]
     found = judge()
     assert found.base is not None
@@ -489,7 +492,11 @@ def test_inputs_that_the_criteria_move_elsewhere(repository: Path, what: str) ->
     commit()
     found = judge()
     assert found.verdict is FAIL
-    assert any("recall@5 dropped from 100.0% to 60.0%" in reason for gate in found.gates for reason in gate.reasons)
+    assert any(
+        "recall@5 dropped from 100.0% to 60.0%" in reason
+        for gate in found.gates
+        for reason in sentences_of(gate, found.base)
+    )
     assert [text for text in told(found) if f"'inputs.{what}'" in text] != []
 
 

@@ -15,6 +15,7 @@ from rankgate.cli import main
 from rankgate.errors import RankgateError
 from rankgate.inputs import Inputs
 from rankgate.model.exit_codes import exit_code
+from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
@@ -148,7 +149,9 @@ def test_a_label_counts_where_the_bases_criteria_allow_it(repository: Path) -> N
     on_main({"ship-criteria.yaml": LABELLED})
     report = judge(COUNTS)
     assert report.verdict is WARN
-    assert report.gates[0].reasons[0].startswith("waived by a maintainer's label for this commit: recall@5 ")
+    assert sentences(report.gates[0], report.base)[0].startswith(
+        "waived by a maintainer's label for this commit: recall@5 "
+    )
     assert judge().verdict is FAIL, "without the event nothing is waived"
     stranger = judge(SetLabel(name="rankgate: waive", by="mallory", standing="stranger"))
     assert stranger.verdict is FAIL

@@ -216,6 +216,24 @@ def test_under_green_a_gate_that_only_warns_is_not_absorbed(capsys: pytest.Captu
     assert shown(capsys, "show")["accepted"]["source"] == "run-10.jsonl"
 
 
+@pytest.mark.parametrize(
+    "limits",
+    [
+        pytest.param("threshold: 0.2, regression_max: 0.15, must_pass: [q9]", id="a question that must pass fails"),
+        pytest.param("threshold: 0.7, regression_max: 0.15, evidence: proven_harm", id="a floor that is not proven"),
+    ],
+)
+def test_under_green_a_first_run_that_warns_of_more_than_a_missing_baseline_takes_a_person(
+    limits: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gate = f"{{name: recall@1, {limits}, severity: warning}}"
+    text = CRITERIA.replace("{name: recall@1, threshold: 0.2, regression_max: 0.15}", gate)
+    Path("ship-criteria.yaml").write_text(f"{text}baseline: {{accept: green}}\n", encoding="utf-8")
+    assert baseline("record", "--run", "run-5.jsonl") == 0
+    assert "WARN" in capsys.readouterr().out
+    assert shown(capsys, "show")["accepted"] is None
+
+
 def test_a_slow_job_of_an_older_commit_does_not_set_the_baseline_back(capsys: pytest.CaptureFixture[str]) -> None:
     Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: green}}\n", encoding="utf-8")
     older = commit("older")
@@ -331,7 +349,7 @@ def test_many_small_accepted_drops_do_not_add_up_unseen(capsys: pytest.CaptureFi
     assert (own["verdict"], own["baseline"], own["since"]) == ("pass", 0.8, None)
     assert (drift["name"], drift["since"], drift["verdict"]) == ("recall@1 since launch", "launch", "fail")
     assert (drift["baseline"], drift["value"], round(drift["delta"], 9), drift["n_pairs"]) == (1.0, 0.7, -0.3, 10)
-    assert drift["reasons"][0].startswith("since the anchor, recall@1 dropped from 100.0% to 70.0%")
+    assert drift["reasons"][0]["text"].startswith("since the anchor, recall@1 dropped from 100.0% to 70.0%")
     capsys.readouterr()
     assert accepted(7, day=4) == 2
     assert "recall@1 since launch    100.0%     70.0%  FAIL" in capsys.readouterr().err
@@ -349,9 +367,11 @@ def test_without_a_limit_the_drift_is_reported_and_blocks_nothing() -> None:
 def test_an_anchor_that_is_not_there_warns_where_drift_is_limited() -> None:
     Path("ship-criteria.yaml").write_text(DRIFT, encoding="utf-8")
     assert accepted(10) == 0
-    drift = check(10)["gates"][1]
+    report = check(10)
+    drift, lacking = report["gates"][1], "the anchor does not exist: drift of recall@1 could not be checked"
     assert (drift["verdict"], drift["evidence_state"]) == ("warn", "no_baseline")
-    assert drift["reasons"] == ["no baseline is anchored under that name: drift of recall@1 could not be checked"]
+    assert drift["reasons"] == [{"kind": "no_anchor", "text": lacking}]
+    assert report["summary"] == f"May be merged, with a warning: {lacking}.", "and not that there is no baseline"
 
 
 def test_an_anchor_does_not_move(capsys: pytest.CaptureFixture[str]) -> None:

@@ -167,7 +167,7 @@ def test_criteria_are_found_at_the_default_paths(project: Path, present: list[st
     [
         pytest.param("terminal", "FAIL  Do not merge: recall@2 ", id="terminal"),
         pytest.param("markdown", "**❌ FAIL. Do not merge: recall@2 ", id="markdown"),
-        pytest.param("json", '{\n  "schema_version": 1,\n  "verdict": "fail",\n', id="json"),
+        pytest.param("json", '{\n  "schema_version": 2,\n  "verdict": "fail",\n', id="json"),
         pytest.param("github", "::error file=ship-criteria.yaml,line=2,title=rankgate::recall@2 ", id="github"),
         pytest.param("junit", '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="rankgate" ', id="junit"),
         pytest.param("badge", '{\n  "schemaVersion": 1,\n  "label": "retrieval",\n  "message": "fail · ', id="badge"),

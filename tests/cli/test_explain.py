@@ -186,7 +186,7 @@ def test_hostile_words_of_a_report_are_shown_and_not_run(
     capsys.readouterr()
     report = json.loads((root / "report.json").read_text())
     report["summary"] += HOSTILE
-    report["gates"][0]["reasons"] = [HOSTILE]
+    report["gates"][0]["reasons"] = [{"kind": "text", "text": HOSTILE}]
     report["gates"][0]["metric"] = HOSTILE
     (root / "report.json").write_text(json.dumps(report))
     text = explained(capsys, "retrieval_recall_at_5", "--report", "report.json", date=[])

@@ -149,9 +149,9 @@ REPORT_START = '{"schema_version": %d, "verdict": "pass"}'
             REPORT_START.encode() % 1, [], "given.json: not a rankgate report: ", id="a report without its parts"
         ),
         pytest.param(
-            REPORT_START.encode() % 2,
+            REPORT_START.encode() % 3,
             [],
-            "given.json: report schema 2 is newer than this rankgate reads (1); upgrade rankgate",
+            "given.json: report schema 3 is newer than this rankgate reads (2); upgrade rankgate",
             id="of a newer schema",
         ),
         pytest.param(

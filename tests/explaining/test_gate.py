@@ -4,14 +4,14 @@ from typing import get_args
 
 import pytest
 from msgspec.structs import replace
-from tests.renderers.reports import LATENCY, RECALL
+from tests.renderers.reports import LATENCY, RECALL, texts
 
 from rankgate.diagnosis.lookup import gates_named, whole_gates
 from rankgate.gates.explain import checks_of, explain_gate
 from rankgate.metrics.names import parse_metric
 from rankgate.model.details import Cause, Exhibit, Listed, Question
 from rankgate.model.report import GateResult, Provenance, Queries, Report
-from rankgate.model.values import Direction, Evidence, EvidenceState, Exact, Verdict
+from rankgate.model.values import Direction, Evidence, EvidenceState, Exact, Ruling, Verdict
 from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
 from rankgate.renderers.explaining.gate import render_gates
 
@@ -280,7 +280,7 @@ def test_what_could_not_be_judged_says_why() -> None:
         n_pairs=0,
         verdict=Verdict.NOT_JUDGED,
         evidence_state=EvidenceState.NO_INTERVAL,
-        reasons=["recall@5 is defined for none of the 42 queries"],
+        reasons=texts("recall@5 is defined for none of the 42 queries"),
     )
     told = text(report(gate), gate)
     assert section(told, "The value") == ["There is no value."]
@@ -340,7 +340,7 @@ def test_a_hundred_segments_are_cut_and_counted() -> None:
 
 def test_what_only_rounding_puts_beyond_a_limit_holds_it() -> None:
     gate = replace(RECALL, value=0.1 + 0.2, threshold=0.3, regression_max=0.1, delta=0.8 - 0.9, delta_ci=(-0.2, 0.0))
-    assert [(check.beyond, check.ruling) for check in checks_of(gate)] == [(0.0, "holds"), (0.0, "holds")]
+    assert [(check.beyond, check.ruling) for check in checks_of(gate)] == [(0.0, Ruling.HOLDS)] * 2
     ceiling = replace(gate, direction=Direction.LOWER)
     assert checks_of(ceiling)[1].beyond == 0.0
 

@@ -14,8 +14,9 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.latency import Latency
 from rankgate.metrics.ranks import ReciprocalRank
 from rankgate.metrics.sets import Recall
+from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Provenance, Queries, Report
-from rankgate.model.values import TOLERANCE, Direction, Evidence, Scores, Unit, Verdict
+from rankgate.model.values import TOLERANCE, Direction, Evidence, Ruling, Scores, Unit, Verdict
 from rankgate.renderers.explaining.gate import render_gates
 
 WIDE = 100_000  # no line is broken, so that every number stands beside its unit
@@ -68,7 +69,7 @@ def results(draw: st.DrawFn) -> tuple[GateResult, Report]:
 def text_of(result: GateResult, report: Report) -> str:
     """The explanation without the sentences that stand in the report as they are."""
     text = render_gates([explain_gate(report, result)], report, WIDE)
-    for known in (*result.reasons, result.meaning, result.metric, "docs/statistics.md"):
+    for known in (*sentences(result, None), result.meaning, result.metric, "docs/statistics.md"):
         text = text.replace(known, "")
     return text
 
@@ -138,8 +139,8 @@ def test_limits_rule_as_the_gate_did(made: tuple[GateResult, Report]) -> None:
     judged = (
         result.verdict is not Verdict.NOT_JUDGED
     )  # else one limit may be violated, and nothing is concluded from it
-    assert (result.violation is not None) is ("violated" in rulings and judged)
+    assert (result.violation is not None) is (Ruling.VIOLATED in rulings and judged)
     if result.violation is not None:
-        assert max(check.beyond for check in checks_of(result) if check.ruling == "violated") == result.violation
-    if "inconclusive" in rulings:
+        assert max(check.beyond for check in checks_of(result) if check.ruling is Ruling.VIOLATED) == result.violation
+    if Ruling.INCONCLUSIVE in rulings:
         assert result.verdict is not Verdict.PASS

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
-from tests.renderers.reports import RECALL, REPORT
+from tests.renderers.reports import RECALL, REPORT, texts
 
 from rankgate.gates.apply_waivers import waive, waive_by_label
 from rankgate.model.exit_codes import exit_code
+from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import SEVERITY_ORDER, Verdict
+from rankgate.model.values import SEVERITY_ORDER, Reason, ReasonKind, Verdict
 from rankgate.model.waiver_use import Waived
 from rankgate.waivers import SetLabel, Waiver, Waivers, ceiling, entry
 
@@ -35,10 +36,10 @@ VIOLATED = replace(
     violation=0.04,
     hard_check_failed=False,
     only_inconclusive=False,
-    reasons=["recall@5 fell", "recall@5 is low"],
+    reasons=[Reason(ReasonKind.MUST_PASS, count=2), Reason(ReasonKind.LOST, count=3, limit=1)],
     queries=[],
 )
-HOLDS = replace(VIOLATED, verdict=PASS, violation=None, reasons=["recall@5 holds"])
+HOLDS = replace(VIOLATED, verdict=PASS, violation=None, reasons=texts("recall@5 holds"))
 
 
 def report(*gates: GateResult, warnings: list[str] | None = None, failures: list[str] | None = None) -> Report:
@@ -62,11 +63,17 @@ def test_a_covered_violation_warns_and_says_so() -> None:
     found = waived(VIOLATED)
     [gate] = found.gates
     assert (found.verdict, gate.verdict) == (WARN, WARN)
-    assert gate.reasons == ["waived until 2026-12-31: recall@5 fell", "recall@5 is low"]
+    assert sentences(gate, None) == [
+        "waived until 2026-12-31: 2 must-pass questions fail: recall@5 is at its worst there",
+        "3 questions were lost in recall@5; at most 1 allowed",
+    ]
     assert gate.waived == Waived(
         by="alice", reason="the parser", issue="https://example.org/1", expires="2026-12-31", up_to=0.05
     )
-    assert found.summary == "May be merged, with a warning: waived until 2026-12-31: recall@5 fell."
+    assert found.summary == (
+        "May be merged, with a warning: waived until 2026-12-31: 2 must-pass questions fail: recall@5 "
+        "is at its worst there."
+    )
     assert [use.state for use in found.waivers] == ["in_force"]
     assert (found.warnings, found.notes) == ([], [])
 
@@ -186,7 +193,8 @@ def test_a_label_lets_every_violation_of_this_commit_pass_but_no_hard_check() ->
     part = replace(VIOLATED, segment="lang:pt")
     found = waive_by_label(report(VIOLATED, part, HOLDS, hard), LABEL, "rankgate: waive")
     assert [gate.waived for gate in found.gates] == [Waived(by="alice"), Waived(by="alice"), None, None]
-    assert found.gates[0].reasons[0] == "waived by a maintainer's label for this commit: recall@5 fell"
+    how = "waived by a maintainer's label for this commit: 2 must-pass questions fail"
+    assert sentences(found.gates[0], None)[0].startswith(how)
     assert found.verdict is FAIL
     assert waive_by_label(report(VIOLATED, HOLDS), LABEL, "rankgate: waive").verdict is WARN
 
@@ -251,7 +259,7 @@ def test_waiving_turns_nothing_into_a_pass_and_changes_no_value(
         for old, new in zip(gates, after.gates, strict=True):
             assert (new.verdict is PASS) is (old.verdict is PASS)
             assert SEVERITY_ORDER.index(new.verdict) <= SEVERITY_ORDER.index(old.verdict)
-            words = {"verdict", "waived", "reasons"}
+            words = {"verdict", "waived"}
             kept, was = ({k: v for k, v in asdict(gate).items() if k not in words} for gate in (new, old))
             assert kept == was
             assert new == old or new.waived is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -13,10 +13,10 @@ from rankgate import __version__
 from rankgate.criteria import Criteria, Gate, InputFile
 from rankgate.diagnosis.movements import leading_metric, movements
 from rankgate.diagnosis.segments import by_tag
-from rankgate.errors import Problem
+from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.compose import ISSUES, MOST_IDS, compose, internal_error, not_judged
 from rankgate.gates.decide import decide
-from rankgate.gates.headline import headline
+from rankgate.gates.headline import with_summary
 from rankgate.inputs import Inputs
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
@@ -26,7 +26,18 @@ from rankgate.model.differences import Difference
 from rankgate.model.gold_changes import GoldChanges, GoldMark
 from rankgate.model.report import BaselineSource, Diagnosis, GateResult, Moved, Provenance, Queries, Report, Source
 from rankgate.model.report_text import decode_report, encode_report
-from rankgate.model.values import Direction, EvidenceState, Gold, Ranking, Sample, Unit, Verdict
+from rankgate.model.values import (
+    Direction,
+    EvidenceState,
+    Gold,
+    Ranking,
+    Reason,
+    ReasonKind,
+    Ruling,
+    Sample,
+    Unit,
+    Verdict,
+)
 from rankgate.readers.base import Run, once
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
@@ -37,44 +48,64 @@ MEANINGS = {
 }
 
 
-def result(
-    verdict: Verdict,
-    metric: str = "recall@5",
-    *reasons: str,
-    floor: float | None = None,
-    state: Literal["clear", "no_baseline"] = "clear",
-) -> GateResult:
-    return GateResult(
-        name=metric,
-        metric=metric,
-        meaning=MEANINGS[metric],
-        unit=Unit.SHARE,
-        direction=Direction.HIGHER,
-        segment=None,
-        severity="error",
-        value=None,
-        ci=None,
-        threshold=floor,
-        baseline=None,
-        paired_value=None,
-        delta=None,
-        delta_ci=None,
-        regression_max=None,
-        evidence_state=EvidenceState(state),
+NUMBERS: Mapping[str, Mapping[str, Any]] = {
+    "recall@5": {"unit": Unit.SHARE, "baseline": 0.87, "paired_value": 0.812, "delta": -0.058, "regression_max": 0.03},
+    "mrr": {"unit": Unit.SCORE, "baseline": 0.751, "paired_value": 0.69, "delta": -0.061, "regression_max": 0.05},
+    "latency": {
+        "unit": Unit.MILLISECONDS,
+        "direction": Direction.LOWER,
+        "baseline": None,
+        "paired_value": None,
+        "delta": None,
+        "regression_max": None,
+    },
+}
+
+
+def result(verdict: Verdict, metric: str = "recall@5", *reasons: Reason, floor: float | None = None) -> GateResult:
+    known = {
+        "name": metric,
+        "metric": metric,
+        "meaning": MEANINGS[metric],
+        "direction": Direction.HIGHER,
+        "segment": None,
+        "severity": "error",
+        "value": 0.612,
+        "ci": None,
+        "threshold": floor,
+        "delta_ci": None,
+        "evidence_state": EvidenceState.CLEAR,
+        "verdict": verdict,
+        "reasons": list(reasons) or [Reason(ReasonKind.THRESHOLD, ruling=Ruling.HOLDS)],
+        "n": 7,
+        "n_pairs": 7,
+        "line": None,
+    }
+    return GateResult(**{**known, **NUMBERS[metric]})
+
+
+def headline(
+    verdict: Verdict, results: list[GateResult], problems: Sequence[Problem] = (), warnings: Sequence[str] = ()
+) -> str:
+    provenance = Provenance(rankgate="0.1.0", date="2026-01-31")
+    report = Report(
         verdict=verdict,
-        reasons=list(reasons) or ["held"],
-        n=0,
-        n_pairs=0,
-        line=None,
+        summary="",
+        gates=results,
+        provenance=provenance,
+        problems=list(problems),
+        warnings=list(warnings),
     )
+    return with_summary(report).summary
 
 
-RECALL_FELL = "recall@5 dropped from 87.0% to 81.2% (−5.8 pp; at most −3.0 pp allowed)"
-MRR_FELL = "mrr dropped from 0.751 to 0.690 (−0.061; at most −0.050 allowed)"
-MRR_LOW = "mrr is 0.612, below the floor of 0.620"
-NO_BASELINE = "no baseline: whether recall@5 got worse could not be checked"
-NO_LATENCY = "the baseline has latency for none of the queries that are scored now"
-ONE_SIDED = "3 queries have latency in only one of the two runs"
+FELL = Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED, state=EvidenceState.CLEAR)
+LOW = Reason(ReasonKind.THRESHOLD, ruling=Ruling.VIOLATED, state=EvidenceState.CLEAR)
+NO_BASELINE = Reason(ReasonKind.NO_BASELINE)
+NO_ANCHOR = Reason(ReasonKind.NO_ANCHOR)
+NO_LATENCY = Reason(ReasonKind.NOT_IN_BASELINE)
+ONE_SIDED = Reason(ReasonKind.ONE_SIDED, count=3)
+TOLD = Reason(ReasonKind.TEXT, text="no baseline: whether recall@5 got worse could not be checked")
 
 
 @pytest.mark.parametrize(
@@ -83,65 +114,65 @@ ONE_SIDED = "3 queries have latency in only one of the two runs"
         pytest.param([result(PASS)], "Retrieval holds: the gate passes.", id="pass: one gate"),
         pytest.param([result(PASS)] * 3, "Retrieval holds: all 3 gates pass.", id="pass: several gates"),
         pytest.param(
-            [result(FAIL, "recall@5", RECALL_FELL)],
+            [result(FAIL, "recall@5", FELL)],
             "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
             id="fail: a drop, and what the metric means",
         ),
         pytest.param(
-            [result(FAIL, "mrr", MRR_LOW)],
+            [result(FAIL, "mrr", LOW, floor=0.62)],
             "Do not merge: mrr (how high the first right document stands in the whole list, 1 = always first) is "
             "0.612, below the floor of 0.620.",
             id="fail: a floor",
         ),
         pytest.param(
-            [result(FAIL, "recall@5", RECALL_FELL, "recall@5 is 81.2%, below the floor of 85.0%")],
+            [result(FAIL, "recall@5", FELL, LOW)],
             "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
             id="fail: the first reason alone",
         ),
         pytest.param(
-            [result(PASS), result(FAIL, "recall@5", RECALL_FELL), result(FAIL, "mrr", MRR_FELL)],
+            [result(PASS), result(FAIL, "recall@5", FELL), result(FAIL, "mrr", FELL)],
             "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed; 1 more gate fails.",
             id="fail: one more gate",
         ),
         pytest.param(
-            [result(FAIL, "recall@5", RECALL_FELL), result(FAIL, "mrr", MRR_FELL), result(FAIL, "latency", MRR_LOW)],
+            [result(FAIL, "recall@5", FELL), result(FAIL, "mrr", FELL), result(FAIL, "latency", LOW)],
             "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed; 2 more gates fail.",
             id="fail: two more gates",
         ),
         pytest.param(
             [
-                result(FAIL, "recall@5", RECALL_FELL),
-                result(FAIL, "mrr", MRR_FELL),
-                replace(result(FAIL, "mrr", MRR_LOW), judged_by="base"),
+                result(FAIL, "recall@5", FELL),
+                result(FAIL, "mrr", FELL),
+                replace(result(FAIL, "mrr", LOW), judged_by="base"),
             ],
             "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed; 1 more gate fails.",
             id="fail: a gate that both sides judge is one",
         ),
         pytest.param(
-            [result(WARN, "mrr", MRR_FELL), result(FAIL, "recall@5", RECALL_FELL)],
+            [result(WARN, "mrr", FELL), result(FAIL, "recall@5", FELL)],
             "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
             id="fail: a warning beside it waits",
         ),
         pytest.param(
-            [result(PASS), result(WARN, "mrr", MRR_FELL)],
+            [result(PASS), result(WARN, "mrr", FELL)],
             "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
             "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed.",
             id="warn: a drop that does not block",
         ),
         pytest.param(
-            [result(WARN, "mrr", MRR_FELL), result(WARN, "recall@5", RECALL_FELL)],
+            [result(WARN, "mrr", FELL), result(WARN, "recall@5", FELL)],
             "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
             "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 1 more gate warns.",
             id="warn: one more gate",
         ),
         pytest.param(
-            [result(WARN, "mrr", MRR_FELL), result(WARN, "recall@5", RECALL_FELL), result(WARN, "latency", ONE_SIDED)],
+            [result(WARN, "mrr", FELL), result(WARN, "recall@5", FELL), result(WARN, "latency", ONE_SIDED)],
             "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
             "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 2 more gates warn.",
             id="warn: two more gates",
@@ -152,39 +183,64 @@ ONE_SIDED = "3 queries have latency in only one of the two runs"
             id="warn: a doubt",
         ),
         pytest.param(
-            [result(WARN, "recall@5", NO_BASELINE, floor=0.8, state="no_baseline")],
+            [result(WARN, "recall@5", NO_BASELINE, floor=0.8)],
             "May be merged: it holds its floors, but without a baseline nobody can tell whether retrieval got worse.",
             id="warn: no baseline, floors hold",
         ),
         pytest.param(
-            [result(WARN, "recall@5", NO_BASELINE, state="no_baseline")],
+            [result(WARN, "recall@5", NO_BASELINE)],
             "May be merged, but without a baseline nobody can tell whether retrieval got worse.",
             id="warn: no baseline, no floors",
         ),
         pytest.param(
-            [result(PASS, "mrr", floor=0.6), result(WARN, "recall@5", NO_BASELINE, state="no_baseline")],
+            [result(PASS, "mrr", floor=0.6), result(WARN, "recall@5", NO_BASELINE)],
             "May be merged: it holds its floors, but without a baseline nobody can tell whether retrieval got worse.",
             id="warn: no baseline, the floor of another gate holds",
         ),
         pytest.param(
             [
-                result(WARN, "recall@5", NO_BASELINE, state="no_baseline"),
-                result(WARN, "mrr", MRR_LOW, floor=0.62),
+                result(WARN, "recall@5", NO_BASELINE),
+                result(WARN, "mrr", LOW, floor=0.62),
             ],
             "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
             "always first) is 0.612, below the floor of 0.620; 1 more gate warns.",
             id="warn: no baseline, but a floor that does not hold says more",
         ),
         pytest.param(
-            [result(PASS), result(WARN, "latency", NO_LATENCY, floor=50.0, state="no_baseline")],
+            [result(PASS), result(WARN, "latency", NO_LATENCY, floor=50.0)],
             "May be merged, with a warning: the baseline has latency for none of the queries that are scored now.",
             id="warn: there is a baseline, it only lacks this metric",
+        ),
+        pytest.param(
+            [
+                result(PASS),
+                result(PASS, "mrr", floor=0.6),
+                replace(result(WARN, "recall@5", NO_ANCHOR), since="launch"),
+            ],
+            "May be merged, with a warning: the anchor does not exist: drift of recall@5 could not be checked.",
+            id="warn: there is a baseline, only the anchor is missing",
+        ),
+        pytest.param(
+            [replace(result(WARN, "recall@5", NO_ANCHOR), since="launch"), result(WARN, "mrr", FELL)],
+            "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
+            "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 1 more gate warns.",
+            id="warn: a drop says more than a missing anchor",
+        ),
+        pytest.param(
+            [result(WARN, "recall@5", NO_BASELINE), replace(result(WARN, "recall@5", NO_ANCHOR), since="launch")],
+            "May be merged, but without a baseline nobody can tell whether retrieval got worse.",
+            id="warn: neither baseline nor anchor",
+        ),
+        pytest.param(
+            [replace(result(WARN, "recall@5", TOLD), evidence_state=EvidenceState.NO_BASELINE)],
+            "May be merged, but without a baseline nobody can tell whether retrieval got worse.",
+            id="warn: no baseline, in a report of before",
         ),
     ],
 )
 def test_the_verdict_in_one_sentence(results: list[GateResult], sentence: str) -> None:
     verdict = max((each.verdict for each in results), key=[PASS, WARN, FAIL].index)
-    assert headline(verdict, results, []) == sentence
+    assert headline(verdict, results) == sentence
 
 
 @pytest.mark.parametrize(
@@ -514,13 +570,13 @@ def test_a_partly_stale_gold_set_warns(lists: Mapping[str, str], verdict: Verdic
 
 @pytest.mark.parametrize("verdict", [WARN, FAIL])
 def test_a_drop_leads_the_headline_whatever_warns_beside_it(verdict: Verdict) -> None:
-    both = headline(verdict, [result(PASS), result(verdict, "mrr", MRR_FELL)], [], ["the gold set is partly stale"])
+    both = headline(verdict, [result(PASS), result(verdict, "mrr", FELL)], [], ["the gold set is partly stale"])
     assert "mrr" in both
     assert "stale" not in both
 
 
 def test_a_warning_leads_where_gates_only_lack_a_baseline() -> None:
-    lacking = replace(result(WARN, "mrr"), reasons=["no baseline: whether mrr got worse could not be checked"])
+    lacking = replace(result(WARN, "mrr"), reasons=[NO_BASELINE])
     assert (
         headline(WARN, [lacking], [], ["it is old"]) == "May be merged, with a warning: it is old; 1 more gate warns."
     )
@@ -532,7 +588,7 @@ def test_other_findings_warn_of_nothing() -> None:
 
 
 def test_a_stale_gold_set_is_said_in_the_first_line() -> None:
-    problem = Problem("gold stale: 0 of 9 relevant ids occur in any ranking, …", "gold.yaml")
+    problem = Problem("0 of 9 relevant ids occur in any ranking", "gold.yaml", kind=ProblemKind.GOLD_STALE)
     assert headline(NOT_JUDGED, [], [problem]) == (
         "Do not merge yet: retrieval could not be judged (the gold set is stale, it names ids that the search "
         "no longer returns)."
@@ -609,7 +665,9 @@ def raised(error: BaseException) -> BaseException:
     ],
 )
 def test_an_internal_error_is_one_line_to_report(error: BaseException, what: str) -> None:
-    assert internal_error(raised(error)) == Problem(f"internal error: {what} {VERSIONS}; {PLEA}")
+    assert internal_error(raised(error)) == Problem(
+        f"internal error: {what} {VERSIONS}; {PLEA}", kind=ProblemKind.INTERNAL
+    )
 
 
 def test_an_internal_error_names_the_place_in_rankgate() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.gates.decision_rule import Finding, Ruling, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
-from rankgate.model.values import Direction, Evidence, EvidenceState, Exact, Interval
+from rankgate.gates.decision_rule import Finding, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
+from rankgate.model.values import Direction, Evidence, EvidenceState, Exact, Interval, Ruling
 
 ESTIMATE, SAFE, HARM = Evidence.ESTIMATE, Evidence.PROVEN_SAFE, Evidence.PROVEN_HARM
 HOLDS, VIOLATED, OPEN = Ruling.HOLDS, Ruling.VIOLATED, Ruling.INCONCLUSIVE

@@ -12,6 +12,7 @@ from rankgate.errors import RankgateError
 from rankgate.gates.decide import decide
 from rankgate.gates.query_rules import with_hard_checks
 from rankgate.metrics.names import parse_metric
+from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult
 from rankgate.model.values import Gold, Sample, Scores, Verdict
 from rankgate.queries_asked import part_of, refuse_unknown_musts
@@ -81,7 +82,7 @@ def test_must_pass(must: tuple[str, ...], now: list[float | None], failed: list[
     assert (result.verdict, result.queries) == (FAIL if failed else PASS, failed)
     if failed:
         count = "1 must-pass question fails" if len(failed) == 1 else f"{len(failed)} must-pass questions fail"
-        assert result.reasons == [f"{count}: recall@5 is at its worst there"]
+        assert sentences(result, None) == [f"{count}: recall@5 is at its worst there"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_max_lost_queries(
     count = "1 question was" if len(lost) == 1 else f"{len(lost)} questions were"
     said = f"{count} lost in recall@5; at most {most} allowed"
     assert result.verdict is (FAIL if lost else PASS)
-    assert (result.reasons == [said]) is bool(lost)
+    assert (sentences(result, None) == [said]) is bool(lost)
     assert result.queries == []
     assert result.hard_check_failed is bool(lost)
 
@@ -125,7 +126,7 @@ def test_what_could_not_be_judged_stays_so() -> None:
 def test_a_hard_check_stands_before_other_reasons_and_keeps_the_severity() -> None:
     result = judged([0.0, 0.0, 1.0, 1.0], [1.0] * 4, must=("q0",), most=1, floor=0.9, blocks=False)
     assert result.verdict is WARN
-    assert [reason.partition(",")[0] for reason in result.reasons] == [
+    assert [reason.partition(",")[0] for reason in sentences(result, None)] == [
         "1 must-pass question fails: recall@5 is at its worst there",
         "2 questions were lost in recall@5; at most 1 allowed",
         "recall@5 is 50.0%",

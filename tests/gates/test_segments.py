@@ -14,6 +14,7 @@ from rankgate.gates.decide import decide
 from rankgate.gates.paradox import paradoxes
 from rankgate.gates.segments import decide_segments, refuse_unknown
 from rankgate.metrics.names import parse_metric
+from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult
 from rankgate.model.values import Evidence, EvidenceState, Gold, Sample, Scores, Verdict
 
@@ -79,7 +80,7 @@ def test_each_segment_is_judged_for_itself() -> None:
         ("lang:en", PASS, 0.95),
         ("lang:es", FAIL, 0.8),
     ]
-    assert found["lang:es"].reasons == [
+    assert sentences(found["lang:es"], None) == [
         "recall@5 is 80.0%, below the floor of 90.0%, within noise (95%: 64.4 to 90.9%)"
     ]
     assert found["lang:es"].n == 40
@@ -116,7 +117,7 @@ def test_a_small_segment_is_shown_and_never_blocks(smallest: int, verdict: Verdi
     assert (found.verdict, found.too_small, found.value) == (verdict, small, 0.0)
     assert found.violation == (None if small else 0.9)
     if small:
-        assert found.reasons == ["40 queries, fewer than the 41 that a segment needs to be judged"]
+        assert sentences(found, None) == ["40 queries, fewer than the 41 that a segment needs to be judged"]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_proof_of_harm_is_corrected_for_the_number_of_segments() -> None:
     found = first_of(30)
     assert found.verdict is PASS
     assert found.evidence_state is EvidenceState.INCONCLUSIVE
-    assert found.reasons[0].endswith("corrected for 30 segments")
+    assert sentences(found, None)[0].endswith("corrected for 30 segments")
     assert found.confidence > 0.99
 
 

@@ -86,8 +86,8 @@ def test_a_better_system_whose_documents_nobody_judged_is_not_proven_harmful(
     }
     assert gate["unjudged"]["relevant"] > 0
     said = "ndcg@5 rests on judgments of 60% of the first results, 100% of the baseline's: the change is −0.226 if the"
-    assert gate["reasons"][0].startswith(said)
-    assert gate["reasons"][0].endswith("rankgate gold pool lists what to label")
+    assert gate["reasons"][0]["text"].startswith(said)
+    assert gate["reasons"][0]["text"].endswith("rankgate gold pool lists what to label")
     for text in (capsys.readouterr().out, Path("comment.md").read_text(encoding="utf-8")):
         assert said in text  # as a note, in terminal and comment
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rankgate.gates.decision_rule import Ruling, rule_on_drop
+from rankgate.gates.decision_rule import rule_on_drop
 from rankgate.metrics.comparison import Comparison, Pairs, baseline_column, compare, paired
 from rankgate.metrics.names import parse_metric
-from rankgate.model.values import Direction, Evidence, Interval, Scores
+from rankgate.model.values import Direction, Evidence, Interval, Ruling, Scores
 
 Column = list[float | None]
 

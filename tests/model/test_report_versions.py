@@ -25,7 +25,7 @@ def stored(path: Path) -> Report:
 
 
 def test_every_schema_has_a_stored_report() -> None:
-    assert {stored(path).schema_version for path in STORED} == set(range(1, SCHEMA_VERSION + 1))
+    assert {json.loads(path.read_bytes())["schema_version"] for path in STORED} == set(range(1, SCHEMA_VERSION + 1))
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
@@ -45,7 +45,12 @@ def test_what_a_stored_report_says_is_kept_when_it_is_written_again(path: Path) 
             return len(old) == len(new) and all(within(*pair) for pair in zip(old, new, strict=True))
         return type(old) is type(new) and old == new
 
-    assert within(json.loads(path.read_bytes()), json.loads(encode_report(stored(path))))
+    before, after = json.loads(path.read_bytes()), json.loads(encode_report(stored(path)))
+    if before.pop("schema_version") == 1:  # whose reasons were sentences and nothing else
+        for gate in before["gates"]:
+            gate["reasons"] = [{"kind": "text", "text": sentence} for sentence in gate["reasons"]]
+    assert after.pop("schema_version") == SCHEMA_VERSION
+    assert within(before, after)
 
 
 def test_the_first_schema_as_it_was_first_written() -> None:

@@ -17,7 +17,13 @@ from rankgate.model.report import (
     SegmentValue,
     Source,
 )
-from rankgate.model.values import Direction, EvidenceState, Unit, Verdict
+from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Unit, Verdict
+
+
+def texts(*sentences: str) -> list[Reason]:
+    """Reasons that read as these sentences, as those of an old report do."""
+    return [Reason(ReasonKind.TEXT, text=sentence) for sentence in sentences]
+
 
 RECALL = GateResult(
     name="retrieval_recall_at_5",
@@ -37,7 +43,7 @@ RECALL = GateResult(
     regression_max=0.03,
     evidence_state=EvidenceState.CLEAR,
     verdict=Verdict.FAIL,
-    reasons=["recall@5 dropped from 90.0% to 80.0%", "recall@5 is 80.0%, below the floor of 85.0%"],
+    reasons=texts("recall@5 dropped from 90.0% to 80.0%", "recall@5 is 80.0%, below the floor of 85.0%"),
     n=40,
     n_pairs=40,
     line=2,
@@ -59,10 +65,16 @@ LATENCY = replace(
     evidence_state=EvidenceState.NO_BASELINE,
     regression_max=5.0,
     verdict=Verdict.WARN,
-    reasons=["no baseline: whether latency got worse could not be checked"],
+    reasons=texts("no baseline: whether latency got worse could not be checked"),
 )
 HOLDS = replace(
-    RECALL, metric="hit@5", value=0.9, delta=0.0, delta_ci=(0.0, 0.0), verdict=Verdict.PASS, reasons=["hit@5 stayed"]
+    RECALL,
+    metric="hit@5",
+    value=0.9,
+    delta=0.0,
+    delta_ci=(0.0, 0.0),
+    verdict=Verdict.PASS,
+    reasons=texts("hit@5 stayed"),
 )
 MOVE = Movement(
     query_id="q-1",

@@ -4,18 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
+from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT, texts
 
 from rankgate.errors import Problem
 from rankgate.model.report import Report
-from rankgate.model.values import Direction, Evidence, Unit, Verdict
+from rankgate.model.values import Direction, Evidence, Reason, ReasonKind, Unit, Verdict
 from rankgate.renderers.check_run import LONGEST_MESSAGE, LONGEST_TITLE, Annotation, check_run_output, conclusion_of
 from rankgate.renderers.escape import visible
 from rankgate.renderers.fitting import SUMMARY_BYTES
 from rankgate.renderers.markdown import render_markdown
 
 FLOOR = replace(
-    RECALL, name="floor", delta=-0.01, reasons=["recall@5 is 80.0%, below the floor of 85.0%"], severity="error"
+    RECALL, name="floor", delta=-0.01, reasons=texts("recall@5 is 80.0%, below the floor of 85.0%"), severity="error"
 )
 SLOWER = replace(
     RECALL,
@@ -26,8 +26,9 @@ SLOWER = replace(
     delta=7.26,
     regression_max=5.0,
 )
-PASSES = replace(REPORT, verdict=Verdict.PASS, summary="Retrieval holds: all 3 gates pass.", gates=[HOLDS])
-WARNS = replace(REPORT, verdict=Verdict.WARN, summary="May be merged, with a warning: mrr dropped.", gates=[LATENCY])
+PASSES = replace(REPORT, verdict=Verdict.PASS, gates=[HOLDS] * 3)
+LOST = replace(LATENCY, metric="mrr", reasons=[Reason(ReasonKind.LOST, count=3, limit=1)])
+WARNS = replace(REPORT, verdict=Verdict.WARN, gates=[LOST])
 FAILS = replace(REPORT, gates=[RECALL])
 
 
@@ -68,11 +69,16 @@ FAILS = replace(REPORT, gates=[RECALL])
             id="what holds for all comes first",
         ),
         pytest.param(PASSES, "Pass: all 3 gates pass", id="pass"),
-        pytest.param(WARNS, "Warn: mrr dropped", id="warn"),
+        pytest.param(WARNS, "Warn: 3 questions were lost in mrr; at most 1 allowed", id="warn"),
         pytest.param(
-            replace(WARNS, summary="May be merged, but without a baseline nobody can tell."),
-            "Warn: May be merged, but without a baseline nobody can tell",
-            id="a warning without a colon",
+            replace(WARNS, gates=[replace(LATENCY, threshold=None)]),
+            "Warn: without a baseline nobody can tell whether retrieval got worse",
+            id="no baseline",
+        ),
+        pytest.param(
+            replace(WARNS, gates=[LATENCY]),
+            "Warn: it holds its floors, but without a baseline nobody can tell whether retrieval got worse",
+            id="no baseline, with floors",
         ),
         pytest.param(NOT_JUDGED, "Not judged: 1 problem with the inputs", id="not judged"),
         pytest.param(
@@ -92,7 +98,7 @@ def test_the_title_is_the_verdict_and_what_decided(report: Report, title: str) -
 
 
 def test_a_long_title_is_cut_and_still_says_whose_rankings_they_are() -> None:
-    report = replace(PASSES, summary="Retrieval holds: " + "x" * 800, untrusted_run=True)
+    report = replace(WARNS, warnings=["x" * 800], gates=[HOLDS], untrusted_run=True)
     title = check_run_output(report).title
     assert len(title) == LONGEST_TITLE
     assert title.endswith("… (rankings supplied by the pull request)")
@@ -131,12 +137,12 @@ def test_a_long_summary_is_fitted_in_bytes() -> None:
 
 
 def test_each_gate_is_an_annotation_at_its_line_with_its_segments_the_worst_first() -> None:
-    warns = replace(LATENCY, name="slow", line=7, reasons=["latency is high"])
+    warns = replace(LATENCY, name="slow", line=7, reasons=texts("latency is high"))
     parts = [
         replace(RECALL, segment=f"lang:{lang}", violation=beyond, delta=-beyond)
         for lang, beyond in (("en", 0.1), ("de", 0.3), ("es", 0.2), ("fr", 0.15), ("it", 0.12))
     ]
-    report = replace(FAILS, gates=[warns, HOLDS, replace(RECALL, reasons=["fell", "and is low"]), *parts])
+    report = replace(FAILS, gates=[warns, HOLDS, replace(RECALL, reasons=texts("fell", "and is low")), *parts])
     assert check_run_output(report).annotations == [
         annotation(
             2,
@@ -152,7 +158,7 @@ def test_each_gate_is_an_annotation_at_its_line_with_its_segments_the_worst_firs
 
 
 def test_a_reason_that_only_warns_is_not_in_what_fails() -> None:
-    report = replace(FAILS, gates=[replace(RECALL, reasons=["fell", "too few to tell"], doubts=1)])
+    report = replace(FAILS, gates=[replace(RECALL, reasons=texts("fell", "too few to tell"), doubts=1)])
     assert [each.message for each in check_run_output(report).annotations] == ["fell."]
 
 
@@ -207,14 +213,14 @@ def test_a_gate_without_a_line_has_no_annotation(line: int | None) -> None:
 
 @given(st.text(max_size=30))
 def test_an_annotation_is_one_line_in_which_nothing_is_hidden(text: str) -> None:
-    report = replace(FAILS, gates=[replace(RECALL, segment=text, reasons=["a\r\nb"])])
+    report = replace(FAILS, gates=[replace(RECALL, segment=text, reasons=texts("a\r\nb"))])
     [found] = check_run_output(report).annotations
     assert found.message == visible(f"in {text}, a b.")
 
 
 @pytest.mark.parametrize("word", ["a", "é", "漢", "👩"])
 def test_a_message_is_cut_to_bytes_at_a_whole_character(word: str) -> None:
-    report = replace(FAILS, gates=[replace(RECALL, segment=None, reasons=[word * 70_000])])
+    report = replace(FAILS, gates=[replace(RECALL, segment=None, reasons=texts(word * 70_000))])
     message = check_run_output(report).annotations[0].message
     assert LONGEST_MESSAGE - 4 < len(message.encode()) <= LONGEST_MESSAGE
     assert message.strip(word) == "…"

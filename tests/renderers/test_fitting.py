@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.renderers.page import Page
-from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT
+from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT, texts
 
 from rankgate.errors import Problem
 from rankgate.model.differences import Difference
@@ -33,7 +33,9 @@ def number(text: str) -> int:
 
 def named(gate: GateResult, label: str, **changes: Any) -> GateResult:
     """A gate that can be found again in the comment."""
-    return replace(gate, meaning=f"meaning of {label}", reasons=[f"reason of {label}"], **{"name": label, **changes})
+    return replace(
+        gate, meaning=f"meaning of {label}", reasons=texts(f"reason of {label}"), **{"name": label, **changes}
+    )
 
 
 def counted(report: Report, text: str) -> dict[str, int]:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.renderers.reports import texts
 from tests.scenario_calls import CHECKS, inputs_of, report_of
 
 from rankgate.errors import Problem
@@ -34,13 +35,13 @@ GATE = GateResult(
     regression_max=None,
     evidence_state=EvidenceState.CLEAR,
     verdict=Verdict.FAIL,
-    reasons=["mrr is 0.500, below the floor of 0.600"],
+    reasons=texts("mrr is 0.500, below the floor of 0.600"),
     n=40,
     n_pairs=0,
     line=2,
 )
-WARNS = replace(GATE, name="map", metric="map", verdict=Verdict.WARN, reasons=["map is low"], line=7)
-PASSES = replace(GATE, verdict=Verdict.PASS, reasons=["mrr is 0.700, above the floor of 0.600"])
+WARNS = replace(GATE, name="map", metric="map", verdict=Verdict.WARN, reasons=texts("map is low"), line=7)
+PASSES = replace(GATE, verdict=Verdict.PASS, reasons=texts("mrr is 0.700, above the floor of 0.600"))
 REPORT = Report(
     verdict=Verdict.FAIL,
     summary="Do not merge: mrr is low.",
@@ -90,13 +91,13 @@ def test_a_pass_says_only_that() -> None:
 
 
 def test_a_gate_has_one_annotation_with_all_its_reasons() -> None:
-    report = replace(REPORT, gates=[replace(GATE, reasons=["one", "two"])])
+    report = replace(REPORT, gates=[replace(GATE, reasons=texts("one", "two"))])
     assert [read_as_the_runner_does(line)[2] for line in lines_of(report)[:-1]] == ["one; two."]
 
 
 def names(gate: GateResult, message: str) -> bool:
     """Whether an annotation is of this gate, or of the gate of which this is a segment."""
-    return gate.reasons[0] in message or (gate.segment is not None and gate.segment in message)
+    return gate.reasons[0].text in message or (gate.segment is not None and gate.segment in message)
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -196,7 +197,7 @@ TEXT = st.lists(
 @example("##\n[", "###[")
 def test_whatever_the_text_there_is_one_command_a_line(text: str, file: str) -> None:
     problem = Problem(text or "x", file, 3, text)
-    warns = replace(WARNS, reasons=[text])
+    warns = replace(WARNS, reasons=texts(text))
     provenance = replace(REPORT.provenance, criteria=file)
     lines = lines_of(replace(REPORT, gates=[warns], problems=[problem, problem], provenance=provenance))
     commands = [read_as_the_runner_does(line) for line in lines]

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.renderers.reports import REPORT
+from tests.renderers.reports import RECALL, REPORT, texts
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
 from rankgate.model.report_text import encode_report
+from rankgate.model.values import Reason, ReasonKind
 from rankgate.renderers.isolation import USUAL, Template, render_isolated
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.sandboxed import Limits
@@ -147,6 +148,32 @@ def test_a_template_may_use_all_that_jinja_brings_and_ours_renders_as_ever() -> 
     ours = Path(sys.modules[render_markdown.__module__].__file__ or "").parent / "templates" / "comment.md.j2"
     mine = render_markdown(REPORT, ours.as_posix())
     assert mine.split() == render_markdown(REPORT).split()
+
+
+LOST = "3 questions were lost in recall@5; at most 1 allowed"
+KINDS = [Reason(ReasonKind.MUST_PASS, count=2), Reason(ReasonKind.LOST, count=3, limit=1)]
+MUST = "2 must-pass questions fail: recall@5 is at its worst there"
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        pytest.param("{{ report.gates[0].reasons[1] }}", LOST, id="one"),
+        pytest.param(
+            "{% for each in report.gates %}{{ each.reasons | join('; ') }}{% endfor %}", f"{MUST}; {LOST}", id="all"
+        ),
+        pytest.param("{{ report.gates[0]['reasons'][1] + '.' }}", f"{LOST}.", id="by a key, as text"),
+        pytest.param("{{ (report.gates[0] | attr('reasons'))[1].upper() }}", LOST.upper(), id="by a filter"),
+        pytest.param("{{ report.gates | map(attribute='reasons.1') | first | length }}", str(len(LOST)), id="by map"),
+        pytest.param("{{ report.gates | selectattr('reasons') | list | length }}", "1", id="those that have any"),
+        pytest.param("{{ reasons(report, report.gates) | last }}", f"FAIL: {LOST}.", id="by our function"),
+    ],
+)
+def test_reasons_are_sentences_in_templates(template: str, text: str) -> None:
+    """As they were before they had kinds, in new reports and in old ones."""
+    kinds = replace(REPORT, gates=[replace(RECALL, reasons=KINDS)])
+    old = replace(REPORT, gates=[replace(RECALL, reasons=texts(MUST, LOST))])
+    assert [render_isolated(each, Template("t", template)).strip() for each in (kinds, old)] == [text] * 2
 
 
 def test_a_report_of_many_megabytes_goes_through() -> None:

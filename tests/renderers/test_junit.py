@@ -14,7 +14,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from junitparser import TestCase as ParsedCase
 from junitparser import TestSuite as ParsedSuite
 from msgspec.structs import replace
-from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
+from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT, texts
 from tests.scenario_calls import CHECKS, report_of
 
 from rankgate.errors import Problem
@@ -27,9 +27,9 @@ from rankgate.renderers.escape import visible
 from rankgate.renderers.junit import render_junit
 from rankgate.renderers.terminal import render_terminal
 
-SEGMENT = replace(RECALL, segment="lang:en", reasons=["recall@5 dropped from 90.0% to 80.0%"])
-SMALL = replace(HOLDS, segment="lang:pt-BR", too_small=True, reasons=["12 queries, fewer than 30"])
-REFUSED = replace(RECALL, verdict=Verdict.NOT_JUDGED, value=None, reasons=["nothing was scored"])
+SEGMENT = replace(RECALL, segment="lang:en", reasons=texts("recall@5 dropped from 90.0% to 80.0%"))
+SMALL = replace(HOLDS, segment="lang:pt-BR", too_small=True, reasons=texts("12 queries, fewer than 30"))
+REFUSED = replace(RECALL, verdict=Verdict.NOT_JUDGED, value=None, reasons=texts("nothing was scored"))
 OTHER_WAYS = replace(REPORT, gates=[HOLDS], failures=["the baseline is 90 days old"], verdict=Verdict.FAIL)
 
 
@@ -245,7 +245,7 @@ def test_rows_that_differ_only_in_what_is_cut_off_are_all_kept() -> None:
 
 def test_an_attachment_in_a_text_is_none() -> None:
     tag = "[[ATTACHMENT|/etc/passwd]]"
-    gates = [replace(RECALL, queries=[tag]), replace(LATENCY, reasons=[tag]), replace(SEGMENT, segment=tag)]
+    gates = [replace(RECALL, queries=[tag]), replace(LATENCY, reasons=texts(tag)), replace(SEGMENT, segment=tag)]
     found = render_junit(replace(REPORT, gates=gates, notes=[tag], problems=[Problem(tag)]))
     outputs = [element.text or "" for element in elements(found).iter() if element.tag != "property"]
     assert not any(re.search(r"\[\[ATTACHMENT\|.+?\]\]", text) for text in outputs)
@@ -290,7 +290,7 @@ def gates_with(draw: st.DrawFn) -> GateResult:
         meaning=draw(TEXT),
         segment=draw(st.none() | TEXT),
         since=draw(st.none() | TEXT),
-        reasons=draw(st.lists(TEXT, max_size=2)),
+        reasons=texts(*draw(st.lists(TEXT, max_size=2))),
         queries=draw(st.lists(TEXT, max_size=2)),
         verdict=draw(VERDICTS),
         too_small=draw(st.booleans()),
@@ -300,7 +300,7 @@ def gates_with(draw: st.DrawFn) -> GateResult:
 
 @given(st.lists(gates_with(), max_size=3), TEXT, VERDICTS, st.lists(TEXT, max_size=2))
 @example([], "\ud800\x00", Verdict.NOT_JUDGED, ["\x01"])
-@example([replace(RECALL, reasons=["\ufffe]]>"])], "", Verdict.PASS, [])
+@example([replace(RECALL, reasons=texts("\ufffe]]>"))], "", Verdict.PASS, [])
 def test_whatever_the_texts_every_reader_reads_every_case(
     gates: Sequence[GateResult], text: str, verdict: Verdict, failures: list[str]
 ) -> None:

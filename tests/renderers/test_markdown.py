@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.renderers.page import Page
-from tests.renderers.reports import ENGLISH, HOLDS, IN_SEGMENT, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT
+from tests.renderers.reports import ENGLISH, HOLDS, IN_SEGMENT, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT, texts
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.model.report import (
@@ -108,7 +108,7 @@ def test_a_warning_that_no_gate_has_stands_among_the_reasons() -> None:
 
 
 def test_a_single_reason_is_said_once_in_the_first_line() -> None:
-    report = replace(REPORT, gates=[replace(RECALL, reasons=["recall@5 dropped"]), HOLDS])
+    report = replace(REPORT, gates=[replace(RECALL, reasons=texts("recall@5 dropped")), HOLDS])
     assert render_markdown(report).count("recall@5 dropped") == 1
 
 
@@ -260,7 +260,7 @@ MENTION = re.compile(r"(?:^|\W)@\w")
 def test_a_metric_with_parameters_mentions_nobody() -> None:
     """GitHub reads `)@10` as a mention of the user called 10."""
     name = "ndcg(gain=exponential)@10"
-    gate = replace(RECALL, metric=name, reasons=[f"{name} dropped", f"{name} is low"])
+    gate = replace(RECALL, metric=name, reasons=texts(f"{name} dropped", f"{name} is low"))
     segment = replace(ENGLISH, metrics={name: IN_SEGMENT})
     report = replace(
         REPORT,
@@ -502,7 +502,7 @@ def test_a_template_that_cannot_be_read_is_named(tmp_path: Path, make: Any, word
 
 
 def test_a_reason_that_only_warns_is_never_labelled_fail() -> None:
-    gate = replace(RECALL, verdict=Verdict.FAIL, reasons=["fell", "is low", "may be noise"], doubts=1)
+    gate = replace(RECALL, verdict=Verdict.FAIL, reasons=texts("fell", "is low", "may be noise"), doubts=1)
     text = render_markdown(replace(REPORT, verdict=Verdict.FAIL, gates=[gate]))
     assert "- FAIL: is low." in text
     assert "- WARN: may be noise." in text

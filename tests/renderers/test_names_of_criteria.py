@@ -12,6 +12,7 @@ from rankgate.check import check
 from rankgate.cli import main
 from rankgate.inputs import Inputs
 from rankgate.metrics.names import parse_metric
+from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
 from rankgate.renderers.markdown import render_markdown
 
@@ -70,11 +71,11 @@ def test_nor_does_an_anchor(place: Path) -> None:
     none_yet = judged("d0", "d1", "x")
     assert main(["baseline", "anchor", NAME]) == 0
     for report, reason in (
-        (none_yet, "no baseline is anchored under that name: drift of recall"),
+        (none_yet, "the anchor does not exist: drift of recall"),
         (judged("d0", "d1", "x"), "since the anchor, recall"),
     ):
         [drift] = [gate for gate in report.gates if gate.since and gate.metric.startswith("recall")]
-        assert (drift.since, drift.reasons[0][: len(reason)]) == (NAME, reason)
+        assert (drift.since, sentences(drift, None)[0][: len(reason)]) == (NAME, reason)
         page = shown(report)
         assert page.count("a") == 0
         assert NAME not in page.plain

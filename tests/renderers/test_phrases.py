@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.renderers.reports import RECALL
+from tests.renderers.reports import RECALL, texts
 
 from rankgate.model import wording
 from rankgate.model.report import DocumentMove, GateResult, Provenance, Queries, Report, SegmentValue
@@ -213,7 +213,9 @@ def test_how_many_segments_hold(gates: list[GateResult], line: str) -> None:
 
 
 def small(number: int, keys: str = "lang", n: int = 25, **known: object) -> GateResult:
-    return replace(SMALL, segment=f"{keys}:{number:02}", n=n, **{"reasons": [f"{n} queries, fewer than 30"], **known})
+    return replace(
+        SMALL, segment=f"{keys}:{number:02}", n=n, **{"reasons": texts(f"{n} queries, fewer than 30"), **known}
+    )
 
 
 def line_of(gates: list[GateResult]) -> str:
@@ -245,7 +247,7 @@ def test_a_rule_that_judges_none_of_its_segments_says_so(gates: list[GateResult]
 
 
 def fallen(number: int, delta: float = -0.28) -> GateResult:
-    return small(number, delta=delta, fell=True, reasons=["25 queries, fewer than the 30 that it takes"])
+    return small(number, delta=delta, fell=True, reasons=texts("25 queries, fewer than the 30 that it takes"))
 
 
 WORSE = "-28.0 pp in recall@5 (25 queries, fewer than the 30 that it takes)".replace("-", "\N{MINUS SIGN}")

@@ -7,13 +7,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.renderers import reports
+from tests.renderers.reports import texts
 
 from rankgate.errors import Problem
+from rankgate.gates.headline import with_summary
 from rankgate.model.report import Diagnosis, DocumentMove, Moved, Provenance, Queries, Report
 from rankgate.model.values import Unit, Verdict
 from rankgate.renderers.terminal import render_terminal
 
-RECALL = replace(reports.RECALL, reasons=["recall@5 dropped from 90.0% to 80.0%"])
+RECALL = replace(reports.RECALL, reasons=texts("recall@5 dropped from 90.0% to 80.0%"))
 MRR = replace(
     RECALL,
     metric="mrr",
@@ -69,8 +71,8 @@ def test_what_to_look_at_first_and_other_warnings_stand_below_the_gates() -> Non
 
 
 def test_a_warning_that_the_first_line_holds_is_said_once() -> None:
-    told = replace(REPORT, summary="May be merged, with a warning: ids are stale.", warnings=["ids are stale"])
-    assert render_terminal(told).count("ids are stale") == 1
+    warned = replace(REPORT, verdict=Verdict.WARN, gates=[], warnings=["ids are stale"], problems=[])
+    assert render_terminal(with_summary(warned)).count("ids are stale") == 1
 
 
 def test_a_check_that_could_not_judge_lists_its_problems() -> None:

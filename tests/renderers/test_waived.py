@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.renderers.reports import RECALL, REPORT
 
 from rankgate.model.report import Report
-from rankgate.model.values import Verdict
+from rankgate.model.values import Reason, ReasonKind, Verdict
 from rankgate.model.waiver_use import Waived
 from rankgate.renderers.check_run import conclusion_of
 from rankgate.renderers.github import render_github
@@ -24,7 +24,7 @@ def report(waived: Waived) -> Report:
         segment=None,
         queries=[],
         waived=waived,
-        reasons=["waived until 2026-12-31: recall@5 fell"],
+        reasons=[Reason(ReasonKind.LOST, count=3, limit=1)],
     )
     return replace(REPORT, verdict=Verdict.WARN, gates=[gate], problems=[], failures=[], warnings=[])
 
@@ -35,8 +35,8 @@ WAIVED = Waived(by="alice", reason="the parser", issue="https://example.org/1", 
 def test_the_comment_says_who_waived_why_and_where_although_there_is_but_one_reason() -> None:
     text = render_markdown(report(WAIVED))
     assert "⚠️&nbsp;waived |" in text
-    said = "- WARN: waived until 2026-12-31: recall@5 fell (`alice`, `the parser`, `https://example.org/1`)."
-    assert said in text.splitlines()
+    said = "- WARN: waived until 2026-12-31: 3 questions were lost in recall@5; at most 1 allowed"
+    assert f"{said} (`alice`, `the parser`, `https://example.org/1`)." in text.splitlines()
 
 
 def test_the_terminal_says_the_same() -> None:
@@ -46,8 +46,10 @@ def test_the_terminal_says_the_same() -> None:
 
 
 def test_by_a_label_there_is_only_who_to_name() -> None:
-    assert "fell (`alice`).\n" in render_markdown(report(Waived(by="alice")))
-    assert "waived until 2026-12-31 by alice\n" in render_terminal(report(Waived(by="alice")))
+    text = render_markdown(report(Waived(by="alice")))
+    assert "waived by a maintainer's label for this commit: 3 questions were lost" in text
+    assert "allowed (`alice`).\n" in text
+    assert "waived by a maintainer's label for this commit by alice\n" in render_terminal(report(Waived(by="alice")))
 
 
 def test_the_check_succeeds_and_the_log_warns() -> None:

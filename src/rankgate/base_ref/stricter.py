@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from rankgate.gates.apply_waivers import waivable
-from rankgate.gates.compose import problems_of
-from rankgate.gates.headline import summary_of
+from rankgate.gates.headline import with_summary
 from rankgate.model.base_ref import BaseSide
+from rankgate.model.reasons import problems_of, sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import SEVERITY_ORDER, TOLERANCE, Verdict, worst
 from rankgate.model.wording import count_text
@@ -50,7 +50,7 @@ def stricter(
         whole: judged by the base's, with the queries that the pull request removed.
         renamed: new names of gates by their old ones.
     """
-    added = list(_stricter_gates(head, by_base, base, whole, renamed)) if by_base else []
+    added = list(_stricter_gates(head, by_base, whole, renamed)) if by_base else []
     order = {gate.name: place for place, gate in reversed(list(enumerate(head.gates)))}
     place = {id(gate): order.get(renamed.get(gate.name, gate.name), len(head.gates)) for gate in (*head.gates, *added)}
     gates = sorted([*head.gates, *added], key=lambda gate: place[id(gate)])
@@ -74,11 +74,10 @@ def stricter(
             *(Verdict.WARN for _ in warnings),
         ]
     )
-    problems = [*head.problems, *problems_of(added, by_base.provenance.criteria if by_base else None)]
-    return replace(
+    problems = [*head.problems, *problems_of(added, by_base.provenance.criteria if by_base else None, base)]
+    judged = replace(
         head,
         verdict=verdict,
-        summary=summary_of(verdict, gates, problems, warnings, failures),
         problems=problems,
         failures=failures,
         warnings=warnings,
@@ -92,6 +91,7 @@ def stricter(
         base=base,
         fork_runs="untrusted" if any(key.key == "fork_runs" for key in base.keys) else head.fork_runs,
     )
+    return with_summary(judged)
 
 
 def reason_if_worse(whole: Report, *others: Report) -> str | None:
@@ -104,11 +104,11 @@ def reason_if_worse(whole: Report, *others: Report) -> str | None:
         and not any(_stands_for(same, gate) for same in known[gate.place])
     ]
     first = max(worse, key=lambda gate: (SEVERITY_ORDER.index(gate.verdict), gate.segment is None), default=None)
-    return None if first is None else first.reasons[0]
+    return None if first is None else sentences(first, None)[0]
 
 
 def _stricter_gates(
-    head: Report, by_base: Report, base: BaseSide, whole: Report | None, renamed: Mapping[str, str]
+    head: Report, by_base: Report, whole: Report | None, renamed: Mapping[str, str]
 ) -> Iterator[GateResult]:
     """The base's results that no result of the head for the same gate and segment stands for."""
     own = _by_place(head.gates)
@@ -123,7 +123,6 @@ def _stricter_gates(
             gate,
             judged_by="base",
             line=alike[0].line if alike else None,  # its own line is one of another file
-            reasons=[f"by {base.judges}, {reason}" for reason in gate.reasons],
         )
 
 

@@ -145,9 +145,13 @@ def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult
     from rankgate.gates.explain import explain_gate
     from rankgate.renderers.explaining.gate import render_gates
 
-    found = [explain_gate(report, gate) for gate in gates]
     if arguments.format == "json":
+        from rankgate.model.report_text import with_texts
+
+        spelled = with_texts(report)
+        found = [explain_gate(spelled, spelled.gates[report.gates.index(gate)]) for gate in gates]
         return _json("gate", verdict=report.verdict, summary=report.summary, gates=found)
+    found = [explain_gate(report, gate) for gate in gates]
     text = render_gates(found, report, _width())
     return f"{text}\nA question has this id too: rankgate explain --query\n" if also else text
 
@@ -168,8 +172,8 @@ def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit, loo
     from rankgate.diagnosis.misses import explain_misses
     from rankgate.errors import did_you_mean, shown
     from rankgate.model.details import Cause
-    from rankgate.renderers.causes import CAUSE_WORDS
     from rankgate.renderers.explaining.misses import render_misses
+    from rankgate.renderers.phrases import CAUSE_WORDS
 
     labels = {CAUSE_WORDS[cause][0].replace(" ", "_"): cause for cause in Cause}
     causes = {**labels, **{cause.value: cause for cause in Cause}}

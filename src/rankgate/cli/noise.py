@@ -116,7 +116,7 @@ def _plan(arguments: argparse.Namespace, criteria: Criteria | None) -> Plan:
 
 
 def _table(found: Sequence[tuple[Metric, Noise | None]]) -> Block:
-    from rankgate.model.wording import delta_text
+    from rankgate.model.wording import size_text
     from rankgate.renderers.blocks import Table
     from rankgate.renderers.phrases import NOTHING
 
@@ -130,8 +130,8 @@ def _table(found: Sequence[tuple[Metric, Noise | None]]) -> Block:
             (
                 metric.name,
                 _values(metric, noise.values),
-                delta_text(noise.largest, metric.unit).lstrip("+±"),
-                delta_text(noise.mean, metric.unit).lstrip("+±"),
+                size_text(noise.largest, metric.unit),
+                size_text(noise.mean, metric.unit),
                 f"{100 * noise.moving:.1f}%",
                 NOTHING if noise.spread is None else f"{noise.spread:.3f}",
                 *(NOTHING if x is None else f"{_written(metric, x):g}" for x in (noise.margin, noise.noise)),

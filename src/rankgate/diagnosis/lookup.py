@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rankgate.errors import bad_input, did_you_mean, shown
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.model.details import Exhibit, Question
@@ -40,28 +38,24 @@ def question_named(exhibit: Exhibit, word: str) -> Question | None:
 
 def unknown_gate(report: Report, word: str) -> Exception:
     """The error for a word that names no gate."""
-    return bad_input(f"no gate {shown(word)}{_near(word, _gate_words(report))} (gates: {_listed(report)})")
+    return bad_input(f"no gate {shown(word)}{did_you_mean(word, _gate_words(report))} (gates: {_listed(report)})")
 
 
 def unknown_question(exhibit: Exhibit, word: str) -> Exception:
     """The error for a word that names no question."""
     ids = [question.query_id for question in exhibit.questions]
-    return bad_input(f"no question {shown(word)} in the gold set{_near(word, ids)}")
+    return bad_input(f"no question {shown(word)} in the gold set{did_you_mean(word, ids)}")
 
 
 def unknown(report: Report, exhibit: Exhibit, word: str) -> Exception:
     """The error for a word that names neither."""
     known = [*_gate_words(report), *(question.query_id for question in exhibit.questions)]
     what = f"neither a gate nor a question of the gold set is called {shown(word)}"
-    return bad_input(f"{what}{_near(word, known)} (gates: {_listed(report)})")
+    return bad_input(f"{what}{did_you_mean(word, known)} (gates: {_listed(report)})")
 
 
 def _gate_words(report: Report) -> list[str]:
     return [word for gate in whole_gates(report) for word in (gate.metric, gate.name)]
-
-
-def _near(word: str, known: Sequence[str]) -> str:
-    return did_you_mean(word, known)
 
 
 def _listed(report: Report) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from rankgate.errors import bad_input
+from rankgate.errors import ProblemKind, bad_input
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import Side
@@ -16,7 +16,6 @@ from rankgate.metrics.scoring import refuse_silence, refuse_strangers
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.model.wording import count_text
 
-GOLD_STALE = "gold stale"
 STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the lists' ids that anybody knows
 FEWEST = 3  # relevant ids: of fewer nobody can say that next to none occur
 FULL_SHARE = 0.5  # of the lists; a broken search gives short or empty ones
@@ -79,9 +78,10 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
     full_of = count_text(len(lists), "list is", "lists are")
     nobody = "neither the gold set nor the baseline knows" if before else "the gold set does not know"
     raise bad_input(
-        f"{GOLD_STALE}: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change? "
+        f"gold stale: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change? "
         f"The search works, but returns ids that {nobody}; map the gold set to the new ids{remedy}",
         file=gold.name,
+        kind=ProblemKind.GOLD_STALE,
     )
 
 

@@ -10,6 +10,7 @@ import io
 import re
 import zlib
 from collections.abc import Collection, Mapping, Sequence
+from http import HTTPStatus
 from itertools import islice
 from typing import Annotated, Any
 
@@ -144,7 +145,7 @@ class ArtifactMemory:
             try:
                 self._found = self._newest()
             except ForgeError as error:
-                hint = "; the job needs `permissions: actions: read`" if " 403 " in str(error) else ""
+                hint = "; the job needs `permissions: actions: read`" if error.status == HTTPStatus.FORBIDDEN else ""
                 raise bad_input(f"{error}{hint}", file=self.spec) from error
             self._asked = True
         return self._found

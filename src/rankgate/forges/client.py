@@ -168,7 +168,8 @@ class Client:
             request = msgspec.structs.replace(request, url=url, to_api=False)
             answer = self._sender.answer(request)
         if answer.status != 200:  # noqa: PLR2004 -- a part of a file, or one that lies elsewhere again, is no file
-            raise self._sender.error(f"{request.whom} answered {request} without a file: {brief(answer.status, '')}")
+            without = f"{request.whom} answered {request} without a file: {brief(answer.status, '')}"
+            raise self._sender.error(without, answer.status)
         if answer.headers.get("content-type", "").startswith("text/html"):
             raise self._garbled(request, "with a page")
         return answer.body

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -14,8 +13,10 @@ from rankgate.readers.json_text import spoken
 MOST_BYTES = 25 * 1024 * 1024  # GitHub sends no payload above 25 MB
 
 # `\Z`, since `$` also matches before a line break at the end.
-Sha = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{40}([0-9a-f]{24})?\Z")]
-Login = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9_-]{1,100}(\[bot\])?\Z")]
+_SHA, _LOGIN = r"\A[0-9a-f]{40}([0-9a-f]{24})?\Z", r"\A[A-Za-z0-9_-]{1,100}(\[bot\])?\Z"
+_FORMS = {_SHA: "the 40 or 64 hex digits of a commit", _LOGIN: "a login"}
+Sha = Annotated[str, msgspec.Meta(pattern=_SHA)]
+Login = Annotated[str, msgspec.Meta(pattern=_LOGIN)]
 _LARGEST = 2**53  # what every JSON reader can hold
 Number = Annotated[int, msgspec.Meta(ge=1, le=_LARGEST)]
 
@@ -124,15 +125,5 @@ def read_payload(path: str, kind: type[T], event: str) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        message = f"not the payload of a {event} event: {_words(error)}; is this running in GitHub Actions?"
+        message = f"not the payload of a {event} event: {spoken(error, _FORMS)}; is this running in GitHub Actions?"
         raise bad_input(message, file=path) from error
-
-
-def _words(error: Exception) -> str:
-    """What is wrong, beginning with the key; what msgspec calls its constraints in words."""
-    said = re.sub(r"expected str matching regex '(.*)'$", _meant, spoken(error))
-    return re.sub(r"expected int [<>]= .*$", f"expected a whole number from 1 to {_LARGEST}", said)
-
-
-def _meant(match: re.Match[str]) -> str:
-    return "expected the 40 or 64 hex digits of a commit" if "a-f" in match[1] else "expected a login"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import EvidenceState, Interval, Verdict
+from rankgate.model.values import Interval, ReasonKind, Verdict
 from rankgate.statistics.quantiles import square_and_add
+
+_LACKING = {ReasonKind.NO_BASELINE, ReasonKind.NO_ANCHOR, ReasonKind.NOT_STATED, ReasonKind.NOT_IN_BASELINE}
 
 
 class GateChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +44,7 @@ def _change(gate: GateResult, other: GateResult | None) -> GateChange:
 
 def private_refusal(private: Report) -> str | None:
     """Why what the private part of the gold set says keeps a run from being accepted; None where it does not."""
-    harm = [gate.reasons[0] for gate in private.gates if gate.verdict is Verdict.FAIL]
+    harm = [sentences(gate, None)[0] for gate in private.gates if gate.verdict is Verdict.FAIL]
     if harm:
         return f"the private part of the gold set proves harm: {harm[0]}"
     return None if private.gates else "the private part of the gold set could not be judged: does the run answer it?"
@@ -70,7 +73,5 @@ def is_green(report: Report) -> bool:
     A gate of severity warning that is violated is a regression too, and takes a person to accept.
     """
     warned = [gate for gate in report.gates if gate.verdict is Verdict.WARN]
-    lacks = not report.warnings and all(
-        gate.evidence_state is EvidenceState.NO_BASELINE and gate.violation is None for gate in warned
-    )
+    lacks = not report.warnings and all(reason.kind in _LACKING for gate in warned for reason in gate.reasons)
     return report.verdict is Verdict.PASS or (report.verdict is Verdict.WARN and lacks)

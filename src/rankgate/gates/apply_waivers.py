@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from rankgate.gates.headline import summary_of
+from rankgate.gates.headline import with_summary
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict, worst
 from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
@@ -61,7 +61,7 @@ def waive_by_label(report: Report, label: SetLabel, allowed: str | None) -> Repo
     if note := refusal(label, "waives violations"):
         return replace(report, notes=[*report.notes, note])
     gates = [
-        _passed(gate, Waived(by=label.by), "waived by a maintainer's label for this commit")
+        replace(gate, verdict=Verdict.WARN, waived=Waived(by=label.by))
         if waivable(gate) and gate.waived is None
         else gate
         for gate in report.gates
@@ -86,13 +86,8 @@ def _waived(gate: GateResult, use: WaiverUse | None) -> GateResult:
     """The result with its violation waived; a waiver that does not cover every result of its gate covers none."""
     if use is None or not waivable(gate):
         return gate
-    said = Waived(by=use.by, reason=use.reason, issue=use.issue, expires=use.expires, up_to=use.up_to)
-    return _passed(gate, said, f"waived until {use.expires}")
-
-
-def _passed(gate: GateResult, waived: Waived, how: str) -> GateResult:
-    first, *others = gate.reasons
-    return replace(gate, verdict=Verdict.WARN, waived=waived, reasons=[f"{how}: {first}", *others])
+    waived = Waived(by=use.by, reason=use.reason, issue=use.issue, expires=use.expires, up_to=use.up_to)
+    return replace(gate, verdict=Verdict.WARN, waived=waived)
 
 
 def _use(waiver: Waiver, gates: Sequence[GateResult], date: str) -> WaiverUse:
@@ -157,5 +152,4 @@ def _concluded(report: Report) -> Report:
             *(Verdict.WARN for _ in report.warnings),
         ]
     )
-    summary = summary_of(verdict, report.gates, report.problems, report.warnings, report.failures)
-    return replace(report, verdict=verdict, summary=summary)
+    return with_summary(replace(report, verdict=verdict))

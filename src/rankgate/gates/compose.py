@@ -15,10 +15,9 @@ from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.diagnosis.movements import most_telling
 from rankgate.diagnosis.notes import judged_value, notes_of, part_notes, untrusted_notes
-from rankgate.errors import Problem
-from rankgate.gates.headline import INTERNAL, headline, summary_of
+from rankgate.errors import Problem, ProblemKind
+from rankgate.gates.headline import with_summary
 from rankgate.gates.power import power_notes
-from rankgate.gates.reasons import unjudged_reason
 from rankgate.inputs import Inputs
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
@@ -28,6 +27,7 @@ from rankgate.metrics.scored_run import Side
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.model.lineage import age_problems, clock_problems, lineage_note
+from rankgate.model.reasons import problems_of, unjudged_text
 from rankgate.model.report import (
     BaselineSource,
     Diagnosis,
@@ -86,18 +86,17 @@ def compose(
     public = inputs.part == "public"  # the part that a baseline remembers
     changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline and public else None
     mark = mark_of(gold, fingerprint, by_query=False)
-    problems = problems_of(results, criteria.name)
-    return Report(
+    report = Report(
         verdict=verdict,
-        summary=summary_of(verdict, results, problems, warnings, failures),
-        problems=problems,
+        summary="",
+        problems=problems_of(results, criteria.name, None),
         failures=failures,
         warnings=warnings,
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
             *part_notes(gold),
             *filter(None, [lineage_note(lineage) if lineage else None]),
-            *dict.fromkeys(f"{unjudged_reason(each)}." for each in results if each.unjudged and each.segment is None),
+            *dict.fromkeys(f"{unjudged_text(each)}." for each in results if each.unjudged and each.segment is None),
             *notes_of(criteria, candidate, baseline, changes),
         ],
         fine_print=power_notes(criteria.gates, results),
@@ -132,6 +131,7 @@ def compose(
             command=_command(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
         ),
     )
+    return with_summary(report)
 
 
 def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
@@ -141,25 +141,16 @@ def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
     )
     named = inputs.baseline
     baseline = BaselineSource(path=named.path, format=named.format or "not read") if named else None
-    return Report(
+    report = Report(
         verdict=Verdict.NOT_JUDGED,
-        summary=headline(Verdict.NOT_JUDGED, [], problems),
+        summary="",
         problems=list(problems),
         untrusted_run=inputs.untrusted_run,
         provenance=Provenance(
             rankgate=__version__, date=inputs.date, criteria=inputs.criteria, gold=gold, run=run, baseline=baseline
         ),
     )
-
-
-def problems_of(results: Sequence[GateResult], name: str | None) -> list[Problem]:
-    """Why gates of the criteria of this name could not be judged."""
-    return [
-        Problem(reason, name, result.line, f"gate {result.name}")
-        for result in results
-        if result.verdict is Verdict.NOT_JUDGED
-        for reason in result.reasons
-    ]
+    return with_summary(report)
 
 
 # Where they name no file, a stream takes no more: what is written to files names them.
@@ -181,7 +172,8 @@ def internal_error(error: BaseException) -> Problem:
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
     version = ".".join(map(str, sys.version_info[:3]))
     versions = f"rankgate {__version__}, Python {version}"
-    return Problem(f"{INTERNAL}: {what}{place} ({versions}); this is our bug, please report this line at {ISSUES}")
+    bug = f"internal error: {what}{place} ({versions}); this is our bug, please report this line at {ISSUES}"
+    return Problem(bug, kind=ProblemKind.INTERNAL)
 
 
 def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores) -> MetricValue:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from rankgate.criteria import Gate
-from rankgate.gates.decision_rule import Finding, Ruling, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
+from rankgate.gates.decision_rule import Finding, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
 from rankgate.gates.power import detectable
-from rankgate.gates.reasons import (
-    drop_reason,
-    floor_reason,
-    incomparable_reason,
-    missing_reason,
-    one_sided_reason,
-    uncompared_reason,
-)
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import (
     FEW,
@@ -30,10 +24,8 @@ from rankgate.metrics.comparison import (
     too_many,
 )
 from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate
-from rankgate.model.deciding import NO_BASELINE
 from rankgate.model.report import Detectable, GateResult
-from rankgate.model.values import LINE_KEYS, EvidenceState, Need, Scores, Verdict
-from rankgate.model.wording import count_text
+from rankgate.model.values import LINE_KEYS, EvidenceState, Need, Reason, ReasonKind, Ruling, Scores, Verdict
 
 LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 
@@ -50,28 +42,28 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     finite = all(map(math.isfinite, numbers)) and max(numbers, default=0.0) <= LARGEST
     own, pairs = _measured(gate, candidate, baseline) if finite else (None, None)
 
-    units = "clusters" if candidate.clusters and metric.at_quantile is None else "queries"
+    clustered = bool(candidate.clusters) and metric.at_quantile is None
     gap = gaps(metric, candidate, baseline)
     ruled: list[_Ruled] = []
-    warnings: list[str] = []
-    unjudged: list[str] = []
+    warnings: list[Reason] = []
+    unjudged: list[Reason] = []
     if own is None and finite and baseline is None and Need.BASELINE in metric.needs:
-        warnings.append(f"{NO_BASELINE}: {metric.name} compares with it")
+        warnings.append(Reason(ReasonKind.NO_BASELINE))
     elif own is None:
-        nowhere = f"defined for none of the {count_text(len(values), 'query', 'queries')}"
-        unjudged.append(f"{metric.name} is {nowhere if finite else 'not a finite number for every query'}")
+        nowhere = Reason(ReasonKind.UNDEFINED, count=len(values))
+        unjudged.append(nowhere if finite else Reason(ReasonKind.NOT_FINITE))
     elif not (unjudged := _missing(gate, gap, len(values), pairs)):
         # A drop says more than a floor, so it is named first.
         if gate.regression_max is not None:
             uncompared = _uncompared(metric, baseline, pairs, gap)
             lost = baseline is not None and pairs is None and not baseline.silent.keys() & metric.needs
             (unjudged if lost and metric.worst is not None else warnings).extend(uncompared)
-            ruled += [_drop(gate, candidate, old_values, pairs, gap, units)] if pairs and not uncompared else []
-        ruled += [_floor(gate, own, gate.threshold, units)] if gate.threshold is not None else []
+            ruled += [_drop(gate, candidate, old_values, pairs, gap)] if pairs and not uncompared else []
+        ruled += [_floor(gate, own, gate.threshold)] if gate.threshold is not None else []
     if own is not None:
         warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
     violations, inconclusive, held = (
-        [each.reason for each in ruled if each.found.ruling is ruling]
+        [replace(each.reason, clusters=clustered) for each in ruled if each.found.ruling is ruling]
         for ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE, Ruling.HOLDS)
     )
     alone = pairs is None if gate.regression_max is not None else Need.BASELINE in metric.needs and baseline is None
@@ -139,33 +131,30 @@ class _Ruled(NamedTuple):
     """What became of a limit, why, and how far the value lies beyond it."""
 
     found: Finding
-    reason: str
+    reason: Reason
     beyond: float
 
 
-def _floor(gate: Gate, own: Estimate, threshold: float, units: str) -> _Ruled:
-    metric, confidence = gate.metric, gate.confidence
-    found = rule_on_floor(gate.evidence, own.value, own.ci, threshold, metric.direction)
-    said = floor_reason(own.value, own.ci, threshold, metric, found, confidence, units)
-    return _Ruled(found, said, beyond_floor(own.value, threshold, metric.direction))
+def _floor(gate: Gate, own: Estimate, threshold: float) -> _Ruled:
+    direction = gate.metric.direction
+    found = rule_on_floor(gate.evidence, own.value, own.ci, threshold, direction)
+    reason = Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
+    return _Ruled(found, reason, beyond_floor(own.value, threshold, direction))
 
 
-def _drop(
-    gate: Gate, candidate: Scores, old_values: Sequence[float | None], pairs: Comparison, gap: Gaps, units: str
-) -> _Ruled:
+def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pairs: Comparison, gap: Gaps) -> _Ruled:
     """The ruling on the pairs; in doubt where another way to count the same queries gives another one."""
     metric, most, values = gate.metric, gate.regression_max or 0.0, candidate.values[gate.metric.name]
     found = _rule(gate, pairs)
-    scored = sum(value is not None for value in values)
-    said = drop_reason(pairs, most, metric, scored, found, gate.confidence, units)
+    reason = Reason(ReasonKind.REGRESSION, ruling=found.ruling, state=found.state)
     if too_many(gap.one_sided, len(values)) and metric.needs & LINE_KEYS.keys():
         columns = at_worst(metric, (values, old_values), set(gap.one_sided))
         others = paired(metric, *columns, clusters=candidate.clusters, noise=gate.noise)
         worst = others.compared(gate.confidence) if others else pairs
         if _rule(gate, worst).ruling is not found.ruling:
             found = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
-            said += f"; {one_sided_reason(metric, len(gap.one_sided), worst)}"
-    return _Ruled(found, said, beyond_drop(pairs.delta, most, metric.direction))
+            reason = replace(reason, count=len(gap.one_sided), at_worst=worst.delta)
+    return _Ruled(found, reason, beyond_drop(pairs.delta, most, metric.direction))
 
 
 def _rule(gate: Gate, pairs: Comparison) -> Finding:
@@ -175,21 +164,27 @@ def _rule(gate: Gate, pairs: Comparison) -> Finding:
     )
 
 
-def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> list[str]:
+def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> list[Reason]:
     """Why a gate cannot be judged: on a side that it looks at, too many queries lack the value."""
     drops = pairs is not None and gate.regression_max is not None
-    sides = ((gap.missing, "run"), (gap.missing_before if drops else [], "baseline"))
-    return [missing_reason(gate.metric, len(rows), among, side) for rows, side in sides if too_many(rows, among)]
+    sides: list[tuple[Literal["run", "baseline"], Sequence[int]]]
+    sides = [("run", gap.missing), ("baseline", gap.missing_before if drops else [])]
+    return [
+        Reason(ReasonKind.MISSING, count=len(rows), among=among, source=source)
+        for source, rows in sides
+        if too_many(rows, among)
+    ]
 
 
-def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | None, gap: Gaps) -> list[str]:
+def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | None, gap: Gaps) -> list[Reason]:
     """Why a drop is not ruled on, if it is not."""
     if baseline is None:
-        return [f"{NO_BASELINE}: whether {metric.name} got worse could not be checked"]
+        return [Reason(ReasonKind.NO_BASELINE)]
     if pairs is None:
-        return [uncompared_reason(metric, [need.value for need in baseline.silent if need in metric.needs])]
+        need = next((need for need in baseline.silent if need in metric.needs), None)
+        return [Reason(ReasonKind.NOT_STATED, need=need) if need else Reason(ReasonKind.NOT_IN_BASELINE)]
     if too_many(gap.other_judge, pairs.n_pairs):
-        return [incomparable_reason(metric, len(gap.other_judge), pairs.n_pairs)]
+        return [Reason(ReasonKind.OTHER_JUDGE, count=len(gap.other_judge), among=pairs.n_pairs)]
     return []
 
 
@@ -200,12 +195,11 @@ def _state(found: Sequence[Finding]) -> EvidenceState:
     return next((state for state in unsure if state in states), EvidenceState.CLEAR)
 
 
-def _doubts(gate: Gate, candidate: Scores, gap: Gaps, *, compared: bool) -> list[str]:
+def _doubts(gate: Gate, candidate: Scores, gap: Gaps, *, compared: bool) -> list[Reason]:
     """Reasons to look twice although no limit is broken."""
-    metric, gone = gate.metric, count_text(len(candidate.missing), "query is", "queries are")
-    count = count_text(len(gap.one_sided), "query has", "queries have")
-    lonely = compared and gate.regression_max is not None and len(gap.one_sided) > FEW * len(candidate.query_ids)
-    absent = bool(candidate.missing) and metric.worst is None
-    return [f"{gone} absent from the run and not counted in {metric.name}"] * absent + [
-        f"{count} {metric.name} in only one of the two runs"
-    ] * lonely
+    found: list[Reason] = []
+    if candidate.missing and gate.metric.worst is None:
+        found.append(Reason(ReasonKind.ABSENT, count=len(candidate.missing)))
+    if compared and gate.regression_max is not None and len(gap.one_sided) > FEW * len(candidate.query_ids):
+        found.append(Reason(ReasonKind.ONE_SIDED, count=len(gap.one_sided)))
+    return found

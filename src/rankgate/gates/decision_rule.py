@@ -11,20 +11,11 @@ Where lower is better, everything is mirrored first, so that below is worse here
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import NamedTuple, assert_never
 
-from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Evidence, EvidenceState, Exact, Interval
+from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Evidence, EvidenceState, Exact, Interval, Ruling
 
 Bounds = tuple[float | None, float | None]
-
-
-class Ruling(Enum):
-    """What becomes of a limit."""
-
-    HOLDS = "holds"
-    VIOLATED = "violated"
-    INCONCLUSIVE = "inconclusive"
 
 
 class Finding(NamedTuple):
@@ -39,7 +30,7 @@ def rule_on_floor(
     evidence: Evidence, value: float, ci: Interval | None, threshold: float, direction: Direction
 ) -> Finding:
     """Whether a value holds its floor (its ceiling, where lower is better). Equality holds."""
-    (low, high), value, threshold = _bounds(ci, direction), *(_upright(x, direction) for x in (value, threshold))
+    (low, high), value, threshold = upright(ci, direction), *(_upright(x, direction) for x in (value, threshold))
     below = value < threshold - TOLERANCE
     proven_below = high is not None and high < threshold - TOLERANCE
     proven_above = low is not None and low >= threshold - TOLERANCE
@@ -61,7 +52,7 @@ def rule_on_drop(
     must be certain, how large it is need not be. An exact test, where there is one, proves it as well; and where that
     could have proven nothing with what moved, nobody can tell.
     """
-    (low, high), delta = _bounds(ci, direction), _upright(delta, direction)
+    (low, high), delta = upright(ci, direction), _upright(delta, direction)
     fell = -delta > regression_max + TOLERANCE
     level = (1 - confidence) / 2
     proven_fall = fell and ((high is not None and high < 0) or (exact is not None and exact.p < level))
@@ -106,7 +97,8 @@ def _known(evidence: Evidence, low: float | None, high: float | None) -> bool:
     return (low if evidence is Evidence.PROVEN_SAFE else high) is not None
 
 
-def _bounds(ci: Interval | None, direction: Direction) -> Bounds:
+def upright(ci: Interval | None, direction: Direction) -> Bounds:
+    """The bounds so that below is worse."""
     low, high = ci or (None, None)
     if direction is Direction.HIGHER:
         return low, high

@@ -1,7 +1,4 @@
-"""What many small accepted drops add up to: each gated metric against a run that got a name.
-
-Reasons do not say the name: it is text from the inputs, and `since` has it.
-"""
+"""What many small accepted drops add up to: each gated metric against a run that got a name."""
 
 from __future__ import annotations
 
@@ -9,9 +6,8 @@ from msgspec.structs import replace
 
 from rankgate.criteria import Gate
 from rankgate.gates.decide import decide
-from rankgate.model.deciding import NO_BASELINE
 from rankgate.model.report import GateResult
-from rankgate.model.values import Evidence, EvidenceState, Need, Scores, Verdict
+from rankgate.model.values import Evidence, EvidenceState, Need, Reason, ReasonKind, Scores, Verdict
 
 
 def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores | None) -> GateResult | None:
@@ -24,17 +20,8 @@ def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores
     if Need.BASELINE in gate.metric.needs or (anchor is None and gate.drift_max is None):
         return None
     asked = replace(gate, threshold=None, regression_max=gate.drift_max, evidence=Evidence.ESTIMATE)
-    found = decide(asked, candidate, anchor)
-    name = f"{gate.name} since {anchor_name}"
+    found = replace(decide(asked, candidate, anchor), name=f"{gate.name} since {anchor_name}", since=anchor_name)
     if anchor is None and found.verdict is not Verdict.NOT_JUDGED:
-        reason = f"{NO_BASELINE} is anchored under that name: drift of {gate.metric.name} could not be checked"
-        return replace(
-            found,
-            name=name,
-            since=anchor_name,
-            verdict=Verdict.WARN,
-            reasons=[reason],
-            evidence_state=EvidenceState.NO_BASELINE,
-        )
-    reasons = [f"since the anchor, {reason}" for reason in found.reasons]
-    return replace(found, name=name, since=anchor_name, reasons=reasons)
+        lacking = [Reason(ReasonKind.NO_ANCHOR)]
+        return replace(found, verdict=Verdict.WARN, reasons=lacking, evidence_state=EvidenceState.NO_BASELINE)
+    return found

@@ -12,7 +12,7 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.model.details import Cause, Exhibit, Question
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import TOLERANCE, Direction, EvidenceState, Verdict, worst
+from rankgate.model.values import TOLERANCE, Direction, EvidenceState, Ruling, Verdict, worst
 from rankgate.model.waiver_use import WaiverUse
 
 
@@ -34,7 +34,7 @@ class LimitCheck(_Part, frozen=True, kw_only=True):
     difference: float
     allowed: float
     beyond: float
-    ruling: Literal["holds", "violated", "inconclusive"]
+    ruling: Ruling
     evidence_state: EvidenceState
 
 
@@ -146,7 +146,7 @@ def _check(
         difference=difference,
         allowed=allowed,
         beyond=beyond,
-        ruling=ruled.ruling.value,
+        ruling=ruled.ruling,
         evidence_state=ruled.state,
     )
 

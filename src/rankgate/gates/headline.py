@@ -1,60 +1,99 @@
-"""The verdict as a sentence for a reader who does not know the metrics. Holds no text from the inputs."""
+"""The verdict as a sentence for a reader who does not know the metrics, and what it leaves for others to say.
+
+Holds no text from the inputs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import assert_never
 
-from rankgate.diagnosis.stale_gold import GOLD_STALE
-from rankgate.errors import Problem
+from msgspec.structs import replace
+
+from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.paradox import paradoxes
-from rankgate.gates.reasons import plain_reason
-from rankgate.model.deciding import headline_gate, only_lacks_baseline
-from rankgate.model.report import GateResult
-from rankgate.model.values import Verdict
+from rankgate.model.base_ref import BaseSide
+from rankgate.model.reasons import plain_sentence
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import EvidenceState, ReasonKind, Verdict
 from rankgate.model.wording import count_text
 
-INTERNAL = "internal error"
+_UNCOMPARED = {ReasonKind.NO_BASELINE, ReasonKind.NO_ANCHOR}
 
 
-def summary_of(
-    verdict: Verdict,
-    results: Sequence[GateResult],
-    problems: Sequence[Problem],
-    warnings: Sequence[str] = (),
-    failures: Sequence[str] = (),
-) -> str:
-    """The verdict as one sentence, and one more where the whole hides what a part lost."""
-    return headline(verdict, results, problems, warnings, failures) + _paradox(results)
+def with_summary(report: Report) -> Report:
+    """The report with the sentence that its verdict, gates and problems now give."""
+    frame, reason, paradox = _parts(report)
+    return replace(report, summary=f"{frame.format(reason)}{paradox}")
 
 
-def headline(
-    verdict: Verdict,
-    results: Sequence[GateResult],
-    problems: Sequence[Problem],
-    warnings: Sequence[str] = (),
-    failures: Sequence[str] = (),
-) -> str:
-    """The verdict as one sentence, with the first reason and how many more there are."""
-    deciding = [result for result in results if result.verdict is verdict]
-    first = headline_gate(verdict, results)
-    match verdict:
+def short_headline(report: Report) -> str:
+    """The same without what the verdict itself says: `all 2 gates pass.`."""
+    _, reason, paradox = _parts(report)
+    return f"{reason}.{paradox}"
+
+
+def headline_gate(report: Report) -> GateResult | None:
+    """The gate whose first reason the headline gives; None where it says something else.
+
+    What holds for all questions says more than what holds for some, and what was found more than what could not be.
+    A warning that is no gate's comes only before gates that have nothing to compare with.
+    """
+    verdict = report.verdict
+    deciding = [gate for gate in report.gates if gate.verdict is verdict]
+    if verdict not in (Verdict.WARN, Verdict.FAIL) or not deciding:
+        return None
+    if verdict is Verdict.WARN and all(map(_uncompared, deciding)) and (report.warnings or _no_baseline(deciding)):
+        return None
+    return min(deciding, key=lambda gate: (gate.segment is not None, _uncompared(gate)))
+
+
+def other_sentences(report: Report) -> list[tuple[Verdict, str]]:
+    """What failed or warned and is no gate's, without what the headline gives."""
+    found = [(Verdict.FAIL, text) for text in report.failures] + [(Verdict.WARN, text) for text in report.warnings]
+    first = headline_gate(report) is None and report.verdict in (Verdict.FAIL, Verdict.WARN)
+    return found[1:] if first else found
+
+
+def _uncompared(gate: GateResult) -> bool:
+    """Whether a gate warns for nothing but that there is nothing to compare with."""
+    if len(gate.reasons) != 1:
+        return False
+    kind, state = gate.reasons[0].kind, gate.evidence_state
+    return kind in _UNCOMPARED or (kind is ReasonKind.TEXT and state is EvidenceState.NO_BASELINE)
+
+
+def _no_baseline(deciding: Sequence[GateResult]) -> bool:
+    return any(reason.kind is not ReasonKind.NO_ANCHOR for gate in deciding for reason in gate.reasons)
+
+
+def _parts(report: Report) -> tuple[str, str, str]:
+    """The frame that the verdict gives, the reason that it is filled with, and where part and whole differ."""
+    deciding = [gate for gate in report.gates if gate.verdict is report.verdict]
+    first = headline_gate(report)
+    count = len({gate.place for gate in deciding})  # one that both sides judge is one
+    paradox = _paradox(report.gates)
+    match report.verdict:
         case Verdict.PASS:
-            count = sum(result.segment is None for result in results)
-            return f"Retrieval holds: {'the gate passes' if count == 1 else f'all {count} gates pass'}."
-        case Verdict.WARN if not warnings and all(only_lacks_baseline(result) for result in deciding):
-            floors = ": it holds its floors" if any(result.threshold is not None for result in results) else ""
-            return f"May be merged{floors}, but without a baseline nobody can tell whether retrieval got worse."
+            whole = sum(gate.segment is None for gate in report.gates)
+            return "Retrieval holds: {}.", "the gate passes" if whole == 1 else f"all {whole} gates pass", paradox
+        case Verdict.WARN if first is None and not report.warnings:
+            floors = any(gate.threshold is not None for gate in report.gates)
+            nobody = "without a baseline nobody can tell whether retrieval got worse"
+            holds = f"it holds its floors, but {nobody}"
+            return ("May be merged: {}.", holds, paradox) if floors else ("May be merged, but {}.", nobody, paradox)
         case Verdict.WARN:
-            said = _first_reason(first) if first else warnings[0]
-            return f"May be merged, with a warning: {said}{_more(_count(deciding) - (first is not None), 'warn')}."
+            said = _first_reason(first, report.base) if first else report.warnings[0]
+            reason = f"{said}{_more(count - (first is not None), 'warn')}"
+            return "May be merged, with a warning: {}.", reason, paradox
         case Verdict.FAIL:
-            said = _first_reason(first) if first else failures[0]
-            return f"Do not merge: {said}{_more(max(0, _count(deciding) - 1), 'fail')}."
+            said = _first_reason(first, report.base) if first else next(iter(report.failures), "a gate fails")
+            return "Do not merge: {}.", f"{said}{_more(max(0, count - 1), 'fail')}", paradox
         case Verdict.NOT_JUDGED:
-            return f"Do not merge yet: retrieval could not be judged ({_what_failed(problems)})."
+            frame = "Do not merge yet: retrieval could not be judged ({})."
+            return frame, _what_failed(report.problems), paradox
         case _:
-            assert_never(verdict)
+            assert_never(report.verdict)
 
 
 def _paradox(results: Sequence[GateResult]) -> str:
@@ -68,25 +107,17 @@ def _paradox(results: Sequence[GateResult]) -> str:
 
 
 def _what_failed(problems: Sequence[Problem]) -> str:
-    for begins, what in (
-        (INTERNAL, "something went wrong inside rankgate"),
-        (GOLD_STALE, "the gold set is stale, it names ids that the search no longer returns"),
-    ):
-        if any(problem.message.startswith(begins) for problem in problems):
-            return what
+    kinds = {problem.kind for problem in problems}
+    if ProblemKind.INTERNAL in kinds:
+        return "something went wrong inside rankgate"
+    if ProblemKind.GOLD_STALE in kinds:
+        return "the gold set is stale, it names ids that the search no longer returns"
     return f"{count_text(len(problems), 'problem')} with the inputs"
 
 
-def _first_reason(gate: GateResult) -> str:
-    """The first reason, with what the metric means where the reason begins with its name."""
-    name, space, rest = plain_reason(gate.reasons[0]).partition(" ")
-    reason = f"{name} ({gate.meaning}){space}{rest}" if name == gate.metric else f"{name}{space}{rest}"
+def _first_reason(gate: GateResult, base: BaseSide | None) -> str:
+    reason = plain_sentence(gate, base) if gate.reasons else f"{gate.metric} gives no reason"
     return reason if gate.segment is None else f"for one part of the questions, {reason}"
-
-
-def _count(deciding: Sequence[GateResult]) -> int:
-    """How many gates and segments they are; one that both sides judge is one."""
-    return len({result.place for result in deciding})
 
 
 def _more(count: int, verb: str) -> str:

@@ -10,7 +10,6 @@ from rankgate.criteria import Criteria
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates.decide import decide
 from rankgate.gates.decision_rule import beyond_drop
-from rankgate.gates.reasons import unjudged_reason
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import compare
 from rankgate.metrics.matching import BY_CHUNK
@@ -19,7 +18,7 @@ from rankgate.metrics.scored_run import Side
 from rankgate.metrics.scoring import score
 from rankgate.metrics.together import sees_hits_alone
 from rankgate.model.report import GateResult
-from rankgate.model.values import Evidence, EvidenceState, Gold, Ranking, Scores, Verdict
+from rankgate.model.values import Evidence, EvidenceState, Gold, Ranking, Reason, ReasonKind, Scores, Verdict
 
 POOLED, MOST_LOST, LEAST_JUDGED = 0.8, 0.05, 0.25  # judged of the baseline; less of the run's; share of that share
 NO_CUTOFF = 10  # results that are looked at where a metric has no number
@@ -99,7 +98,7 @@ def _unless(found: GateResult, other: GateResult, ends: Mapping[str, float]) -> 
         evidence_state=EvidenceState.INCONCLUSIVE,
         violation=None,
         only_inconclusive=not hopeless,
-        reasons=[unjudged_reason(shown), *found.reasons],
+        reasons=[Reason(ReasonKind.UNJUDGED), *found.reasons],
     )
 
 

@@ -17,7 +17,8 @@ def paradoxes(results: Sequence[GateResult]) -> list[str]:
     names = [
         part.name
         for part in results
-        if part.segment is not None and fell(part, certain=True) and not fell(whole[part.name], certain=False)
+        if part.segment is not None and part.name in whole
+        if fell(part, certain=True) and not fell(whole[part.name], certain=False)
     ]
     return list(dict.fromkeys(names))
 

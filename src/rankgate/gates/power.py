@@ -15,8 +15,8 @@ from rankgate.criteria import Gate
 from rankgate.metrics.base import Metric, widest_change
 from rankgate.metrics.estimates import is_rate
 from rankgate.model.report import Detectable, GateResult
-from rankgate.model.values import Direction, Evidence, EvidenceState, Unit, Verdict
-from rankgate.model.wording import count_text, delta_text, exact_decimals
+from rankgate.model.values import Direction, Evidence, EvidenceState, Verdict
+from rankgate.model.wording import count_text, exact_decimals, harm_word, size_text
 from rankgate.statistics import power
 
 # Usual standard deviations of paired differences between two systems, by the first word of the metric's name.
@@ -83,9 +83,9 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
     """
     if seen is None or seen.sees or gate.regression_max is None:
         return None
-    unit, harm = gate.metric.unit, "drop" if gate.metric.direction is Direction.HIGHER else "rise"
-    limit = _text(gate.regression_max, unit, exact_decimals(gate.regression_max, unit))
-    asked, margin = count_text(seen.queries, "question"), _text(seen.margin, unit)
+    unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
+    limit = size_text(gate.regression_max, unit, exact_decimals(gate.regression_max, unit))
+    asked, margin = count_text(seen.queries, "question"), size_text(seen.margin, unit)
     assumed = f" (spread of {seen.spread:.2g} assumed)" if seen.assumed else ""
     safe = gate.evidence is Evidence.PROVEN_SAFE
     if seen.queries_needed is None:
@@ -100,11 +100,11 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
             f"questions would do, or allowing {margin}{assumed}"
         )
     some, possible = (
-        f"{harm}s of {_text(seen.detectable, unit)} or more are",
+        f"{harm}s of {size_text(seen.detectable, unit)} or more are",
         not is_rate(gate.metric) or seen.detectable <= 1,
     )
     caught = f"{some if possible else f'no {harm} is'} detected 80 % of the time"
-    twice = _text(2 * gate.regression_max, unit, exact_decimals(2 * gate.regression_max, unit))
+    twice = size_text(2 * gate.regression_max, unit, exact_decimals(2 * gate.regression_max, unit))
     return f"with {asked}, {caught} ({limit} allowed); {needed} would detect {twice}{assumed}"
 
 
@@ -130,10 +130,6 @@ def leaves_open(result: GateResult) -> bool:
     low, high = result.delta_ci or (None, None)
     limit = (result.regression_max or 0.0) * (-1 if result.direction is Direction.HIGHER else 1)
     return result.delta_ci != (0.0, 0.0) and (low is None or low <= limit) and (high is None or limit <= high)
-
-
-def _text(size: float, unit: Unit, decimals: int | None = None) -> str:
-    return delta_text(size, unit, decimals).lstrip("+±")
 
 
 def _rounded_up(count: int) -> int:

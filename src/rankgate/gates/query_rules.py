@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from rankgate.criteria import Gate
 from rankgate.metrics.comparison import baseline_column
 from rankgate.model.report import GateResult
-from rankgate.model.values import TOLERANCE, Gold, Scores, Verdict
-from rankgate.model.wording import count_text
+from rankgate.model.values import TOLERANCE, Gold, Reason, ReasonKind, Scores, Verdict
 from rankgate.queries_asked import must_pass_rows
 
 
@@ -23,18 +22,16 @@ def with_hard_checks(
     metric = gate.metric
     now = candidate.values[metric.name]
     failed = [row for row, value in enumerate(now) if value is not None and _worst(value, metric.worst)]
-    violations: list[str] = []
+    violations: list[Reason] = []
     must = must_pass_rows(gate, gold)
     broken = [row for row in failed if row in must]
     if broken:
-        count = count_text(len(broken), "must-pass question fails", "must-pass questions fail")
-        violations.append(f"{count}: {metric.name} is at its worst there")
+        violations.append(Reason(ReasonKind.MUST_PASS, count=len(broken)))
     if gate.max_lost_queries is not None and baseline is not None:
         before = baseline_column(metric, baseline)
         lost = [row for row in failed if (old := before[row]) is not None and not _worst(old, metric.worst)]
         if len(lost) > gate.max_lost_queries:
-            count = count_text(len(lost), "question was", "questions were")
-            violations.append(f"{count} lost in {metric.name}; at most {gate.max_lost_queries} allowed")
+            violations.append(Reason(ReasonKind.LOST, count=len(lost), limit=gate.max_lost_queries))
     if not violations or result.verdict is Verdict.NOT_JUDGED:
         return result
     worse = result.verdict in (Verdict.FAIL, Verdict.WARN)

@@ -18,7 +18,7 @@ from rankgate.metrics.comparison import gaps, on_rows, paired_scores, too_many
 from rankgate.metrics.estimates import attainable, defined_only, level
 from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
-from rankgate.model.values import Direction, Evidence, EvidenceState, Gold, Scores, Verdict
+from rankgate.model.values import Direction, Evidence, EvidenceState, Gold, Reason, ReasonKind, Scores, Verdict
 from rankgate.model.wording import count_text
 from rankgate.statistics.saddlepoint import Side
 from rankgate.statistics.sign_flips import FEWEST
@@ -86,10 +86,9 @@ class _Part:
         unprovable = found.only_inconclusive and found.evidence_state is EvidenceState.NO_INTERVAL and enough
         reasons = found.reasons
         if not enough:
-            few = count_text(self.size, "query", "queries")
-            reasons = [f"{few}, fewer than the {self.smallest} that a segment needs to be judged"]
+            reasons = [Reason(ReasonKind.TOO_SMALL, count=self.size, limit=self.smallest)]
         elif found.evidence_state is EvidenceState.INCONCLUSIVE and among > 1:
-            reasons = [f"{reason}, corrected for {among} segments" for reason in reasons]
+            reasons = [replace(reason, corrected_for=among) for reason in reasons]
         verdict = blocked if violated else Verdict.WARN if unprovable else Verdict.PASS
         if enough and too_many(self.missing, self.size):
             verdict = Verdict.NOT_JUDGED if self.blocks else Verdict.WARN

@@ -16,6 +16,7 @@ from rankgate.inputs import Inputs, baseline_of, deepest_cutoff
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import ids_of, refuse_silence, refuse_strangers, score
+from rankgate.model.reasons import problems_of
 from rankgate.model.report import GateResult
 from rankgate.model.values import Gold, Ranking, Verdict
 from rankgate.queries_asked import part_of
@@ -83,7 +84,7 @@ def validate(inputs: Inputs) -> Findings:
     if gold and rankings is not None and run_file:
         plan = msgspec.structs.replace(plan, depth=opened.depth if opened else None)
         results = _attempt(problems, _judged, criteria, gold, run_file.path, rankings, accepted, plan) or []
-        problems += _unjudged(criteria.name, results) if criteria else []
+        problems += problems_of(whole(results), criteria.name, None) if criteria else []
     found += (
         [*facts.power_facts(criteria, gold, results), *facts.proof_facts(criteria, gold)] if criteria and gold else []
     )
@@ -130,16 +131,6 @@ def _judged(
         return []
     refuse_stale(gold, plan, candidate, lambda: rankings, None if accepted is None else lambda: accepted)
     return judge_all(criteria, gold, candidate, baseline)
-
-
-def _unjudged(name: str, results: list[GateResult]) -> list[Problem]:
-    """Why gates would not be judged."""
-    return [
-        Problem(reason, name, result.line, f"gate {result.name}")
-        for result in whole(results)
-        if result.verdict is Verdict.NOT_JUDGED
-        for reason in result.reasons
-    ]
 
 
 def _attempt(problems: list[Problem], read: Callable[..., T], *arguments: object, **options: object) -> T | None:

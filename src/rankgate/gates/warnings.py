@@ -19,7 +19,7 @@ from rankgate.metrics.matching import match
 from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample
-from rankgate.model.wording import count_text, delta_text, telling_decimals, value_text
+from rankgate.model.wording import count_text, size_text, telling_decimals, value_text
 from rankgate.statistics.clusters import FEWEST as FEWEST_FOR_INTERVAL
 from rankgate.statistics.quantiles import quantile_interval
 from rankgate.statistics.sign_flips import FEWEST as FEWEST_FOR_TEST
@@ -180,7 +180,7 @@ def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
     caught = limit if limit >= part or seen is None else seen.detectable
     if caught < part:
         return None
-    sizes = [delta_text(size, unit).lstrip("+") for size in (part, caught)]
+    sizes = [size_text(size, unit) for size in (part, caught)]
     some = "only drops of {} or more are" if not is_rate(gate.metric) or caught <= 1 else "no drop is"
     why = "a drop of {} is allowed" if caught == limit else f"{some} detected 80 % of the time"
     return f"a fifth of {value_text(value, unit)}, {sizes[0]}, can be lost unseen: {why.format(sizes[1])}"

@@ -214,11 +214,12 @@ def _parameter(text: str, key: str, kind: Any, value: str) -> object:
     try:
         converted = msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise UnknownMetricError(f"{text!r}: parameter {key}: {error}") from error
+        wanted = "true or false" if kind is bool else "a whole number" if kind is int else "a finite number"
+        raise UnknownMetricError(f"{text!r}: parameter {key} must be {wanted}, not {value!r}") from error
     if converted is None:  # what the decoder makes of the text null
         raise UnknownMetricError(f"{text!r}: parameter {key} must be a number, not {value!r}")
     if isinstance(converted, float) and not math.isfinite(converted):
-        raise UnknownMetricError(f"{text!r}: parameter {key} must be a finite number")
+        raise UnknownMetricError(f"{text!r}: parameter {key} must be a finite number, not {value!r}")
     return converted
 
 

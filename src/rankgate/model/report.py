@@ -14,10 +14,20 @@ from rankgate.model.details import Cause, Exhibit, Expected, fate_of
 from rankgate.model.differences import Difference
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.lineage import Lineage
-from rankgate.model.values import Direction, Distribution, Evidence, EvidenceState, Exact, Interval, Unit, Verdict
+from rankgate.model.values import (
+    Direction,
+    Distribution,
+    Evidence,
+    EvidenceState,
+    Exact,
+    Interval,
+    Reason,
+    Unit,
+    Verdict,
+)
 from rankgate.model.waiver_use import Waived, WaiverUse
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BARE_TAG = "tag"  # the dimension of tags without a key
 NAMED = 3  # ids beside a count, or in place of what a question lost
 
@@ -96,7 +106,7 @@ class GateResult(_Part, frozen=True, kw_only=True):
     detectable: Detectable | None = None
     unjudged: Mapping[str, float] = {}
     verdict: Verdict
-    reasons: list[str]
+    reasons: list[Reason]
     doubts: int = 0
     queries: list[str] = []
     judged_by: Literal["base"] | None = None
@@ -113,6 +123,11 @@ class GateResult(_Part, frozen=True, kw_only=True):
     def place(self) -> tuple[str, str | None]:
         """Gate and segment: what waivers name, and what both sides of a base judge alike."""
         return self.name, self.segment
+
+    @property
+    def is_main(self) -> bool:
+        """Whether it is the gate's own row: over all queries, since the baseline, by the pull request's criteria."""
+        return not (self.segment or self.since or self.judged_by)
 
     @property
     def within_noise(self) -> bool:

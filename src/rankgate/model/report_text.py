@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import bad_input
-from rankgate.model.report import SCHEMA_VERSION, Report
+from rankgate.model.reasons import sentences
+from rankgate.model.report import SCHEMA_VERSION, GateResult, Report
+from rankgate.model.values import Reason, ReasonKind
 
 
 def encode_report(report: Report) -> str:
     """The report as indented JSON, keys in a fixed order, ending in a newline; without what only pages show."""
-    return msgspec.json.format(msgspec.json.encode(replace(report, exhibit=msgspec.UNSET)), indent=2).decode() + "\n"
+    written = with_texts(replace(report, exhibit=msgspec.UNSET))
+    return msgspec.json.format(msgspec.json.encode(written), indent=2).decode() + "\n"
+
+
+def with_texts(report: Report) -> Report:
+    """The report with a sentence beside each reason, for those who read JSON; nothing of ours reads it."""
+
+    def spelled(gate: GateResult) -> GateResult:
+        texts = zip(gate.reasons, sentences(gate, report.base), strict=True)
+        return replace(gate, reasons=[replace(reason, text=text) for reason, text in texts])
+
+    return replace(report, gates=[spelled(gate) for gate in report.gates])
 
 
 def decode_report(data: bytes, name: str) -> Report:
@@ -25,9 +40,26 @@ def decode_report(data: bytes, name: str) -> Report:
         if version > SCHEMA_VERSION:
             known = f"this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate"
             raise bad_input(f"report schema {version} is newer than {known}", file=name)
-        return msgspec.json.decode(data, type=Report)
+        report = msgspec.json.decode(data if version > 1 else _with_kinds(data), type=Report)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise bad_input(f"not a rankgate report: {error}", file=name) from error
+    gates = [replace(gate, reasons=[_unspelled(reason) for reason in gate.reasons]) for gate in report.gates]
+    return replace(report, schema_version=SCHEMA_VERSION, gates=gates)
+
+
+def _unspelled(reason: Reason) -> Reason:
+    """Without the sentence that was written for others."""
+    return reason if reason.kind is ReasonKind.TEXT else replace(reason, text="")
+
+
+def _with_kinds(data: bytes) -> bytes:
+    """A report of schema 1, whose reasons were sentences; what else is wrong with it is left to the decoder."""
+    report: Any = msgspec.json.decode(data)
+    gates = report.get("gates")
+    for gate in gates if isinstance(gates, list) else []:
+        if isinstance(gate, dict) and isinstance(reasons := gate.get("reasons"), list):
+            gate["reasons"] = [{"kind": ReasonKind.TEXT, "text": reason} for reason in reasons]
+    return msgspec.json.encode(report)
 
 
 class _Version(msgspec.Struct):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from typing import Literal
 
 import msgspec
 
@@ -62,6 +63,14 @@ class EvidenceState(Enum):
     NO_BASELINE = "no_baseline"
 
 
+class Ruling(Enum):
+    """What becomes of a limit."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    INCONCLUSIVE = "inconclusive"
+
+
 SEVERITY_ORDER = (Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED)
 
 
@@ -94,6 +103,52 @@ class Need(Enum):
 # What a line states beside its list of results, by the key of `Details` that holds it.
 _STATED = (Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES)
 LINE_KEYS: Mapping[Need, str] = {need: need.value.removesuffix("_topk") for need in _STATED}
+
+
+class ReasonKind(Enum):
+    """What a gate's verdict rests on; `reasons.py` has the sentence of each."""
+
+    THRESHOLD = "threshold"
+    REGRESSION = "regression"
+    NO_BASELINE = "no_baseline"
+    NO_ANCHOR = "no_anchor"
+    NOT_STATED = "not_stated"  # the baseline's run lacks what the metric reads
+    NOT_IN_BASELINE = "not_in_baseline"  # it has the metric for none of today's queries
+    OTHER_JUDGE = "other_judge"
+    MISSING = "missing"
+    UNDEFINED = "undefined"
+    NOT_FINITE = "not_finite"
+    ABSENT = "absent"
+    ONE_SIDED = "one_sided"
+    UNJUDGED = "unjudged"
+    MUST_PASS = "must_pass"  # noqa: S105 -- no password either
+    LOST = "lost"
+    TOO_SMALL = "too_small"
+    TEXT = "text"  # a sentence of a report from before reasons had kinds
+
+
+class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a gate passed, warned or failed: what the sentence needs beyond the numbers of the gate itself.
+
+    `ruling` and `state` are what a limit says of the value or the pairs, whose noise is counted in `clusters` or
+    queries; where `at_worst` is there, the change with the worst value for the `count` queries that only one run has,
+    that ruling is in doubt. `count` of `among` queries are concerned, and `limit` is what is allowed or needed of them.
+    `source` lacks the values, `need` is what the baseline does not state. `corrected_for` is how many segments share
+    the correction. `text` is written into report.json for its readers, and read of `TEXT` alone.
+    """
+
+    kind: ReasonKind
+    ruling: Ruling | None = None
+    state: EvidenceState | None = None
+    clusters: bool = False
+    count: int = 0
+    among: int = 0
+    limit: int = 0
+    source: Literal["run", "baseline"] | None = None
+    need: Need | None = None
+    at_worst: float | None = None
+    corrected_for: int = 0
+    text: str = ""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):

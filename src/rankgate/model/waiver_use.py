@@ -18,6 +18,11 @@ class Waived(msgspec.Struct, frozen=True, kw_only=True):
     expires: str | None = None
     up_to: float | None = None
 
+    @property
+    def texts(self) -> list[str]:
+        """Who, why and where that is discussed, as far as it is known: somebody's text."""
+        return [text for text in (self.by, self.reason, self.issue) if text is not None]
+
 
 class WaiverUse(msgspec.Struct, frozen=True, kw_only=True):
     """A waiver and what became of it; `line` is where it stands in its file.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from rankgate.model.values import TOLERANCE, Interval, Unit, Verdict
+from rankgate.model.values import TOLERANCE, Direction, Interval, Unit, Verdict
 
 MINUS = "−"
 _MOST_DECIMALS = 9
@@ -34,11 +34,33 @@ def value_text(value: float, unit: Unit, decimals: int | None = None) -> str:
 
 def delta_text(delta: float, unit: Unit, decimals: int | None = None) -> str:
     """`−5.8 pp`, `+0.012` or `+3.1 ms`; a difference that rounds to nothing is `±0.0 pp`."""
-    scale = 100 if unit is Unit.SHARE else 1
-    digits = f"{abs(delta) * scale:.{_decimals(unit, decimals)}f}"
-    sign = "±" if not digits.strip("0.") else "+" if delta > 0 else MINUS
+    sign = "±" if vanishes(delta, unit, decimals) else "+" if delta > 0 else MINUS
     suffix = {Unit.SHARE: " pp", Unit.MILLISECONDS: " ms"}.get(unit, "")
-    return f"{sign}{digits}{suffix}"
+    return f"{sign}{_digits(delta, unit, decimals)}{suffix}"
+
+
+def vanishes(delta: float, unit: Unit, decimals: int | None = None) -> bool:
+    """Whether a difference rounds to nothing."""
+    return not _digits(delta, unit, decimals).strip("0.")
+
+
+def _digits(delta: float, unit: Unit, decimals: int | None) -> str:
+    return f"{abs(delta) * (100 if unit is Unit.SHARE else 1):.{_decimals(unit, decimals)}f}"
+
+
+def size_text(size: float, unit: Unit, decimals: int | None = None) -> str:
+    """`5.8 pp`: a change without its sign."""
+    return delta_text(size, unit, decimals).lstrip(f"+±{MINUS}")
+
+
+def harm_word(direction: Direction) -> str:
+    """`drop` or `rise`: the change for the worse."""
+    return "drop" if direction is Direction.HIGHER else "rise"
+
+
+def limit_word(direction: Direction) -> str:
+    """`floor` or `ceiling`: what a threshold is."""
+    return "floor" if direction is Direction.HIGHER else "ceiling"
 
 
 def interval_text(ci: Interval | None, unit: Unit, *, change: bool = False) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import msgspec
@@ -89,13 +90,28 @@ def explain(line: bytes, error: Exception) -> str:
     return spoken(error)
 
 
-def spoken(error: Exception) -> str:
-    """A decoder's validation error in our words: `topk[0].rank: expected a whole number, found text`."""
+def spoken(error: Exception, forms: Mapping[str, str] = {}) -> str:
+    """A decoder's validation error in our words: `topk[0].rank: expected a whole number, found text`.
+
+    msgspec says what is wrong and where in a sentence and in no other way, so that this one function reads it; of a
+    sentence that it does not know it repeats the words.
+
+    Args:
+        error: the error; only of msgspec's own are the words known.
+        forms: what text of a pattern is, by the pattern: `a login`.
+    """
     match = re.fullmatch(r"(?P<what>.*?)(?: - at `(?:key in )?\$\.?(?P<path>[^`]*)`)?", str(error), re.DOTALL)
     if match is None or not isinstance(error, msgspec.ValidationError):
         return str(error)
     kinds = re.fullmatch(r"Expected `([^`]*)`, got `([^`]*)`", match["what"])
-    what = f"expected {_kinds(kinds[1])}, found {_kinds(kinds[2])}" if kinds else match["what"].replace("`", "")
+    limit = re.fullmatch(r"Expected `(\w+)` (>=|<=) (\S+)", match["what"])
+    form = next((words for pattern, words in forms.items() if f"regex {pattern!r}" in match["what"]), None)
+    if kinds:
+        what = f"expected {_kinds(kinds[1])}, found {_kinds(kinds[2])}"
+    elif limit:
+        what = f"expected {_kinds(limit[1])} {_BOUNDS[limit[2]]} {limit[3]}"
+    else:
+        what = f"expected {form}" if form else match["what"].replace("`", "")
     what = what[:1].lower() + what[1:]
     return f"{match['path']}: {what}" if match["path"] else what
 
@@ -111,6 +127,7 @@ def _kinds(union: str) -> str:
     return " or ".join(dict.fromkeys(words))
 
 
+_BOUNDS = {">=": "of at least", "<=": "of at most"}
 _WORDS = {
     "float": "a number",
     "int": "a whole number",

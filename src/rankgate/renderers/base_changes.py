@@ -9,7 +9,7 @@ import msgspec
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, QueryChanges, Value
 from rankgate.model.report import Report
 from rankgate.model.values import Evidence
-from rankgate.model.wording import count_text, delta_text, exact_decimals, value_text
+from rankgate.model.wording import count_text, exact_decimals, size_text, value_text
 from rankgate.renderers.escape import shorten, visible
 
 MOST_IDS = 5
@@ -114,7 +114,7 @@ def _value(key: KeyChange, value: Value, spell: Spell) -> str:
         return f"{value:g}"
     decimals = exact_decimals(value, key.unit)
     if key.key.endswith(("regression_max", "drift_max")):
-        return delta_text(value, key.unit, decimals).lstrip("+±")
+        return size_text(value, key.unit, decimals)
     return value_text(value, key.unit, decimals)
 
 

@@ -7,9 +7,11 @@ from typing import Literal, assert_never
 
 import msgspec
 
+from rankgate.gates.headline import short_headline
+from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Verdict
-from rankgate.model.wording import delta_text
+from rankgate.model.wording import size_text
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.findings import Finding, findings_of, path_in_repository
 from rankgate.renderers.fitting import SUMMARY_BYTES
@@ -77,7 +79,7 @@ def _title(report: Report) -> str:
 
 
 def _said(report: Report) -> str:
-    """What decided first and by how much, or else the report's own sentence without its verdict."""
+    """What decided first and by how much, or else what the headline says beside the verdict."""
     deciding = sorted(
         (gate for gate in report.gates if gate.verdict is report.verdict),
         key=lambda gate: gate.segment is not None,  # what holds for all says more, as in the report's sentence
@@ -85,9 +87,9 @@ def _said(report: Report) -> str:
     if report.verdict is Verdict.FAIL and deciding and deciding[0].reasons:
         gate, more = deciding[0], len({each.place for each in deciding}) - 1  # one that both sides judge is one
         others = f", and {more} more gate{'s' if more > 1 else ''}" if more else ""
-        return f"{'' if gate.segment is None else 'in one segment, '}{_change(gate) or gate.reasons[0]}{others}"
-    said = report.summary.partition(": ")[2] or report.summary
-    return said.partition("(")[2].rstrip(").") or said if report.verdict is Verdict.NOT_JUDGED else said
+        where, reason = "" if gate.segment is None else "in one segment, ", sentences(gate, report.base)[0]
+        return f"{where}{_change(gate) or reason}{others}"
+    return short_headline(report)
 
 
 def _change(gate: GateResult) -> str:
@@ -98,7 +100,7 @@ def _change(gate: GateResult) -> str:
     harm = -gate.delta if higher else gate.delta
     if harm <= gate.regression_max + TOLERANCE:
         return ""
-    return f"{gate.metric} {'fell' if higher else 'rose'} by {delta_text(harm, gate.unit).lstrip('+±')}"
+    return f"{gate.metric} {'fell' if higher else 'rose'} by {size_text(harm, gate.unit)}"
 
 
 def _annotation(finding: Finding) -> Annotation | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cache, partial
+from typing import Any
 
 import jinja2
 
 from rankgate.model.report import Segment
+from rankgate.model.values import Reason
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text
 from rankgate.renderers import phrases, question_rows, rows, segment_rows, trend_rows
 from rankgate.renderers.escape import cell, code, shorten, visible
@@ -24,7 +26,15 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
     if sandboxed:
         from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415 -- paid only for users' templates
 
-        kind = ImmutableSandboxedEnvironment
+        class Sandbox(ImmutableSandboxedEnvironment):
+            # The two ways by which Jinja reaches an attribute, also in filters such as `map`.
+            def getattr(self, obj: Any, attribute: str) -> Any:
+                return _worded(super().getattr(obj, attribute))
+
+            def getitem(self, obj: Any, argument: Any) -> Any:
+                return _worded(super().getitem(obj, argument))
+
+        kind = Sandbox
     made = kind(
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -83,6 +93,12 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         command_block=rows.command_block,
     )
     return made
+
+
+def _worded(value: Any) -> Any:
+    """Reasons as the sentences that `gate.reasons` has always given to templates; anything else as it is."""
+    reasons = isinstance(value, list) and value and all(isinstance(each, Reason) for each in value)
+    return [each.text for each in value] if reasons else value
 
 
 def mistake(error: BaseException) -> tuple[str, int | None]:

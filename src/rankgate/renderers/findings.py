@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from rankgate.model.base_ref import BaseSide
+from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
 from rankgate.renderers.base_changes import changes, quoted
@@ -40,7 +42,7 @@ def findings_of(report: Report) -> list[Finding]:
     found = [
         Finding(
             level="error" if rows[0].verdict is Verdict.FAIL else "warning",
-            message=_message(rows),
+            message=_message(rows, report.base),
             file=report.provenance.criteria,
             line=rows[0].line,
             of_gate=True,
@@ -73,19 +75,19 @@ def _severity(gate: GateResult) -> tuple[bool, float, bool]:
     return gate.verdict is not Verdict.FAIL, -(gate.violation or 0.0) / allowed, gate.segment is not None
 
 
-def _message(rows: Sequence[GateResult]) -> str:
+def _message(rows: Sequence[GateResult], base: BaseSide | None) -> str:
     """Why a gate fails or warns over all questions, and in which segments, the worst of them first."""
     whole = [
         reason
         for row in rows
         if row.segment is None
-        for position, reason in enumerate(row.reasons)
+        for position, reason in enumerate(sentences(row, base))
         if row.verdict_of(position) is rows[0].verdict
     ]
     parts = [row for row in rows if row.segment is not None]
     if not whole and parts:
         first, *parts = parts
-        whole = [f"in {first.segment}, {reason}" for reason in first.reasons]
+        whole = [f"in {first.segment}, {reason}" for reason in sentences(first, base)]
     named = ", ".join(f"{row.segment} ({gate_change(row)})" for row in parts[:MOST_SEGMENTS])
     more = f" and {len(parts) - MOST_SEGMENTS} more" if len(parts) > MOST_SEGMENTS else ""
     return f"{'; '.join(whole)}{f'; also in {named}{more}' if parts else ''}."

@@ -21,6 +21,7 @@ import msgspec
 
 from rankgate.errors import RankgateError, bad_input
 from rankgate.model.report import Report
+from rankgate.model.report_text import with_texts
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.sandboxed import MISTAKE, Limits, Mistake, Task
 
@@ -56,7 +57,7 @@ def render_isolated(report: Report, template: Template, limits: Limits = USUAL) 
     Raises:
         RankgateError: the template does not render within its limits, or its text holds our hidden marker.
     """
-    task = Task(template=template.text, report=msgspec.Raw(msgspec.json.encode(report)), limits=limits)
+    task = Task(template=template.text, report=msgspec.Raw(msgspec.json.encode(with_texts(report))), limits=limits)
     outcome = _run(msgspec.json.encode(task), limits)
     if len(outcome.output) > limits.output:
         raise _wrong(template, f"its text is longer than {limits.output:,} bytes")

@@ -22,6 +22,8 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
+from rankgate.model.base_ref import BaseSide
+from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text
@@ -29,7 +31,7 @@ from rankgate.renderers import phrases
 from rankgate.renderers.blocks import Block, Pairs, plain_text
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.findings import path_in_repository
-from rankgate.renderers.naming import row_name
+from rankgate.renderers.phrases import row_name
 from rankgate.renderers.terminal import render_terminal
 
 SUITE = "rankgate"
@@ -59,7 +61,7 @@ class _Case(msgspec.Struct, frozen=True, kw_only=True):
 
 def render_junit(report: Report) -> str:
     """The report as JUnit XML 1.0, whatever characters its texts hold."""
-    cases = list(_distinct([_beside_gates(report), *(_gate(gate) for gate in report.gates)]))
+    cases = list(_distinct([_beside_gates(report), *(_gate(gate, report.base) for gate in report.gates)]))
     failures, errors, skipped = (
         str(sum(case.outcome == outcome for case in cases)) for outcome in ("failure", "error", "skipped")
     )
@@ -119,9 +121,9 @@ def _properties(report: Report) -> Iterator[tuple[str, str]]:
         yield "run supplied by", "the pull request"
 
 
-def _gate(gate: GateResult) -> _Case:
-    sentences = [f"{reason}." for reason in gate.reasons] or [f"{phrases.gate_status(gate)}."]
-    lines: list[Block] = [visible(sentence) for sentence in sentences]
+def _gate(gate: GateResult, base: BaseSide | None) -> _Case:
+    said = [f"{reason}." for reason in sentences(gate, base)] or [f"{phrases.gate_status(gate)}."]
+    lines: list[Block] = [visible(sentence) for sentence in said]
     outcome: Outcome = "skipped" if gate.too_small and gate.verdict is Verdict.PASS else OUTCOMES[gate.verdict]
     if outcome == "passed":
         lines[0] = f"{VERDICT_WORDS[gate.verdict]}  {lines[0]}"
@@ -129,7 +131,7 @@ def _gate(gate: GateResult) -> _Case:
         classname=_class(gate.name),
         name=shorten(visible(row_name(gate)), LONGEST_NAME),
         outcome=outcome,
-        message=" ".join(sentences),
+        message=" ".join(said),
         body=plain_text([*lines, "", Pairs(list(_numbers(gate)))]),
         line=gate.line,
     )
@@ -151,8 +153,7 @@ def _numbers(gate: GateResult) -> Iterator[tuple[str, str]]:
     if gate.queries:
         yield "must pass and do not", ", ".join(map(visible, gate.queries))
     if gate.waived is not None:
-        said = (gate.waived.by, gate.waived.reason, gate.waived.issue)
-        yield "waived by", ", ".join(visible(text) for text in said if text is not None)
+        yield "waived by", ", ".join(map(visible, gate.waived.texts))
 
 
 def _with(value: str, interval: str) -> str:

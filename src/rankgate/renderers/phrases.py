@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rankgate.model.details import Expected, depth_of, left
+from rankgate.model.details import Cause, Expected, depth_of, left
+from rankgate.model.reasons import sentences
 from rankgate.model.report import Diagnosis, GateResult, Report, SegmentValue
 from rankgate.model.values import Direction, EvidenceState, Verdict
 from rankgate.model.wording import (
@@ -12,14 +13,49 @@ from rankgate.model.wording import (
     count_text,
     delta_text,
     exact_decimals,
+    harm_word,
     interval_text,
+    size_text,
     telling_decimals,
     value_text,
 )
+from rankgate.renderers.escape import shorten, visible
 
 ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
 NOTHING = "–"
 MOST_FALLEN = 5
+LONGEST = 40  # characters of a name or a tag
+
+# A short label, and a clause that explains it; `first k` is the exhibit's. In the order of how much each one hurts.
+CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
+    Cause.NO_RESULT: ("no result", "the run lacks the question or returns an empty list"),
+    Cause.GONE: ("gone", "a right document that the baseline had in the first k is nowhere in the list now"),
+    Cause.LOWER: ("lower", "a right document left the first k and still stands further down"),
+    Cause.NEVER_FOUND: ("not found", "a right document is in the first k neither now nor in the baseline"),
+    Cause.NEW: ("new", "the baseline lacks the question"),
+    Cause.BETTER: ("better", "a right document came into the first k"),
+    Cause.FINE: ("fine", "all right documents are in the first k"),
+    Cause.NOTHING_RELEVANT: ("nothing to find", "the gold set names no right document"),
+}
+
+
+def row_name(gate: GateResult, *, own_name: bool = False) -> str:
+    """The metric and on what it is judged: `recall@5 in lang:es`, `mrr since launch`, `recall@5, by the base`.
+
+    Args:
+        gate: the row.
+        own_name: whether the gate's own name stands beside the metric of a row about all queries.
+    """
+    by = ", by the base" if gate.judged_by else ""
+    if gate.segment is not None:
+        return f"{gate.metric} in {_short(gate.segment)}{by}"
+    if gate.since is not None:
+        return f"{gate.metric} since {_short(gate.since)}{by}"
+    return f"{gate.metric} ({_short(gate.name)}){by}" if own_name else f"{gate.metric}{by}"
+
+
+def _short(text: str) -> str:
+    return shorten(visible(text), LONGEST)
 
 
 def gate_baseline(gate: GateResult) -> str:
@@ -68,8 +104,7 @@ def gate_limit(gate: GateResult) -> str:
     if gate.threshold is not None:
         parts.append(f"at {'least' if higher else 'most'} {_value(gate.threshold, gate)}")
     if gate.regression_max is not None:
-        size = delta_text(gate.regression_max, gate.unit, _decimals(gate)).lstrip("+±")
-        harm = "drop" if higher else "rise"
+        size, harm = size_text(gate.regression_max, gate.unit, _decimals(gate)), harm_word(gate.direction)
         parts.append(f"{harm} at most {size}" if gate.regression_max else f"no {harm}")
     return ", ".join(parts)
 
@@ -127,7 +162,7 @@ def values_line(report: Report, most: int = 4) -> str:
     """`recall@5 91.9% (±0.0 pp), mrr 0.841 (+0.012)`: the gates over all questions, each metric once."""
     gates: dict[str, GateResult] = {}
     for gate in report.gates:
-        if not (gate.segment or gate.since or gate.judged_by):
+        if gate.is_main:
             gates.setdefault(gate.metric, gate)
     named = list(gates.values())
     shown = [
@@ -170,14 +205,14 @@ def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
         rules.setdefault((part.name, keys), []).append(part)
     for found in (each for each in rules.values() if all(part.too_small for part in each)):
         none = f"judges none of its {len(found)} segments" if len(found) > 1 else "does not judge its only segment"
-        yield f"{found[0].metric} {none}: at most {'; '.join(max(found, key=lambda part: part.n).reasons)}."
+        yield f"{found[0].metric} {none}: at most {'; '.join(sentences(max(found, key=lambda part: part.n), None))}."
 
 
 def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterator[str]:
     """Segments that certainly fell, each by itself, and neither fail nor warn, with the reason; the worst first."""
     fallen = [part for part in parts if part.fell and part.verdict is Verdict.PASS]
     shown = [
-        f"{spell(part.segment or '')} {gate_change(part)} in {part.metric} ({'; '.join(part.reasons)})"
+        f"{spell(part.segment or '')} {gate_change(part)} in {part.metric} ({'; '.join(sentences(part, None))})"
         for part in sorted(fallen, key=lambda part: -abs(part.delta or 0.0))[:MOST_FALLEN]
     ]
     more = f" and {len(fallen) - MOST_FALLEN} more" if len(fallen) > MOST_FALLEN else ""

@@ -6,8 +6,8 @@ from rankgate.model.details import Cause, sampled
 from rankgate.model.report import Movement, Report
 from rankgate.model.wording import value_text
 from rankgate.renderers import phrases
-from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.escape import code
+from rankgate.renderers.phrases import CAUSE_WORDS
 from rankgate.renderers.rows import named
 
 MOST_WORSE = 10

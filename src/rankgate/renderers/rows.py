@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from rankgate.model.deciding import headline_gate
+from rankgate.gates.headline import headline_gate, other_sentences
+from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report, Source
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS
@@ -25,7 +26,7 @@ _WITH_PARAMETERS = re.compile(r"[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?
 
 def gate_rows(report: Report, gates: Sequence[GateResult] | None = None) -> list[str]:
     """The rows of a table of these gates, or of all that are shown."""
-    counts = Counter(gate.metric for gate in report.gates if not (gate.segment or gate.since or gate.judged_by))
+    counts = Counter(gate.metric for gate in report.gates if gate.is_main)
     shown = phrases.shown_gates(report) if gates is None else gates
     return [_gate_row(gate, report, shared=counts[gate.metric] > 1) for gate in shown]
 
@@ -61,24 +62,21 @@ def _gate_row(gate: GateResult, report: Report, *, shared: bool) -> str:
 
 def reasons(report: Report, gates: Sequence[GateResult] | None = None) -> list[str]:
     """Why these gates, or all that are shown, failed or warned; without the reason that the headline says."""
-    said = headline_gate(report.verdict, report.gates)
+    said = headline_gate(report)
     return [
         f"{VERDICT_WORDS[gate.verdict_of(position)]}: "
         f"{_among(gate)}{_sentence(reason, report)}{_beside(gate, position)}."
         for gate in (phrases.shown_gates(report) if gates is None else gates)
         if gate.verdict in (Verdict.FAIL, Verdict.WARN)
-        for position, reason in enumerate(gate.reasons)
+        for position, reason in enumerate(sentences(gate, report.base))
         if position or gate is not said or gate.segment is not None or gate.queries or gate.waived or gate.judged_by
     ]
 
 
 def other_reasons(report: Report, most: int | None = None) -> list[str]:
     """What failed or warned and is no gate's, the first so many; without what the headline says."""
-    others = [(Verdict.FAIL, text) for text in report.failures] + [(Verdict.WARN, text) for text in report.warnings]
-    said = headline_gate(report.verdict, report.gates)
-    if said is None and report.verdict in (Verdict.FAIL, Verdict.WARN):
-        others = others[1:]  # the headline gives the first
-    return [f"{VERDICT_WORDS[verdict]}: {_sentence(text, report)}." for verdict, text in others[:most]]
+    found = other_sentences(report)[:most]
+    return [f"{VERDICT_WORDS[verdict]}: {_sentence(text, report)}." for verdict, text in found]
 
 
 def _sentence(text: str, report: Report) -> str:
@@ -106,10 +104,7 @@ def _which(gate: GateResult) -> str:
 
 def _by_whom(gate: GateResult) -> str:
     """Who lets a violation pass, why, and where that is discussed. A link stays text."""
-    if gate.waived is None:
-        return ""
-    said = (gate.waived.by, gate.waived.reason, gate.waived.issue)
-    return f" ({', '.join(code(text, 300) for text in said if text is not None)})"
+    return f" ({', '.join(code(text, 300) for text in gate.waived.texts)})" if gate.waived else ""
 
 
 def base_head(report: Report) -> str:

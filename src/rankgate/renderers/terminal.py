@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from rankgate.gates.headline import other_sentences
 from rankgate.model.details import sampled
+from rankgate.model.reasons import waived_text
 from rankgate.model.report import GateResult, Report
+from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.blocks import Block, Table, plain_text
 from rankgate.renderers.escape import inert, shorten, visible
-from rankgate.renderers.naming import row_name
-from rankgate.renderers.phrases import NOTHING
+from rankgate.renderers.phrases import NOTHING, row_name
 from rankgate.renderers.what_differs import differences_line, plain
 
 MOST_MOVES = 3
@@ -89,18 +91,17 @@ def _first_look(report: Report) -> str:
 
 def _warnings(report: Report) -> list[str]:
     """Warnings that no gate has, where the headline says something else."""
-    others = [("Failure", text) for text in report.failures] + [("Warning", text) for text in report.warnings]
-    return [f"{word}: {text}." for word, text in others if text not in report.summary]
+    words = {Verdict.FAIL: "Failure", Verdict.WARN: "Warning"}
+    return [f"{words[verdict]}: {text}." for verdict, text in other_sentences(report)]
 
 
 def _waived(report: Report) -> list[str]:
     """Who lets which violation pass, and why."""
     return [
-        f"{_label(gate, report)} {gate.reasons[0].partition(': ')[0]} by "
-        + ", ".join(shorten(visible(text), 120) for text in said if text is not None)
+        f"{_label(gate, report)} {waived_text(gate.waived)} by "
+        + ", ".join(shorten(visible(text), 120) for text in gate.waived.texts)
         for gate in report.gates
         if gate.waived
-        for said in [(gate.waived.by, gate.waived.reason, gate.waived.issue)]
     ]
 
 
@@ -122,8 +123,7 @@ def _must_pass(report: Report) -> list[str]:
 
 def _label(gate: GateResult, report: Report) -> str:
     """The metric, and the gate's own name where several gates look at that metric."""
-    own = [other for other in report.gates if not (other.segment or other.since or other.judged_by)]
-    return row_name(gate, own_name=sum(other.metric == gate.metric for other in own) > 1)
+    return row_name(gate, own_name=sum(each.is_main and each.metric == gate.metric for each in report.gates) > 1)
 
 
 def _moves(report: Report) -> list[Block]:

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from tests.renderers.pages.exhibits import LATENCY, exhibit_of, question_of
 
 from rankgate.model.details import Cause, Expected, Listed
-from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.pages.triage import MOST_CHOICES, MOST_ROWS, MOST_TAGS, Choice, Place, move_text, triage_of
+from rankgate.renderers.phrases import CAUSE_WORDS
 
 
 def test_every_cause_has_words() -> None:

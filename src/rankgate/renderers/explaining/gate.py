@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankgate.gates.explain import GateExplained
+from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
-from rankgate.model.wording import VERDICT_WORDS, confidence_text, count_text
-from rankgate.renderers.explaining.intervals import limit_word
+from rankgate.model.wording import VERDICT_WORDS, confidence_text, count_text, limit_word
 from rankgate.renderers.explaining.layout import finished, paragraph, safe
 from rankgate.renderers.explaining.limits import (
     EVIDENCE,
@@ -46,7 +46,10 @@ def _gate_lines(found: GateExplained, report: Report, width: int) -> list[str]:
     sections = [
         ("The value", [value_lines(found)]),
         ("How sure it must be (evidence)", [[_evidence(gate)]] if found.gate.checks else []),
-        (f"The {limit_word(gate)} (threshold)", [threshold_lines(found.gate)] if gate.threshold is not None else []),
+        (
+            f"The {limit_word(gate.direction)} (threshold)",
+            [threshold_lines(found.gate)] if gate.threshold is not None else [],
+        ),
         (
             f"The change{' (regression_max)' if gate.regression_max is not None else ''}",
             [change_lines(found)] if _compares(gate) else [],
@@ -69,7 +72,7 @@ def _gate_lines(found: GateExplained, report: Report, width: int) -> list[str]:
             for row in found.by_base
         ),
         *(("Waiver", [waiver_lines(waiver, gate)]) for waiver in found.waivers),
-        ("Verdict", [_verdict(found)]),
+        ("Verdict", [_verdict(found, report)]),
     ]
     for heading, entries in sections:
         if any(entries):
@@ -122,13 +125,13 @@ def _other(gate: GateResult) -> str:
     return "baseline" if gate.since is None else "anchor"
 
 
-def _verdict(found: GateExplained) -> list[str]:
+def _verdict(found: GateExplained, report: Report) -> list[str]:
     """The verdict of each row with its reasons, and where there are several what they make together."""
     gate = found.gate.result
     parts = [row.result for row in (*found.segments, *found.since, *found.by_base)]
     bad = [part for part in parts if part.verdict is not Verdict.PASS]
-    lines = [_said(gate, " over all questions" if bad else "")]
-    lines += [_said(part, _of_part(part)) for part in bad[:MOST_PARTS]]
+    lines = [_said(gate, " over all questions" if bad else "", report)]
+    lines += [_said(part, _of_part(part), report) for part in bad[:MOST_PARTS]]
     more = len(bad) - MOST_PARTS
     if more > 0:
         lines.append(f"and {count_text(more, 'more part that fails or warns', 'more parts that fail or warn')}.")
@@ -137,8 +140,8 @@ def _verdict(found: GateExplained) -> list[str]:
     return [*lines, f"→ {VERDICT_WORDS[found.verdict]}: {_MEANS[found.verdict]}"]
 
 
-def _said(gate: GateResult, where: str) -> str:
-    return f"{gate_status(gate).upper()}{where}: {'; '.join(gate.reasons)}."
+def _said(gate: GateResult, where: str, report: Report) -> str:
+    return f"{gate_status(gate).upper()}{where}: {'; '.join(sentences(gate, report.base))}."
 
 
 def _of_part(gate: GateResult) -> str:

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from rankgate.gates.decision_rule import upright
 from rankgate.gates.explain import GateExplained, LeftOut, LimitCheck, Row
 from rankgate.model.report import GateResult
-from rankgate.model.values import TOLERANCE, Direction, Evidence
+from rankgate.model.values import TOLERANCE, Direction, Evidence, Ruling, Unit
 from rankgate.model.wording import (
     confidence_text,
     count_text,
     delta_text,
     exact_decimals,
+    harm_word,
     interval_text,
+    limit_word,
+    size_text,
+    telling_decimals,
     value_text,
 )
-from rankgate.renderers.explaining.intervals import change_says, harm_word, limit_word, value_says
 from rankgate.renderers.explaining.layout import safe
-from rankgate.renderers.explaining.numbers import decimals_of, size_text
+from rankgate.renderers.phrases import exact_proof
 
 MOST_NAMED = 10
+_MOST_DECIMALS = 9
+_FINER = 2  # decimals more than needed to tell numbers apart, if a sum then adds up as it is written
 
 EVIDENCE = {
     Evidence.ESTIMATE: "the number itself decides; the interval only says how sure it is",
     Evidence.PROVEN_SAFE: "a limit holds only where the whole interval lies within it",
     Evidence.PROVEN_HARM: "a limit is violated only where the number breaks it and the interval proves harm: all of it "
     "beyond a floor, or all of a change for the worse; the rest is within noise, which warns and blocks nothing",
+}
+_RULINGS = {
+    Ruling.HOLDS: "holds",
+    Ruling.VIOLATED: "VIOLATED",
+    Ruling.INCONCLUSIVE: "broken by the number, within noise",
 }
 _WHY = {
     "nothing_relevant": "the gold set names no right document for {them}",
@@ -39,7 +52,7 @@ def value_lines(found: GateExplained) -> list[str]:
     gate = found.gate.result
     if gate.value is None:
         return ["There is no value."]
-    decimals = decimals_of(found.gate)
+    decimals = _decimals_of(found.gate)
     of = f" of {found.total:,}" if found.total is not None and found.total != gate.n else ""
     over = f"over {gate.n:,}{of} {_questions(gate.n)}"
     how = f"the mean {over}"
@@ -81,7 +94,7 @@ def comparison_lines(row: Row, other: str) -> list[str]:
         allowed = "" if gate.regression_max is None else f"; {_allowed(gate)} would be allowed"
         return [f"There is nothing to compare with{allowed}."]
     check = next((each for each in row.checks if each.limit == "regression_max"), None)
-    decimals = decimals_of(row)
+    decimals = _decimals_of(row)
     now, before = (value_text(value, gate.unit, decimals) for value in (gate.paired_value, gate.baseline))
     delta = delta_text(gate.delta, gate.unit, decimals)
     both = f"over the {count_text(gate.n_pairs, 'question')} that both have"
@@ -96,7 +109,7 @@ def comparison_lines(row: Row, other: str) -> list[str]:
     if gate.delta_ci == (0.0, 0.0):
         lines.append("No question changed, so that there is nothing to doubt.")
     elif spread:
-        says = change_says(gate, decimals)
+        says = _change_says(gate, decimals)
         lines.append(f"{confidence_text(gate.confidence)} interval of the change, {spread}: {says}.")
     else:
         lines.append("No interval of the change: too few questions for one.")
@@ -109,26 +122,26 @@ def threshold_lines(row: Row) -> list[str]:
     check = next((each for each in row.checks if each.limit == "threshold"), None)
     if check is None:
         return []
-    decimals = decimals_of(row)
+    decimals = _decimals_of(row)
     now, limit = (value_text(value, gate.unit, decimals) for value in (check.left, check.right))
     difference = delta_text(check.difference, gate.unit, decimals)
     lines = [f"{now} now − {limit} asked for = {difference}. {_stands(check, gate, decimals)}"]
     if interval_text(gate.ci, gate.unit):
-        lines.append(f"Its {confidence_text(gate.confidence)} interval: {value_says(gate, check)}.")
+        lines.append(f"Its {confidence_text(gate.confidence)} interval: {_value_says(gate, check)}.")
     return [*lines, _ruling(check, gate)]
 
 
 def _allowed(gate: GateResult) -> str:
     limit = gate.regression_max or 0.0
     if not limit:
-        return f"no {harm_word(gate)} at all"
+        return f"no {harm_word(gate.direction)} at all"
     size = delta_text(
         limit if gate.direction is Direction.LOWER else -limit, gate.unit, exact_decimals(limit, gate.unit)
     )
     return (
-        f"a {harm_word(gate)} down to {size}"
+        f"a {harm_word(gate.direction)} down to {size}"
         if gate.direction is Direction.HIGHER
-        else f"a {harm_word(gate)} up to {size}"
+        else f"a {harm_word(gate.direction)} up to {size}"
     )
 
 
@@ -136,17 +149,15 @@ def _stands(check: LimitCheck, gate: GateResult, decimals: int) -> str:
     """Where a number stands to its limit."""
     exact = abs(check.difference - check.allowed) <= TOLERANCE
     if check.limit == "threshold":
-        return (
-            f"That is {'exactly at' if exact else 'above' if check.difference > 0 else 'below'} the {limit_word(gate)}."
-        )
+        side = "exactly at" if exact else "above" if check.difference > 0 else "below"
+        return f"That is {side} the {limit_word(gate.direction)}."
     if check.beyond:
         return f"That is {size_text(check.beyond, gate.unit, decimals)} more than allowed."
     return "That is exactly as much as allowed." if exact else "That is within it."
 
 
 def _ruling(check: LimitCheck, gate: GateResult) -> str:
-    words = {"holds": "holds", "violated": "VIOLATED", "inconclusive": "broken by the number, within noise"}
-    return f"→ {words[check.ruling]}, by {gate.evidence.value}"
+    return f"→ {_RULINGS[check.ruling]}, by {gate.evidence.value}"
 
 
 def _left_out(each: LeftOut) -> str:
@@ -159,3 +170,69 @@ def _left_out(each: LeftOut) -> str:
 
 def _questions(count: int) -> str:
     return "question" if count == 1 else "questions"
+
+
+def _change_says(gate: GateResult, decimals: int) -> str:
+    """What the interval of the change proves, in the gate's own direction."""
+    low, high = upright(gate.delta_ci, gate.direction)
+    if high is not None and high < 0:
+        said = "all of it is for the worse, so that a loss is certain, not its size"
+    elif low is not None and low > 0:
+        said = "all of it is for the better"
+    elif proven := exact_proof(gate):
+        said = f"it does not exclude 0, and the {proven} proves a loss"
+    elif high is None:
+        said = "its better end is not known"
+    else:
+        said = "0 lies within, so that chance alone may have done it"
+    if gate.evidence is Evidence.PROVEN_SAFE and low is not None:
+        worst = delta_text(low if gate.direction is Direction.HIGHER else -low, gate.unit, decimals)
+        safe_enough = -low <= (gate.regression_max or 0.0) + TOLERANCE
+        said += f"; its worst end, {worst}, is {'within' if safe_enough else 'beyond'} what is allowed"
+    return said
+
+
+def _value_says(gate: GateResult, check: LimitCheck) -> str:
+    """Where the interval of the value lies to the threshold."""
+    low, high = upright(gate.ci, gate.direction)
+    higher, limit = gate.direction is Direction.HIGHER, limit_word(gate.direction)
+    threshold = check.right if higher else -check.right
+    if high is not None and high < threshold - TOLERANCE:
+        return f"all of it lies {'below' if higher else 'above'} the {limit}"
+    if low is not None and low >= threshold - TOLERANCE:
+        return f"all of it holds the {limit}"
+    said = f"the {limit} lies within it, so that other questions of the kind may give either"
+    return f"{said}: not proven" if gate.evidence is Evidence.PROVEN_SAFE else said
+
+
+def _decimals_of(row: Row) -> int:
+    """Decimals for all of a row: no rounding hides a violation, and where it can be, what is shown adds up."""
+    gate = row.result
+    unit = gate.unit
+    least = [exact_decimals(0.0, unit)]
+    for check in row.checks:
+        least += [
+            telling_decimals(check.left, check.right, unit),
+            telling_decimals(check.difference, check.allowed, unit),
+        ]
+        least.append(telling_decimals(check.difference, 0.0, unit))
+        least.append(exact_decimals(check.right if check.limit == "threshold" else check.allowed, unit))
+    start = max(least)
+    finer = range(start, min(start + _FINER, _MOST_DECIMALS) + 1)
+    return next((places for places in finer if _adds_up(row.checks, unit, places)), start)
+
+
+def _adds_up(checks: Sequence[LimitCheck], unit: Unit, decimals: int) -> bool:
+    scale = 100 if unit is Unit.SHARE else 1
+
+    def written(number: float) -> float:
+        return round(number * scale, decimals)
+
+    return all(
+        abs(written(check.left) - written(check.right) - written(check.difference)) <= TOLERANCE
+        and (
+            not check.beyond
+            or abs(abs(written(check.difference) - written(check.allowed)) - written(check.beyond)) <= TOLERANCE
+        )
+        for check in checks
+    )

@@ -6,10 +6,10 @@ from rankgate.diagnosis.misses import MISSED, Miss, Misses
 from rankgate.model.details import Cause
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text, value_text
-from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.explaining.advice import SHORT
 from rankgate.renderers.explaining.layout import columns_of, finished, padded, paragraph, safe
 from rankgate.renderers.explaining.query import cause_clause, whereabouts
+from rankgate.renderers.phrases import CAUSE_WORDS
 
 MOST_DOCUMENTS = 6
 MOST_SHARED = 3

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankgate.gates.explain import GateExplained, Row
+from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult
-from rankgate.model.values import Evidence, Verdict
+from rankgate.model.values import Evidence, ReasonKind, Verdict
 from rankgate.model.waiver_use import WaiverState, WaiverUse
-from rankgate.model.wording import confidence_text, count_text, delta_text, value_text
-from rankgate.renderers.explaining.intervals import harm_word
+from rankgate.model.wording import confidence_text, count_text, delta_text, harm_word, size_text, value_text
 from rankgate.renderers.explaining.layout import safe
 from rankgate.renderers.explaining.limits import comparison_lines, threshold_lines
-from rankgate.renderers.explaining.numbers import size_text
 from rankgate.renderers.phrases import gate_status
 
 MOST_SEGMENTS = 40
@@ -50,13 +49,13 @@ def _segment_head(gate: GateResult) -> str:
 def _segment_body(row: Row) -> list[str]:
     gate = row.result
     if gate.value is None:
-        return list(gate.reasons)
+        return sentences(gate, None)
     # What a segment is too small for would only mislead; its numbers are there all the same.
     limits = [*([] if gate.regression_max is None else comparison_lines(row, "baseline")), *threshold_lines(row)]
     if gate.too_small:
         now = value_text(gate.value, gate.unit)
         change = f", {delta_text(gate.delta, gate.unit)} since the baseline" if gate.delta is not None else ""
-        return [f"{now}{change}; {'; '.join(gate.reasons)}."]
+        return [f"{now}{change}; {'; '.join(sentences(gate, None))}."]
     return limits
 
 
@@ -78,7 +77,9 @@ def _holm(found: GateExplained) -> list[str]:
 def question_lines(found: GateExplained) -> list[str]:
     """Single questions that must pass and do not, and those that were lost."""
     gate = found.gate.result
-    lines = [f"{reason}." for reason in gate.reasons if gate.hard_check_failed and _of_questions(reason)]
+    single = (ReasonKind.MUST_PASS, ReasonKind.LOST)
+    texts = zip(gate.reasons, sentences(gate, None), strict=True)
+    lines = [f"{text}." for reason, text in texts if reason.kind in single]
     if gate.queries:
         lines.append(f"Must pass and does not: {_listed(gate.queries)}.")
     if found.lost:
@@ -89,10 +90,6 @@ def question_lines(found: GateExplained) -> list[str]:
         )
         lines.append(f"Lost: {count_text(len(found.lost), 'question')} {what}: {_listed(found.lost)}.")
     return lines
-
-
-def _of_questions(reason: str) -> bool:
-    return "must-pass question" in reason or "lost in" in reason
 
 
 def waiver_lines(waiver: WaiverUse, gate: GateResult) -> list[str]:
@@ -115,7 +112,7 @@ def sight_lines(gate: GateResult) -> list[str]:
     seen = gate.detectable
     if seen is None or gate.regression_max is None:
         return []
-    harm = harm_word(gate)
+    harm = harm_word(gate.direction)
     limit, margin, caught = (size_text(size, gate.unit) for size in (gate.regression_max, seen.margin, seen.detectable))
     asked, spread = count_text(seen.queries, "question"), "assumed" if seen.assumed else "measured"
     said = (

@@ -9,10 +9,9 @@ from rankgate.diagnosis.question import QueryExplained, Score
 from rankgate.model.details import Cause, Expected, Listed
 from rankgate.model.wording import count_text, delta_text, value_text
 from rankgate.renderers.blocks import aligned
-from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.explaining.advice import advice
 from rankgate.renderers.explaining.layout import beside, columns_of, finished, padded, paragraph, safe
-from rankgate.renderers.phrases import NOTHING, rank_move
+from rankgate.renderers.phrases import CAUSE_WORDS, NOTHING, rank_move
 
 LONGEST_ID = 60
 LONGEST_QUESTION = 2_000

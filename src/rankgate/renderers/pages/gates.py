@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Direction, Verdict
 from rankgate.renderers import phrases
@@ -102,10 +103,10 @@ def _line(gate: GateResult, report: Report) -> GateLine:
         now=phrases.gate_now(gate),
         now_interval=phrases.gate_now_interval(gate),
         limit=phrases.gate_limit(gate),
-        reasons=tuple(shorten(visible(reason), 600) for reason in gate.reasons),
+        reasons=tuple(shorten(visible(reason), 600) for reason in sentences(gate, report.base)),
         queries=tuple(shorten(visible(query), 80) for query in gate.queries[:MOST_QUERIES]),
         more_queries=max(0, len(gate.queries) - MOST_QUERIES),
-        waived=tuple(shorten(visible(text), 300) for text in _waived(gate)),
+        waived=tuple(shorten(visible(text), 300) for text in (gate.waived.texts if gate.waived else ())),
     )
 
 
@@ -116,18 +117,8 @@ def _about(gate: GateResult, report: Report) -> list[tuple[str, str]]:
         found.append(("only", shorten(visible(gate.segment), 80)))
     elif gate.since is not None:
         found.append(("since", shorten(visible(gate.since), 80)))
-    elif sum(_of_metric(other, gate.metric) for other in report.gates) > 1:
+    elif sum(each.is_main and each.metric == gate.metric for each in report.gates) > 1:
         found.append(("gate", shorten(visible(gate.name), 80)))
     if gate.judged_by and report.base:
         found.append((f"by {report.base.judges}", ""))
     return found
-
-
-def _of_metric(gate: GateResult, metric: str) -> bool:
-    return gate.metric == metric and not (gate.segment or gate.since or gate.judged_by)
-
-
-def _waived(gate: GateResult) -> list[str]:
-    if gate.waived is None:
-        return []
-    return [text for text in (gate.waived.by, gate.waived.reason, gate.waived.issue) if text is not None]

@@ -8,7 +8,7 @@ from rankgate.model.lineage import lineage_note
 from rankgate.model.report import Report, Source
 from rankgate.model.values import Unit
 from rankgate.model.waiver_use import WaiverState, WaiverUse
-from rankgate.model.wording import delta_text, exact_decimals
+from rankgate.model.wording import exact_decimals, size_text
 from rankgate.renderers.base_changes import Change, changes, quoted
 from rankgate.renderers.escape import command_line, shorten, visible
 
@@ -94,7 +94,7 @@ def waiver_lines(report: Report) -> list[WaiverLine]:
 
 def ceiling_text(up_to: float, unit: Unit) -> str:
     """`2.0 pp`: how far beyond its limit a waived gate may be, with all decimals that it was given."""
-    return delta_text(up_to, unit, exact_decimals(up_to, unit)).lstrip("+±")
+    return size_text(up_to, unit, exact_decimals(up_to, unit))
 
 
 def _waiver(waiver: WaiverUse, unit: Unit) -> WaiverLine:

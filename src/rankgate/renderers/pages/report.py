@@ -7,7 +7,6 @@ import msgspec
 from rankgate.model.report import Diagnosis, Movement, Report
 from rankgate.model.wording import VERDICT_WORDS, count_text, value_text
 from rankgate.renderers import phrases
-from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages import origins
 from rankgate.renderers.pages.curves import curves_of
@@ -19,6 +18,7 @@ from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.spread import spread_of
 from rankgate.renderers.pages.trend import trend_of
 from rankgate.renderers.pages.triage import triage_of
+from rankgate.renderers.phrases import CAUSE_WORDS
 from rankgate.renderers.what_differs import differences_line, plain
 
 MOST_PROBLEMS = 200

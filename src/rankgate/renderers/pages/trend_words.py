@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rankgate.model.values import Direction, Unit, Verdict
-from rankgate.model.wording import delta_text, value_text
+from rankgate.model.wording import delta_text, value_text, vanishes
 from rankgate.renderers.dashboards.days import MONTH
 from rankgate.renderers.dashboards.values import GateSet, ShownRun
 
@@ -32,9 +32,9 @@ def change(now: float | None, before: float | None, unit: Unit, direction: Direc
     """
     if now is None or before is None:
         return None
-    text = delta_text(now - before, unit)
     better = (now > before) == (direction is Direction.HIGHER)
-    return Change(text, "same" if text.startswith("±") else "better" if better else "worse", value_text(before, unit))
+    word = "same" if vanishes(now - before, unit) else "better" if better else "worse"
+    return Change(delta_text(now - before, unit), word, value_text(before, unit))
 
 
 def outlook(shown: GateSet) -> str:

@@ -12,10 +12,9 @@ from rankgate.model.report import GateResult
 from rankgate.model.tags import failing
 from rankgate.model.values import TOLERANCE, Unit
 from rankgate.model.wording import value_text
-from rankgate.renderers.causes import CAUSE_WORDS
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.panels import leading_measure
-from rankgate.renderers.phrases import NOTHING, rank_move, telling
+from rankgate.renderers.phrases import CAUSE_WORDS, NOTHING, rank_move, telling
 
 MOST_ROWS = 400
 MOST_DOCUMENTS = 10

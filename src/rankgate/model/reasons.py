@@ -1,0 +1,192 @@
+"""The sentence of each reason for which a gate passed, warned or failed: its kind and the gate's numbers in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankgate.errors import Problem
+from rankgate.model.base_ref import BaseSide
+from rankgate.model.report import GateResult
+from rankgate.model.values import TOLERANCE, Direction, Evidence, EvidenceState, Reason, ReasonKind, Ruling, Verdict
+from rankgate.model.waiver_use import Waived
+from rankgate.model.wording import (
+    confidence_text,
+    count_text,
+    delta_text,
+    exact_decimals,
+    harm_word,
+    interval_text,
+    limit_word,
+    size_text,
+    telling_decimals,
+    value_text,
+)
+
+CHANCE = "; that may be chance"
+
+
+def sentences(gate: GateResult, base: BaseSide | None) -> list[str]:
+    """The gate's reasons in their order, as sentences without a full stop; `base` is the report's."""
+    return [_sentence(gate, position, base) for position in range(len(gate.reasons))]
+
+
+def plain_sentence(gate: GateResult, base: BaseSide | None) -> str:
+    """The first reason for somebody who knows no metrics: what the metric means, and no interval of mere doubt.
+
+    `recall@5 dropped from 87.0% to 81.2% (−5.8 pp; at most −3.0 pp allowed), within noise (95%: −9.1 to −2.4 pp)` reads
+    `recall@5 (share of …) dropped by 5.8 points, from 87.0% to 81.2%; at most 3.0 are allowed; that may be chance`. Of
+    an interval that decides, the bound that does is named.
+    """
+    return _sentence(gate, 0, base, plain=True)
+
+
+def problems_of(results: Sequence[GateResult], criteria: str | None, base: BaseSide | None) -> list[Problem]:
+    """Why gates of the criteria of this name could not be judged."""
+    return [
+        Problem(sentence, criteria, result.line, f"gate {result.name}")
+        for result in results
+        if result.verdict is Verdict.NOT_JUDGED
+        for sentence in sentences(result, base)
+    ]
+
+
+def waived_text(waived: Waived) -> str:
+    """How long a violation is let pass, or for which commit."""
+    return f"waived until {waived.expires}" if waived.expires else "waived by a maintainer's label for this commit"
+
+
+def unjudged_text(gate: GateResult) -> str:
+    """What documents that nobody has judged can make of a change, and what to do."""
+    ends = {"wrong": gate.delta or 0.0, "judged": 0.0, "judged_before": 0.0, "relevant": 0.0, "condensed": 0.0}
+    ends |= gate.unjudged
+    wrong, right, alone = (delta_text(ends[end], gate.unit) for end in ("wrong", "relevant", "condensed"))
+    shares = f"{ends['judged']:.0%} of the first results, {ends['judged_before']:.0%} of the baseline's"
+    change = f"the change is {wrong} if the others are wrong, {right} if right, {alone} without them"
+    return f"{gate.metric} rests on judgments of {shares}: {change}; rankgate gold pool lists what to label"
+
+
+def _sentence(gate: GateResult, position: int, base: BaseSide | None, *, plain: bool = False) -> str:
+    reason = gate.reasons[position]
+    if reason.kind is ReasonKind.TEXT:
+        return reason.text
+    before = f"{waived_text(gate.waived)}: " if gate.waived and not position else ""
+    before += f"by {base.judges}, " if gate.judged_by and base else ""
+    before += "since the anchor, " if gate.since is not None and reason.kind is not ReasonKind.NO_ANCHOR else ""
+    name = f"{gate.metric} ({gate.meaning})" if plain and not before else gate.metric
+    if reason.kind is ReasonKind.THRESHOLD:
+        body = _threshold(reason, gate, name, plain=plain)
+    elif reason.kind is ReasonKind.REGRESSION:
+        body = _regression(reason, gate, name, plain=plain)
+    else:
+        body = _other(reason, gate, name)
+    return before + body + (f", corrected for {reason.corrected_for} segments" if reason.corrected_for else "")
+
+
+def _threshold(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> str:
+    """`recall@5 is 84.1%, below the floor of 85.0%`, and what the interval adds where it decides or casts doubt."""
+    value, threshold, unit = gate.value or 0.0, gate.threshold or 0.0, gate.unit
+    decimals = max(telling_decimals(value, threshold, unit), exact_decimals(threshold, unit))
+    limit, higher = limit_word(gate.direction), gate.direction is Direction.HIGHER
+    equal = abs(value - threshold) <= TOLERANCE
+    side = "exactly at" if equal else "above" if value > threshold else "below"
+    now, bound = value_text(value, unit, decimals), value_text(threshold, unit, decimals)
+    worst = (gate.ci or (None, None))[0 if higher else 1]
+    unproven = f", not proven to hold the {limit}{_spread(gate, interval_text(gate.ci, unit))}"
+    if plain and worst is not None and None not in (gate.ci or ()):
+        far = f"as {'low' if higher else 'high'} as {value_text(worst, unit)}"
+        unproven = f"; with so few questions it may be {far}"
+    noise = CHANCE if plain else f", within noise{_spread(gate, interval_text(gate.ci, unit))}"
+    return f"{name} is {now}, {side} the {limit} of {bound}{_doubt(reason, gate, unproven, noise)}"
+
+
+def _regression(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> str:
+    """`recall@5 dropped from 87.0% to 81.2% (−5.8 pp; at most −3.0 pp allowed)`, and what the interval adds."""
+    unit, delta, most = gate.unit, gate.delta or 0.0, gate.regression_max or 0.0
+    value, baseline, higher = gate.paired_value or 0.0, gate.baseline or 0.0, gate.direction is Direction.HIGHER
+    allowed = -most if higher else most
+    decimals = max(
+        exact_decimals(allowed, unit),
+        telling_decimals(delta, allowed, unit),
+        telling_decimals(delta, 0.0, unit),
+        telling_decimals(value, baseline, unit),
+    )
+    before, now = (value_text(each, unit, decimals) for each in (baseline, value))
+    both = count_text(gate.n_pairs, "query", "queries")
+    on_pairs = "" if gate.n_pairs == gate.n else f" on the {both} of both runs"
+    verb, harm = "dropped" if delta < 0 else "rose", harm_word(gate.direction)
+    still = abs(delta) <= TOLERANCE
+    better = (delta >= 0) == higher and not still
+    # For the better no limit applies, unless it must be proven that it holds.
+    limited = not (better and reason.ruling is Ruling.HOLDS)
+    if plain and limited and not still:
+        number = size_text(allowed, unit, decimals).partition(" ")[0]
+        limit = f"at most {number} are allowed" if allowed else "none is allowed"
+        if better:
+            limit = f"a {harm} of at most {number} is allowed" if allowed else f"no {harm} is allowed"
+        stands = f"{verb} by {_points(delta, gate, decimals)}, from {before} to {now}{on_pairs}; {limit}"
+    else:
+        moved = f"stayed at {now}" if still else f"{verb} from {before} to {now}"
+        limit = f"at most {delta_text(allowed, unit, decimals)} allowed" if allowed else f"no {harm} allowed"
+        stands = f"{moved}{on_pairs} ({delta_text(delta, unit, decimals)}{f'; {limit}' if limited else ''})"
+    spread = _spread(gate, interval_text(gate.delta_ci, unit, change=True))
+    worst = (gate.delta_ci or (None, None))[0 if higher else 1]
+    unproven = f", a larger {harm} is not ruled out{spread}"
+    if plain and worst is not None and None not in (gate.delta_ci or ()):
+        unproven = f"; with so few questions the {harm} may be {_points(worst, gate)}"
+    return f"{name} {stands}{_doubt(reason, gate, unproven, CHANCE if plain else f', within noise{spread}')}"
+
+
+def _spread(gate: GateResult, interval: str) -> str:
+    """The interval, or else the exact test, in brackets."""
+    proof = f"p = {gate.exact.p:.2g}" if gate.exact else ""
+    return f" ({confidence_text(gate.confidence)}: {interval})" if interval else f" ({proof})"
+
+
+def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
+    """What the data leave open; of what violates by its estimate that is noise, of what must be proven safe, harm."""
+    safety, doubt = gate.evidence is Evidence.PROVEN_SAFE, ""
+    if reason.state is EvidenceState.NO_INTERVAL:
+        units = "clusters" if reason.clusters else "queries"
+        doubt = f", with too few {units} to {'prove that it holds' if safety else 'tell it from noise'}"
+    elif reason.state is EvidenceState.INCONCLUSIVE:
+        doubt = unproven if reason.ruling is Ruling.VIOLATED and safety else noise
+    if reason.at_worst is None:
+        return doubt
+    lacking = f"only one of the two runs has a value for {count_text(reason.count, 'question')}"
+    return f"{doubt}; {lacking}, and with the worst value there the change is {delta_text(reason.at_worst, gate.unit)}"
+
+
+def _points(delta: float, gate: GateResult, decimals: int | None = None) -> str:
+    """A change without its sign, percentage points in plain words."""
+    return size_text(delta, gate.unit, decimals).replace(" pp", " points")
+
+
+def _other(reason: Reason, gate: GateResult, name: str) -> str:
+    """What is no limit; `name` is what the metric is called where the sentence begins with it."""
+    metric, of = gate.metric, f"{reason.count:,} of {count_text(reason.among, 'question')}"
+    queries = count_text(reason.count, "query", "queries")
+    fails = count_text(reason.count, "must-pass question fails", "must-pass questions fail")
+    texts = {
+        ReasonKind.NO_BASELINE: f"no baseline: {metric} compares with it"
+        if gate.value is None
+        else f"no baseline: whether {metric} got worse could not be checked",
+        ReasonKind.NO_ANCHOR: f"the anchor does not exist: drift of {metric} could not be checked",
+        ReasonKind.NOT_STATED: f"the baseline states no `{reason.need and reason.need.value}`, which {metric} reads; "
+        "accept its run again",
+        ReasonKind.NOT_IN_BASELINE: f"the baseline has {metric} for none of the queries that are scored now",
+        ReasonKind.OTHER_JUDGE: f"{name} is not comparable with the baseline: for {of} the two runs do not name the "
+        "same judge",
+        ReasonKind.MISSING: f"{name} is missing for {of} in the {reason.source}; write null where a tool gives none",
+        ReasonKind.UNDEFINED: f"{name} is defined for none of the {queries}",
+        ReasonKind.NOT_FINITE: f"{name} is not a finite number for every query",
+        ReasonKind.ABSENT: f"{count_text(reason.count, 'query is', 'queries are')} absent from the run and not counted "
+        f"in {metric}",
+        ReasonKind.ONE_SIDED: f"{count_text(reason.count, 'query has', 'queries have')} {metric} in only one of the "
+        "two runs",
+        ReasonKind.UNJUDGED: unjudged_text(gate),
+        ReasonKind.MUST_PASS: f"{fails}: {metric} is at its worst there",
+        ReasonKind.LOST: f"{count_text(reason.count, 'question was', 'questions were')} lost in {metric}; at most "
+        f"{reason.limit} allowed",
+        ReasonKind.TOO_SMALL: f"{queries}, fewer than the {reason.limit} that a segment needs to be judged",
+    }
+    return texts[reason.kind]
