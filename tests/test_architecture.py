@@ -165,7 +165,7 @@ PURE_MODULES = {
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "days", "spans", "curves", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("criteria_changes", "queries", "stricter")),
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
-    *("rankgate.baselines.base", "rankgate.baselines.trend", "rankgate.files.environment", "rankgate.forges.waiting"),
+    *("rankgate.baselines.base", "rankgate.baselines.trend", "rankgate.files.environment", "rankgate.forges.retry"),
     *(module for module in TREES if module.startswith("rankgate.forges.workflows.")),
 }  # of packages that otherwise see the world
 NOT_PURE = {"rankgate.gates.validation", "rankgate.gates.compose", "rankgate.diagnosis.lexical"}
@@ -212,7 +212,8 @@ def test_packages_are_looked_for_in_one_place() -> None:
 
 
 HOMES = [
-    pytest.param("multiprocessing", set(), id="multiprocessing: nowhere, what it sends is pickled"),
+    pytest.param("multiprocessing", {"parallel"}, id="multiprocessing: parts of a run come back; no file is unpickled"),
+    pytest.param("concurrent", {"parallel"}, id="concurrent.futures: as above"),
     pytest.param(
         "threading",
         {"metrics.parallel", "cli.progress", "recording", "renderers.isolation"},
@@ -235,7 +236,7 @@ HOMES = [
     pytest.param(
         "csv", {"labelling.pool_files", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"
     ),
-    pytest.param("fsspec", {"baselines.cloud_objects"}, id="fsspec: an extra, for baselines in a bucket"),
+    pytest.param("fsspec", {"baselines.objects"}, id="fsspec: an extra, for baselines in a bucket"),
     pytest.param("bm25s", {"diagnosis.lexical"}, id="bm25s: an extra, for `explain --bm25` alone"),
     pytest.param("duckdb", {"readers.parquet"}, id="duckdb: an extra, for Parquet alone"),
     pytest.param(
@@ -243,7 +244,7 @@ HOMES = [
     ),
     pytest.param(
         "time",
-        {"recording", "forges.exchange", "baselines.git_branch", "baselines.git_place"},
+        {"recording", "forges.http", "baselines.git_branch", "baselines.git_place"},
         id="time: a recorded retriever is timed; the API asks to wait, and so do pushes of others",
     ),
     pytest.param("pydantic", set(), id="pydantic: nowhere, msgspec checks what is read"),
@@ -251,8 +252,8 @@ HOMES = [
     pytest.param("random", set(), id="random: nowhere, nothing is drawn"),
     pytest.param("statistics", set(), id="statistics: nowhere, its import costs more than an interval"),
     pytest.param("numpy", set(), id="numpy: nowhere, its import costs more than a check"),
-    pytest.param("requests", {"forges.exchange"}, id="requests: where a request is sent, nowhere else"),
-    pytest.param("urllib3", {"forges.exchange"}, id="urllib3: what requests says about a failure, in our words"),
+    pytest.param("requests", {"forges.http"}, id="requests: where a request is sent, nowhere else"),
+    pytest.param("urllib3", {"forges.http"}, id="urllib3: what requests says about a failure, in our words"),
     pytest.param("urllib", {"forges"}, id="urllib: addresses, and only of a platform's API"),
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(

@@ -27,8 +27,8 @@ from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
 from rankgate.baselines.records import SCHEMA_VERSION, Record
 from rankgate.baselines.stores import store_for
 from rankgate.baselines.tree import MANIFEST, TreeMemory
-from rankgate.baselines.verification import verify
 from rankgate.check import check
+from rankgate.cli.baseline_tend import verified as verify
 from rankgate.criteria import InputFile
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.inputs import Inputs

@@ -13,7 +13,7 @@ import pytest
 import rankgate
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.records import Log
-from rankgate.baselines.verification import verify
+from rankgate.cli.baseline_tend import verified as verify
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals as POSIX has them")
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from tests.conftest import ROOT
 
 from rankgate.baselines.base import MemoryStore
-from rankgate.baselines.objects import ObjectMemory, memory_at
+from rankgate.baselines.object_memory import ObjectMemory, memory_at
 from rankgate.baselines.packing import pack, recorded
 from rankgate.baselines.records import LOGS, Log, Record
 from rankgate.baselines.stores import store_for
@@ -202,7 +202,7 @@ def test_what_gates_compare_with_takes_one_listing_and_one_object_however_long_t
         memory.add("history", *made(f"h{number}"))
     for number in range(5):
         memory.add("accepted", *made(f"a{number}"))
-    counted = Counted(memory.objects)
+    counted: Any = Counted(memory.objects)
     assert len(ObjectMemory(counted).read("accepted")) == 5
     assert counted.asked == ["accepted/", "pointer.json"]
     counted.asked.clear()
@@ -272,7 +272,7 @@ def test_what_killed_writes_left_goes_when_it_is_a_day_old(tmp_path: Path) -> No
 ADDS = textwrap.dedent("""
     import sys
     from tests.baselines.test_objects import made
-    from rankgate.baselines.objects import memory_at
+    from rankgate.baselines.object_memory import memory_at
     memory = memory_at(sys.argv[1])
     for number in range(int(sys.argv[3])):
         record, data = made(f"{sys.argv[2]}-{number}")
@@ -352,8 +352,9 @@ class Dies(Counted):
 def test_ended_between_two_writes_it_is_the_old_or_the_new_and_a_second_try_mends_it(place: str, before: str) -> None:
     memory = memory_at(place)
     memory.add("accepted", *A)
+    dying: Any = Dies(memory.objects, before)
     with pytest.raises(KeyboardInterrupt):
-        ObjectMemory(Dies(memory.objects, before)).add("accepted", *B)
+        ObjectMemory(dying).add("accepted", *B)
     old_or_new = [A[0]] if before != "pointer.json" else [A[0], B[0]]
     assert memory_at(place).read("accepted") == old_or_new
     memory_at(place).add("accepted", *B)
@@ -519,6 +520,19 @@ def test_another_store_of_fsspec_is_used_as_it_is() -> None:
     assert memory.read("accepted") == [B[0]]
 
 
+@pytest.mark.parametrize("call", ["cat", "exists", "pipe_file"])
+def test_what_a_store_raises_where_something_is_not_there_is_named(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects: Any = memory_at("memory://gone").objects
+
+    def missing(*_: object, **options: object) -> None:
+        raise FileNotFoundError("https://signed.example/?sig=SECRET")
+
+    monkeypatch.setattr(objects._files, call, missing)
+    calls = {"cat": lambda: objects.read(["a"]), "exists": lambda: objects.holds("a")}
+    said = refused(calls.get(call, lambda: objects.replace("a", b"")))
+    assert said == "memory://gone/a: there is no such bucket or directory; create it, or correct the address"
+
+
 def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     said = refused(lambda: memory_at("gs://bucket/x"))
@@ -539,7 +553,7 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
 
 def test_a_bucket_that_is_not_there_is_no_empty_memory(s3: str) -> None:
     memory = memory_at("s3://no-such-bucket/x")
-    said = "s3://no-such-bucket/x: there is no such bucket or directory; create it, or mend the address"
+    said = "s3://no-such-bucket/x: there is no such bucket or directory; create it, or correct the address"
     assert refused(lambda: memory.read("accepted")) == said
     assert "there is no such bucket" in refused(lambda: memory.add("accepted", *A))
 
@@ -565,7 +579,7 @@ def test_without_credentials_it_says_so(s3: str, monkeypatch: pytest.MonkeyPatch
 def test_a_place_where_no_directory_can_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("a file")
     memory = memory_at(f"file://{tmp_path}/kept")
-    assert refused(lambda: memory.read("accepted")) == f"{memory.spec}/accepted: cannot be read: Not a directory"
+    assert refused(lambda: memory.read("accepted")) == f"{memory.spec}/accepted: cannot be used: Not a directory"
     assert "cannot be written: " in refused(lambda: memory.objects.create("runs/x", b""))
 
 

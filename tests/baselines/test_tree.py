@@ -12,7 +12,7 @@ from rankgate.baselines.lookup import lookup
 from rankgate.baselines.packing import Packed, pack, recorded
 from rankgate.baselines.records import Log, Record
 from rankgate.baselines.tree import NotKeptError, TreeMemory
-from rankgate.baselines.verification import verify
+from rankgate.cli.baseline_tend import verified as verify
 from rankgate.errors import RankgateError
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.values import Ranking, Verdict

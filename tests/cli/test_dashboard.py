@@ -12,7 +12,7 @@ from tests.renderers.dashboards.memories import CRITERIA, GOLD, made
 from tests.repositories import commit, git
 
 from rankgate.baselines.directory import DirectoryStore
-from rankgate.baselines.objects import memory_at
+from rankgate.baselines.object_memory import memory_at
 from rankgate.cli import main
 
 DATE = ("--date", "2026-02-01")

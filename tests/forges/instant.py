@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rankgate.forges.client import Client
-from rankgate.forges.exchange import Clock
+from rankgate.forges.http import Clock
 
 
 @dataclass

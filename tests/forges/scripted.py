@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tests.forges.loopback_server import Handler, LoopbackServer, serving
 
 from rankgate.forges.client import Client
-from rankgate.forges.exchange import Clock
+from rankgate.forges.http import Clock
 
 TOKEN = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"  # noqa: S105 -- as GitHub's documentation shows one; nobody's
 

@@ -258,6 +258,12 @@ def test_a_token_that_may_not_read_actions_is_told_which_right_it_lacks(
     assert environment["GITHUB_TOKEN"] not in said
 
 
+def test_only_a_403_is_a_lack_of_rights_whatever_the_words_are(proxy: Proxy, environment: dict[str, str]) -> None:
+    proxy.play("GET", "/actions/workflows/rankgate.yml/runs", 404, json={"message": "no 403 today"})
+    said = refused(memory_of(environment))
+    assert said.endswith("404 no 403 today")
+
+
 @pytest.mark.parametrize(
     "about",
     [

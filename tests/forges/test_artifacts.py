@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import pytest
 
 from rankgate.errors import RankgateError
-from rankgate.forges.artifacts import LIMITS, Limits, download_artifact, find_artifact
+from rankgate.forges.artifacts import LIMITS, Limits, download_artifact
 
 LIST = "/repos/acme/rag/actions/runs/55/artifacts"
 
@@ -45,10 +46,14 @@ def artifact(number: int, name: str = "rankgate", *, size: object = 100, expired
         pytest.param([artifact(7, size=LIMITS.packed)], 7, id="just as large as allowed"),
     ],
 )
-def test_find_artifact(artifacts: list[object], found: int | None) -> None:
-    client = Answers(*artifacts)
-    assert find_artifact(client, "acme/rag", 55, "rankgate") == found
-    assert client.asked == [(LIST, {"name": "rankgate"}, "artifacts")]
+def test_the_newest_of_the_name_is_fetched(artifacts: list[object], found: int | None) -> None:
+    client: Any = Answers(*artifacts)
+    with suppress(RankgateError) if found is None else nullcontext():
+        download_artifact(client, "acme/rag", 55, "rankgate")
+    assert client.asked[0] == (LIST, {"name": "rankgate"}, "artifacts")
+    assert [path for path, _ in client.asked[1:]] == (
+        [] if found is None else [f"/repos/acme/rag/actions/artifacts/{found}/zip"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,7 +87,7 @@ def test_find_artifact(artifacts: list[object], found: int | None) -> None:
     ],
 )
 def test_an_artifact_that_is_not_fetched(artifacts: list[object], message: str) -> None:
-    client = Answers(*artifacts)
+    client: Any = Answers(*artifacts)
     with pytest.raises(RankgateError) as caught:
         download_artifact(client, "acme/rag", 55, "rankgate")
     assert str(caught.value) == message
@@ -90,7 +95,7 @@ def test_an_artifact_that_is_not_fetched(artifacts: list[object], message: str) 
 
 
 def test_an_artifact_is_fetched_within_the_limit() -> None:
-    client = Answers(artifact(7))
+    client: Any = Answers(artifact(7))
     assert download_artifact(client, "acme/rag", 55, "rankgate", limits=Limits(packed=100)) == b"zip"
     assert client.asked[1:] == [("/repos/acme/rag/actions/artifacts/7/zip", 100)]
     with pytest.raises(RankgateError, match=r"has 100 bytes, allowed are 99$"):
@@ -98,8 +103,9 @@ def test_an_artifact_is_fetched_within_the_limit() -> None:
 
 
 def test_an_artifact_that_is_not_there_says_where_to_look() -> None:
+    client: Any = Answers(artifact(7, "coverage"))
     with pytest.raises(RankgateError) as caught:
-        download_artifact(Answers(artifact(7, "coverage")), "acme/rag", 55, "rankgate")
+        download_artifact(client, "acme/rag", 55, "rankgate")
     assert str(caught.value) == (
         "rankgate: run 55 left no artifact of this name; look into its log whether the gate got as far as that"
     )

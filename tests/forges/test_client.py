@@ -13,9 +13,9 @@ from tests.forges.scripted import TOKEN, Play, StandingClock, client_of, playing
 from rankgate import __version__
 from rankgate.errors import RankgateError
 from rankgate.forges import client as subject
-from rankgate.forges import exchange
+from rankgate.forges import http
 from rankgate.forges.client import Client, ForgeError, LostResponseError
-from rankgate.forges.exchange import Clock
+from rankgate.forges.http import Clock
 
 COMMENTS = "/repos/o/r/issues/1/comments"
 COMMENT = "/repos/o/r/issues/comments/7"
@@ -278,7 +278,7 @@ def test_an_answer_has_a_limit(clock: StandingClock, monkeypatch: pytest.MonkeyP
 
 
 def test_a_refusal_has_a_limit(clock: StandingClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "BODY_BYTES", 100)
+    monkeypatch.setattr(http, "BODY_BYTES", 100)
     with (
         playing(refuse(404, "a" * 100)) as server,
         pytest.raises(ForgeError, match="no usable answer to GET /a: it is"),
@@ -298,7 +298,7 @@ def test_an_answer_that_trickles_has_a_time(clock: StandingClock) -> None:
 
 
 def test_silence_has_a_time(clock: StandingClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "READ_SECONDS", 0.05)
+    monkeypatch.setattr(http, "READ_SECONDS", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(LostResponseError, match="nothing came for"):
         client_of(f"http://127.0.0.1:{silent.getsockname()[1]}", clock).send("POST", "/a", {})
 

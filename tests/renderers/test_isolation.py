@@ -13,6 +13,7 @@ from rankgate.cli import main
 from rankgate.errors import RankgateError
 from rankgate.model.report_text import encode_report
 from rankgate.model.values import Reason, ReasonKind
+from rankgate.renderers import isolation
 from rankgate.renderers.isolation import USUAL, Template, render_isolated
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.sandboxed import Limits
@@ -140,6 +141,16 @@ def test_nothing_of_the_directory_or_the_environment_is_imported(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("PYTHONSTARTUP", str(tmp_path / "rankgate.py"))
     assert render_isolated(REPORT, Template("ours", "{{ report.verdict.value }}")) == "fail\n"
+
+
+def test_the_process_that_renders_has_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GITHUB_TOKEN", "GH_TOKEN", "RANKGATE_TOKEN", "AWS_SECRET_ACCESS_KEY", "ACTIONS_RUNTIME_TOKEN"):
+        monkeypatch.setenv(name, "hunter2")
+    shows = "import os, sys; sys.stdout.write(' '.join(sys.argv + [f'{k}={v}' for k, v in os.environ.items()]))"
+    monkeypatch.setattr(isolation, "_START", shows)
+    shown = render_isolated(REPORT, Template("ours", ""))
+    assert shown.startswith("-c ")
+    assert "hunter2" not in shown
 
 
 def test_a_template_may_use_all_that_jinja_brings_and_ours_renders_as_ever() -> None:

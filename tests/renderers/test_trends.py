@@ -17,9 +17,8 @@ from rankgate.renderers.dashboards.days import place_of
 from rankgate.renderers.dashboards.spans import Version, spans_of
 from rankgate.renderers.dashboards.values import Dashboard, GateSet
 from rankgate.renderers.pages.charts import chart
-from rankgate.renderers.pages.dashboard import site_of
+from rankgate.renderers.pages.dashboard import Change, change, events_of, outlook, site_of
 from rankgate.renderers.pages.trend_chart import DAY, SIZES, Size, described, domain, spec_of
-from rankgate.renderers.pages.trend_words import Change, change, events_of, outlook
 from rankgate.waivers import Waiver
 
 TODAY = "2026-03-01"

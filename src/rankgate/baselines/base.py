@@ -90,11 +90,7 @@ class MemoryStore(msgspec.Struct, frozen=True):
         return self.memory.spec
 
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
-        """The run that was accepted for the commit to compare with, or for the nearest one before it.
-
-        Raises:
-            RankgateError: the place cannot be reached, or what it holds is damaged, newer, or not deep enough.
-        """
+        """The run that was accepted for the commit to compare with, or for the nearest one before it."""
         chosen = chosen_of(self.memory, where)
         if chosen is None:
             return None

@@ -53,11 +53,7 @@ class DirectoryTree:
         return redacted(self._spec or self.path)
 
     def read(self, name: str) -> bytes | None:
-        """A file; what was read of manifest and logs is what a later `commit` must find unchanged.
-
-        Raises:
-            RankgateError: it cannot be read, or the directory holds something else than a baseline.
-        """
+        """A file; what was read of manifest and logs is what a later `commit` must find unchanged."""
         data = self._bytes(name)
         if data is None and name == MANIFEST and any(not _ours(each) for each in self.names()):
             raise bad_input(f"is no baseline: it has no {MANIFEST}", file=self.path)
@@ -66,11 +62,7 @@ class DirectoryTree:
         return data
 
     def tail(self, name: str, size: int) -> bytes:
-        """The last bytes of a file; nothing before them is read.
-
-        Raises:
-            RankgateError: it cannot be read.
-        """
+        """The last bytes of a file; nothing before them is read."""
         file = Path(self.path) / name
         try:
             with file.open("rb") as opened:
@@ -86,11 +78,7 @@ class DirectoryTree:
         return sorted(file.name for file in Path(self.path).iterdir()) if Path(self.path).is_dir() else []
 
     def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
-        """Write run files, then logs, then the manifest; then delete, also what killed processes left.
-
-        Raises:
-            RankgateError: the directory cannot be written.
-        """
+        """Write run files, then logs, then the manifest; then delete, also what killed processes left."""
         del message
         try:
             make_directories(Path(self.path))
@@ -148,11 +136,7 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         return TreeMemory(tree, every_run=False, mends=tree.mends)
 
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
-        """The accepted run, its digest checked. There is but one: which commit's it is was decided by who merged it.
-
-        Raises:
-            RankgateError: damaged, of a newer schema, or stored less deep than `deepest`.
-        """
+        """The accepted run, its digest checked. There is but one: which commit's it is was decided by who merged it."""
         memory = self.memory
         try:
             found = self._opened(memory, needs, deepest)

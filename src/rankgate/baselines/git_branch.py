@@ -14,9 +14,8 @@ from functools import cached_property
 
 import msgspec
 
-from rankgate.baselines.git_answers import advice, held, lock_of, locked, outrun, refusal_of, refused
 from rankgate.baselines.git_place import PATIENCE, PREFIX, Place, place_of
-from rankgate.baselines.git_transport import HERE
+from rankgate.baselines.git_transport import HERE, advice, held, lock_of, locked, outrun, refusal_of, refused
 from rankgate.baselines.packing import RUN
 from rankgate.baselines.records import LOGS
 from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
@@ -59,29 +58,17 @@ class GitBranchTree:
         return PREFIX + self.branch + (f"@{self.remote}" if self.remote is not None else "")
 
     def refresh(self) -> None:
-        """Fetch the branch, and nothing else.
-
-        Raises:
-            GitError: git is missing, the remote cannot be reached or refuses, or the branch is not rankgate's.
-        """
+        """Fetch the branch, and nothing else."""
         commit = self._local_tip() if self._place.remote == HERE else self._fetched_tip()
         self._tip = _Tip(commit, self._files(commit) if commit else {})
         self._read_already.clear()
 
     def names(self) -> list[str]:
-        """What lies on the branch, foreign files too.
-
-        Raises:
-            GitError: as for `refresh`.
-        """
+        """What lies on the branch, foreign files too."""
         return list(self._seen().files)
 
     def read(self, name: str) -> bytes | None:
-        """A file as it is stored, or None where there is none.
-
-        Raises:
-            GitError: as for `refresh`; also where it is no file, or git cannot read it.
-        """
+        """A file as it is stored, or None where there is none."""
         entry = self._seen().files.get(name)
         if entry is None:
             return None
@@ -95,11 +82,7 @@ class GitBranchTree:
         return data
 
     def tail(self, name: str, size: int) -> bytes:
-        """The last bytes of a file. Git reads an object as a whole; what costs is to understand its lines.
-
-        Raises:
-            GitError: as for `read`.
-        """
+        """The last bytes of a file. Git reads an object as a whole; what costs is to understand its lines."""
         return (self.read(name) or b"")[-size:]
 
     def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
@@ -107,9 +90,6 @@ class GitBranchTree:
 
         Returns:
             False where the branch has moved meanwhile. That takes a moment longer each time, so that all get through.
-
-        Raises:
-            GitError: as for `refresh`; also where the push is refused.
         """
         tip = self._seen()
         files = {name: entry for name, entry in tip.files.items() if name not in deletes}

@@ -1,4 +1,4 @@
-"""Where a branch of baselines lies, and git run there: the repository around the current directory, and its remote."""
+"""Where a branch of baselines lies, and git run there; also whether what is accepted is of a later commit by now."""
 
 from __future__ import annotations
 
@@ -7,13 +7,24 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from rankgate.baselines.git_answers import advice, complaint, held, lock_of, locked, no_such_branch
-from rankgate.baselines.git_transport import environment_for, remote_of
+from rankgate.baselines.git_transport import (
+    HERE,
+    advice,
+    complaint,
+    environment_for,
+    held,
+    lock_of,
+    locked,
+    no_such_branch,
+    remote_of,
+)
+from rankgate.baselines.records import Record
 from rankgate.errors import shown
 from rankgate.files.environment import TOKENS
-from rankgate.files.git import Answer, GitError, repository_around, run_git
+from rankgate.files.git import Answer, GitError, is_ancestor, repository_around, run_git
 
 PREFIX = "git+branch:"
+_SHORT = 7  # digits of a commit that people read
 PATIENCE = 10.0  # seconds for which a lock of somebody else's is waited for, beside those that git itself takes
 _FETCH = (
     *("--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"),
@@ -108,3 +119,37 @@ def place_of(branch: str, remote: str | None, *, spec: str, folder: str = ".", t
 def _quoted(name: str) -> str:
     """A name as one part of a ref, so that `a` and `a/b` do not stand in each other's way."""
     return name.replace("%", "%25").replace("/", "%2F")
+
+
+def overtaken(accepted: Sequence[Record], record: Record) -> str | None:
+    """Why a run does not become the baseline by itself; None where it may, and where git knows neither commit.
+
+    A clone has the past of what it checked out, and a shallow one not even that. So where it lacks the accepted commit,
+    what the branch has got since is fetched: if that commit is still unknown, it is no later one.
+
+    Args:
+        accepted: what was accepted, oldest first.
+        record: the run's.
+    """
+    theirs, ours = (accepted[-1].commit if accepted else None), record.commit
+    if theirs is None or ours is None or theirs == ours:
+        return None
+    try:
+        repository = repository_around(".")
+    except GitError:
+        return None
+    if not repository.has(ours):
+        return None
+    if not repository.has(theirs):
+        try:
+            _fetch_what_came_since(record.branch or accepted[-1].branch)
+        except GitError as error:
+            return f"whether it is of a later commit ({theirs[:_SHORT]}) cannot be told: {error}"
+    return f"it is of a later commit ({theirs[:_SHORT]})" if is_ancestor(ours, theirs) else None
+
+
+def _fetch_what_came_since(branch: str | None) -> None:
+    """Nothing where there is no remote: what is not here is nowhere."""
+    place = place_of(branch or "HEAD", None, spec=branch or "HEAD")
+    if place.remote != HERE:
+        place.fetch(f"refs/heads/{branch}" if branch else "HEAD", branch or "HEAD")

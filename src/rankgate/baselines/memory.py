@@ -19,7 +19,7 @@ class Memory(Protocol):
     """Records in three logs, each in the order in which it grew, and the run files that they name.
 
     Whatever is added is added whole or not at all, also when the process is killed at any byte; two that add at once
-    both get in. Nothing is ever overwritten.
+    both get in. Nothing is ever overwritten. What methods raise is said here, for every kind of memory.
     """
 
     @property

@@ -67,11 +67,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     rankgate: str = __version__
 
     def __post_init__(self) -> None:
-        """Days are compared as text and counted: what is read from a store has to be one.
-
-        Raises:
-            ValueError: the date is no day of the calendar, or is written in another way than 2026-01-31.
-        """
+        """Days are compared as text and counted: what is read from a store has to be one."""
         if iso_day(self.date) != self.date:
             raise ValueError(f"date {self.date!a} is no day as 2026-01-31")
 

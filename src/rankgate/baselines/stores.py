@@ -40,11 +40,7 @@ class RunFileStore(msgspec.Struct, frozen=True):
         return
 
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run:
-        """The run; its lists are whole, so that any cut-off can be read.
-
-        Raises:
-            RankgateError: unreadable or of no known format.
-        """
+        """The run; its lists are whole, so that any cut-off can be read."""
         del deepest, where
         return read_run(self.path, self.format, needs=needs, map=self.map)
 
@@ -139,7 +135,7 @@ def remote_memory(spec: str, artifact: OpenMemory = no_artifact) -> Memory:
     if spec.startswith("artifact:"):
         return artifact(spec)
     if "://" in spec:
-        from rankgate.baselines.objects import memory_at  # noqa: PLC0415 -- see above
+        from rankgate.baselines.object_memory import memory_at  # noqa: PLC0415 -- see above
 
         return memory_at(spec)
     raise bad_input(f"unknown kind of baseline store; known are {KINDS}, and run files", file=spec)

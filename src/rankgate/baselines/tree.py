@@ -29,7 +29,7 @@ from rankgate.errors import Problem, RankgateError, bad_input
 
 
 class Tree(Protocol):
-    """A few files that change together."""
+    """A few files that change together. What methods raise is said here, for every kind of tree."""
 
     @property
     def spec(self) -> str:
@@ -129,31 +129,20 @@ class TreeMemory:
         return None
 
     def read(self, log: Log, *, last: int | None = None) -> list[Record]:
-        """The records of a log, or the last ones, oldest first.
-
-        Raises:
-            RankgateError: the tree cannot be read, or what it holds is damaged or of a newer schema.
-        """
+        """The records of a log, or the last ones, oldest first."""
         return (self._settled()[1] if log == "accepted" else self._log(log))[-last if last else 0 :]
 
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
         """The last records of a log up to a day, oldest first; no more of the log is read than they take.
 
         What a killed acceptance left behind the manifest's record may be among the accepted.
-
-        Raises:
-            RankgateError: the tree cannot be read, or what was read is damaged or of a newer schema.
         """
         name = log_name(log)
         tail = partial(self.tree.tail, name)
         return last_records(tail, most, until=until, place=f"{self.spec}/{name}", what=f"log of {log}")
 
     def fetch(self, record: Record) -> bytes:
-        """The compressed run file of a record, its digest checked.
-
-        Raises:
-            RankgateError: it is not there, or is another one.
-        """
+        """The compressed run file of a record, its digest checked."""
         data = self.tree.read(record.run) if RUN.fullmatch(record.run) else None
         if data is None:
             if not self._keeps(record):
@@ -166,11 +155,7 @@ class TreeMemory:
         return checked(data, record, f"{self.spec}/{record.run}")
 
     def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
-        """Add a record with its run file; see `Memory`.
-
-        Raises:
-            RankgateError: the tree cannot be read or written, or others change it again and again.
-        """
+        """Add a record with its run file; see `Memory`."""
         for _ in range(MOST_ROUNDS):
             self.tree.refresh()
             # In any case, for nothing is written beside what contradicts itself.
@@ -186,11 +171,7 @@ class TreeMemory:
         raise self._never_in()
 
     def prune(self, log: Log, ids: Collection[str]) -> int:
-        """Take records out of a log; see `Memory`.
-
-        Raises:
-            RankgateError: as for `add`; also for the record that is accepted now.
-        """
+        """Take records out of a log; see `Memory`."""
         for _ in range(MOST_ROUNDS):
             self.tree.refresh()
             accepted = self.accepted()
@@ -286,12 +267,7 @@ class TreeMemory:
         return accepted, self._counting(self._log("accepted"), accepted) if accepted else []
 
     def _counting(self, found: Sequence[Record], accepted: Record) -> list[Record]:
-        """The records as far as the manifest's, which ends them. What follows was never accepted to the end.
-
-        Raises:
-            RankgateError: more follow than a killed acceptance can have left, so somebody changed one of the two;
-                writing would lose them.
-        """
+        """The records as far as the manifest's, which ends them. What follows was never accepted to the end."""
         same = [place for place, record in enumerate(found) if record.id == accepted.id]
         before, following = (found[: same[-1]], found[same[-1] + 1 :]) if same else (found, found[:0])
         # The run of what was accepted before goes only once the new manifest is there: then that one was set back.

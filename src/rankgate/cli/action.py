@@ -218,11 +218,7 @@ def _keep_run(job: Job, named: Inputs) -> None:
 
 
 def _base(job: Job) -> tuple[str | None, str | None, str | None]:
-    """The commit that judges too, its branch and the tip of that; of a pull request what GitHub names now.
-
-    Raises:
-        RankgateError: that cannot be found out, or what is checked out is no merge onto it.
-    """
+    """The commit that judges too, its branch and the tip of that; of a pull request what GitHub names now."""
     from rankgate.forges.base_branch import at_merge, at_tip
 
     wanted, context, branch = job.inputs.base, job.context, base_branch(os.environ)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, NamedTuple
 
 from rankgate.cli.baseline_look import as_json, described
 from rankgate.cli.baseline_options import add_format, add_place, memory_of, place_of
 from rankgate.cli.options import add_criteria
 
 if TYPE_CHECKING:
-    from rankgate.baselines.records import Record
+    from rankgate.baselines.memory import Memory
+    from rankgate.baselines.records import Log, Record
+    from rankgate.errors import Problem
     from rankgate.renderers.blocks import Block
 
 
@@ -69,7 +72,6 @@ def verify(arguments: argparse.Namespace) -> str | Sequence[Block]:
     Raises:
         RankgateError: each damaged thing, by name.
     """
-    from rankgate.baselines.verification import verify as verified
     from rankgate.cli.inputs import criteria_if_any
     from rankgate.cli.output import say
     from rankgate.errors import RankgateError
@@ -87,6 +89,56 @@ def verify(arguments: argparse.Namespace) -> str | Sequence[Block]:
         say(told)
         raise RankgateError(found.problems)
     return told
+
+
+class Verified(NamedTuple):
+    """How much was looked at, and what is wrong with it."""
+
+    records: int
+    runs: int
+    problems: list[Problem]
+
+
+def verified(memory: Memory) -> Verified:
+    """Look at everything; nothing is changed and nothing is raised for what is damaged.
+
+    What somebody who writes meanwhile makes look damaged is looked at again while nobody does.
+    """
+    from rankgate.baselines.tree import TreeMemory
+
+    found = _looked_at(memory)
+    if not found.problems:
+        return found
+    with memory.tree.still() if isinstance(memory, TreeMemory) else nullcontext():
+        return _looked_at(memory)
+
+
+def _looked_at(memory: Memory) -> Verified:
+    from rankgate.baselines.records import LOGS
+    from rankgate.baselines.tree import NotKeptError, TreeMemory
+    from rankgate.errors import RankgateError
+
+    problems: list[Problem] = []
+    found: dict[Log, list[Record]] = {}
+    for log in LOGS:
+        try:
+            found[log] = list(memory.read(log))
+        except RankgateError as error:
+            problems += error.problems
+    runs = {(record.run, record.sha256): record for records in found.values() for record in records}
+    fetched = 0
+    for record in runs.values():
+        try:
+            memory.fetch(record)
+            fetched += 1
+        except NotKeptError:
+            continue
+        except RankgateError as error:
+            problems += error.problems
+    if isinstance(memory, TreeMemory):
+        problems += memory.contradictions()
+    count = sum(map(len, found.values()))
+    return Verified(records=count, runs=fetched, problems=list(dict.fromkeys(problems)))
 
 
 def add_anchor(parser: argparse.ArgumentParser) -> None:

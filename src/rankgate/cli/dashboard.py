@@ -90,11 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _address(written: str | None) -> str | None:
-    """The address without a slash at its end.
-
-    Raises:
-        RankgateError: it is no web address.
-    """
+    """The address without a slash at its end."""
     import re
 
     from rankgate.errors import bad_input

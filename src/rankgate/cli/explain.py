@@ -237,11 +237,7 @@ def _json(what: str, **found: Any) -> str:
 
 
 def _refuse_misfits(arguments: argparse.Namespace) -> None:
-    """One thing is explained at a time, with the options that belong to it.
-
-    Raises:
-        RankgateError: nothing or several things are named, or an option has nothing to do there.
-    """
+    """One thing is explained at a time, with the options that belong to it."""
     named = [arguments.what, arguments.gate, arguments.query, arguments.misses or None]
     if sum(each is not None for each in named) != 1:
         raise bad_input("name one thing to explain: a question's id, a gate (its name or metric), or --misses")

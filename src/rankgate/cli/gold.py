@@ -111,11 +111,7 @@ def _add_output(made: argparse.ArgumentParser, text: str) -> None:
 
 
 def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], what: str) -> str:
-    """The suffix of the form that the output's name asks for, once it is clear that nothing is lost by writing there.
-
-    Raises:
-        RankgateError: no such form, or a file that exists, without `--force`.
-    """
+    """The suffix of the form that the output's name asks for; a file that exists is an error without `--force`."""
     path = Path(arguments.output)
     suffix = path.suffix.lower() or ".jsonl"
     if arguments.output == STDOUT:

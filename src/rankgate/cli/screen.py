@@ -100,50 +100,27 @@ def _wrapped(text: str, width: int, console: Console) -> list[Text]:
 
 
 def _print_table(table: Table, console: Console) -> None:
-    """As a table where it fits without broken words and tall cells, else a paragraph a row."""
+    """As a table if it fits with one column wrapped, without broken words and tall cells; else a paragraph a row."""
     rows = [[harmless(text) for text in row] for row in table.rows]
     kept = [index for index, column in enumerate(zip(*rows, strict=True)) if any(column[1:])] or range(len(rows[0]))
-    right = [place for place, index in enumerate(kept) if index in table.right]
     rows = [[row[index] for index in kept] for row in rows]
-    widths = _widths(rows, right, console.width - INDENT)
-    cells = [[_wrapped(text, width, console) for text, width in zip(row, widths, strict=False)] for row in rows]
-    if widths and all(len(cell) <= TALLEST for row in cells for cell in row):
-        _print_columns([[Text("\n").join(cell) for cell in row] for row in cells], right, widths, console)
-    else:
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    wrapped = max(range(len(kept)), key=lambda index: (kept[index] not in table.right, widths[index]))
+    room = console.width - INDENT - GAP * (len(kept) - 1) - sum(widths) + widths[wrapped]
+    cells = [_wrapped(row[wrapped], max(1, room), console) for row in rows]
+    if room < max(_longest_word(row[wrapped]) for row in rows) or any(len(cell) > TALLEST for cell in cells):
         _print_paragraphs(rows, console)
-
-
-def _widths(rows: Sequence[Sequence[str]], right: Sequence[int], room: int) -> list[int]:
-    """A width for each column, or nothing where the table does not fit without broken words."""
-    columns = list(zip(*rows, strict=True))
-    widths = [max(map(cell_len, column)) for column in columns]
-    least = [
-        max([_longest_word(heading), *map(cell_len if index in right else _longest_word, said)])
-        for index, (heading, *said) in enumerate(columns)
-    ]
-    room -= GAP * (len(columns) - 1)
-    if sum(least) > room:
-        return []
-    while sum(widths) > room:
-        widest = max((index for index, width in enumerate(widths) if width > least[index]), key=widths.__getitem__)
-        widths[widest] -= 1
-    return widths
+        return
+    made = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+    for place, heading in enumerate(rows[0]):
+        made.add_column(heading, justify="right" if kept[place] in table.right else "left", no_wrap=place != wrapped)
+    for row, cell in zip(rows[1:], cells[1:], strict=True):
+        made.add_row(*(Text("\n").join(cell) if place == wrapped else _styled(text) for place, text in enumerate(row)))
+    console.print(Padding(made, (0, 0, 0, INDENT), expand=False))
 
 
 def _longest_word(text: str) -> int:
     return max(map(cell_len, _TIED.sub(_TIE, text).split(" ")))
-
-
-def _print_columns(
-    rows: Sequence[Sequence[Text]], right: Sequence[int], widths: Sequence[int], console: Console
-) -> None:
-    made = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
-    for index, (heading, width) in enumerate(zip(rows[0], widths, strict=True)):
-        justify: Literal["left", "right"] = "right" if index in right else "left"
-        made.add_column(heading, width=width, justify=justify)
-    for row in rows[1:]:
-        made.add_row(*row)
-    console.print(Padding(made, (0, 0, 0, INDENT), expand=False))
 
 
 def _print_paragraphs(rows: Sequence[Sequence[str]], console: Console) -> None:

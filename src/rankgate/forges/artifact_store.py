@@ -86,49 +86,29 @@ class ArtifactMemory:
         self._asked = False
 
     def read(self, log: Log, *, last: int | None = None) -> Sequence[Record]:
-        """The one accepted record; none where the workflow was never green on the base branch. Other logs are empty.
-
-        Raises:
-            RankgateError: the artifact has expired or was never there, is too large or damaged, or GitHub refuses.
-        """
+        """The one accepted record; none where the workflow was never green on the base branch. Other logs are empty."""
         del last
         found = self._run() if log == "accepted" else None
         return [found[0]] if found else []
 
     def recent(self, log: Log, most: int, *, until: str) -> Sequence[Record]:
-        """The one accepted record, if it is not dated later.
-
-        Raises:
-            RankgateError: as for `read`.
-        """
+        """The one accepted record, if it is not dated later."""
         return [record for record in self.read(log) if record.date <= until][:most]
 
     def fetch(self, record: Record) -> bytes:
-        """The compressed run file of that record.
-
-        Raises:
-            RankgateError: as for `read`; also where a newer run has taken its place.
-        """
+        """The compressed run file of that record."""
         found = self._run()
         if found is None:
             raise bad_input(f"the run {record.run!r} is not there", file=self.spec)
         return checked(found[1], record, self.spec)
 
     def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
-        """Never.
-
-        Raises:
-            RankgateError: always.
-        """
+        """Never."""
         del log, record, data, unless
         raise self._read_only()
 
     def prune(self, log: Log, ids: Collection[str]) -> int:
-        """Never.
-
-        Raises:
-            RankgateError: always.
-        """
+        """Never."""
         del log, ids
         raise self._read_only()
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Protocol
+from typing import Annotated
 
 import msgspec
 
 from rankgate.errors import bad_input
 from rankgate.forges.archive import ArchiveError, content_of, entries_of
+from rankgate.forges.client import Client
 from rankgate.readers.json_text import spoken
 
 
@@ -33,16 +33,6 @@ MEMBER = "run.jsonl"  # what the action calls a run in its artifact
 GOLD = "gold"  # and a gold set that the job made
 
 
-class Api(Protocol):
-    """As much of the client as is needed here."""
-
-    def pages(self, path: str, params: Mapping[str, str | int] = ..., *, under: str | None = None) -> Iterator[Any]:
-        """The items of a list, of all its pages."""
-
-    def download(self, path: str, limit: int) -> bytes:
-        """A file of at most `limit` bytes."""
-
-
 class _Artifact(msgspec.Struct, frozen=True):
     id: Annotated[int, msgspec.Meta(ge=1)]
     name: str
@@ -50,40 +40,25 @@ class _Artifact(msgspec.Struct, frozen=True):
     expired: bool
 
 
-def find_artifact(client: Api, repository: str, run_id: int, name: str, *, limits: Limits = LIMITS) -> int | None:
-    """The id of a workflow run's artifact, None where it left none of that name.
-
-    Each attempt of a run leaves its own under the same name; the newest counts.
+def download_artifact(client: Client, repository: str, run_id: int, name: str, *, limits: Limits = LIMITS) -> bytes:
+    """The zip archive of a workflow run's newest artifact of a name; each attempt of a run leaves its own.
 
     Raises:
-        RankgateError: it has expired or is too large, or GitHub's answer is not one.
-        ForgeError: they cannot be listed.
+        RankgateError: there is none, it has expired or is too large, or GitHub's answer is not one.
+        ForgeError: it cannot be listed or fetched, or is larger than GitHub said.
     """
     path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
     listed = [_artifact(item) for item in client.pages(path, {"name": name}, under="artifacts")]
     newest = max((each for each in listed if each.name == name), key=lambda each: each.id, default=None)
     if newest is None:
-        return None
+        message = f"run {run_id} left no artifact of this name; look into its log whether the gate got as far as that"
+        raise bad_input(message, key=name)
     if newest.expired:
         raise bad_input(f"the artifact of run {run_id} has expired; run the workflow again", key=name)
     if newest.size_in_bytes > limits.packed:
         message = f"the artifact of run {run_id} has {newest.size_in_bytes:,} bytes, allowed are {limits.packed:,}"
         raise bad_input(message, key=name)
-    return newest.id
-
-
-def download_artifact(client: Api, repository: str, run_id: int, name: str, *, limits: Limits = LIMITS) -> bytes:
-    """The zip archive of a workflow run's newest artifact of a name.
-
-    Raises:
-        RankgateError: there is none, or as for `find_artifact`.
-        ForgeError: it cannot be listed or fetched, or is larger than GitHub said.
-    """
-    found = find_artifact(client, repository, run_id, name, limits=limits)
-    if found is None:
-        message = f"run {run_id} left no artifact of this name; look into its log whether the gate got as far as that"
-        raise bad_input(message, key=name)
-    return client.download(f"/repos/{repository}/actions/artifacts/{found}/zip", limits.packed)
+    return client.download(f"/repos/{repository}/actions/artifacts/{newest.id}/zip", limits.packed)
 
 
 def read_member(data: bytes, name: str, *, limits: Limits = LIMITS, optional: bool = False) -> bytes:

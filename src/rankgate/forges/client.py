@@ -8,21 +8,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
-from rankgate.errors import bad_input
+from rankgate.errors import bad_input, redacted_text
 from rankgate.forges.addresses import base_of
-from rankgate.forges.exchange import Answer, Clock
-from rankgate.forges.sending import ForgeError, LostResponseError, Request, Sender, brief
-from rankgate.forges.waiting import after_loss
+from rankgate.forges.http import BODY_BYTES, Answer, Clock, NoAnswer, exchange, session_of
+from rankgate.forges.retry import FIRST_RETRY, Wait, next_step
 from rankgate.readers.json_text import JsonError, strict_json
+from rankgate.renderers.escape import shorten, visible
 
-__all__ = ["Client", "ForgeError", "LostResponseError"]
-
+SHOWN = 200  # characters of a server's words in a sentence of ours
 MAX_PAGES = 1_000
 MAX_MOVES = 3  # one would do for a repository that was renamed
 _RENAMED = (301, 307, 308)
@@ -30,8 +30,38 @@ _MOVED = (302, *_RENAMED)
 _WRITES = ("POST", "PATCH", "DELETE")
 
 
-def _unheard(_: str) -> None:
-    """Where nobody wants to know."""
+class ForgeError(Exception):
+    """The platform refused, or could not be reached; the text is one sentence that is safe to show.
+
+    Attributes:
+        status: the HTTP status of the refusal, None where no answer came.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class LostResponseError(ForgeError):
+    """No answer says whether it was done; of a write: list before it is sent again."""
+
+
+class _Request(msgspec.Struct, frozen=True):
+    """A request. Sentences name its path, since an address may be signed; the token goes to the API alone."""
+
+    method: str
+    path: str
+    url: str
+    body: bytes | None = None
+    limit: int = BODY_BYTES
+    to_api: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @property
+    def server(self) -> str:
+        return "GitHub" if self.to_api else "GitHub's file store"
 
 
 class Client:
@@ -49,7 +79,7 @@ class Client:
         max_wait: float = 300.0,
         write_gap: float = 1.0,
         dry_run: bool = False,
-        tell: Callable[[str], None] = _unheard,
+        tell: Callable[[str], None] = lambda _: None,
         clock: Clock | None = None,
     ) -> None:
         """Nothing is sent yet.
@@ -71,7 +101,14 @@ class Client:
             raise bad_input("is empty or has a character that no token has", key="token")
         self.dry_run = dry_run
         self._base = base_of(api_url)
-        self._sender = Sender(token, max_wait=max_wait, write_gap=write_gap, tell=tell, clock=clock or Clock())
+        self._token = token
+        self._session = session_of(token)
+        self._max_wait = max_wait
+        self._write_gap = write_gap
+        self._tell = tell
+        self._clock = clock or Clock()
+        self._waited = 0.0
+        self._last_write: float | None = None
 
     def get(self, path: str, params: Mapping[str, str | int] = {}) -> Any:
         """The decoded JSON of an answer.
@@ -101,9 +138,9 @@ class Client:
                 return
             url = self._base.own(answer.next, seen_at=request.url)
             if url is None:
-                raise self._sender.error(f"the next page of {request} is said to lie outside of the API; not followed")
+                raise self._error(f"the next page of {request} is said to lie outside of the API; not followed")
             request = msgspec.structs.replace(request, url=url)
-        raise self._sender.error(f"{request} has more than {MAX_PAGES:,} pages")
+        raise self._error(f"{request} has more than {MAX_PAGES:,} pages")
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Write something.
@@ -127,10 +164,10 @@ class Client:
         text = None if body is None else json.dumps(body, allow_nan=False)
         request = self._request(method, path, {}, text)
         if self.dry_run:
-            self._sender.tell(f"{request} {text}" if text else str(request))
+            self._tell(self._safe(f"{request} {text}" if text else str(request)))
             return {}
-        answer = self._sender.answer(request)
-        if not answer.body and answer.status == 204:  # noqa: PLR2004 -- no content
+        answer = self._answer(request)
+        if not answer.body and answer.status == HTTPStatus.NO_CONTENT:
             return {}
         found = self._decoded(request, answer)
         if method != "DELETE" and not isinstance(found, dict):  # what is left may be a list
@@ -143,7 +180,7 @@ class Client:
         Raises:
             ForgeError: the wait would exceed the limit; it is not begun.
         """
-        self._sender.pause(after_loss(earlier), str(lost), lost.status)
+        self._pause(Wait(FIRST_RETRY * 2.0**earlier, "trouble", "looking once more"), str(lost), lost.status)
 
     def download(self, path: str, limit: int) -> bytes:
         """A file, as the zip of an artifact, from where the API says that it lies; the token does not go there.
@@ -155,26 +192,32 @@ class Client:
         Raises:
             ForgeError: as `get`; also for a file that is larger, or lies where it cannot be fetched safely.
         """
-        asked = msgspec.structs.replace(self._request("GET", path, {}), limit=limit)
-        file: bytes = self._once_more(lambda: self._downloaded(asked))
+        request = msgspec.structs.replace(self._request("GET", path, {}), limit=limit)
+        file: bytes = self._once_more(lambda: self._file(request))
         return file
 
-    def _downloaded(self, asked: Request) -> bytes:
-        request, answer = self._read(asked, _RENAMED)
+    def _request(self, method: str, path: str, params: Mapping[str, str | int], text: str | None = None) -> _Request:
+        url = self._base.url(path, params)
+        if url is None:
+            raise self._error(f"{method} {path!r} is not sent: that is no path of the API")
+        return _Request(method, path, url, None if text is None else text.encode())
+
+    def _file(self, request: _Request) -> bytes:
+        request, answer = self._read(request, _RENAMED)
         if not _succeeded(answer):
             url = self._base.elsewhere(answer.headers.get("location", ""), seen_at=request.url)
             if url is None:
-                raise self._sender.error(f"GitHub sent {request} to an address that is not safe; it was not followed")
+                raise self._error(f"GitHub sent {request} to an address that is not safe; it was not followed")
             request = msgspec.structs.replace(request, url=url, to_api=False)
-            answer = self._sender.answer(request)
-        if answer.status != 200:  # noqa: PLR2004 -- a part of a file, or one that lies elsewhere again, is no file
-            without = f"{request.whom} answered {request} without a file: {brief(answer.status, '')}"
-            raise self._sender.error(without, answer.status)
+            answer = self._answer(request)
+        if answer.status != HTTPStatus.OK:  # a part of a file, or one that lies elsewhere again, is no file
+            without = f"{request.server} answered {request} without a file: {_brief(answer.status, '')}"
+            raise self._error(without, answer.status)
         if answer.headers.get("content-type", "").startswith("text/html"):
             raise self._garbled(request, "with a page")
         return answer.body
 
-    def _page(self, request: Request, under: str | None) -> tuple[Request, Answer, list[Any]]:
+    def _page(self, request: _Request, under: str | None) -> tuple[_Request, Answer, list[Any]]:
         request, answer = self._read(request, _MOVED)
         page = self._decoded(request, answer)
         items = page if under is None else page.get(under) if isinstance(page, dict) else None
@@ -190,33 +233,111 @@ class Client:
             self.rest(error, 0)
             return read()
 
-    def _garbled(self, request: Request, what: str = "with something else than strict JSON") -> ForgeError:
-        whole = f"{request} was answered {what}, as a proxy on the way may do"
-        return self._sender.error(whole, kind=LostResponseError)
-
-    def _request(self, method: str, path: str, params: Mapping[str, str | int], text: str | None = None) -> Request:
-        url = self._base.url(path, params)
-        if url is None:
-            raise self._sender.error(f"{method} {path!r} is not sent: that is no path of the API")
-        return Request(method, path, url, None if text is None else text.encode())
-
-    def _read(self, request: Request, moved: tuple[int, ...]) -> tuple[Request, Answer]:
+    def _read(self, request: _Request, moved: tuple[int, ...]) -> tuple[_Request, Answer]:
         """A GET and its answer, from where the API says that it is now as long as that is the API itself."""
         for _ in range(MAX_MOVES + 1):
-            answer = self._sender.answer(request)
+            answer = self._answer(request)
             url = self._base.own(answer.headers.get("location", ""), seen_at=request.url)
             if answer.status not in moved or url is None:
                 return request, answer
             request = msgspec.structs.replace(request, url=url)
-        raise self._sender.error(f"GitHub sent {request} from one place to the next {MAX_MOVES + 1} times")
+        raise self._error(f"GitHub sent {request} from one place to the next {MAX_MOVES + 1} times")
 
-    def _decoded(self, request: Request, answer: Answer) -> Any:
+    def _decoded(self, request: _Request, answer: Answer) -> Any:
         if not _succeeded(answer):
-            raise self._sender.error(f"GitHub sent {request} to another place; it was not followed", answer.status)
+            raise self._error(f"GitHub sent {request} to another place; it was not followed", answer.status)
         with suppress(JsonError):
             return strict_json(answer.body)
         raise self._garbled(request)
 
+    def _garbled(self, request: _Request, what: str = "with something else than strict JSON") -> ForgeError:
+        return self._error(f"{request} was answered {what}, as a proxy on the way may do", kind=LostResponseError)
+
+    def _answer(self, request: _Request) -> Answer:
+        """The answer, which is no refusal, after as many attempts and waits as `next_step` and the limit allow."""
+        earlier: list[Wait] = []
+        while True:
+            outcome = self._once(request)
+            if isinstance(outcome, Answer):
+                if outcome.status < HTTPStatus.BAD_REQUEST:
+                    return outcome
+                if request.method == "DELETE" and outcome.status == HTTPStatus.NOT_FOUND and earlier:
+                    return Answer(HTTPStatus.NO_CONTENT, {}, b"", None)  # an earlier attempt did it
+            earlier.append(self._wait_after(request, outcome, earlier))
+
+    def _once(self, request: _Request) -> Answer | NoAnswer:
+        """One attempt, before a write the gap to the last one."""
+        if request.method != "GET" and self._last_write is not None:
+            gap = self._last_write + self._write_gap - self._clock.monotonic()
+            if gap > 0:
+                self._clock.sleep(gap)
+        try:
+            with nullcontext(self._session) if request.to_api else session_of(None) as session:
+                return exchange(
+                    session, request.method, request.url, request.body, limit=request.limit, clock=self._clock
+                )
+        finally:
+            if request.method != "GET":
+                self._last_write = self._clock.monotonic()
+
+    def _wait_after(self, request: _Request, outcome: Answer | NoAnswer, earlier: list[Wait]) -> Wait:
+        """Wait as the rules say, or raise what the caller has to know."""
+        if isinstance(outcome, NoAnswer):
+            status, words = None, ""
+            failure = f"{request.server} gave no usable answer to {request}: {outcome.why}"
+            step = next_step(request.method, outcome.failure, {}, "", earlier, self._clock.now())
+        else:
+            status = outcome.status
+            words = self._safe(_message(outcome.body)) if request.to_api else ""
+            verb = "refused" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "failed at"
+            failure = f"{request.server} {verb} {request}: {_brief(status, words)}"
+            step = next_step(request.method, status, outcome.headers, words, earlier, self._clock.now())
+        if isinstance(step, Wait):
+            self._pause(step, failure, status)
+            return step
+        if step.lost:
+            raise self._error(f"{failure}; it may have been done all the same", status, LostResponseError)
+        raise self._error(f"{failure}{step.reason and f' ({step.reason})'}", status)
+
+    def _pause(self, wait: Wait, failure: str, status: int | None) -> None:
+        """Wait and say why, or raise where that would exceed the limit of all waits."""
+        if self._waited + wait.seconds > self._max_wait:
+            more = f"waiting {wait.seconds:,.0f} s more ({wait.reason}) would exceed {self._max_wait:,.0f} s in all"
+            raise self._error(f"{failure}; {more}", status)
+        self._waited += wait.seconds
+        self._tell(self._safe(f"{failure}; trying again in {wait.seconds:,.0f} s ({wait.reason})"))
+        self._clock.sleep(wait.seconds)
+
+    def _error(self, message: str, status: int | None = None, kind: type[ForgeError] = ForgeError) -> ForgeError:
+        return kind(self._safe(message), status)
+
+    def _safe(self, text: str) -> str:
+        return redacted_text(text.replace(self._token, "***"))
+
 
 def _succeeded(answer: Answer) -> bool:
-    return 200 <= answer.status < 300  # noqa: PLR2004 -- as HTTP defines it
+    return HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def _message(body: bytes) -> str:
+    """A refusal's `message` and those of its `errors`, as they came; empty where the body has none."""
+    with suppress(JsonError):  # the page of a proxy, or nothing
+        value = strict_json(body)
+        if isinstance(value, dict) and isinstance(value.get("message"), str):
+            errors = value["errors"] if isinstance(value.get("errors"), list) else []
+            details = [_detail(error) for error in errors if isinstance(error, str | dict)]
+            return ": ".join([value["message"], *(["; ".join(details)] if details else [])])
+    return ""
+
+
+def _detail(error: str | dict[str, Any]) -> str:
+    if isinstance(error, str):
+        return error
+    return str(error.get("message") or " ".join(str(error[key]) for key in ("field", "code") if key in error))
+
+
+def _brief(status: int, words: str) -> str:
+    """`403 Resource not accessible by integration`: the words on one line and cut, or what the status means."""
+    if not words.strip():
+        words = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
+    return f"{status} {shorten(visible(words), SHOWN)}".rstrip()

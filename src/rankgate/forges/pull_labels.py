@@ -85,11 +85,7 @@ def labels_now(client: Client, context: Context, settings: Settings, pull: Pull)
 
 
 def _last_push(client: Client, repository: str, pull: Pull) -> str:
-    """When the branch was last pushed to; empty where the server keeps no such list, never where the head is another.
-
-    Raises:
-        ForgeError: the pull request cannot be read.
-    """
+    """When the branch was last pushed to; empty where the server keeps no list, `_NEVER` where the head is another."""
     head = client.get(f"/repos/{repository}/pulls/{pull.number}")["head"]
     where: dict[str, str | int] = {"ref": f"refs/heads/{head['ref']}", "per_page": 1}
     try:

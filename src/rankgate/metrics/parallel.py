@@ -10,19 +10,24 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, score, total
-from rankgate.metrics.serialization import add_packed, packed
+from rankgate.metrics.serialization import PartialTally, add_part, part_of
 from rankgate.model.values import Gold, Scores
 from rankgate.readers.base import Run
 from rankgate.readers.ranges import LARGE, Part
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
 MOST_WORKERS = 8
 _PULSE = 0.5  # seconds
+_work: Callable[[int], PartialTally | None]  # of a forked process
 
 # What is around the reading: it is given a function that says how much of the run has been read, from 0 to 1.
 Watch = Callable[[Callable[[], float]], AbstractContextManager[object]]
@@ -85,92 +90,75 @@ def _tally_of(gold: Gold, plan: Plan, parts: Sequence[Part], watch: Watch) -> Ta
     if not parts:
         return None
     tally = Tally(gold, plan)
-    children: list[_Child] = []
-    try:
-        for part in parts[1:]:
-            try:
-                children.append(_Child(partial(_scored, gold, plan, part)))
-            except OSError:
-                return None  # no room for another process
+    others = range(1, len(parts))
+    with _pool(len(others), partial(_scored, gold, plan, parts)) if others else nullcontext() as pool:
+        try:
+            futures = [pool.submit(_score_part, index) for index in others] if pool else []
+        except OSError:
+            return None  # no room for another process
         with watch(lambda: _share(parts)):
             try:
                 tally.add(parts[0].rankings())
             except Exception:  # noqa: BLE001 -- the careful reading raises it again, or says it better
                 return None
-            for child in children:
-                data = child.result()
-                if not data:
+            for future in futures:
+                part = _result(future)
+                if part is None:
                     return None
-                add_packed(tally, data)
-    finally:
-        for child in children:
-            child.end()
+                add_part(tally, part)
     sure = not tally.again and len(set(tally.strangers)) == len(tally.strangers)
     return tally if sure else None
 
 
-def _scored(gold: Gold, plan: Plan, part: Part) -> bytes:
-    """The packed tally of a part, or nothing where the run must be read carefully."""
+def _scored(gold: Gold, plan: Plan, parts: Sequence[Part], index: int) -> PartialTally | None:
+    """The tally of a part; None where the run must be read carefully."""
     tally = Tally(gold, plan)
     try:
-        tally.add(part.rankings())
+        tally.add(parts[index].rankings())
     except Exception:  # noqa: BLE001 -- as above
-        return b""
-    return packed(tally)
+        return None
+    return part_of(tally)
 
 
 def _share(parts: Sequence[Part]) -> float:
     return sum(part.position() for part in parts) / max(1, sum(part.end - part.start for part in parts))
 
 
-class _Child:
-    """A forked process that computes some bytes."""
+@contextmanager
+def _pool(count: int, scored: Callable[[int], PartialTally | None]) -> Iterator[Executor]:
+    """Forked processes, which have all that `scored` holds; on leaving they are ended, whatever they are doing."""
+    import multiprocessing  # noqa: PLC0415 -- paid only where several processes read a run
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 -- as above
 
-    def __init__(self, work: Callable[[], bytes]) -> None:
-        parent = os.getpid()
-        self._pid, code = 0, 1
-        self._reading, writing = os.pipe()
+    others = set(multiprocessing.active_children())  # of whoever calls this from a program
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(count, context, _begin, (os.getpid(), scored)) as pool:
         try:
-            self._pid = os.fork()
-            if self._pid == 0:
-                _end_without(parent)
-                gc.disable()  # a look at all objects would copy every page of the gold
-                os.close(self._reading)
-                with os.fdopen(writing, "wb") as pipe:
-                    pipe.write(work())
-                code = 0
+            yield pool
         finally:
-            if os.getpid() != parent:
-                os._exit(code)  # neither the parent's cleaning up nor its buffers are this process's business
-            os.close(writing)
-            if not self._pid:
-                os.close(self._reading)
+            for process in set(multiprocessing.active_children()) - others:
+                process.kill()
 
-    def result(self) -> bytes:
-        """The bytes, when they are there.
 
-        Raises:
-            WorkerError: the process ended without them.
-        """
-        with os.fdopen(self._reading, "rb", closefd=False) as pipe:
-            data = pipe.read()
-        code = self._wait()
-        if code:
-            how = f"was killed by signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"ended with {code}"
-            raise WorkerError(f"a process that scored a part of the run {how}; use --workers 1 if memory is short")
-        return data
+def _begin(parent: int, scored: Callable[[int], PartialTally | None]) -> None:
+    global _work  # noqa: PLW0603 -- what is forked need not be pickled
+    _work = scored
+    gc.disable()  # a look at all objects would copy every page of the gold
+    _end_without(parent)
 
-    def end(self) -> None:
-        """Stop it if it runs, and give back what it held."""
-        if self._pid:
-            os.kill(self._pid, signal.SIGKILL)
-            self._wait()
-        os.close(self._reading)
 
-    def _wait(self) -> int:
-        _, status = os.waitpid(self._pid, 0)
-        self._pid = 0
-        return os.waitstatus_to_exitcode(status)
+def _score_part(index: int) -> PartialTally | None:
+    return _work(index)
+
+
+def _result(future: Future[PartialTally | None]) -> PartialTally | None:
+    from concurrent.futures import BrokenExecutor  # noqa: PLC0415 -- as above
+
+    try:
+        return future.result()
+    except BrokenExecutor:
+        message = "a process that scored a part of the run was killed; use --workers 1 if memory is short"
+        raise WorkerError(message) from None
 
 
 def _end_without(parent: int) -> None:

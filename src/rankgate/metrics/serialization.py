@@ -1,9 +1,6 @@
-"""A tally of a part of a run as bytes, from the process that made it to the one that adds them all up."""
+"""A tally of a part of a run, from the process that made it to the one that adds them all up."""
 
 from __future__ import annotations
-
-from array import array
-from collections.abc import Sequence
 
 import msgspec
 
@@ -13,18 +10,20 @@ from rankgate.model.values import MatchedQuery, Need, Sample
 Column = list[float | None]
 
 
-class _Packed(msgspec.Struct, array_like=True):
-    """What a tally holds beyond gold and plan; of a column the values, and for each a byte that is 1 if undefined."""
+class PartialTally(msgspec.Struct, frozen=True):
+    """What a tally holds beyond gold and plan: the gold's rows that were seen, and their values in each column.
 
-    rows: bytes
-    columns: list[tuple[bytes, bytes]]
-    with_judge: list[tuple[bytes, bytes]]
-    matched: list[MatchedQuery]
+    Matched queries are MessagePack: to read 100,000 of them takes 0.07 s, from pickle 0.46 s.
+    """
+
+    rows: list[int]
+    columns: list[Column]
+    matched: bytes
     strangers: list[str]
     duplicates: int
     cut: int
     silent: dict[Need, str]
-    stated: list[Need]
+    stated: set[Need]
     givers: dict[str, dict[str, str | None]]
     again: bool
 
@@ -34,71 +33,55 @@ class _Sent(MatchedQuery, frozen=True, kw_only=True, gc=False, omit_defaults=Tru
     """A matched query on its way."""
 
 
-def packed(tally: Tally) -> bytes:
+def part_of(tally: Tally) -> PartialTally:
     """All that the tally holds."""
     rows = [row for row, seen in enumerate(tally.seen) if seen]
-    return msgspec.msgpack.encode(
-        _Packed(
-            rows=array("Q", rows).tobytes(),
-            columns=[_flat(column, rows) for column in tally.columns],
-            with_judge=[_flat(column, rows) for column in tally.with_judge],
-            matched=[_bare(query) for query in tally.matched.values()],
-            strangers=tally.strangers,
-            duplicates=tally.duplicates,
-            cut=tally.cut,
-            silent=tally.silent,
-            stated=list(tally.stated),
-            givers=tally.givers,
-            again=tally.again,
-        )
+    return PartialTally(
+        rows=rows,
+        columns=[[column[row] for row in rows] for column in (*tally.columns, *tally.with_judge)],
+        matched=msgspec.msgpack.encode([_without_sample(query) for query in tally.matched.values()]),
+        strangers=tally.strangers,
+        duplicates=tally.duplicates,
+        cut=tally.cut,
+        silent=tally.silent,
+        stated=tally.stated,
+        givers=tally.givers,
+        again=tally.again,
     )
 
 
-def add_packed(tally: Tally, data: bytes) -> None:
-    """Add to a tally that of the part of the run that follows its own.
-
-    Raises:
-        MsgspecError: the bytes are not, or not all, that `packed` gave.
-    """
-    part = msgspec.msgpack.decode(data, type=_Packed)
-    rows = array("Q", part.rows)
-    for row in rows:
+def add_part(tally: Tally, part: PartialTally) -> None:
+    """Add to a tally that of the part of the run that follows its own."""
+    for row in part.rows:
         tally.again |= bool(tally.seen[row])
         tally.seen[row] = 1
-    for column, flat in zip((*tally.columns, *tally.with_judge), (*part.columns, *part.with_judge), strict=True):
-        for row, value, undefined in zip(rows, array("d", flat[0]), flat[1], strict=True):
-            column[row] = None if undefined else value
-    for query in part.matched:
-        tally.matched[query.query_id] = _seen_through(query, tally.gold.samples[query.query_id])
+    for column, values in zip((*tally.columns, *tally.with_judge), part.columns, strict=True):
+        for row, value in zip(part.rows, values, strict=True):
+            column[row] = value
+    for query in msgspec.msgpack.decode(part.matched, type=list[MatchedQuery]):
+        tally.matched[query.query_id] = _with_sample(query, tally.gold.samples[query.query_id])
     tally.strangers += part.strangers
     tally.duplicates += part.duplicates
     tally.cut += part.cut
     for need, query_id in part.silent.items():
         tally.silent.setdefault(need, query_id)
-    tally.stated.update(part.stated)
+    tally.stated |= part.stated
     for name, givers in part.givers.items():
         tally.givers.setdefault(name, {}).update(givers)
     tally.again |= part.again
 
 
-def _flat(column: Column, rows: Sequence[int]) -> tuple[bytes, bytes]:
-    values = [column[row] for row in rows]
-    return array("d", [value or 0.0 for value in values]).tobytes(), bytes(value is None for value in values)
-
-
-def _bare(query: MatchedQuery) -> MatchedQuery:
-    """Without the sample, which the other side has."""
+def _without_sample(query: MatchedQuery) -> MatchedQuery:
     fields = {name: getattr(query, name) for name in query.__struct_fields__ if name != "sample"}
-    fields["raw"] = query.raw and _bare(query.raw)
-    fields["rewrites"] = tuple(map(_bare, query.rewrites))
+    fields["raw"] = query.raw and _without_sample(query.raw)
+    fields["rewrites"] = tuple(map(_without_sample, query.rewrites))
     return _Sent(**fields)
 
 
-def _seen_through(query: MatchedQuery, sample: Sample) -> MatchedQuery:
-    seen: MatchedQuery = msgspec.structs.replace(
+def _with_sample(query: MatchedQuery, sample: Sample) -> MatchedQuery:
+    return msgspec.structs.replace(
         query,
         sample=sample,
-        raw=query.raw and _seen_through(query.raw, sample),
-        rewrites=tuple([_seen_through(other, sample) for other in query.rewrites]),
+        raw=query.raw and _with_sample(query.raw, sample),
+        rewrites=tuple([_with_sample(other, sample) for other in query.rewrites]),
     )
-    return seen

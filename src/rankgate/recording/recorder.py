@@ -197,11 +197,7 @@ def record(
 
 
 def _questions_of(gold: Gold) -> list[Question]:
-    """The question of every sample, unanswerable ones included, as the gold has them.
-
-    Raises:
-        RankgateError: samples without a question, or with a blank one, each named.
-    """
+    """The question of every sample, unanswerable ones included, as the gold has them."""
     texts = {query_id: sample.question or "" for query_id, sample in gold.samples.items()}
     if not any(text.strip() for text in texts.values()):
         hint = "; qrels hold judgments only" if gold.format == "qrels" else ""

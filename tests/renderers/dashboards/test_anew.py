@@ -9,7 +9,7 @@ from tests.renderers.dashboards.memories import GOLD, made
 
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.memory import Memory
-from rankgate.baselines.objects import memory_at
+from rankgate.baselines.object_memory import memory_at
 from rankgate.baselines.records import Record
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan

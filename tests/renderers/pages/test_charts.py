@@ -12,7 +12,7 @@ import pytest
 from rankgate.model.details import Sweep
 from rankgate.model.values import Unit
 from rankgate.renderers.pages.charts import AXES, by, chart
-from rankgate.renderers.pages.panes import pane
+from rankgate.renderers.pages.curves import pane
 
 
 def labelled(*texts: str) -> dict[str, Any]:

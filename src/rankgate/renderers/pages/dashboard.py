@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from rankgate.model.base_ref import SHORT_SHA
-from rankgate.model.values import Unit, Verdict
-from rankgate.model.wording import VERDICT_WORDS, count_text, value_text
+from rankgate.model.values import Direction, Unit, Verdict
+from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text, vanishes
+from rankgate.renderers.dashboards.days import MONTH
 from rankgate.renderers.dashboards.values import INDEX, Curve, Dashboard, GateSet, ShownRun, Span
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.origins import ceiling_text
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import trend_charts
-from rankgate.renderers.pages.trend_words import Change, change, events_of, outlook
 
 STYLES = ("dashboard.css",)
 MOST_TEXT = 300  # characters of a reason
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_SAYS = {
+    Verdict.PASS: "passed",
+    Verdict.WARN: "passed with a warning",
+    Verdict.FAIL: "failed",
+    Verdict.NOT_JUDGED: "could not be judged",
+}
 
 
 def site_of(dashboard: Dashboard) -> dict[str, str]:
@@ -103,3 +111,57 @@ class _Words:
     def run_of(self, gate_set: GateSet, run: str | None) -> ShownRun | None:
         """The run of this id."""
         return next((each for each in gate_set.runs if each.id == run), None)
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A difference, whether it is good, and what it is measured from."""
+
+    text: str
+    word: str  # better, worse or same
+    before: str
+
+
+def change(now: float | None, before: float | None, unit: Unit, direction: Direction) -> Change | None:
+    """How a value differs from an earlier one; None where one of them is not there.
+
+    A difference that rounds to nothing is the same.
+    """
+    if now is None or before is None:
+        return None
+    better = (now > before) == (direction is Direction.HIGHER)
+    word = "same" if vanishes(now - before, unit) else "better" if better else "worse"
+    return Change(delta_text(now - before, unit), word, value_text(before, unit))
+
+
+def outlook(shown: GateSet) -> str:
+    """What the last run came to, and which gated metrics are better or worse than a month ago."""
+    if not shown.runs:
+        return "No run has been recorded yet."
+    last = shown.runs[-1]
+    verdict = _SAYS[last.verdict] if last.verdict else "was not checked"
+    found: dict[str, list[str]] = {"worse": [], "better": [], "same": []}
+    for curve in shown.curves:
+        moved = change(curve.last, curve.month, curve.unit, curve.direction)
+        if moved and curve.gated:
+            found[moved.word].append(curve.metric if moved.word == "same" else f"{curve.metric} ({moved.text})")
+    said = [
+        f"{lead} in {', '.join(found[word])}"
+        for word, lead in (("worse", "worse"), ("better", "better"), ("same", "the same"))
+        if found[word]
+    ]
+    if not said:
+        return (
+            f"The last run, of {last.date}, {verdict}. No gated metric has a value from {MONTH} days ago, so that "
+            "there is nothing to compare."
+        )
+    return f"The last run, of {last.date}, {verdict}. Compared with {MONTH} days ago it is {'; '.join(said)}."
+
+
+def events_of(run: ShownRun) -> list[str]:
+    """What happened with a run, beside its verdict; anchors and releases by the names that people gave them."""
+    return [
+        *(["accepted"] if run.accepted else []),
+        *(f"anchor {name}" for name in run.anchors),
+        *(f"release {tag}" for tag in run.releases),
+        *(["new gold set"] if run.new_gold else []),
+    ]

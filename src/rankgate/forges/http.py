@@ -1,8 +1,8 @@
 """One request and its answer, within limits: the only module that opens a connection.
 
 Nothing here is taken from the environment but proxies and CA certificates: a .netrc would replace the token. There is
-no switch that turns certificate checks off. What libraries say about a failure is not passed on, for they quote
-addresses, which may be signed.
+no switch that turns certificate checks off. The libraries' own messages are not passed on: they quote addresses, which
+may be signed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from urllib3 import exceptions as below
 
 from rankgate import __version__
 from rankgate.errors import bad_input
-from rankgate.forges.waiting import Broken
+from rankgate.forges.retry import Failure
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 30.0  # without a byte
@@ -59,7 +59,7 @@ class Answer(msgspec.Struct, frozen=True):
 class NoAnswer(msgspec.Struct, frozen=True):
     """None came, or none that can be used, and why in plain words."""
 
-    broken: Broken
+    failure: Failure
     why: str
 
 
@@ -98,13 +98,7 @@ def exchange(
 ) -> Answer | NoAnswer:
     """Send a request once and read its answer; redirects are answers like any other.
 
-    Args:
-        session: with the token or without.
-        method: as GET.
-        url: the whole address.
-        body: JSON, None for none.
-        limit: bytes that a body may have that comes with status 200; others may have BODY_BYTES.
-        clock: for the time that a body may take.
+    The body of an answer with status 200 may have `limit` bytes, others BODY_BYTES.
     """
     try:
         with session.request(
@@ -127,9 +121,9 @@ def exchange(
 
 
 def _read(response: requests.Response, limit: int, clock: Clock) -> bytes | NoAnswer:
-    too_large = NoAnswer(Broken.UNUSABLE, f"it is larger than {limit:,} bytes")
+    too_large = NoAnswer(Failure.UNUSABLE, f"it is larger than {limit:,} bytes")
     if response.headers.get("Content-Encoding", "identity") != "identity":
-        return NoAnswer(Broken.UNUSABLE, "it is compressed, which was not asked for")
+        return NoAnswer(Failure.UNUSABLE, "it is compressed, which was not asked for")
     if response.headers.get("Content-Length", "").isdecimal() and int(response.headers["Content-Length"][:20]) > limit:
         return too_large
     end = clock.monotonic() + BODY_SECONDS
@@ -139,36 +133,35 @@ def _read(response: requests.Response, limit: int, clock: Clock) -> bytes | NoAn
         if len(content) > limit:
             return too_large
         if clock.monotonic() > end:
-            return NoAnswer(Broken.LOST, f"it did not end within {BODY_SECONDS:.0f} s")
+            return NoAnswer(Failure.LOST, f"it did not end within {BODY_SECONDS:.0f} s")
     return bytes(content)
 
 
 def _explained(error: BaseException) -> NoAnswer:
     """Which kind of failure it was, in our own words."""
-    inside = list(_within(error))
-    for kinds, how, why in _FAILURES:
-        if any(isinstance(each, kinds) for each in inside):
-            return NoAnswer(how, why)
-    return NoAnswer(Broken.LOST, "it failed")
+    causes = list(_causes(error))
+    fitting = (row for row in _FAILURES if any(isinstance(cause, row[0]) for cause in causes))
+    _, failure, why = next(fitting, (None, Failure.LOST, "it failed"))
+    return NoAnswer(failure, why)
 
 
-def _within(error: BaseException) -> Iterator[BaseException]:
-    """An error and those that it was made of."""
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that the libraries wrapped in it."""
     yield error
     for inner in (getattr(error, "reason", None), *error.args):
         if isinstance(inner, BaseException):
-            yield from _within(inner)
+            yield from _causes(inner)
 
 
 # The first that fits. Only where no connection was made is it certain that nothing was sent.
-_FAILURES: list[tuple[tuple[type[BaseException], ...], Broken, str]] = [
-    ((ssl.SSLCertVerificationError,), Broken.UNUSABLE, "its certificate is not trusted"),
-    ((below.ProxyError,), Broken.UNREACHED, "the proxy did not connect"),
-    ((below.NameResolutionError,), Broken.UNREACHED, "its name was not found"),
-    ((below.NewConnectionError,), Broken.UNREACHED, "no connection could be made"),
-    ((below.ConnectTimeoutError,), Broken.UNREACHED, f"no connection within {CONNECT_SECONDS:.0f} s"),
-    ((below.TimeoutError, TimeoutError), Broken.LOST, f"nothing came for {READ_SECONDS:.0f} s"),
-    ((below.ProtocolError, below.SSLError), Broken.LOST, "the connection broke"),
-    ((ValueError, TypeError), Broken.UNUSABLE, "its address or the proxy's cannot be used"),
-    ((OSError,), Broken.LOST, "the connection broke"),  # after the others: all that requests raises is one, too
+_FAILURES: list[tuple[tuple[type[BaseException], ...], Failure, str]] = [
+    ((ssl.SSLCertVerificationError,), Failure.UNUSABLE, "its certificate is not trusted"),
+    ((below.ProxyError,), Failure.UNREACHED, "the proxy did not connect"),
+    ((below.NameResolutionError,), Failure.UNREACHED, "its name was not found"),
+    ((below.NewConnectionError,), Failure.UNREACHED, "no connection could be made"),
+    ((below.ConnectTimeoutError,), Failure.UNREACHED, f"no connection within {CONNECT_SECONDS:.0f} s"),
+    ((below.TimeoutError, TimeoutError), Failure.LOST, f"nothing came for {READ_SECONDS:.0f} s"),
+    ((below.ProtocolError, below.SSLError), Failure.LOST, "the connection broke"),
+    ((ValueError, TypeError), Failure.UNUSABLE, "its address or the proxy's cannot be used"),
+    ((OSError,), Failure.LOST, "the connection broke"),  # after the others: all that requests raises is one, too
 ]
