@@ -28,7 +28,7 @@ from rankgate.cli.metrics import (
     range_text,
 )
 from rankgate.metrics.matching import Matching
-from rankgate.metrics.registry import FAMILIES
+from rankgate.metrics.registry import families
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"
 PART = re.compile(r"(?<=<!-- generated: )(\w+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
@@ -60,7 +60,7 @@ def generated(page: str) -> str:
 def summary() -> str:
     """One row a metric, then the views and the gains."""
     rows = [("metric", "meaning", "range", "better", "needs")]
-    for facts in map(describe, FAMILIES):
+    for facts in map(describe, families()):
         names = ", ".join(f"[`{name}`](#{facts['name']})" for name in facts["written"])
         better = facts["direction"] or "as stated"
         rows.append((names, facts["meaning"], range_text(facts), better, needs_text(facts)))
@@ -74,7 +74,7 @@ def summary() -> str:
 
 def sections() -> str:
     """One section a metric, in display order."""
-    return "\n\n".join("\n\n".join(section(describe(family))) for family in FAMILIES)
+    return "\n\n".join("\n\n".join(section(describe(family))) for family in families())
 
 
 def section(facts: Facts) -> Iterator[str]:

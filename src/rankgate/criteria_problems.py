@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeGuard
 
 import msgspec
 
 from rankgate.errors import shown
-from rankgate.metrics.base import BaseMetric, Metric, widest_change
+from rankgate.metrics.base import Metric, widest_change
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.model.values import Direction, Need
 from rankgate.readers.mapping import FieldMap
@@ -92,8 +91,8 @@ def _out_of_range(metric: Metric, threshold: float | None, drop: float | None) -
         yield "regression_max", f"{drop:g} is more than {metric.name} can move ({widest:g}){hint}"
 
 
-def _asks_direction(metric: Metric) -> TypeGuard[BaseMetric]:
-    return isinstance(metric, BaseMetric) and metric.asks_direction
+def _asks_direction(metric: Metric) -> bool:
+    return metric.asks_direction
 
 
 def _direction_hint(metric: Metric) -> str:

@@ -22,7 +22,6 @@ from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
-from rankgate.readers.untrusted import read_untrusted_run, refuse_large_gold
 from rankgate.waivers import SetLabel
 
 Opener = Callable[[], Run | None]
@@ -82,6 +81,8 @@ def gold_of(
     if found is None:
         raise _not_named(["gold"], criteria)
     if untrusted:
+        from rankgate.readers.untrusted import refuse_large_gold  # noqa: PLC0415 -- paid only where asked for
+
         refuse_large_gold(found.path)
     gold = read_gold(found.path, found.format)
     holdout, gates = (criteria.holdout, criteria.gates) if criteria else (0.0, ())
@@ -108,6 +109,8 @@ def run_of(
     if found is None:
         raise _not_named(["run"], criteria)
     if untrusted:
+        from rankgate.readers.untrusted import read_untrusted_run  # noqa: PLC0415 -- as above
+
         if found.map is not None or found.format not in {None, "jsonl"}:
             message = "--untrusted-run reads JSONL in rankgate's own shape alone; leave out the format and the map"
             raise bad_input(message, file=found.path)

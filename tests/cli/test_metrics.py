@@ -10,8 +10,10 @@ import pytest
 from rankgate.cli import main
 from rankgate.cli import metrics as command
 from rankgate.metrics.names import parse_metric, parse_metrics
-from rankgate.metrics.registry import FAMILIES
+from rankgate.metrics.registry import families
 from rankgate.model.values import Need
+
+FAMILIES = tuple(families())
 
 KEYS = [family.key for family in FAMILIES]
 VIEWS = ["stage", "rewrite", "source"]

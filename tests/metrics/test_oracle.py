@@ -13,15 +13,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rankgate.metrics.base import BaseMetric, Metric
-from rankgate.metrics.gain import ListGain
+from rankgate.metrics.base import BaseMetric, Metric, Together
 from rankgate.metrics.matching import BY_CHUNK, By, Matching, match
 from rankgate.metrics.names import parse_metric
-from rankgate.metrics.registry import FAMILIES
-from rankgate.metrics.together import Together
-from rankgate.metrics.views import Stage, View
+from rankgate.metrics.registry import families
+from rankgate.metrics.views import ListGain, Stage, View
 from rankgate.model.values import Details, Item, MatchedQuery, Need, Ranking, Sample
 from rankgate.readers.base import once
+
+FAMILIES = tuple(families())
 
 if TYPE_CHECKING:
     from tests.metrics import oracle

@@ -175,6 +175,7 @@ def test_without_the_package_the_name_is_unknown(tmp_path: Path, inputs: Path) -
 METRIC = """
 from typing import ClassVar
 from rankgate.metrics.base import BaseMetric, RelevanceMetric
+from rankgate.model.values import Need
 NUMBER = 5
 def function(): ...
 class Plain: ...
@@ -193,6 +194,11 @@ class Mine(RelevanceMetric, frozen=True, kw_only=True):
     plain: ClassVar[str] = "one"
 class Nameless(RelevanceMetric, frozen=True, kw_only=True):
     pass
+class Slow(BaseMetric, frozen=True, kw_only=True):
+    key: ClassVar[str] = "slow"
+    formula: ClassVar[str] = "1"
+    plain: ClassVar[str] = "one"
+    reads = frozenset({Need.LATENCY})
 """
 
 
@@ -255,6 +261,12 @@ class Nameless(RelevanceMetric, frozen=True, kw_only=True):
             {"blank": "plugin:Nameless"},
             "entry point 'blank' of rankgate.metrics: plugin:Nameless has no key",
             id="a metric without a name",
+        ),
+        pytest.param(
+            {"slow": "plugin:Slow"},
+            "entry point 'slow' of rankgate.metrics: plugin:Slow reads more than ids and gains, "
+            "so it has to say what of a retrieval it measures: `kind`",
+            id="a metric of which nobody knows what it measures",
         ),
     ],
 )

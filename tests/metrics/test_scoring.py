@@ -11,17 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.metrics.base import Metric, RelevanceMetric
+from rankgate.metrics.base import Metric, RelevanceMetric, sees_hits_alone
 from rankgate.metrics.estimates import Estimate, distribution, estimate
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.registry import FAMILIES
+from rankgate.metrics.registry import families
 from rankgate.metrics.scoring import refuse_strangers, score
-from rankgate.metrics.together import sees_hits_alone
 from rankgate.model.values import Direction, Gold, MatchedQuery, Ranking, Sample, Scores
 from rankgate.readers.base import once
 from rankgate.statistics.quantiles import quantile
+
+FAMILIES = tuple(families())
 
 RANKING = {
     "hit",

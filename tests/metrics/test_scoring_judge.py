@@ -14,9 +14,11 @@ from rankgate.metrics.estimates import distribution, estimate
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.registry import FAMILIES
+from rankgate.metrics.registry import families
 from rankgate.metrics.scoring import refuse_silence, score, with_judge
 from rankgate.model.values import Details, Gold, Item, Need, Ranking, Sample, Scores
+
+FAMILIES = tuple(families())
 
 
 def gold(*samples: Sample) -> Gold:

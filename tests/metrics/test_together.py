@@ -4,10 +4,9 @@ from typing import ClassVar
 
 import pytest
 
-from rankgate.metrics.base import Metric, RelevanceMetric
+from rankgate.metrics.base import Metric, RelevanceMetric, Together, sees_hits_alone
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
-from rankgate.metrics.together import Together, sees_hits_alone
 from rankgate.model.values import MatchedQuery, Need, Ranking, Sample
 
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import pytest
 
 from rankgate.metrics.base import BaseMetric
-from rankgate.metrics.gain import ListGain
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
+from rankgate.metrics.views import ListGain
 from rankgate.model.values import Details, MatchedQuery, Need, Ranking, Sample
 
 GAINS = {"a": 1.0, "b": 1.0}

@@ -136,7 +136,7 @@ def test_bad_beir(rows: str, expected: list[str]) -> None:
         pytest.param(
             "q\td\t1\n",
             "gold:1: no column query-id, corpus-id, score; BEIR qrels begin with the row query-id corpus-id score, "
-            "parted by tabs",
+            "separated by tabs",
             id="no header",
         ),
         pytest.param(

@@ -9,9 +9,11 @@ import pytest
 from rankgate.errors import Problem, RankgateError
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
-from rankgate.metrics.registry import FAMILIES
+from rankgate.metrics.registry import families
 from rankgate.model.values import Details, Item, Need, Ranking, Sample
 from rankgate.readers.formats import read_run
+
+FAMILIES = tuple(families())
 
 EVERYTHING = frozenset(Need)
 

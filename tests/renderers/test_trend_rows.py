@@ -7,7 +7,7 @@ from tests.renderers.reports import REPORT
 
 from rankgate.model.report import Report, TrendPoint
 from rankgate.renderers.markdown import render_markdown
-from rankgate.renderers.trend_rows import spark, trend_head, trend_rows
+from rankgate.renderers.sections import spark, trend_head, trend_rows
 
 
 @pytest.mark.parametrize(

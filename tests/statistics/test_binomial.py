@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankgate.statistics.binomial import at_most, share_interval, share_level, swap_p
+from rankgate.statistics.binomial import share_interval, share_level, swap_p
+from rankgate.statistics.chance import at_most
 from rankgate.statistics.quantiles import quantile
 from rankgate.statistics.saddlepoint import Side
 

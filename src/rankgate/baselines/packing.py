@@ -21,8 +21,8 @@ from rankgate.errors import bad_input
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.values import Details, Item, Need, Ranking
 from rankgate.readers.base import ProblemLog, Run
-from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.gzipped import Unzipped
+from rankgate.readers.run_lines import read_jsonl
 from rankgate.readers.source import Source, shown_path
 
 DEFAULT_DEPTH = 100
@@ -137,7 +137,7 @@ def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *
         log = ProblemLog()
         try:
             stream = cast("BinaryIO", io.BufferedReader(Unzipped(raw, shown)))
-            yield from RUN_FORMATS["jsonl"].read(Source(shown, stream, b""), needs, log)
+            yield from read_jsonl(Source(shown, stream, b""), needs, log)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise bad_input(f"damaged gzip data: {error}", file=shown) from error
 

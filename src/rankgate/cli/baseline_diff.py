@@ -82,9 +82,10 @@ def diff(arguments: argparse.Namespace) -> str | Sequence[Block]:
 
 def _metric(named: str | None, criteria: Criteria | None) -> Metric:
     from rankgate.errors import bad_input
+    from rankgate.metrics.base import Kind
     from rankgate.metrics.names import UnknownMetricError, parse_metric
 
-    ranked = [gate.metric for gate in criteria.gates if not gate.metric.needs] if criteria else []
+    ranked = [gate.metric for gate in criteria.gates if gate.metric.kind is Kind.RELEVANCE] if criteria else []
     if named is None:
         return ranked[0] if ranked else parse_metric("ndcg@10")
     try:

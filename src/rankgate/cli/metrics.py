@@ -20,10 +20,9 @@ from rankgate.cli.options import make_parser
 from rankgate.cli.output import say
 from rankgate.errors import bad_input
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff, Metric
-from rankgate.metrics.gain import ListGain
 from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric
-from rankgate.metrics.registry import FAMILIES, PRESETS, plugins
-from rankgate.metrics.views import View
+from rankgate.metrics.registry import PRESETS, families, plugins
+from rankgate.metrics.views import ListGain, View
 from rankgate.model.values import Direction, Need
 
 Facts = dict[str, Any]
@@ -77,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 def everything() -> list[Facts]:
     """All families in display order, those of other packages, the views and the gains."""
     return [
-        *(describe(family) for family in (*FAMILIES, *plugins())),
+        *(describe(family) for family in (*families(), *plugins())),
         *(describe_view(parameter) for parameter in VIEWS),
         *(describe_gain(name) for name in GAINS),
     ]
@@ -138,8 +137,8 @@ def describe(family: type[BaseMetric]) -> Facts:
 
 def _written(preset: str) -> str:
     """With the cut-off that it may take."""
-    family, _, implied = PRESETS[preset]
-    return preset if implied == "all" or family.default_cutoff is Cutoff.NONE else f"{preset}@k"
+    _, _, implied = PRESETS[preset]
+    return preset if implied == "all" or family_of(preset).default_cutoff is Cutoff.NONE else f"{preset}@k"
 
 
 def describe_view(parameter: str) -> Facts:

@@ -23,6 +23,9 @@ class _Parser(argparse.ArgumentParser):
         super().error(redacted_text(message))
 
 
+_NAMED = "one of {}; else detected from the content"
+
+
 def make_parser(command: str, description: str, examples: Sequence[str]) -> argparse.ArgumentParser:
     """A parser whose help ends in examples to copy."""
     return _Parser(
@@ -36,17 +39,10 @@ def make_parser(command: str, description: str, examples: Sequence[str]) -> argp
 
 def add_gold(parser: argparse.ArgumentParser, *, parts: bool = False) -> None:
     """`--gold`, `--gold-format` and, where `parts` of it can be asked for, `--gold-part`."""
-    parser.add_argument(
-        "--gold",
-        metavar="FILE",
-        help="the gold set (YAML, JSON, JSONL; qrels of TREC, BEIR, ranx, pytrec_eval; Ragas, LlamaIndex; .gz; "
-        "- for stdin)",
-    )
-    parser.add_argument(
-        "--gold-format",
-        metavar="NAME",
-        help="yaml, json, jsonl, qrels, beir, dict, ragas or llama_index; else told from the content",
-    )
+    from rankgate.readers.formats import GOLD_FORMATS, listed
+
+    parser.add_argument("--gold", metavar="FILE", help=f"the gold set ({listed(GOLD_FORMATS)}; .gz; - for stdin)")
+    parser.add_argument("--gold-format", metavar="NAME", help=_NAMED.format(", ".join(GOLD_FORMATS)))
     if parts:
         what = "which queries count where the criteria keep a share private, `holdout` (default: public)"
         parser.add_argument("--gold-part", choices=["public", "private", "whole"], default="public", help=what)
@@ -54,17 +50,10 @@ def add_gold(parser: argparse.ArgumentParser, *, parts: bool = False) -> None:
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """`--run` and `--run-format`."""
-    parser.add_argument(
-        "--run",
-        metavar="FILE",
-        help="the run (JSONL, JSON, CSV, Parquet; runs of TREC, BEIR, ranx, pytrec_eval, MTEB, MS MARCO; Ragas; .gz; "
-        "- for stdin)",
-    )
-    parser.add_argument(
-        "--run-format",
-        metavar="NAME",
-        help="jsonl, json, trec, dict, mteb, ragas, msmarco, csv or parquet; else told from the content",
-    )
+    from rankgate.readers.formats import RUN_FORMATS, listed
+
+    parser.add_argument("--run", metavar="FILE", help=f"the run ({listed(RUN_FORMATS)}; .gz; - for stdin)")
+    parser.add_argument("--run-format", metavar="NAME", help=_NAMED.format(", ".join(RUN_FORMATS)))
 
 
 def add_criteria(parser: argparse.ArgumentParser) -> None:

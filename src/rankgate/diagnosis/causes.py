@@ -13,12 +13,12 @@ import msgspec
 
 from rankgate.diagnosis.listings import Listings
 from rankgate.diagnosis.movements import document_moves, first_k
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column
 from rankgate.model.details import Cause, fate_of
 from rankgate.model.report import GateResult
-from rankgate.model.values import TOLERANCE, Direction, Gold, Interval, Need, Sample, Scores, Verdict
-from rankgate.statistics.chance import binomial_tail
+from rankgate.model.values import TOLERANCE, Direction, Gold, Interval, Sample, Scores, Verdict
+from rankgate.statistics.chance import at_least
 
 LEVEL = 0.01  # one-sided, of every test here
 MOST = 0.5  # of the questions that got worse: no two causes explain more than half
@@ -51,10 +51,6 @@ SAYS = {
         "have ids that the baseline never returned in place of relevant ids that no list holds now",
     ),
 }
-# A metric that reads one of these judges something else than the list that the run returns.
-OF_OTHERS = frozenset(
-    {Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.VERSIONS, Need.BASELINE}
-)
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +72,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 def of_list(metric: Metric) -> bool:
     """Whether a metric, ours or a plug-in's, judges the list that the run returns."""
-    return not metric.needs & OF_OTHERS
+    return metric.kind in (Kind.RELEVANCE, Kind.CONTENT)
 
 
 def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, baseline: Scores) -> Case:
@@ -144,7 +140,7 @@ def explain(case: Case, now: Listings | None, before: Listings | None) -> Explai
     if cause == "mixed_up":
         by_chance = len(ids) - len({*map(lists.before_of, ids)})
     queries = [query for query, each in causes.items() if each == cause]
-    if binomial_tail(count, len(case.worse), (by_chance + 1) / (len(ids) + 2)) >= LEVEL:
+    if at_least(count, len(case.worse), (by_chance + 1) / (len(ids) + 2)) >= LEVEL:
         return None
     found = Explained(cause, queries, by_chance, len(ids))
     return None if cause == STALE and not _stale(case, queries, now, before) else found

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Metric, Together
 from rankgate.metrics.comparison import baseline_column, on_rows, same_lists
 from rankgate.metrics.matching import match
-from rankgate.metrics.together import Together
 from rankgate.model.values import Gold, Need, Ranking, Scores
 
 Column = Sequence[float | None]

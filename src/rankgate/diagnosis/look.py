@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, case_of, excludes_zero, explain, fell, of_list, speaks
 from rankgate.diagnosis.listings import Lists
 from rankgate.diagnosis.movements import first_k
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column, compare
 from rankgate.model.details import Cause
 from rankgate.model.report import Diagnosis, GateResult
 from rankgate.model.tags import TagShare, standing_out
-from rankgate.model.values import Gold, MatchedQuery, Need, Scores, Unit, Verdict
+from rankgate.model.values import Gold, MatchedQuery, Scores, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text
-from rankgate.statistics.chance import binomial_tail
+from rankgate.statistics.chance import at_least
 from rankgate.statistics.saddlepoint import difference_interval
 
 ONE_STAGE = 0.7  # of the time, or of its rise
@@ -65,8 +65,8 @@ def diagnose(
             told = _of_lists(case_of(gate, metric, gold, candidate, baseline), candidate, baseline, lists)
             # A gate may hold by limits that are wide: gold ids that nobody returns are worth a warning all the same.
             told = told if speaks(gate) else [each for each in told if each.rule == STALE]
-        elif baseline and speaks(gate) and Need.LATENCY in metric.needs:
-            told = _latency(gate, candidate, baseline)
+        elif baseline and speaks(gate) and metric.kind is Kind.LATENCY:
+            told = _latency(gate, metric, candidate, baseline)
         for each in told:
             found.setdefault(each.rule, each)
     return list(found.values())
@@ -143,12 +143,12 @@ def _those(count: int, case: Case, one: str, many: str) -> str:
     return f"{count:,} of the {total:,} questions that got worse {one if count == 1 else many}"
 
 
-def _latency(gate: GateResult, candidate: Scores, baseline: Scores) -> list[Diagnosis]:
+def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scores) -> list[Diagnosis]:
     """The stage that took most of the time that was added.
 
     Both the sign test over the questions and the paired interval of the stage's mean say that it rose.
     """
-    if "stage=" in gate.metric or not excludes_zero(gate.delta_ci, gate.direction):
+    if "stage" in metric.parameters() or not excludes_zero(gate.delta_ci, gate.direction):
         return []  # a gate of one stage says it already
     rises: dict[str, list[float]] = {stage: [] for stage in _STAGES}
     for query, new in candidate.matched.items():
@@ -164,7 +164,7 @@ def _latency(gate: GateResult, candidate: Scores, baseline: Scores) -> list[Diag
     slower, faster = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     ci = difference_interval(changes, widest=None)
     alone = means[stage] >= ONE_STAGE * sum(means.values()) and ci is not None and ci[0] > 0
-    if not alone or binomial_tail(slower, slower + faster, 0.5) >= LEVEL:
+    if not alone or at_least(slower, slower + faster, 0.5) >= LEVEL:
         return []
     added = {each: delta_text(mean, Unit.MILLISECONDS) for each, mean in means.items()}
     other = next(each for each in _STAGES if each != stage)

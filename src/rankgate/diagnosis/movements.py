@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankgate.criteria import Gate
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column
 from rankgate.metrics.matching import DEFAULT_K
 from rankgate.model.details import Expected, sampled, severity
@@ -19,9 +19,11 @@ MOST_LISTED = 50
 def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metric | None:
     """The metric whose changes are listed: the first failed gate's, else the first warned, else the first gate's.
 
-    Only metrics of ranked documents count, since a change in latency moves no document; None where no gate has one.
+    Only metrics of relevant documents count, since a change in latency moves none; None where no gate has one.
     """
-    ranked = [(gate.metric, result) for gate, result in zip(gates, results, strict=True) if not gate.metric.needs]
+    ranked = [
+        (gate.metric, result) for gate, result in zip(gates, results, strict=True) if gate.metric.kind is Kind.RELEVANCE
+    ]
     for wanted in (Verdict.FAIL, Verdict.WARN):
         for metric, result in ranked:
             if result.verdict is wanted and result.delta:

@@ -28,8 +28,8 @@ from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.payloads import Sha
 from rankgate.model.values import Need
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.json_text import spoken
+from rankgate.readers.run_lines import provenance, read_jsonl
 from rankgate.readers.source import Source
 
 WORKFLOW = "rankgate.yml"
@@ -199,9 +199,8 @@ def _run_of(item: object) -> _WorkflowRun:
 def _packed(data: bytes, name: str) -> tuple[Packed, Mapping[str, Any]]:
     """The run as a baseline holds it, with all that any metric could read, and what it says of itself."""
     plain = _unzipped(data, name) if data.startswith(b"\x1f\x8b") else data
-    reader, log = RUN_FORMATS["jsonl"], ProblemLog()
-    said = reader.provenance(Source(name, io.BytesIO(plain), plain[:_HEAD]))
-    rankings = reader.read(Source(name, io.BytesIO(plain), plain[:_HEAD]), frozenset(Need), log)
+    said = provenance(Source(name, io.BytesIO(plain), plain[:_HEAD]))
+    rankings = read_jsonl(Source(name, io.BytesIO(plain), plain[:_HEAD]), frozenset(Need), ProblemLog())
     return pack(rankings, source=name, depth=WHOLE), said
 
 

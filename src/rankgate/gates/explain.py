@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from rankgate.gates.decision_rule import Finding, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.model.details import Cause, Exhibit, Question
 from rankgate.model.report import GateResult, Report
@@ -183,7 +183,8 @@ def _left_out(
     if report.queries is None:
         return []
     count = report.queries.total - gate.n
-    by_gains = metric is not None and not metric.needs  # others may be undefined for other reasons than the gold's
+    # Others may be undefined for other reasons than the gold's.
+    by_gains = metric is not None and metric.kind is Kind.RELEVANCE
     if questions is None or count == 0:
         # Without the questions one reason is certain only where it explains the whole number.
         why: Literal["nothing_relevant", "undefined"] = (

@@ -10,13 +10,12 @@ from rankgate.criteria import Criteria
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates.decide import decide
 from rankgate.gates.decision_rule import beyond_drop
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Metric, sees_hits_alone
 from rankgate.metrics.comparison import compare
 from rankgate.metrics.matching import BY_CHUNK
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import Side
 from rankgate.metrics.scoring import score
-from rankgate.metrics.together import sees_hits_alone
 from rankgate.model.report import GateResult
 from rankgate.model.values import Evidence, EvidenceState, Gold, Ranking, Reason, ReasonKind, Scores, Verdict
 

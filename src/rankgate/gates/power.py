@@ -19,10 +19,8 @@ from rankgate.model.values import Direction, Evidence, EvidenceState, Verdict
 from rankgate.model.wording import count_text, exact_decimals, harm_word, size_text
 from rankgate.statistics import power
 
-# Usual standard deviations of paired differences between two systems, by the first word of the metric's name.
-_HIT, _MOST_STEPS, _OTHER_RATE = 0.43, 0.1, 0.3
-_USUAL = {"hit": _HIT, "recall_all": _HIT, "mrr": 0.37, "ndcg": 0.23, "map": 0.23, "precision": 0.2, "f": 0.2}
-_RECALLS = ("recall", "capped_recall", "weighted_recall", "recall_auc")
+# The usual spread of recall: of one right document, and the least, of many.
+_HIT, _MOST_STEPS = 0.43, 0.1
 _DIGITS = 3
 _LARGEST = 1e150  # beyond it squares overflow
 
@@ -70,10 +68,9 @@ def detectable(
 
 def _usual_spread(metric: Metric, relevant: float) -> float:
     """Recall of one right document is a hit; the more there are, the smaller the steps in which it moves."""
-    family = metric.name.partition("@")[0].partition("(")[0]
-    if family in _RECALLS:
-        return min(_HIT, max(_MOST_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
-    return _USUAL.get(family, _OTHER_RATE)
+    if metric.spread is not None:
+        return metric.spread
+    return min(_HIT, max(_MOST_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
 
 
 def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:

@@ -5,7 +5,6 @@ Pure: takes what was read, returns sentences. Text from the inputs appears only 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -20,6 +19,7 @@ from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample
 from rankgate.model.wording import count_text, size_text, telling_decimals, value_text
+from rankgate.statistics.chance import at_least
 from rankgate.statistics.clusters import FEWEST as FEWEST_FOR_INTERVAL
 from rankgate.statistics.quantiles import quantile_interval
 from rankgate.statistics.sign_flips import FEWEST as FEWEST_FOR_TEST
@@ -191,11 +191,7 @@ def _blocks_by_chance(gate: Gate, queries: int) -> str | None:
     limit = gate.max_lost_queries
     if limit is None or gate.evidence is not Evidence.PROVEN_HARM or limit >= queries:
         return None
-    ways, lost, kept = math.lgamma(queries + 1), math.log(NEUTRAL), math.log1p(-NEUTRAL)
-    blocked = 1 - sum(
-        math.exp(ways - math.lgamma(k + 1) - math.lgamma(queries - k + 1) + k * lost + (queries - k) * kept)
-        for k in range(limit + 1)
-    )
+    blocked = at_least(limit + 1, queries, NEUTRAL)
     if blocked <= NEUTRAL:
         return None
     which = f"the changes that lose 2.5% of {count_text(queries, 'question')} and win as many"

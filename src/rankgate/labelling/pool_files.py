@@ -17,11 +17,10 @@ import msgspec
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.labelling.labels import Label, plain_number
 from rankgate.labelling.pool import Pair
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import Source, open_source
-from rankgate.readers.trec import finite_number
 
 BYTE_ORDER_MARK = "\ufeff"
 _NEEDED = ("query_id", "id", "gain")

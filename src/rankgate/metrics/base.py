@@ -7,7 +7,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import msgspec
 
@@ -19,89 +19,23 @@ REWRITE_GAIN = "rewrite_gain"
 VIEWS = ("stage", "rewrite", "source")
 
 
+class Kind(Enum):
+    """What of a retrieval a metric measures; what is said of a gate that failed goes by it."""
+
+    RELEVANCE = "relevance"  # of the list that the run returns, by the gold's judgments
+    CONTENT = "content"  # of that list too: its texts, documents, how much of it is judged
+    OTHER_LIST = "other_list"  # of another list of the run line, or of two of them
+    DRIFT = "drift"  # how far the list moved from the baseline's
+    STATED = "stated"  # what the run states beside ids: routes, entities, versions, other tools' scores
+    LATENCY = "latency"
+
+
 class Cutoff(Enum):
     """Cut-offs that are not a number: the whole list, or the sample's own `metadata.k`."""
 
     WHOLE = "all"
     SAMPLE = "k"
     NONE = ""
-
-
-class Metric(Protocol):
-    """The contract of a metric, ours or a plug-in's."""
-
-    @property
-    def name(self) -> str:
-        """The canonical spelling, such as `recall@5`."""
-
-    @property
-    def cutoff(self) -> int | Cutoff:
-        """The last rank that counts, or a named cut-off."""
-
-    @property
-    def direction(self) -> Direction:
-        """Which way is better."""
-
-    @property
-    def unit(self) -> Unit:
-        """How people read a value."""
-
-    @property
-    def low(self) -> float | None:
-        """The lower end of the range; None where there is none."""
-
-    @property
-    def high(self) -> float | None:
-        """The upper end of the range; None where there is none."""
-
-    @property
-    def worst(self) -> float | None:
-        """The value of a gold query that the run lacks; None where the metric then is undefined for all of them."""
-
-    @property
-    def judge_bounds(self) -> bool:
-        """Whether further relevant documents can only raise it, so that a judge's labels give an upper bound."""
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """What it reads beyond ids and gains."""
-
-    @property
-    def at_quantile(self) -> float | None:
-        """The quantile that `aggregate` takes; None for a mean."""
-
-    @property
-    def meaning(self) -> str:
-        """One clause for a reader who does not know the metric. Holds no text from the inputs."""
-
-    def per_query(self, query: MatchedQuery) -> float | None:
-        """The value for one query, or None where the metric is undefined for it."""
-
-    def absent(self, query: MatchedQuery) -> float | None:
-        """The value of a gold query that the run lacks: the worst, or None where the gold leaves it undefined.
-
-        Args:
-            query: the gold query with an empty list.
-        """
-
-    def aggregate(self, values: Sequence[float]) -> float:
-        """The run's value from the defined per-query values, of which there is at least one."""
-
-
-def needs_of(metrics: Iterable[Metric]) -> frozenset[Need]:
-    """All that these metrics read beyond ids and gains."""
-    return frozenset[Need]().union(*(metric.needs for metric in metrics))
-
-
-def widest_change(metric: Metric) -> float | None:
-    """The largest change that a metric's range allows; None where the range is open."""
-    return None if metric.low is None or metric.high is None else metric.high - metric.low
-
-
-def spelled(stem: str, parameters: Mapping[str, str], suffix: str, alone: str | None = None) -> str:
-    """The canonical spelling of a metric; the parameter that may stand alone does."""
-    inside = ",".join(value if key == alone else f"{key}={value}" for key, value in parameters.items())
-    return f"{stem}({inside}){suffix}" if inside else f"{stem}{suffix}"
 
 
 class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +45,9 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
     how it is written and read; its docstring is its documentation. `ranking` families judge one ranked list by the
     gold's gains alone, so that they can be asked of another list of the line; `alone` is the parameter that may be
     written without its name; where a family `asks_direction`, its users say which way is better; `reads` is what it
-    needs of the run beyond ids, `gold_keys` what it needs of a sample beyond its judgments.
+    needs of the run beyond ids, `gold_keys` what it needs of a sample beyond its judgments. `kind` is what of a
+    retrieval it measures: by it findings and lists of questions that moved are chosen. `spread` plans what a gold set
+    can see before there is any run.
 
     Attributes:
         cutoff: rank up to which the list counts; a number, or a named cut-off.
@@ -125,6 +61,8 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
     default_cutoff: ClassVar[Cutoff] = Cutoff.SAMPLE
     direction: ClassVar[Direction] = Direction.HIGHER
     unit: ClassVar[Unit] = Unit.SHARE
+    kind: ClassVar[Kind] = Kind.RELEVANCE
+    spread: ClassVar[float | None] = 0.3
     low: ClassVar[float | None] = 0.0
     high: ClassVar[float | None] = 1.0
     worst: ClassVar[float | None] = 0.0
@@ -201,6 +139,26 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
         return math.fsum(values) / len(values)  # exact, so that the order of the queries does not matter
 
 
+# Ours, a plug-in's, or one of `views` around another.
+Metric = BaseMetric
+
+
+def needs_of(metrics: Iterable[Metric]) -> frozenset[Need]:
+    """All that these metrics read beyond ids and gains."""
+    return frozenset[Need]().union(*(metric.needs for metric in metrics))
+
+
+def widest_change(metric: Metric) -> float | None:
+    """The largest change that a metric's range allows; None where the range is open."""
+    return None if metric.low is None or metric.high is None else metric.high - metric.low
+
+
+def spelled(stem: str, parameters: Mapping[str, str], suffix: str, alone: str | None = None) -> str:
+    """The canonical spelling of a metric; the parameter that may stand alone does."""
+    inside = ",".join(value if key == alone else f"{key}={value}" for key, value in parameters.items())
+    return f"{stem}({inside}){suffix}" if inside else f"{stem}{suffix}"
+
+
 class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):
     """A metric for which a document is relevant or not.
 
@@ -210,6 +168,7 @@ class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):
 
     rel: float = 0.0
 
+    kind: ClassVar[Kind] = Kind.RELEVANCE
     ranking: ClassVar[bool] = True
 
     def ranks(self, query: MatchedQuery) -> list[int]:
@@ -220,3 +179,40 @@ class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):
     def relevant(self, query: MatchedQuery) -> int:
         """How many documents of the gold are relevant; 0 makes the metric undefined."""
         return len(query.ideal) if self.rel <= 0 else sum(gain >= self.rel for gain in query.ideal)
+
+
+_MOST_KNOWN = 4096  # queries unlike each other whose values are kept: about 2 MB
+
+
+class Together:
+    """The values of several metrics for one query after the other; what queries alike share is computed once.
+
+    Most queries of a large run have their hits where an earlier one had them, so a dozen cut-offs cost about what one
+    does.
+    """
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self._metrics = [(metric, sees_hits_alone(metric)) for metric in metrics]
+        self._all = all(alone for _, alone in self._metrics)
+        self._known: dict[object, list[float | None]] = {}
+
+    def values(self, query: MatchedQuery) -> list[float | None]:
+        """One value a metric, in their order; not to be changed."""
+        alike = (query.hits, query.ideal, query.retrieved, query.k, query.repeats)
+        known = self._known.get(alike)
+        if known is None:
+            known = [metric.per_query(query) if alone else None for metric, alone in self._metrics]
+            if len(self._known) < _MOST_KNOWN:
+                self._known[alike] = known
+        if self._all:
+            return known
+        return [
+            value if alone else metric.per_query(query)
+            for value, (metric, alone) in zip(known, self._metrics, strict=True)
+        ]
+
+
+def sees_hits_alone(metric: Metric) -> bool:
+    """Whether a metric is ours and reads of a query only hits, gains and lengths; a package's may read anything."""
+    ours = type(metric).__module__.startswith("rankgate.metrics.")
+    return ours and metric.ranking and not metric.needs

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric
+from rankgate.metrics.base import BaseMetric, Kind
 from rankgate.metrics.texts import folded, share_of_words, stands_in
 from rankgate.model.values import Direction, Item, MatchedQuery, Need, Unit
 
 
 class ItemMetric(BaseMetric, frozen=True, kw_only=True):
     """A metric that looks at the items themselves, so that an empty list leaves it undefined."""
+
+    kind: ClassVar[Kind] = Kind.CONTENT
 
     def items(self, query: MatchedQuery) -> list[Item]:
         """The first k items, by rank."""
@@ -132,6 +134,7 @@ class Freshness(ItemMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "freshness"
     formula: ClassVar[str] = "share of R_k with doc_version ≤ as_of"
+    kind: ClassVar[Kind] = Kind.STATED
     reads: ClassVar[frozenset[Need]] = frozenset({Need.VERSIONS})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.as_of",)
     plain: ClassVar[str] = "share of {first} that were valid on the day asked about"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric, Cutoff
+from rankgate.metrics.base import BaseMetric, Cutoff, Kind
 from rankgate.model.values import MatchedQuery, Need, Unit
 
 
@@ -21,6 +21,7 @@ class Overlap(BaseMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "overlap"
     formula: ClassVar[str] = "|A_k ∩ B_k| / max(|A_k|, |B_k|)"
+    kind: ClassVar[Kind] = Kind.DRIFT
     reads: ClassVar[frozenset[Need]] = frozenset({Need.IDS, Need.BASELINE})
     plain: ClassVar[str] = "share of {first} that the baseline showed too"
 
@@ -52,6 +53,7 @@ class RankBiasedOverlap(BaseMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "(1 − p)/p · Σ_{d≤l} o_d p^d + o_l p^l, o_d = overlap@d"
     default_cutoff: ClassVar[Cutoff] = Cutoff.WHOLE
     unit: ClassVar[Unit] = Unit.SCORE
+    kind: ClassVar[Kind] = Kind.DRIFT
     reads: ClassVar[frozenset[Need]] = frozenset({Need.IDS, Need.BASELINE})
     plain: ClassVar[str] = "how alike {first} and the baseline's are, 1 = the same"
 

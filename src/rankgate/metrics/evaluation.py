@@ -21,8 +21,7 @@ from rankgate.readers.base import Run, once
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.json_text import spoken
 from rankgate.readers.results import by_score, described, drained, listed, written_line
-from rankgate.readers.run_details import to_ranking
-from rankgate.readers.run_shapes import loose_shape
+from rankgate.readers.run_shapes import loose_shape, to_ranking
 from rankgate.readers.samples import judgments
 
 DEFAULT_METRICS = "hit,recall,precision,mrr@all,map@all,ndcg"

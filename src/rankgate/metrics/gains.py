@@ -109,6 +109,7 @@ class NDCG(DCG, frozen=True, kw_only=True):
     formula: ClassVar[str] = "dcg@k / dcg@k of all gold gains in their best order"
     unit: ClassVar[Unit] = Unit.SCORE
     high: ClassVar[float | None] = 1.0
+    spread: ClassVar[float | None] = 0.23
     plain: ClassVar[str] = "how close {first} come to the best possible order, 1 = perfect"
 
     def per_query(self, query: MatchedQuery) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric
+from rankgate.metrics.base import BaseMetric, Kind
 from rankgate.model.values import Direction, MatchedQuery, Need
 
 
@@ -17,6 +17,7 @@ class Judged(BaseMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "judged"
     formula: ClassVar[str] = "|R_k ∩ judged| / |R_k|"
+    kind: ClassVar[Kind] = Kind.CONTENT
     reads: ClassVar[frozenset[Need]] = frozenset({Need.JUDGED})
     plain: ClassVar[str] = "share of {first} that the gold set judges at all"
 
@@ -62,6 +63,7 @@ class NegativesAbove(BaseMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "negatives_above"
     formula: ClassVar[str] = "1 if a negative in R_k stands above the first relevant document, else 0"
     direction: ClassVar[Direction] = Direction.LOWER
+    kind: ClassVar[Kind] = Kind.CONTENT
     worst: ClassVar[float | None] = 1.0
     reads: ClassVar[frozenset[Need]] = frozenset({Need.NEGATIVES})
     plain: ClassVar[str] = "share of questions with a known wrong document above the right ones in {first}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric, Cutoff
+from rankgate.metrics.base import BaseMetric, Cutoff, Kind
 from rankgate.model.values import Details, Direction, MatchedQuery, Need, Unit
 from rankgate.statistics.quantiles import quantile as empirical_quantile
 
@@ -42,6 +42,7 @@ class Latency(BaseMetric, frozen=True, kw_only=True):
     default_cutoff: ClassVar[Cutoff] = Cutoff.NONE
     direction: ClassVar[Direction] = Direction.LOWER
     unit: ClassVar[Unit] = Unit.MILLISECONDS
+    kind: ClassVar[Kind] = Kind.LATENCY
     high: ClassVar[float | None] = None
     worst: ClassVar[float | None] = None
     reads: ClassVar[frozenset[Need]] = frozenset({Need.LATENCY})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rankgate.metrics.base import BaseMetric, Cutoff
+from rankgate.metrics.base import BaseMetric, Cutoff, Kind
 from rankgate.model.values import Details, Direction, MatchedQuery, Need, Unit
 
 
@@ -58,6 +58,7 @@ class SourceCoverage(LineMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "source_coverage"
     formula: ClassVar[str] = "1 if the line's source is the gold's, else 0"
+    kind: ClassVar[Kind] = Kind.STATED
     reads: ClassVar[frozenset[Need]] = frozenset({Need.SOURCE})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.source",)
     plain: ClassVar[str] = "share of questions that went to the right source"
@@ -108,6 +109,7 @@ class SourceShare(LineMetric, frozen=True, kw_only=True):
     alone: ClassVar[str | None] = "source"
     formula: ClassVar[str] = "1 if the line's source is this one, else 0"
     worst: ClassVar[float | None] = None
+    kind: ClassVar[Kind] = Kind.STATED
     reads: ClassVar[frozenset[Need]] = frozenset({Need.SOURCE})
     plain: ClassVar[str] = "share of questions that went to this source"
 
@@ -126,6 +128,7 @@ class EntityF1(LineMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "entity_f1"
     formula: ClassVar[str] = "2 |E ∩ F| / (|E| + |F|), E the gold's entities, F the line's"
     unit: ClassVar[Unit] = Unit.SCORE
+    kind: ClassVar[Kind] = Kind.STATED
     reads: ClassVar[frozenset[Need]] = frozenset({Need.ENTITIES})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.entities",)
     plain: ClassVar[str] = "how well the entities of the question were found, 1 = exactly"
@@ -167,6 +170,7 @@ class Score(LineMetric, frozen=True, kw_only=True):
     low: ClassVar[float | None] = None
     high: ClassVar[float | None] = None
     worst: ClassVar[float | None] = None
+    kind: ClassVar[Kind] = Kind.STATED
     reads: ClassVar[frozenset[Need]] = frozenset({Need.SCORES})
     plain: ClassVar[str] = "what another tool scored, on average"
 

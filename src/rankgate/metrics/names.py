@@ -120,7 +120,7 @@ def _split(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _family(text: str, stem: str, cutoff: str | None) -> registry.Preset:
+def _family(text: str, stem: str, cutoff: str | None) -> registry.Meaning:
     found = registry.find(stem)
     if found is not None:
         return found
@@ -154,8 +154,7 @@ def _view(text: str, metric: BaseMetric, asked: Mapping[str, str]) -> Metric:
 
 
 def _gain(text: str, stem: str, inside: str, cutoff: str | None) -> Metric:
-    from rankgate.metrics.gain import ListGain  # noqa: PLC0415 -- as above
-    from rankgate.metrics.views import View  # noqa: PLC0415
+    from rankgate.metrics.views import ListGain, View  # noqa: PLC0415 -- as above
 
     *inner, last = _split(inside)
     key, equals, number = (part.strip() for part in last.partition("="))

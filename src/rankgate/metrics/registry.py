@@ -1,88 +1,90 @@
 """The explicit table of metric families, in display order, and the door for those of other packages.
 
-Families that read more than ids and gains are listed in `beyond`, which is imported when one of them is asked for.
+Adding a metric takes its class and one row here. A module is imported when a name is not one of the rows before it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
 
 from rankgate.errors import bad_input
 from rankgate.metrics.base import BaseMetric
-from rankgate.metrics.curves import RecallAUC
-from rankgate.metrics.gains import DCG, NDCG
-from rankgate.metrics.latency import Latency
-from rankgate.metrics.ranks import AveragePrecision, ReciprocalRank
-from rankgate.metrics.sets import CappedRecall, F, Hit, Precision, Recall, RecallAll, WeightedRecall
 
-if TYPE_CHECKING:
-    FAMILIES: tuple[type[BaseMetric], ...]
-
-USUAL: tuple[type[BaseMetric], ...] = (
-    Hit,
-    Recall,
-    RecallAll,
-    CappedRecall,
-    WeightedRecall,
-    RecallAUC,
-    Precision,
-    F,
-    ReciprocalRank,
-    AveragePrecision,
-    DCG,
-    NDCG,
-    Latency,
+# Those that read ids and gains alone come first, and then those of which most checks ask for none.
+ROWS = (
+    "rankgate.metrics.sets:Hit",
+    "rankgate.metrics.sets:Recall",
+    "rankgate.metrics.sets:RecallAll",
+    "rankgate.metrics.sets:CappedRecall",
+    "rankgate.metrics.sets:WeightedRecall",
+    "rankgate.metrics.ranks:RecallAUC",
+    "rankgate.metrics.sets:Precision",
+    "rankgate.metrics.sets:F",
+    "rankgate.metrics.ranks:ReciprocalRank",
+    "rankgate.metrics.ranks:AveragePrecision",
+    "rankgate.metrics.gains:DCG",
+    "rankgate.metrics.gains:NDCG",
+    "rankgate.metrics.latency:Latency",
+    "rankgate.metrics.judgments:NegativesAbove",
+    "rankgate.metrics.lines:FalseEvidenceRate",
+    "rankgate.metrics.judgments:Judged",
+    "rankgate.metrics.judgments:Holes",
+    "rankgate.metrics.contents:Containment",
+    "rankgate.metrics.contents:DistinctDocs",
+    "rankgate.metrics.contents:Redundancy",
+    "rankgate.metrics.contents:Novelty",
+    "rankgate.metrics.contents:Freshness",
+    "rankgate.metrics.lines:SourceCoverage",
+    "rankgate.metrics.lines:MisrouteRate",
+    "rankgate.metrics.lines:SourceShare",
+    "rankgate.metrics.lines:EntityF1",
+    "rankgate.metrics.lines:Score",
+    "rankgate.metrics.drift:Overlap",
+    "rankgate.metrics.drift:RankBiasedOverlap",
 )
 
 # Other tools' names that stand for a family with parameters and, where none is written, a cut-off; `?` asks for one.
-Preset = tuple[type[BaseMetric], dict[str, str], str]
+Preset = tuple[str, dict[str, str], str]
 _SET, _EXPONENTIAL = {"of": "retrieved"}, {"gain": "exponential"}
 PRESETS: dict[str, Preset] = {
-    "ndcg_any": (NDCG, {"gain": "binary"}, ""),  # LongMemEval
-    "recall_any": (Hit, {}, "?"),
-    "f1": (F, {"beta": "1"}, ""),
-    "f2": (F, {"beta": "2"}, ""),
-    **dict.fromkeys(("set_p", "setp", "id_based_context_precision"), (Precision, _SET, "all")),  # trec_eval, …, Ragas
-    **dict.fromkeys(("set_recall", "setr", "id_based_context_recall"), (Recall, {}, "all")),
-    **dict.fromkeys(("set_f", "setf"), (F, _SET, "all")),
-    "map_cut": (AveragePrecision, {}, "?"),
-    "ndcg_cut": (NDCG, {}, "?"),
-    "dcg_burges": (DCG, _EXPONENTIAL, ""),  # ranx
-    "ndcg_burges": (NDCG, _EXPONENTIAL, ""),
-    **{f"latency_p{percent}": (Latency, {"quantile": f"p{percent}"}, "") for percent in (50, 90, 95, 99)},
+    "ndcg_any": ("ndcg", {"gain": "binary"}, ""),  # LongMemEval
+    "recall_any": ("hit", {}, "?"),
+    "f1": ("f", {"beta": "1"}, ""),
+    "f2": ("f", {"beta": "2"}, ""),
+    **dict.fromkeys(("set_p", "setp", "id_based_context_precision"), ("precision", _SET, "all")),  # trec_eval, …, Ragas
+    **dict.fromkeys(("set_recall", "setr", "id_based_context_recall"), ("recall", {}, "all")),
+    **dict.fromkeys(("set_f", "setf"), ("f", _SET, "all")),
+    "map_cut": ("ap", {}, "?"),
+    "ndcg_cut": ("ndcg", {}, "?"),
+    "dcg_burges": ("dcg", _EXPONENTIAL, ""),  # ranx
+    "ndcg_burges": ("ndcg", _EXPONENTIAL, ""),
+    **{f"latency_p{percent}": ("latency", {"quantile": f"p{percent}"}, "") for percent in (50, 90, 95, 99)},
 }
 # Names of what a model judges, whoever asks it.
 JUDGED = r"(context|answer|response)_\w+|faithfulness|groundedness|hallucination|factual_correctness|noise_sensitivity"
 
+Meaning = tuple[type[BaseMetric], dict[str, str], str]
 ENTRY_POINT_GROUP = "rankgate.metrics"
 REQUIRED = ("key", "formula", "plain")  # what a family must say of itself
 
 
-def __getattr__(name: str) -> Any:
-    """`FAMILIES`: the usual ones and those of `beyond`, which most checks need not load."""
-    if name != "FAMILIES":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _all()
+def families() -> Iterator[type[BaseMetric]]:
+    """The families of the table in its order, each imported when it is reached."""
+    for row in ROWS:
+        module, _, name = row.partition(":")
+        family: type[BaseMetric] = getattr(import_module(module), name)
+        yield family
 
 
-def _all() -> tuple[type[BaseMetric], ...]:
-    from rankgate.metrics.beyond import BEYOND  # noqa: PLC0415 -- paid only where a metric is none of the usual ones
-
-    return (*USUAL, *BEYOND)
-
-
-def find(word: str) -> Preset | None:
+def find(word: str) -> Meaning | None:
     """The family, and the parameters and the cut-off that its name implies, for a key or an alias in lower case."""
-    if found := _named(word, USUAL):
-        return found, {}, ""
-    if word in PRESETS:
-        return PRESETS[word]
+    key, parameters, cutoff = PRESETS.get(word, (word, {}, ""))
     # Only an unknown name pays for the look at installed packages.
-    found = _named(word, _all()) or _named(word, plugins())
-    return (found, {}, "") if found else None
+    found = _named(key, families()) or _named(key, plugins())
+    return (found, parameters, cutoff) if found else None
 
 
 def _named(word: str, families: Iterable[type[BaseMetric]]) -> type[BaseMetric] | None:
@@ -91,7 +93,7 @@ def _named(word: str, families: Iterable[type[BaseMetric]]) -> type[BaseMetric] 
 
 def words() -> list[str]:
     """Every name under which a family is found."""
-    return [word for family in (*_all(), *plugins()) for word in (family.key, *family.aliases)] + list(PRESETS)
+    return [word for family in (*families(), *plugins()) for word in (family.key, *family.aliases)] + list(PRESETS)
 
 
 @cache
@@ -103,7 +105,7 @@ def plugins() -> tuple[type[BaseMetric], ...]:
     """
     from importlib.metadata import entry_points  # noqa: PLC0415 -- costs more than scoring a small gold set
 
-    taken = {word for family in _all() for word in (family.key, *family.aliases)} | set(PRESETS)
+    taken = {word for family in families() for word in (family.key, *family.aliases)} | set(PRESETS)
     found: list[type[BaseMetric]] = []
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
         place = f"entry point {point.name!r} of {ENTRY_POINT_GROUP}"
@@ -123,6 +125,9 @@ def plugins() -> tuple[type[BaseMetric], ...]:
             raise bad_input(f"{place}: the name {strange[0]!r} must be lower-case letters, digits and underscores")
         if lacking:
             raise bad_input(f"{place}: {point.value} has no {lacking[0]}")
+        if family.reads and not any("kind" in vars(base) for base in family.__mro__ if base is not BaseMetric):
+            what = "reads more than ids and gains, so it has to say what of a retrieval it measures: `kind`"
+            raise bad_input(f"{place}: {point.value} {what}")
         taken |= {family.key, *family.aliases}
         found.append(family)
     return tuple(found)

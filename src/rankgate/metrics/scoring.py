@@ -9,10 +9,9 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from rankgate.errors import bad_input, shown
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Metric, Together
 from rankgate.metrics.matching import match
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.together import Together
 from rankgate.model.values import LINE_KEYS, Details, Gold, MatchedQuery, Need, Ranking, Sample, Scores
 
 

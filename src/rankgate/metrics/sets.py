@@ -35,6 +35,7 @@ class Hit(RelevanceMetric, frozen=True, kw_only=True):
     aliases: ClassVar[tuple[str, ...]] = ("success", "hit_rate")
     formula: ClassVar[str] = "1 if R_k ∩ G ≠ ∅, else 0"
     judge_bounds: ClassVar[bool] = True
+    spread: ClassVar[float | None] = 0.43
     plain: ClassVar[str] = "share of questions with at least one right document in {first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -53,6 +54,7 @@ class Recall(RelevanceMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "recall"
     aliases: ClassVar[tuple[str, ...]] = ("r",)
     formula: ClassVar[str] = "|R_k ∩ G| / n"
+    spread: ClassVar[float | None] = None
     plain: ClassVar[str] = "share of the right documents found in {first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -70,6 +72,7 @@ class RecallAll(RelevanceMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "recall_all"
     formula: ClassVar[str] = "1 if G ⊆ R_k, else 0"
+    spread: ClassVar[float | None] = 0.43
     plain: ClassVar[str] = "share of questions with every right document in {first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -89,6 +92,7 @@ class CappedRecall(RelevanceMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "capped_recall"
     aliases: ClassVar[tuple[str, ...]] = ("recall_cap", "r_cap")
     formula: ClassVar[str] = "|R_k ∩ G| / min(n, k)"
+    spread: ClassVar[float | None] = None
     plain: ClassVar[str] = "share of the right documents found in {first}, as far as they have room"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -107,6 +111,7 @@ class WeightedRecall(BaseMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "weighted_recall"
     formula: ClassVar[str] = "Σ gains in R_k / Σ gains in G"
     ranking: ClassVar[bool] = True
+    spread: ClassVar[float | None] = None
     plain: ClassVar[str] = "share of the right documents' worth found in {first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -133,6 +138,7 @@ class Precision(RelevanceMetric, frozen=True, kw_only=True):
     aliases: ClassVar[tuple[str, ...]] = ("p",)
     formula: ClassVar[str] = "|R_k ∩ G| / k"
     judge_bounds: ClassVar[bool] = True
+    spread: ClassVar[float | None] = 0.2
     plain: ClassVar[str] = "share of {first} that are right documents"
 
     def per_query(self, query: MatchedQuery) -> float | None:

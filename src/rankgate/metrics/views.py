@@ -1,17 +1,19 @@
-"""A ranking metric asked of another list of the run line, or of some of the queries.
+"""Metrics around a ranking metric: of another list of the run line, of some of the queries, of what a step adds.
 
 `recall(stage=raw)@50` judges the list before reranking, `recall(rewrite=1)@5` the list that the first rewritten
-question gave, `recall(source=kb-br)@5` the queries of one source.
+question gave, `recall(source=kb-br)@5` the queries of one source; `rerank_gain(recall@5)` compares two lists.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from typing import ClassVar
 
-from rankgate.metrics.around import AroundMetric
-from rankgate.metrics.base import spelled
-from rankgate.model.values import MatchedQuery, Need
+import msgspec
+
+from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Kind, spelled, widest_change
+from rankgate.model.values import Direction, MatchedQuery, Need, Unit
 
 
 class Stage(Enum):
@@ -21,7 +23,35 @@ class Stage(Enum):
     RAW = "raw"
 
 
-class View(AroundMetric, frozen=True, kw_only=True):
+class _Around(BaseMetric, frozen=True, kw_only=True):
+    """Reads as deep as the metric inside, and has all that it does not say otherwise from it."""
+
+    metric: BaseMetric
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "cutoff", self.metric.cutoff)
+
+    @property
+    def direction(self) -> Direction:  # type: ignore[override]
+        return self.metric.direction
+
+    @property
+    def unit(self) -> Unit:  # type: ignore[override]
+        return self.metric.unit
+
+    @property
+    def spread(self) -> float | None:  # type: ignore[override]
+        return self.metric.spread
+
+    @property
+    def at_quantile(self) -> float | None:
+        return self.metric.at_quantile
+
+    def aggregate(self, values: Sequence[float]) -> float:
+        return self.metric.aggregate(values)
+
+
+class View(_Around, frozen=True, kw_only=True):
     """A ranking metric over another list, or over the queries of one source.
 
     Any ranking metric takes these parameters beside its own. Everything else is the metric's: range, direction, what an
@@ -40,6 +70,7 @@ class View(AroundMetric, frozen=True, kw_only=True):
     source: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.rewrite is not None and self.rewrite < 1:
             raise ValueError(f"rewrite counts from 1, not {self.rewrite}")
         if self.rewrite is not None and self.stage is not Stage.FINAL:
@@ -57,35 +88,35 @@ class View(AroundMetric, frozen=True, kw_only=True):
         return spelled(self.metric.stem, {**self.metric.parameters(), **asked}, self.metric.suffix)
 
     @property
-    def low(self) -> float | None:
+    def low(self) -> float | None:  # type: ignore[override]
         """The metric's."""
         return self.metric.low
 
     @property
-    def high(self) -> float | None:
+    def high(self) -> float | None:  # type: ignore[override]
         """The metric's."""
         return self.metric.high
 
     @property
-    def worst(self) -> float | None:
+    def worst(self) -> float | None:  # type: ignore[override]
         """The metric's."""
         return self.metric.worst
 
     @property
-    def judge_bounds(self) -> bool:
+    def judge_bounds(self) -> bool:  # type: ignore[override]
         """The metric's."""
         return self.metric.judge_bounds
+
+    @property
+    def kind(self) -> Kind:  # type: ignore[override]
+        """The metric's, unless another list is asked for."""
+        return self.metric.kind if self.stage is Stage.FINAL and self.rewrite is None else Kind.OTHER_LIST
 
     @property
     def needs(self) -> frozenset[Need]:
         """The metric's, and the list that is asked of."""
         more = {Need.RAW} if self.stage is Stage.RAW else {Need.REWRITES} if self.rewrite else set()
         return self.metric.needs | more
-
-    @property
-    def at_quantile(self) -> float | None:
-        """None: a mean."""
-        return self.metric.at_quantile
 
     @property
     def meaning(self) -> str:
@@ -108,13 +139,75 @@ class View(AroundMetric, frozen=True, kw_only=True):
             return None
         return self.metric.absent(query)
 
-    def aggregate(self, values: Sequence[float]) -> float:
-        """The metric's."""
-        return self.metric.aggregate(values)
-
 
 def listed(query: MatchedQuery, stage: Stage, rewrite: int | None) -> MatchedQuery | None:
     """The query with another of its lists; None where the line does not state it."""
     if rewrite is not None:
         return query.rewrites[rewrite - 1] if rewrite <= len(query.rewrites) else None
     return query.raw if stage is Stage.RAW else query
+
+
+class ListGain(_Around, frozen=True, kw_only=True):
+    """A ranking metric of the list after a step, minus the same metric of the list before it.
+
+    Reranking: of the final list, minus of the raw one (`raw_topk`). Rewriting: of the rewritten question's list
+    (`rewrites`), minus of the original question's. Above 0 the step helps, below 0 it harms, so that a gate with
+    `threshold: 0` asks that it does no harm. The direction is the metric's; the range is −1 to 1 for one from 0 to 1.
+    Undefined where the line lacks one of the lists, where the metric is undefined, and for a query that the run lacks.
+
+    Attributes:
+        metric: what is computed of both lists.
+        rewrite: for rewriting: which rewritten question, from 1 (default).
+    """
+
+    rewrite: int | None = None
+
+    kind: ClassVar[Kind] = Kind.OTHER_LIST
+    worst: ClassVar[float | None] = None  # without lists there is nothing to compare
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rewrite is not None and self.rewrite < 1:
+            raise ValueError(f"rewrite counts from 1, not {self.rewrite}")
+
+    @property
+    def name(self) -> str:
+        """`rerank_gain(recall@5)`, `rewrite_gain(recall@5)`, `rewrite_gain(recall@5,rewrite=2)`."""
+        if self.rewrite is None:
+            return f"{RERANK_GAIN}({self.metric.name})"
+        return f"{REWRITE_GAIN}({self.metric.name}{f',rewrite={self.rewrite}' if self.rewrite > 1 else ''})"
+
+    @property
+    def low(self) -> float | None:  # type: ignore[override]
+        """As far below 0 as the metric's range is wide."""
+        return None if self.high is None else -self.high
+
+    @property
+    def high(self) -> float | None:  # type: ignore[override]
+        """As far above 0 as the metric's range is wide; None for an open range."""
+        return widest_change(self.metric)
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The metric's, and the other list."""
+        return self.metric.needs | {Need.RAW if self.rewrite is None else Need.REWRITES}
+
+    @property
+    def meaning(self) -> str:
+        """What the step adds to the metric."""
+        step = "reranking" if self.rewrite is None else "rewriting the question"
+        return f"what {step} adds to: {self.metric.meaning}"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """The difference, or None where a list is lacking or the metric undefined."""
+        other = listed(query, Stage.RAW if self.rewrite is None else Stage.FINAL, self.rewrite)
+        before, after = (other, query) if self.rewrite is None else (query, other)
+        if before is None or after is None:
+            return None
+        values = self.metric.per_query(before), self.metric.per_query(after)
+        return None if values[0] is None or values[1] is None else values[1] - values[0]
+
+    def absent(self, query: MatchedQuery) -> float | None:
+        """None: without lists there is nothing to compare."""
+        del query
+        return self.worst

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from rankgate.errors import Problem, RankgateError
+from rankgate.errors import Problem, RankgateError, shown
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.lineage import Lineage
 from rankgate.model.values import Ranking
@@ -72,3 +73,29 @@ def once(ids: list[str]) -> tuple[list[str], int]:
         return ids, 0
     unique = list(dict.fromkeys(ids))
     return unique, len(ids) - len(unique)
+
+
+def id_of(value: object, what: str) -> str:
+    """An id as text; an integer equals its decimal digits.
+
+    Raises:
+        ValueError: it is neither text nor an integer; `what` begins the message.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError(f"{what}: expected an id, found {shown(value)}")
+    return str(value)
+
+
+def finite_number(text: str) -> float | None:
+    """A finite number, or None; `1_000` and foreign digits, which Python takes, are none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and text.isascii() and "_" not in text else None
+
+
+def whole_number(text: str) -> int | None:
+    """A whole number, also written as 3.0, which pandas does where some ranks are missing; None for all else."""
+    value = finite_number(text)
+    return None if value is None or not value.is_integer() else int(value)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import Problem, shown
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, id_of
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.source import Source, open_source
 
@@ -65,16 +65,10 @@ def _document(value: Any) -> Document:
     parts = [_text("title", value["title"])] if value.get("title") is not None else []
     doc_id = value.get("doc_id")
     return Document(
-        id=_id(key, value[key]),
+        id=id_of(value[key], key),
         text=" ".join(filter(None, [*parts, _text(text_key, value[text_key])])),
-        doc_id=None if doc_id is None else _id("doc_id", doc_id),
+        doc_id=None if doc_id is None else id_of(doc_id, "doc_id"),
     )
-
-
-def _id(key: str, value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise ValueError(f"{key}: expected an id, found {shown(value)}")
-    return str(value)
 
 
 def _text(key: str, value: object) -> str:

@@ -1,14 +1,16 @@
-"""Tables as text: a header row, then rows of cells parted by commas, tabs or semicolons, quoted as CSV does."""
+"""Rows as text: below a header, separated by commas, tabs or semicolons and quoted as CSV does; or columns without one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.readers.base import ProblemLog
+from rankgate.readers.recognition import plain, separator_of
 from rankgate.readers.source import Source, utf8_message
 
-SEPARATORS = "\t,;"
+BEIR_COLUMNS = ("query-id", "corpus-id", "score")
+RAGAS_NAMES = ("user_input", "retrieved_contexts", "reference_contexts", "retrieved_context_ids")
 RAGAS_CSV = (
     "lists as Python shows them, as Ragas' to_csv writes them, cannot be read back; write JSONL instead, with "
     'to_jsonl(path) or to_pandas().to_json(path, orient="records", lines=True)'
@@ -64,25 +66,29 @@ class Table:
                 yield begins, cells
 
 
-def plain(column: str) -> str:
-    """A column's name without what does not tell it from others."""
-    return column.strip().casefold()
+def columns_of(
+    lines: Iterable[tuple[int, bytes]],
+    layout: str,
+    name: str,
+    log: ProblemLog,
+    split: Callable[[bytes], list[bytes]] = bytes.split,
+) -> Iterator[tuple[int, list[str]]]:
+    """Numbered rows without a header whose columns are as many as the layout names; the others are noted.
 
-
-def separator_of(head: bytes) -> str:
-    """The sign that parts the first row into most cells; a comma where none does."""
-    first = first_row(head)
-    return max(SEPARATORS, key=first.count) if any(sign in first for sign in SEPARATORS) else ","
-
-
-def header_of(head: bytes) -> list[str]:
-    """The cells of the first row, plain, as well as can be told from the beginning of a file."""
-    return [plain(cell.strip().strip('"')) for cell in first_row(head).split(separator_of(head))]
-
-
-def first_row(head: bytes) -> str:
-    """The first line that is not blank, as text."""
-    return head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    Bytes are split at ASCII white space alone: a no-break space is part of an id.
+    """
+    count = len(layout.split())
+    for number, line in lines:
+        try:
+            columns = [column.decode("utf-8") for column in split(line)]
+        except UnicodeDecodeError as error:
+            log.add(Problem(utf8_message(error), name, number))
+            continue
+        if len(columns) == count:
+            yield number, columns
+        else:
+            text = shown(" ".join(columns))
+            log.add(Problem(f"expected {count} columns ({layout}), found {len(columns)}: {text}", name, number))
 
 
 def _decoded(source: Source) -> Iterator[str]:

@@ -1,79 +1,87 @@
-"""The tables of formats, and the guess from content. A format is forced by naming its key."""
+"""The tables of formats, and the guess from content. A format is forced by naming its key.
+
+Adding a format takes its module, which recognises, reads and describes it, and one row here.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import msgspec
 
-from rankgate.errors import bad_input, did_you_mean
-from rankgate.model.values import Gold, Need, Ranking, Sample
+from rankgate.errors import bad_input, did_you_mean, shown
+from rankgate.model.values import Gold, Need, Ranking
 from rankgate.readers.base import ProblemLog, Run
-from rankgate.readers.gold_text import read_gold_json, read_gold_jsonl, read_gold_yaml
-from rankgate.readers.guess import guess_gold, guess_mapped, guess_run
-from rankgate.readers.llama_index import read_gold_llama_index
-from rankgate.readers.mapped import read_mapped_json
 from rankgate.readers.mapping import FieldMap
-from rankgate.readers.msmarco import read_msmarco
-from rankgate.readers.parquet import read_mapped_parquet, read_parquet
-from rankgate.readers.qrels import read_gold_beir, read_gold_qrels
-from rankgate.readers.ragas import read_gold_ragas, read_ragas
-from rankgate.readers.ranges import Quick, RunFile
-from rankgate.readers.run_lines import provenance, read_document, read_jsonl, read_jsonl_quickly
-from rankgate.readers.score_dicts import mteb_provenance, read_dict, read_gold_dict, read_mteb
+from rankgate.readers.ranges import RunFile
+from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, RunFormat, first_row
 from rankgate.readers.source import Source, open_source
-from rankgate.readers.tables import read_csv, read_mapped_csv
-from rankgate.readers.trec import query_of, read_trec_quickly, read_trec_run, trec_provenance
-
-GoldReader = Callable[[Source, ProblemLog], dict[str, Sample]]
-RunReader = Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
-MappedReader = Callable[[Source, FieldMap, frozenset[Need], ProblemLog], Iterator[Ranking]]
 
 
-class RunFormat(msgspec.Struct, frozen=True):
-    """How to read one kind of run, what its beginning says about the system behind it, and how to read parts of it."""
+class Format(msgspec.Struct, frozen=True):
+    """A row: what people call the format, and where its module has it, imported when it is looked at."""
 
-    read: RunReader
-    provenance: Callable[[Source], Mapping[str, Any]] = lambda _: {}
-    quick: Quick | None = None
+    label: str
+    place: str
 
 
-# docs/formats.md shows what each looks like.
-GOLD_FORMATS: dict[str, GoldReader] = {
-    "yaml": read_gold_yaml,
-    "json": read_gold_json,
-    "jsonl": read_gold_jsonl,
-    "qrels": read_gold_qrels,
-    "beir": read_gold_beir,
-    "dict": read_gold_dict,
-    "ragas": read_gold_ragas,
-    "llama_index": read_gold_llama_index,
+# In the order in which they are shown and tried: the first that is sure of a file reads it.
+GOLD_FORMATS: dict[str, Format] = {
+    "yaml": Format("YAML", "rankgate.readers.gold_text:YAML"),
+    "json": Format("JSON", "rankgate.readers.gold_text:JSON"),
+    "jsonl": Format("JSONL", "rankgate.readers.gold_text:JSONL"),
+    "qrels": Format("TREC qrels", "rankgate.readers.qrels:QRELS"),
+    "beir": Format("BEIR qrels", "rankgate.readers.qrels:BEIR"),
+    "ragas": Format("Ragas", "rankgate.readers.ragas:GOLD"),
+    "llama_index": Format("LlamaIndex", "rankgate.readers.llama_index:GOLD"),
+    "dict": Format("ranx, pytrec_eval", "rankgate.readers.score_dicts:GOLD"),
 }
-RUN_FORMATS: dict[str, RunFormat] = {
-    "jsonl": RunFormat(read_jsonl, provenance, Quick(read_jsonl_quickly)),
-    "json": RunFormat(read_document),
-    "trec": RunFormat(read_trec_run, trec_provenance, Quick(read_trec_quickly, query_of)),
-    "dict": RunFormat(read_dict),
-    "mteb": RunFormat(read_mteb, mteb_provenance),
-    "ragas": RunFormat(read_ragas),
-    "msmarco": RunFormat(read_msmarco),
-    "csv": RunFormat(read_csv),
-    "parquet": RunFormat(read_parquet),
+RUN_FORMATS: dict[str, Format] = {
+    "jsonl": Format("JSONL", "rankgate.readers.run_lines:JSONL"),
+    "json": Format("JSON", "rankgate.readers.run_lines:JSON"),
+    "trec": Format("TREC", "rankgate.readers.trec:RUN"),
+    "mteb": Format("MTEB", "rankgate.readers.score_dicts:MTEB"),
+    "ragas": Format("Ragas", "rankgate.readers.ragas:RUN"),
+    "dict": Format("ranx, pytrec_eval, BEIR", "rankgate.readers.score_dicts:RUN"),
+    "msmarco": Format("MS MARCO", "rankgate.readers.msmarco:RUN"),
+    "csv": Format("CSV, TSV", "rankgate.readers.tables:CSV"),
+    "parquet": Format("Parquet", "rankgate.readers.parquet:RUN"),
 }
-# What a map can describe.
-MAPPED_FORMATS: dict[str, MappedReader] = {
-    "jsonl": read_mapped_json,
-    "json": read_mapped_json,
-    "csv": read_mapped_csv,
-    "parquet": read_mapped_parquet,
+# What a map can describe, and how its files begin.
+MAPPED_FORMATS: dict[str, tuple[bytes, str]] = {
+    "jsonl": (b"{", "rankgate.readers.mapped:read_mapped_json"),
+    "json": (b"[", "rankgate.readers.mapped:read_mapped_json"),
+    "csv": (b"", "rankgate.readers.tables:read_mapped_csv"),
+    "parquet": (b"PAR1", "rankgate.readers.parquet:read_mapped_parquet"),
 }
 
+_NO_GOLD = "no gold format starts like that"
+_NO_RUN = "no run format starts like that; JSONL, JSON and CSV of another shape are read with `map:` under inputs.run"
 _BATCH = 1_000
+
+
+def gold_format(name: str) -> GoldFormat:
+    """A format of gold sets by its key in the table."""
+    found: GoldFormat = _at(GOLD_FORMATS[name].place)
+    return found
+
+
+def run_format(name: str) -> RunFormat:
+    """A format of runs by its key in the table."""
+    found: RunFormat = _at(RUN_FORMATS[name].place)
+    return found
+
+
+def listed(table: Mapping[str, Format]) -> str:
+    """What a table can read, for a help text."""
+    return ", ".join(row.label for row in table.values())
 
 
 def read_gold(path: str, format: str | None = None, *, most_problems: int | None = None) -> Gold:  # noqa: A002
@@ -83,9 +91,9 @@ def read_gold(path: str, format: str | None = None, *, most_problems: int | None
         RankgateError: unreadable or malformed, with every problem found, or no relevant document in it at all.
     """
     with open_source(path) as source:
-        name = _named(format, GOLD_FORMATS, "gold") or guess_gold(source, GOLD_FORMATS)
+        name = _named(format, GOLD_FORMATS, "gold") or _recognised(source, gold=True)
         log = ProblemLog(most_problems) if most_problems else ProblemLog()
-        samples = GOLD_FORMATS[name](source, log)
+        samples = gold_format(name).read(source, log)
         log.raise_if_any()
         if not any(sample.relevant() for sample in samples.values()):
             plural = "s" if len(samples) > 1 else ""
@@ -115,16 +123,17 @@ def read_run(
     Raises:
         RankgateError: unreadable or of no known format; while reading: malformed, with every problem found.
     """
-    read: RunReader
-    quick = None
+    read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
+    quick, provenance = None, dict[str, Any]()
     with ExitStack() as opening:
         source = opening.enter_context(open_source(path))
         if map is None:
-            name = _named(format, RUN_FORMATS, "run") or guess_run(source, RUN_FORMATS)
-            read, quick, found = RUN_FORMATS[name].read, RUN_FORMATS[name].quick, RUN_FORMATS[name].provenance(source)
+            name = _named(format, RUN_FORMATS, "run") or _recognised(source, gold=False)
+            known = run_format(name)
+            read, quick, provenance = known.read, known.quick, dict(known.provenance(source))
         else:
-            name = _named(format, MAPPED_FORMATS, "mapped run") or guess_mapped(source)
-            read, found = partial(_by_map, name, map), {}
+            name = _named(format, MAPPED_FORMATS, "mapped run") or _container(source)
+            read = partial(_by_map, name, map)
         opened = opening.pop_all()
     log = ProblemLog(most_problems) if most_problems else ProblemLog()
 
@@ -136,14 +145,15 @@ def read_run(
         name=source.name,
         format=name,
         rankings=rankings(),
-        provenance=found,
+        provenance=provenance,
         file=RunFile(source.file, source.head, needs, quick) if source.file and quick else None,
         share_read=source.share_read,
     )
 
 
 def _by_map(name: str, fields: FieldMap, source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    return MAPPED_FORMATS[name](source, fields, needs, log)
+    rankings: Iterator[Ranking] = _at(MAPPED_FORMATS[name][1])(source, fields, needs, log)
+    return rankings
 
 
 def fingerprint_of(gold: Gold) -> str:
@@ -160,7 +170,48 @@ def fingerprint_of(gold: Gold) -> str:
     return digest.hexdigest()
 
 
+def _recognised(source: Source, *, gold: bool) -> str:
+    """The format that is sure of the file, else the first that may be its, if none of the other kind is sure."""
+    table, what = (GOLD_FORMATS, "a gold set") if gold else (RUN_FORMATS, "a run")
+    possible, why = "", ""
+    start = Beginning(source.head, gold=gold)
+    for name in table:
+        found = (gold_format(name) if gold else run_format(name)).recognise(start)
+        if isinstance(found, str):
+            why = found
+            break
+        if found is Likeness.YES:
+            return name
+        possible = possible or (name if found is Likeness.MAYBE else "")
+    why = why or _of_the_other_kind(source, gold=not gold)
+    if possible and not why:
+        return possible
+    saw = shown(first_row(start.head)[:80].rstrip())
+    why = why or (_NO_GOLD if gold else _NO_RUN)
+    formats = f"known formats: {', '.join(table)}"
+    raise bad_input(f"cannot be read as {what}: it starts with {saw}; {why} ({formats})", file=source.name)
+
+
+def _of_the_other_kind(source: Source, *, gold: bool) -> str:
+    """What a file looks like that is surely of this kind, where its format has words for that; else nothing."""
+    head = source.head if gold else re.sub(rb"\A(?:\s*#[^\n]*\n)+", b"", source.head)  # only gold sets have comments
+    start = Beginning(head, gold=gold)
+    formats = map(gold_format, GOLD_FORMATS) if gold else map(run_format, RUN_FORMATS)
+    return next((each.looks_like for each in formats if each.looks_like and each.recognise(start) is Likeness.YES), "")
+
+
+def _container(source: Source) -> str:
+    """The format of a run that a map describes: only what holds the records matters."""
+    head = source.head.lstrip()
+    return max((begins, name) for name, (begins, _) in MAPPED_FORMATS.items() if head.startswith(begins))[1]
+
+
 def _named(format: str | None, table: Mapping[str, object], what: str) -> str | None:  # noqa: A002
     if format is not None and format not in table:
         raise bad_input(f"unknown {what} format {format!r}{did_you_mean(format, table)} (known: {', '.join(table)})")
     return format
+
+
+def _at(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
 
 from rankgate.errors import Problem, shown
 from rankgate.model.values import Sample
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.json_text import explain, line_json, source_json
+from rankgate.readers.recognition import Beginning, GoldFormat, Likeness
 from rankgate.readers.samples import add_sample, plain_sample, to_sample
 from rankgate.readers.source import Source
 
+_YAML = rb"(?:- |-$|[\w\"'][^:\n]*:(?:\s|$))"  # how a line of it may begin
 MOST_YAML = 20_000_000  # bytes; YAML takes half a minute for them, JSONL a second
 
 
@@ -66,3 +69,44 @@ def _add(value: object, samples: dict[str, Sample], place: Problem, log: Problem
     sample = to_sample(value, place, log)
     if sample is not None:
         add_sample(samples, sample, place, log)
+
+
+def _recognise_yaml(start: Beginning) -> Likeness:
+    """Surely, if the first line of content is a key or an item and no row that ends in a number, as judgments do."""
+    if start.json:
+        return Likeness.NO
+    first = start.content
+    columns = first.split()
+    of_columns = len(columns) == 4 and b":" not in first and columns[0] != b"-"  # noqa: PLR2004 -- TREC qrels
+    if of_columns or not re.search(rb"^" + _YAML, start.head, re.MULTILINE):
+        return Likeness.NO
+    row = columns[2:] and (
+        columns[1].upper() == b"Q0" or finite_number(columns[-1].decode("utf-8", "replace")) is not None
+    )
+    return Likeness.YES if re.match(_YAML, first) and not row else Likeness.MAYBE
+
+
+def _recognise_json(start: Beginning) -> Likeness:
+    if "samples" in start.keys or (start.json == "[" and "expected_output" in start.keys):
+        return Likeness.YES if start.json else Likeness.NO
+    return Likeness.MAYBE if start.json and not _like_lines(start) else Likeness.NO
+
+
+def _recognise_jsonl(start: Beginning) -> Likeness:
+    if not _like_lines(start):
+        return Likeness.NO
+    sure = "expected_output" in start.keys if start.keys else b'"expected_output"' in start.line
+    return Likeness.YES if sure else Likeness.MAYBE
+
+
+def _like_lines(start: Beginning) -> bool:
+    return start.json == "{" and start.is_jsonl({"expected_output", "id"}) and b'"samples"' not in start.line
+
+
+YAML = GoldFormat(
+    recognise=_recognise_yaml,
+    read=read_gold_yaml,
+    shape="`samples:` with a list of samples, or the list itself",
+)
+JSON = GoldFormat(recognise=_recognise_json, read=read_gold_json, shape=YAML.shape)
+JSONL = GoldFormat(recognise=_recognise_jsonl, read=read_gold_jsonl, shape="one sample a line")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Sample
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, id_of
 from rankgate.readers.json_text import source_json
+from rankgate.readers.recognition import Beginning, GoldFormat, Likeness
 from rankgate.readers.source import Source
 
 QUERIES, RELEVANT = "queries", "relevant_docs"
@@ -39,7 +40,16 @@ def read_gold_llama_index(source: Source, log: ProblemLog) -> dict[str, Sample]:
 def _gains(ids: object) -> dict[str, float]:
     if not isinstance(ids, list):
         raise ValueError(f"{RELEVANT}: expected a list of ids, found {shown(ids)}")
-    for each in ids:
-        if isinstance(each, bool) or not isinstance(each, str | int):
-            raise ValueError(f"{RELEVANT}: expected an id, found {shown(each)}")
-    return dict.fromkeys(map(str, ids), 1.0)
+    return dict.fromkeys((id_of(each, RELEVANT) for each in ids), 1.0)
+
+
+def _recognise(start: Beginning) -> Likeness:
+    begins = not start.keys and start.first_key in {QUERIES, RELEVANT, "corpus"}
+    return Likeness.sure(start.json == "{" and (begins or start.keys >= {QUERIES, RELEVANT}))
+
+
+GOLD = GoldFormat(
+    recognise=_recognise,
+    read=read_gold_llama_index,
+    shape='`{"queries": {"q-1": "…"}, "corpus": {…}, "relevant_docs": {"q-1": ["doc-3"]}, "mode": "text"}`',
+)

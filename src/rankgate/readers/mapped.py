@@ -10,7 +10,7 @@ import msgspec
 
 from rankgate.errors import Problem, shown
 from rankgate.model.values import Need, Ranking
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, id_of
 from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.json_text import explain, line_json, source_json, spoken
 from rankgate.readers.mapping import FieldMap, Finder, MissingNameError, names_of
@@ -72,13 +72,8 @@ def _queries(
 
 
 def _line(record: Any, finder: Finder, listed: str) -> dict[str, Any]:
-    """The contract's line for an object that is a query.
-
-    Raises:
-        MissingNameError: it lacks a name of the map.
-        ValueError: what it has is no id, or no list.
-    """
-    query_id = str(_id(finder.required("query_id", record, "the object"), "the query"))
+    """The contract's line for an object that is a query."""
+    query_id = id_of(finder.required("query_id", record, "the object"), "the query")
     query = f"query {shown(query_id)}"
     entries = finder.required("items", record, query)
     if isinstance(entries, str) and entries.startswith("["):
@@ -95,12 +90,12 @@ def _line(record: Any, finder: Finder, listed: str) -> dict[str, Any]:
 def _item(entry: Any, finder: Finder, where: str) -> Any:
     """The contract's item for an entry of a list, which is an object or a bare id."""
     if not isinstance(entry, Mapping):
-        return _id(entry, where)
+        return id_of(entry, where)
     if not finder.names("chunk_id"):
         found = ", ".join(map(shown, names_of(entry)))
         raise ValueError(f"{where} is an object, so the map must name its chunk_id (found: {found})")
     item = {key: _plain(finder.optional(key, entry)) for key in _EXTRAS}
-    item["chunk_id"] = doc = _id(finder.required("chunk_id", entry, where), where)
+    item["chunk_id"] = doc = id_of(finder.required("chunk_id", entry, where), where)
     score = finder.optional("score", entry)
     item["score"] = None if score is None else finder.sign * _number(score, "score", doc)
     if finder.names("rank"):
@@ -113,9 +108,9 @@ def _gather(rows: Rows, records: Records, finder: Finder, needs: frozenset[Need]
     for place, record in records:
         finder.place = place
         try:
-            query_id = str(_id(finder.required("query_id", record, "the object"), "the query"))
+            query_id = id_of(finder.required("query_id", record, "the object"), "the query")
             query = f"query {shown(query_id)}"
-            doc = str(_id(finder.required("chunk_id", record, query), f"{query}: the result"))
+            doc = id_of(finder.required("chunk_id", record, query), f"{query}: the result")
             numbers = {
                 key: (finder.sign if key == "score" else 1) * _number(finder.required(key, record, query), key, doc)
                 for key in ("score", "rank")
@@ -130,12 +125,6 @@ def _gather(rows: Rows, records: Records, finder: Finder, needs: frozenset[Need]
             finder.miss(error)
         except ValueError as error:
             log.add(msgspec.structs.replace(place, message=str(error)))
-
-
-def _id(value: Any, what: str) -> str | int:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise ValueError(f"{what}: expected an id, found {shown(value)}")
-    return value
 
 
 def _number(value: Any, what: str, doc: str | int) -> float | int:

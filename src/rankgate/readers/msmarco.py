@@ -1,4 +1,4 @@
-"""Runs as MS MARCO's leaderboards take them: three columns `query document rank`, parted by tabs or blanks."""
+"""Runs as MS MARCO's leaderboards take them: three columns `query document rank`, separated by tabs or blanks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from rankgate.errors import Problem, shown
 from rankgate.model.values import Need, Ranking
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, whole_number
+from rankgate.readers.delimited import columns_of
+from rankgate.readers.recognition import Likeness, RunFormat
 from rankgate.readers.rows import Order, Row, Rows
-from rankgate.readers.source import Source, utf8_message
-from rankgate.readers.tables import whole_number
+from rankgate.readers.source import Source
 
-MSMARCO_COLUMNS = 3
+_LAYOUT = "query document rank"
 
 
 def read_msmarco(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
@@ -22,17 +23,7 @@ def read_msmarco(source: Source, needs: frozenset[Need], log: ProblemLog) -> Ite
     guess.
     """
     rows = Rows(Order.RANK)
-    for number, line in source.lines():
-        try:
-            columns = columns_of(line)
-        except UnicodeDecodeError as error:
-            log.add(Problem(utf8_message(error), source.name, number))
-            continue
-        if len(columns) != MSMARCO_COLUMNS:
-            message = f"expected {MSMARCO_COLUMNS} columns (query document rank), found {len(columns)}"
-            log.add(Problem(f"{message}: {shown(' '.join(columns))}", source.name, number))
-            continue
-        query_id, doc, text = columns
+    for number, (query_id, doc, text) in columns_of(source.lines(), _LAYOUT, source.name, log, _split):
         rank = whole_number(text)
         if rank is None:
             header = "; if that is a header, remove the row" if not rows.queries else ""
@@ -43,11 +34,16 @@ def read_msmarco(source: Source, needs: frozenset[Need], log: ProblemLog) -> Ite
     yield from rows.rankings(source.name, needs, log)
 
 
-def columns_of(line: bytes) -> list[str]:
-    """The columns of a line: parted by tabs where there is one, so that ids may hold blanks, else by blanks.
+def _split(line: bytes) -> list[bytes]:
+    """By tabs where there is one, so that ids may hold blanks, else by blanks."""
+    return line.rstrip(b"\r\n").split(b"\t") if b"\t" in line else line.split()
 
-    Raises:
-        UnicodeDecodeError: not UTF-8.
-    """
-    parts = line.rstrip(b"\r\n").split(b"\t") if b"\t" in line else line.split()
-    return [part.decode("utf-8") for part in parts]
+
+RUN = RunFormat(
+    recognise=lambda start: Likeness.sure(start.is_msmarco),
+    read=read_msmarco,
+    shape="`q-1 doc-3 1`, separated by tabs or blanks, no header",
+    order="the rank",
+    looks_like="three columns are BEIR qrels where the first row is query-id corpus-id score, and a run of MS MARCO "
+    "else",
+)

@@ -15,6 +15,7 @@ from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.gzipped import refuse_expansion
 from rankgate.readers.mapped import read_records
 from rankgate.readers.mapping import FieldMap, MissingNameError
+from rankgate.readers.recognition import Likeness, RunFormat
 from rankgate.readers.rows import Gathered, Order, Row, ranking_of
 from rankgate.readers.source import FileMark, Source
 from rankgate.readers.tables import ROW_NEEDS, usual_map
@@ -219,11 +220,7 @@ def _flaw(doc: str | None, value: float | None, what: str) -> str:
 
 
 def _columns(file: _File, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> dict[str, str]:
-    """The expression of each column that is read, under the map's key.
-
-    Raises:
-        RankgateError: columns are missing, or of types that cannot be what they are for.
-    """
+    """The expression of each column that is read, under the map's key."""
     needed = {need.value for need in (*ROW_NEEDS, Need.LATENCY) if need in needs} | {
         "query_id",
         "chunk_id",
@@ -249,11 +246,7 @@ def _columns(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
 
 @contextmanager
 def _opened(source: Source) -> Iterator[_File]:
-    """The file in DuckDB.
-
-    Raises:
-        RankgateError: no DuckDB, not a Parquet file on disk, or a damaged one.
-    """
+    """The file in DuckDB."""
     if source.file is None:
         message = "Parquet is read from a file of its own, neither from a pipe nor gzipped; it is compressed within"
         raise bad_input(message, file=source.name)
@@ -278,3 +271,12 @@ def _opened(source: Source) -> Iterator[_File]:
     except duckdb.Error as error:
         what = str(error).partition("\n")[0].replace(_pattern(source.file), source.name)
         raise bad_input(f"cannot be read as Parquet: {on_one_line(what)}", file=source.name) from error
+
+
+RUN = RunFormat(
+    recognise=lambda start: Likeness.sure(start.head.startswith(MAGIC)),
+    read=read_parquet,
+    shape="the same columns; needs `pip install 'rankgate[parquet]'`",
+    order="the score, or else the rank",
+    looks_like="gold sets are not read from Parquet",
+)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rankgate.errors import Problem, shown
 from rankgate.model.values import Sample
-from rankgate.readers.base import ProblemLog
-from rankgate.readers.delimited import Table
+from rankgate.readers.base import ProblemLog, finite_number
+from rankgate.readers.delimited import BEIR_COLUMNS, Table, columns_of
+from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, Recognised
 from rankgate.readers.samples import check_gain
-from rankgate.readers.source import Source, utf8_message
-from rankgate.readers.trec import finite_number
+from rankgate.readers.source import Source
 
-QRELS_COLUMNS = 4
-BEIR_COLUMNS = ("query-id", "corpus-id", "score")
 _HEADINGS = frozenset({"rel", "relevance", "gain", "grade", "judgment", "label", "rating", "score"})
 _LAYOUT = "query iteration document gain"
 
@@ -28,7 +24,8 @@ def read_gold_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
     with `#`. Blank lines are skipped.
     """
     judged: Judged = {}
-    for number, (query_id, _, doc, text) in _rows(source, log):
+    lines = ((number, line) for number, line in source.lines() if not line.startswith(b"#"))
+    for number, (query_id, _, doc, text) in columns_of(lines, _LAYOUT, source.name, log):
         _judge(judged, query_id, doc, text, Problem("", source.name, number, query_id), log)
     return _samples(judged)
 
@@ -36,14 +33,14 @@ def read_gold_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
 def read_gold_beir(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from BEIR's `qrels/*.tsv`: columns query-id, corpus-id and score, named by the first row.
 
-    Columns are parted by tabs, so ids may hold blanks, `#` and `|`.
+    Columns are separated by tabs, so ids may hold blanks, `#` and `|`.
     """
     table = Table(source, log)
     places = [table.place(name) for name in BEIR_COLUMNS]
     judged: Judged = {}
     if None in places:
         missing = ", ".join(name for name, place in zip(BEIR_COLUMNS, places, strict=True) if place is None)
-        message = f"no column {missing}; BEIR qrels begin with the row {' '.join(BEIR_COLUMNS)}, parted by tabs"
+        message = f"no column {missing}; BEIR qrels begin with the row {' '.join(BEIR_COLUMNS)}, separated by tabs"
         log.add(Problem(message, source.name, table.line))
         return {}
     query_at, doc_at, score_at = (place for place in places if place is not None)
@@ -75,19 +72,35 @@ def _samples(judged: Judged) -> dict[str, Sample]:
     return {query_id: Sample(query_id=query_id, gains=gains, line=line) for query_id, (line, gains) in judged.items()}
 
 
-def _rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, list[str]]]:
-    for number, line in source.lines():
-        if line.startswith(b"#"):
-            continue
-        try:
-            # Bytes are split at ASCII white space alone: a no-break space is part of an id.
-            columns = [column.decode("utf-8") for column in line.split()]
-        except UnicodeDecodeError as error:
-            log.add(Problem(utf8_message(error), source.name, number))
-            continue
-        if len(columns) == QRELS_COLUMNS:
-            yield number, columns
-        else:
-            text = shown(" ".join(columns))
-            message = f"expected {QRELS_COLUMNS} columns ({_LAYOUT}), found {len(columns)}: {text}"
-            log.add(Problem(message, source.name, number))
+def _recognise_qrels(start: Beginning) -> Likeness:
+    if start.json or set(BEIR_COLUMNS) <= set(start.header):
+        return Likeness.NO
+    first = start.content
+    columns = first.split()
+    if len(columns) != len(_LAYOUT.split()):
+        return Likeness.NO
+    if finite_number(columns[-1].decode("utf-8", "replace")) is not None:
+        return Likeness.YES
+    return Likeness.MAYBE if b":" not in first and not first.startswith(b"-") else Likeness.NO
+
+
+def _recognise_beir(start: Beginning) -> Recognised:
+    if start.json or not set(BEIR_COLUMNS) <= set(start.header):
+        return Likeness.NO
+    if start.has_whole_numbers(BEIR_COLUMNS[-1]):
+        return Likeness.YES
+    return "that looks like a run: BEIR's gains are whole numbers; if these are gains, name the format: beir"
+
+
+QRELS = GoldFormat(
+    recognise=_recognise_qrels,
+    read=read_gold_qrels,
+    shape="TREC: `301 0 doc-3 1`, a judgment a line",
+    looks_like="that looks like TREC qrels, which is a gold set",
+)
+BEIR = GoldFormat(
+    recognise=_recognise_beir,
+    read=read_gold_beir,
+    shape="BEIR's `qrels/*.tsv`: the header `query-id corpus-id score`, then tab-separated rows; also with commas, as "
+    "on Hugging Face",
+)

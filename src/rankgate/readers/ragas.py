@@ -9,15 +9,15 @@ import msgspec
 
 from rankgate.errors import Problem, shown
 from rankgate.model.values import Need, Ranking, Sample
-from rankgate.readers.base import ProblemLog
-from rankgate.readers.delimited import RAGAS_CSV
+from rankgate.readers.base import ProblemLog, id_of
+from rankgate.readers.delimited import RAGAS_CSV, RAGAS_NAMES
 from rankgate.readers.mapped import json_records
+from rankgate.readers.recognition import LISTS, RAGAS_QUESTION, Beginning, GoldFormat, Likeness, Recognised, RunFormat
 from rankgate.readers.run_lines import checked
 from rankgate.readers.run_shapes import loose_shape
 from rankgate.readers.samples import add_sample
 from rankgate.readers.source import Source
 
-QUESTION = "user_input"
 REFERENCE = ("reference_context_ids", "reference_contexts")
 RETRIEVED = ("retrieved_context_ids", "retrieved_contexts")
 
@@ -34,7 +34,7 @@ def read_gold_ragas(source: Source, log: ProblemLog) -> dict[str, Sample]:
     samples: dict[str, Sample] = {}
     for place, line in _samples(source, log):
         try:
-            query_id, question = _query_id(line), line.get(QUESTION)
+            query_id, question = _query_id(line), line.get(RAGAS_QUESTION)
             ids = _listed(line, REFERENCE)
             answer = line.get("reference")
             if answer is not None and not isinstance(answer, str):
@@ -44,7 +44,7 @@ def read_gold_ragas(source: Source, log: ProblemLog) -> dict[str, Sample]:
             continue
         sample = Sample(
             query_id=query_id,
-            gains=dict.fromkeys(map(str, ids), 1.0),
+            gains=dict.fromkeys(ids, 1.0),
             question=question if isinstance(question, str) else None,
             answers=(answer,) if answer and answer.strip() else (),
             line=place.line,
@@ -87,29 +87,19 @@ def _samples(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:
 
 
 def _query_id(line: Line) -> str:
-    """The query's id.
-
-    Raises:
-        ValueError: there is none.
-    """
-    for key in ("id", "query_id", QUESTION):
+    """The query's id."""
+    for key in ("id", "query_id", RAGAS_QUESTION):
         value = line.get(key)
         if value is None:
             continue
-        if isinstance(value, list) and key == QUESTION:
+        if isinstance(value, list) and key == RAGAS_QUESTION:
             raise ValueError("user_input is a conversation, which is no id; add an `id` to each line")
-        if isinstance(value, bool) or not isinstance(value, str | int):
-            raise ValueError(f"{key}: expected an id, found {shown(value)}")
-        return str(value)
+        return id_of(value, key)
     raise ValueError("no user_input, id or query_id; one of them names the query")
 
 
-def _listed(line: Line, keys: tuple[str, str]) -> list[str | int]:
-    """The ids under the first key, or else the texts under the second.
-
-    Raises:
-        ValueError: there is neither, or no list of them.
-    """
+def _listed(line: Line, keys: tuple[str, str]) -> list[str]:
+    """The ids under the first key, or else the texts under the second."""
     key = next((key for key in keys if line.get(key) is not None), None)
     name = f"query {shown(_query_id(line))}"
     if key is None:
@@ -122,7 +112,27 @@ def _listed(line: Line, keys: tuple[str, str]) -> list[str | int]:
         raise ValueError(f"{name}: {key} is {shown(value)}: {RAGAS_CSV}")
     if not isinstance(value, list):
         raise ValueError(f"{name}: {key}: expected a list, found {shown(value)}")
-    for each in value:
-        if isinstance(each, bool) or not isinstance(each, str | int):
-            raise ValueError(f"{name}: {key}: expected an id, found {shown(each)}")
-    return value
+    return [id_of(each, f"{name}: {key}") for each in value]
+
+
+def _recognise(start: Beginning) -> Recognised:
+    """By its keys; a line of the contract may have the question under its name too."""
+    if not start.json:
+        table = any(name in start.header for name in RAGAS_NAMES) and not (start.gold and len(start.header) == 1)
+        return RAGAS_CSV if table else Likeness.NO
+    others = {"expected_output"} if start.gold else LISTS
+    return Likeness.sure(RAGAS_QUESTION in start.keys and start.keys.isdisjoint(others))
+
+
+GOLD = GoldFormat(
+    recognise=_recognise,
+    read=read_gold_ragas,
+    shape='`{"user_input": "…", "reference_context_ids": ["doc-3"], "reference": "30 days"}`, one a line or in a JSON '
+    "list",
+)
+RUN = RunFormat(
+    recognise=_recognise,
+    read=read_ragas,
+    shape='`{"user_input": "…", "retrieved_context_ids": ["doc-3"]}`, one a line or in a JSON list',
+    order="the list",
+)

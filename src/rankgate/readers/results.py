@@ -191,11 +191,7 @@ def _number(value: Any) -> float | None:
 
 
 def _stages(own: Any) -> dict[str, float]:
-    """The `latency_ms` that a run line states itself; empty where it states none.
-
-    Raises:
-        ResultError: it is not a mapping of stages to milliseconds.
-    """
+    """The `latency_ms` that a run line states itself; empty where it states none."""
     if own is None:
         return {}
     if not isinstance(own, Mapping):

@@ -14,8 +14,7 @@ from rankgate.errors import Problem, shown
 from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.json_text import spoken
-from rankgate.readers.run_details import to_ranking
-from rankgate.readers.run_shapes import loose_shape
+from rankgate.readers.run_shapes import loose_shape, refuse_gaps, to_ranking
 
 RENUMBER = "renumber them, or order the rows by a score"
 
@@ -113,33 +112,20 @@ def ranking_of(query_id: str, gathered: Gathered, order: Order, needs: frozenset
 
 
 def _sort(rows: list[Row], order: Order) -> None:
-    """Put the best first.
-
-    Raises:
-        ValueError: ranks with gaps or repeats, or ranks that contradict the scores.
-    """
+    """Put the best first."""
     if order is Order.SCORE:
         rows.sort(key=attrgetter("score", "doc"), reverse=True)
     elif order is Order.RANK:
         rows.sort(key=attrgetter("rank"))
-        _refuse_gaps(rows)
+        try:
+            refuse_gaps((row.rank, row.doc) for row in rows)
+        except ValueError as error:
+            raise ValueError(f"{error}: {RENUMBER}") from error
     else:
         rows.sort(key=attrgetter("doc"), reverse=True)
         rows.sort(key=attrgetter("rank"))
         rows.sort(key=attrgetter("score"), reverse=True)
         _refuse_contradiction(rows)
-
-
-def _refuse_gaps(rows: list[Row]) -> None:
-    for place, row in enumerate(rows, start=1):
-        if row.rank == place:
-            continue
-        if row.rank < 1:
-            raise ValueError(f"{shown(row.doc)} has rank {row.rank}; ranks start at 1: {RENUMBER}")
-        if row.rank < place:
-            both = f"{shown(rows[place - 2].doc)}, {shown(row.doc)}"
-            raise ValueError(f"rank {row.rank} stands twice ({both}): {RENUMBER}")
-        raise ValueError(f"rank {place} is missing; ranks run from 1 without gaps: {RENUMBER}")
 
 
 def _refuse_contradiction(rows: list[Row]) -> None:

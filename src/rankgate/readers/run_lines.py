@@ -21,9 +21,17 @@ from rankgate.model.differences import KNOWN_KEYS, text_of
 from rankgate.model.values import Details, Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json, without_nan
-from rankgate.readers.ranges import LARGE
-from rankgate.readers.run_details import plausible, to_ranking
-from rankgate.readers.run_shapes import ContractLine, LooseLine, SettledLine, fast_shapes, loose_shape
+from rankgate.readers.ranges import LARGE, Quick
+from rankgate.readers.recognition import LINE_KEYS, LISTS, RAGAS_QUESTION, SAMPLE_KEYS, Beginning, Likeness, RunFormat
+from rankgate.readers.run_shapes import (
+    ContractLine,
+    LooseLine,
+    SettledLine,
+    fast_shapes,
+    loose_shape,
+    plausible,
+    to_ranking,
+)
 from rankgate.readers.source import Source
 
 # Keys of a line that belong to the query's result, not to the system that made it.
@@ -205,7 +213,7 @@ def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, obje
         return
     if isinstance(value, list):
         yield from ((f"[{index}]", entry) for index, entry in enumerate(value))
-    elif isinstance(value, dict) and not value.keys() & {"topk", "retrieved", "actual_output", "actualOutput"}:
+    elif isinstance(value, dict) and not value.keys() & LISTS:
         for query_id, ids in value.items():
             if isinstance(ids, list):
                 yield query_id, {"query_id": query_id, "topk": ids}
@@ -239,3 +247,31 @@ def checked(
     except ValueError as error:
         log.add(msgspec.structs.replace(place, message=str(error)))
         return None
+
+
+def _recognise(start: Beginning) -> Likeness:
+    lines = start.is_jsonl(LINE_KEYS)
+    if start.json != "{" or (start.keys & SAMPLE_KEYS and not start.keys & LINE_KEYS):
+        return Likeness.NO
+    named = "query_id" in start.keys and RAGAS_QUESTION not in start.keys  # which has its lists under names of its own
+    broken = lines and not start.keys and any(f'"{key}"'.encode() in start.line for key in LINE_KEYS)
+    if start.keys & LISTS or named or broken:
+        return Likeness.YES
+    return Likeness.MAYBE if lines or start.keys & LINE_KEYS else Likeness.NO
+
+
+JSONL = RunFormat(
+    recognise=_recognise,
+    read=read_jsonl,
+    shape='`{"query_id": "q-1", "topk": [{"rank": 1, "chunk_id": "doc-3"}]}`, one question a line',
+    order="`rank`, or else the list",
+    looks_like="that looks like a run",
+    provenance=provenance,
+    quick=Quick(read_jsonl_quickly),
+)
+JSON = RunFormat(
+    recognise=lambda start: Likeness.MAYBE if start.json else Likeness.NO,
+    read=read_document,
+    shape='a list of such objects, or `{"q-1": ["doc-3", "doc-9"]}`',
+    order="the same",
+)

@@ -1,19 +1,26 @@
-"""The shapes of a run line: the contract's own, which is the hot path, and the loose one that takes its cousins too."""
+"""A run line: the contract's shape, which is the hot path, the loose one for its cousins, and the ranking of either."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import msgspec
 
-from rankgate.model.values import Need
+from rankgate.errors import shown
+from rankgate.model.values import Details, Need, Ranking
+from rankgate.model.values import Item as RankedItem
+from rankgate.readers.dates import iso_day
 
 Id = str | int
 CAMEL = {"camel": "actualOutput"}
 TWO_LISTS = "more than one list of results; write one of topk, retrieved, actual_output"
 
+LONGEST = 1e12  # milliseconds: thirty years
+
+_DOC, _VERSION, _TEXT = Need.DOCS.value, Need.VERSIONS.value, Need.TEXTS.value  # looked up once, not for every item
+_OF_ITEMS = frozenset({Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES})
 SEQUENCE: list[int | None] = list(range(1, 1_001))
 
 
@@ -69,6 +76,11 @@ class Item(msgspec.Struct, gc=False):
     id: Id | None = None
     rank: int | None = None
     score: float | None = None
+
+    @property
+    def name(self) -> Id | None:
+        """The id, by whichever key it is written."""
+        return self.id if self.chunk_id is None else self.chunk_id
 
 
 class LooseLine(msgspec.Struct, gc=False, rename=CAMEL):
@@ -161,3 +173,113 @@ def fast_shapes(needs: frozenset[Need]) -> tuple[type[SettledLine], ...]:
         ]
         return tuple(made)  # type: ignore[arg-type]
     return ()
+
+
+def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Ranking:
+    """The ranking of a line, in the order of its ranks where it states them, each id once.
+
+    Raises:
+        ValueError: what is wrong with it.
+    """
+    ranked = _ranking(query_id, line.items(), needs)
+    if not needs:
+        return ranked
+    raw = getattr(line, Need.RAW.value, None)
+    rewrites = getattr(line, Need.REWRITES.value, None)
+    times = getattr(line, Need.LATENCY.value, None)
+    if not plausible(times):
+        raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
+    source = getattr(line, Need.SOURCE.value, None)
+    judge, scores = getattr(line, "judge", None), getattr(line, Need.SCORES.value, None)
+    given = {name: each if isinstance(each, Judged) else Judged(each) for name, each in (scores or {}).items()}
+    details = Details(
+        items=ranked.details.items if ranked.details else None,
+        raw=None if raw is None else _ranking(query_id, as_items(raw), needs, "raw_topk"),
+        rewrites=None
+        if rewrites is None
+        else [
+            _ranking(query_id, as_items(each.topk), needs, f"rewrites[{index}]") for index, each in enumerate(rewrites)
+        ],
+        latency_ms=times or None,
+        source=None if source is None else str(source),
+        entities=getattr(line, Need.ENTITIES.value, None),
+        scores=None if scores is None else {name: each.value for name, each in given.items()},
+        judges={name: who for name, each in given.items() if (who := each.judge or judge)} or None,
+    )
+    return Ranking(query_id, ranked.ids, ranked.duplicates, None if details == Details() else details)
+
+
+def plausible(times: Mapping[str, float | None] | None) -> bool:
+    """Whether all times lie between nothing and thirty years."""
+    return all(time is None or 0 <= time <= LONGEST for time in (times or {}).values())
+
+
+def _ranking(query_id: str, written: list[Item], needs: frozenset[Need], where: str = "") -> Ranking:
+    name = f"query {shown(query_id)}: {where}: " if where else f"query {shown(query_id)}: "
+    try:
+        items = _by_rank(written)
+    except ValueError as error:
+        raise ValueError(f"{name}{error}") from error
+    ids: list[str] = []
+    for position, item in enumerate(items, start=1):
+        found = item.name
+        if found is None:
+            raise ValueError(f"{name}item {position} has neither chunk_id nor id")
+        ids.append(found if isinstance(found, str) else str(found))
+    duplicates = len(ids) - len(set(ids))
+    if duplicates:
+        first = {item_id: position for position, item_id in reversed(list(enumerate(ids)))}
+        kept = sorted(first.values())
+        ids, items = [ids[position] for position in kept], [items[position] for position in kept]
+    if not needs & _OF_ITEMS:
+        return Ranking(query_id, ids, duplicates)
+    try:
+        return Ranking(query_id, ids, duplicates, Details(items=[_item(item, needs) for item in items]))
+    except ValueError as error:
+        raise ValueError(f"{name}{error}") from error
+
+
+def _item(item: Item, needs: frozenset[Need]) -> RankedItem:
+    doc = getattr(item, _DOC, None)
+    version = getattr(item, _VERSION, None)
+    day = None if version is None else iso_day(version)
+    if version is not None and day is None:
+        raise ValueError(
+            f"the doc_version of {shown(item.name)} is {shown(version)}; freshness needs a date, as 2025-06-01"
+        )
+    return RankedItem(
+        doc_id=None if doc is None else str(doc),
+        version=day,
+        text=getattr(item, _TEXT, None),
+        score=item.score if Need.ITEM_SCORES in needs else None,
+    )
+
+
+def _by_rank(items: list[Item]) -> Sequence[Item]:
+    """Items in the order of their ranks, which must be 1 to n, each once; as listed where none has a rank."""
+    ranks = [item.rank for item in items]
+    if ranks == SEQUENCE[: len(ranks)] or ranks.count(None) == len(ranks):
+        return items
+    lacking = next((item for item in items if item.rank is None), None)
+    if lacking is not None:
+        raise ValueError(f"{shown(lacking.name)} has no rank but others do; give all or none")
+    ordered = sorted(items, key=lambda item: item.rank or 0)
+    refuse_gaps((item.rank or 0, item.name) for item in ordered)
+    return ordered
+
+
+def refuse_gaps(ranked: Iterable[tuple[int, object]]) -> None:
+    """Check ranks, ascending, each with the id that has it.
+
+    Raises:
+        ValueError: they are not 1 to n, each once.
+    """
+    above: object = None
+    for place, (rank, name) in enumerate(ranked, start=1):
+        if rank < 1:
+            raise ValueError(f"{shown(name)} has rank {rank}; ranks start at 1")
+        if rank < place:
+            raise ValueError(f"rank {rank} stands twice ({shown(above)}, {shown(name)})")
+        if rank > place:
+            raise ValueError(f"rank {place} is missing; ranks run from 1 without gaps")
+        above = name

@@ -13,6 +13,15 @@ from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.model.values import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import JsonError, source_json, strict_json
+from rankgate.readers.recognition import (
+    LINE_KEYS,
+    SAMPLE_KEYS,
+    Beginning,
+    GoldFormat,
+    Likeness,
+    Recognised,
+    RunFormat,
+)
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import Source
 
@@ -98,11 +107,7 @@ def _rankings(text: str, name: str, log: ProblemLog) -> Iterator[Ranking]:
 
 
 def _whole(text: str, name: str) -> _Raws:
-    """The values by query, each undecoded.
-
-    Raises:
-        RankgateError: not JSON, not an object, or a query that stands twice.
-    """
+    """The values by query, each undecoded."""
     try:
         queries = msgspec.json.decode(text, type=_Raws)
         if text.count(":") != len(queries) + sum(bytes(raw).count(b":") for raw in queries.values()):
@@ -121,42 +126,86 @@ def _parts(raw: msgspec.Raw) -> _Raws:
 
 def _refusal(text: str, name: str, error: Exception) -> Exception:
     """What is wrong with a document that was not read even in its outline."""
-    try:
-        value = json.loads(text, parse_constant=float)
-    except (ValueError, RecursionError):
-        value = None
+    value = _as_python(text)
     for query_id, scores in value.items() if isinstance(value, dict) else ():
-        if isinstance(scores, dict) and (found := _infinite(scores)):
-            return bad_input(f"query {shown(query_id)}: {found}", file=name)
+        if isinstance(scores, dict) and (flaw := _flaw(scores)):
+            return bad_input(f"query {shown(query_id)}: {flaw}", file=name)
     try:
         found = strict_json(text)
     except JsonError as strict:
         return bad_input(str(strict), file=name, line=strict.line)
-    return (
-        bad_input(f"expected {{query: {{document: score}}}}, found {shown(found)}", file=name)
-        if not isinstance(found, dict)
-        else bad_input(str(error), file=name)
-    )
+    what = str(error) if isinstance(found, dict) else f"expected {{query: {{document: score}}}}, found {shown(found)}"
+    return bad_input(what, file=name)
 
 
 def _culprit(raw: bytes, error: Exception) -> str:
     """What is wrong with the scores of one query."""
-    try:
-        scores = json.loads(raw, parse_constant=float)
-    except (ValueError, RecursionError):
+    scores = _as_python(raw)
+    if scores is None:
         return str(error)
     if not isinstance(scores, dict):
         return f"expected a mapping of ids to scores, found {shown(scores)}"
+    return _flaw(scores) or str(error)
+
+
+def _as_python(text: str | bytes) -> Any:
+    try:
+        return json.loads(text, parse_constant=float)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _flaw(scores: Mapping[str, Any]) -> str | None:
+    """Names the first document whose score is no finite number."""
     for doc, score in scores.items():
         if isinstance(score, bool) or not isinstance(score, int | float):
             return f"the score of {shown(doc)} is {shown(score)}, not a number"
-    return _infinite(scores) or str(error)
-
-
-def _infinite(scores: Mapping[str, Any]) -> str | None:
-    """Names the first document whose score is not finite."""
-    for doc, score in scores.items():
-        if isinstance(score, float) and not math.isfinite(score):
+        if not math.isfinite(score):
             what = "NaN" if math.isnan(score) else "infinite"
             return f"the score of {shown(doc)} is {what}; scores must be finite numbers"
     return None
+
+
+def _recognise(start: Beginning) -> Recognised:
+    """By the numbers of the first query: gains are small and whole, scores are not."""
+    own, no_query = _OF_SAMPLES if start.gold else _OF_LINES
+    query_id, numbers = start.first_scores if start.json == "{" and not start.keys & own else ("", {})
+    if not numbers or query_id in no_query:
+        return Likeness.NO
+    if start.gold and any(number != number or number % 1 for number in numbers.values()):  # noqa: PLR0124 -- NaN
+        what = f"that looks like a run: the numbers of {shown(query_id)} are scores, and gains are whole"
+        return f"{what}; if they are gains, name the format: dict"
+    if not start.gold and all(type(each) is int and abs(each) <= _LARGEST_USUAL_GAIN for each in numbers.values()):
+        what = f"that looks like qrels, which is a gold set: the numbers of {shown(query_id)} are small and whole"
+        return f"{what}; if they are scores, name the format: dict"
+    return Likeness.YES
+
+
+def _recognise_mteb(start: Beginning) -> Likeness:
+    return Likeness.sure(start.json == "{" and (MTEB_KEY in start.keys or start.first_key == MTEB_KEY))
+
+
+_LARGEST_USUAL_GAIN = 10
+# Keys that say that an object is a line or a sample, and those of its own mappings of numbers.
+_OF_LINES = LINE_KEYS | SAMPLE_KEYS, {"latency_ms", "scores"}
+_OF_SAMPLES = LINE_KEYS | SAMPLE_KEYS | {"id"}, {"expected_output", "judge_labels"}
+
+GOLD = GoldFormat(
+    recognise=_recognise,
+    read=read_gold_dict,
+    shape='`{"q-1": {"doc-3": 1, "doc-9": 0}}`: ranx, pytrec_eval, BEIR',
+)
+RUN = RunFormat(
+    recognise=_recognise,
+    read=read_dict,
+    shape='`{"q-1": {"doc-3": 18.4, "doc-9": 17.1}}`: ranx, pytrec_eval, BEIR, older MTEB',
+    order="the score",
+)
+MTEB = RunFormat(
+    recognise=_recognise_mteb,
+    read=read_mteb,
+    shape="MTEB's `<task>_predictions.json`",
+    order="the score",
+    looks_like="that looks like a run of MTEB",
+    provenance=mteb_provenance,
+)

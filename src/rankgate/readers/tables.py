@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Need, Ranking
-from rankgate.readers.base import ProblemLog
-from rankgate.readers.delimited import RAGAS_CSV, Table, plain
+from rankgate.readers.base import ProblemLog, finite_number, whole_number
+from rankgate.readers.delimited import BEIR_COLUMNS, RAGAS_CSV, RAGAS_NAMES, Table
 from rankgate.readers.mapping import NAMES, FieldMap, MissingNameError
+from rankgate.readers.recognition import Beginning, Likeness, Recognised, RunFormat, plain
 from rankgate.readers.rows import Order, Row, Rows
 from rankgate.readers.source import Source
-from rankgate.readers.trec import finite_number
 
 N = TypeVar("N", int, float)
 
@@ -20,7 +20,6 @@ QUERY_NAMES = ("query_id", "q_id", "qid", "query-id")
 DOC_NAMES = ("chunk_id", "doc_id", "docid", "docno", "corpus-id", "id")
 # Two names in one table that are no contradiction: the first is the result's id.
 _TOGETHER = (("chunk_id", "doc_id"), ("docno", "docid"))
-RAGAS_NAMES = ("user_input", "retrieved_contexts", "reference_contexts", "retrieved_context_ids")
 
 # What a need reads of a row, under the contract's key, which is also the map's.
 ROW_NEEDS = (Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES)
@@ -94,11 +93,7 @@ def _read(table: Table, fields: FieldMap, needs: frozenset[Need], log: ProblemLo
 
 
 def _places(table: Table, fields: FieldMap, log: ProblemLog) -> dict[str, int | None]:
-    """Where each mapped column stands; None for those that the map leaves out.
-
-    Raises:
-        RankgateError: the table lacks mapped columns.
-    """
+    """Where each mapped column stands; None for those that the map leaves out."""
     places: dict[str, int | None] = {}
     for key in NAMES:
         name = getattr(fields, key)
@@ -108,12 +103,6 @@ def _places(table: Table, fields: FieldMap, log: ProblemLog) -> dict[str, int | 
             log.add(error.at(Problem("", table.name, table.line)))
     log.raise_if_any()
     return places
-
-
-def whole_number(text: str) -> int | None:
-    """A whole number, also written as 3.0, which pandas does where some ranks are missing; None for all else."""
-    value = finite_number(text)
-    return None if value is None or not value.is_integer() else int(value)
 
 
 def _number(text: str, what: str, doc: str, read: Callable[[str], N | None]) -> N:
@@ -136,3 +125,21 @@ def _refuse_no_id(query_id: str, doc: str) -> None:
     for cell in (query_id, doc):
         if cell[0] == "[" and cell.startswith(("['", '["')) and cell.endswith("]"):
             raise ValueError(f"{shown(cell)} is no id: {RAGAS_CSV}")
+
+
+def _recognise(start: Beginning) -> Recognised:
+    header = start.header
+    if start.json or len(header) == 1 or not any(name in header for name in QUERY_NAMES):
+        return Likeness.NO
+    if set(BEIR_COLUMNS) <= set(header) and start.has_whole_numbers(BEIR_COLUMNS[-1]):
+        return "that looks like BEIR qrels, which is a gold set; if these are scores, name the format: csv"
+    return Likeness.YES
+
+
+CSV = RunFormat(
+    recognise=_recognise,
+    read=read_csv,
+    shape="a header such as `qid,docid,score`, then a result a row; commas, tabs or semicolons",
+    order="the score, or else the rank",
+    looks_like="that looks like a run as a table",
+)

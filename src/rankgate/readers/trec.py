@@ -7,7 +7,6 @@ with 1.
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, islice, pairwise
@@ -18,8 +17,11 @@ import msgspec
 
 from rankgate.errors import Problem, shown
 from rankgate.model.values import Need, Ranking
-from rankgate.readers.base import ProblemLog, once
-from rankgate.readers.source import Source, utf8_message
+from rankgate.readers.base import ProblemLog, finite_number, once
+from rankgate.readers.delimited import columns_of
+from rankgate.readers.ranges import Quick
+from rankgate.readers.recognition import Beginning, Likeness, RunFormat
+from rankgate.readers.source import Source
 
 RUN_COLUMNS = 6
 _LAYOUT = "query Q0 document rank score tag"
@@ -107,20 +109,8 @@ def _plain(block: bytes) -> _Rows | None:
 def _careful(block: bytes, first: int, name: str, log: ProblemLog) -> _Rows:
     """The rows of a block of which the first has that number, after noting what is wrong with the others."""
     rows: list[tuple[str, str, float]] = []
-    for number, line in enumerate(block.split(b"\n"), start=first):
-        try:
-            # Bytes are split at ASCII white space alone: a no-break space is part of an id.
-            columns = [column.decode("utf-8") for column in line.split()]
-        except UnicodeDecodeError as error:
-            log.add(Problem(utf8_message(error), name, number))
-            continue
-        if not columns:
-            continue
-        if len(columns) != RUN_COLUMNS:
-            text = shown(" ".join(columns))
-            log.add(Problem(f"expected {RUN_COLUMNS} columns ({_LAYOUT}), found {len(columns)}: {text}", name, number))
-            continue
-        query_id, _, doc, _, written, _ = columns
+    lines = ((number, line) for number, line in enumerate(block.split(b"\n"), start=first) if line.split())
+    for number, (query_id, _, doc, _, written, _) in columns_of(lines, _LAYOUT, name, log):
         score = finite_number(written)
         if score is None:
             what = f"the score of {shown(doc)} is {shown(written)}; scores must be finite numbers"
@@ -151,10 +141,22 @@ def trec_provenance(source: Source) -> Mapping[str, Any]:
     return {"system": columns[-1].decode("utf-8", "replace")} if len(columns) == RUN_COLUMNS else {}
 
 
-def finite_number(text: str) -> float | None:
-    """A finite number, or None; `1_000` and foreign digits, which Python takes, are none."""
+def _recognise(start: Beginning) -> Likeness:
+    if start.json or not (start.is_trec or len(start.columns) == RUN_COLUMNS):
+        return Likeness.NO  # of which seven columns are an error that says so
     try:
-        value = float(text)
+        float(start.columns[4])
     except ValueError:
-        return None
-    return value if math.isfinite(value) and text.isascii() and "_" not in text else None
+        return Likeness.MAYBE
+    return Likeness.YES if start.is_trec else Likeness.MAYBE
+
+
+RUN = RunFormat(
+    recognise=_recognise,
+    read=read_trec_run,
+    shape="`q-1 Q0 doc-3 1 18.4 bm25`",
+    order="the score",
+    looks_like="that looks like a TREC run",
+    provenance=trec_provenance,
+    quick=Quick(read_trec_quickly, query_of),
+)

@@ -10,7 +10,7 @@ import jinja2
 from rankgate.model.report import Segment
 from rankgate.model.values import Reason
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text
-from rankgate.renderers import phrases, question_rows, rows, segment_rows, trend_rows
+from rankgate.renderers import phrases, question_rows, rows, sections, segment_rows
 from rankgate.renderers.escape import cell, code, shorten, visible
 
 
@@ -52,6 +52,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         amount=value_text,
         change=delta_text,
         count=count_text,
+        sections=sections.sections,
         shown_gates=phrases.shown_gates,
         segments_line=partial(phrases.segments_line, spell=partial(code, limit=80)),
         gate_baseline=phrases.gate_baseline,
@@ -86,8 +87,8 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         segment_head=segment_rows.segment_head,
         segment_row=segment_rows.segment_row,
         segment_legend=segment_rows.segment_legend,
-        trend_head=trend_rows.trend_head,
-        trend_rows=trend_rows.trend_rows,
+        trend_head=sections.trend_head,
+        trend_rows=sections.trend_rows,
         source_item=rows.source_item,
         compared=rows.compared,
         command_block=rows.command_block,

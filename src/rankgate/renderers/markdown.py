@@ -10,8 +10,9 @@ from rankgate.errors import bad_input
 from rankgate.model.report import Report
 from rankgate.renderers.cutting import cut
 from rankgate.renderers.environment import environment, mistake
-from rankgate.renderers.fitting import Room, fitted, usual_room
+from rankgate.renderers.fitting import fitted, for_template, usual_room
 from rankgate.renderers.isolation import Template, render_isolated
+from rankgate.renderers.sections import Room
 
 OURS = Path(__file__).parent / "templates" / "comment.md.j2"
 _LONGEST_TEMPLATE = 1_000_000  # bytes
@@ -35,7 +36,7 @@ def render_markdown(report: Report, template: str | Template | None = None, *, l
         text = render_isolated(report, template if isinstance(template, Template) else _read(template))
         return text if limit is None else cut(text, limit)
     render = _ours(report)
-    return render(usual_room(report)) if limit is None else fitted(report, render, limit)
+    return render(usual_room(report), "") if limit is None else fitted(report, render, limit)
 
 
 def render_summary(report: Report, limit: int) -> str:
@@ -47,13 +48,13 @@ def render_summary(report: Report, limit: int) -> str:
     return fitted(report, _ours(report), limit, lambda text: len(text.encode()))
 
 
-def _ours(report: Report) -> Callable[[Room], str]:
+def _ours(report: Report) -> Callable[[Room, str], str]:
     """Our comment, by the room that each section has."""
     template = environment(sandboxed=False).from_string(OURS.read_text(encoding="utf-8"))
 
-    def render(room: Room) -> str:
+    def render(room: Room, left_out: str = "") -> str:
         try:
-            text = template.render(report=report, room=room)
+            text = template.render(report=report, room=for_template(room, left_out))
         except Exception as error:  # a report that somebody wrote by hand may lack what its parts name
             message, line = mistake(error)
             raise bad_input(f"template error: {message}", file=OURS.name, line=line) from error

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Callable, Sequence
 
+from rankgate.statistics.chance import at_most
 from rankgate.statistics.quantiles import quantile, rank_of
 from rankgate.statistics.saddlepoint import Side
 
-_NEGLIGIBLE = 1e-18  # of the sum: a binomial probability below it cannot move the level
 _SMALLEST = 1e-12  # a level below it is 0
 _HALVINGS = 40  # of a share, and of a level's logarithm
 
@@ -63,22 +63,6 @@ def level_at(proven: Callable[[float], bool]) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if proven(math.exp(middle)) else (middle, high)
     return math.exp(high) if high < math.log(0.5) else 1.0
-
-
-def at_most(count: int, n: int, q: float) -> float:
-    """P(B <= count) for B binomial (n, q), from the largest term of the smaller side until the rest cannot matter."""
-    if not 0 <= count < n:
-        return float(count >= n)
-    if count > n * q:
-        return 1 - at_most(n - count - 1, n, 1 - q)
-    ways = math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
-    mass = math.exp(ways + count * math.log(q) + (n - count) * math.log1p(-q))
-    total = 0.0
-    while mass > total * _NEGLIGIBLE:
-        total += mass
-        mass *= count * (1 - q) / ((n - count + 1) * q)
-        count -= 1
-    return total
 
 
 def _most_likely(count: int, n: int, tail: float) -> float:

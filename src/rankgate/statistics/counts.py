@@ -1,12 +1,14 @@
-"""Samples as distinct values and how many of each: most metrics have few, so everything costs by them."""
+"""Samples as distinct values and how many of each: most metrics have few, so everything costs by them; tilted too.
+
+The tilting is the saddlepoint itself: where r* reaches a normal quantile, and which it reaches at a given mean.
+"""
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import TypeVar
-
-from rankgate.statistics.tilting import Tilting
+from operator import mul
+from typing import NamedTuple, TypeVar
 
 Counts = list[tuple[float, int]]  # in ascending order, whatever order the values came in
 Appended = list[tuple[float, float]]  # one observation more, ascending: what it may be, and the share of each
@@ -15,6 +17,13 @@ Size = TypeVar("Size", int, float)
 
 _MOST_DISTINCT = 10_000
 _BINS_PER_UNIT = 512
+_NEAR_ZERO = 0.01  # below this w, log(u / w) / w is rounding noise over a small number: take its limit
+_CLOSE = 1e-8  # in r*, that is, in standard errors
+_SUMMIT = 1e-3  # of t: r* is flat at its summit, so this decides to about 1e-6 whether it reaches z
+_SAME = 1e-6  # in z: within it, one search finds again what the other found
+_FARTHEST = 40.0  # in z: beyond it the normal tail is zero as a float
+_STEPS = 200
+_HALVINGS = 40
 
 
 def counts_of(values: Iterable[float]) -> Counts:
@@ -88,7 +97,115 @@ def one_of(ends: Iterable[float]) -> Appended:
     return [(x, size / size_of(counts)) for x, size in counts]
 
 
-def _tilting(counts: Counts, appended: Appended, greatest: float) -> Tilting:
+class _Point(NamedTuple):
+    """One point of the way from the sample to its largest value."""
+
+    t: float
+    mean: float  # of the tilted distribution: m + K'(t)
+    r: float
+    slope: float  # of r*
+
+
+class _Tilting:
+    """r* for t > 0 and for values given by their gaps to the largest: from -1 to 0, which is among them.
+
+    t K' - K and K'' do not depend on the origin; from this one exp cannot overflow, and K'' keeps its digits as it
+    vanishes on the way to the largest value. The formulas are those of ``rankgate.statistics.saddlepoint``.
+    """
+
+    def __init__(self, gaps: list[float], sizes: list[float]) -> None:
+        squares = list(map(mul, gaps, gaps))
+        self._powers = (gaps, squares, list(map(mul, squares, gaps)))
+        self._sizes = sizes
+        self._n = sum(sizes)
+        _, self.mean, self._variance, third = self._cumulants(0.0)
+        self._rate = math.sqrt(self._n * self._variance)  # the slope of r* at 0, to the first order
+        self._limit = third / self._variance / self._rate / 6  # r* at 0: a sixth of the skewness of the mean
+
+    def mean_at(self, z: float) -> float:
+        """The mean where r* first rises through z; 0, the largest value, if it never does.
+
+        r* climbs from its limit at 0 and falls for good once t leaves nothing but the largest value. In between it can
+        fall and climb again, where a few far values split the mean's distribution into lumps. So t grows by Newton's
+        steps, at most doubling, and where a fall follows a rise, bisection searches the summit between them.
+        """
+        if z <= self._limit:
+            return self.mean
+        low = _Point(0.0, self.mean, self._limit, self._rate)
+        high: _Point | None = None
+        t = (z - self._limit) / self._rate
+        for _ in range(_STEPS):
+            point = self._at(t)
+            if point.slope > 0 and abs(point.r - z) <= _CLOSE:
+                return point.mean
+            newton = t + (z - point.r) / point.slope if point.slope > 0 else math.inf
+            if point.r >= z or low.slope > 0 >= point.slope:
+                high = point
+            elif point.slope > -math.inf:
+                low = point
+            else:
+                break
+            if high and high.r < z and high.t - low.t <= _SUMMIT * high.t:
+                low, high = high, None  # this summit stays below z: look behind it
+            rest = 2 * low.t if high is None else (low.t + high.t) / 2
+            t = newton if low.t < newton < (high.t if high else rest) else rest
+        return high.mean if high else 0.0
+
+    def z_at(self, mean: float) -> float:
+        """The z up to which ``mean_at(z)`` stays below ``mean``: its inverse, to about 1e-6.
+
+        That is r* where the tilted mean is ``mean``, unless r* was higher before. Then, and at the largest value,
+        which no tilting reaches, z is found by bisection.
+        """
+        if mean <= self.mean:
+            return -math.inf
+        if mean > 0:
+            return math.inf
+        z = self._r_at(mean)
+        if z is not None and self.mean_at(z - _SAME) < mean <= self.mean_at(z + _SAME):
+            return z
+        below, above = self._limit, max(self._limit, _FARTHEST)
+        for _ in range(_HALVINGS):
+            middle = (below + above) / 2
+            below, above = (middle, above) if self.mean_at(middle) < mean else (below, middle)
+        return above
+
+    def _r_at(self, mean: float) -> float | None:
+        """r* at the t whose tilted mean is ``mean``, by Newton's steps between the ends that they leave."""
+        low, high = 0.0, math.inf
+        t = (mean - self.mean) / self._variance
+        for _ in range(_STEPS):
+            _, tilted, variance, _ = self._cumulants(t)
+            if variance <= 0:
+                return None
+            low, high = (t, high) if tilted < mean else (low, t)
+            step = (mean - tilted) / variance
+            if abs(step) <= _CLOSE * t:
+                return self._at(t).r
+            farthest = 2 * t if high == math.inf else high
+            t = t + step if low < t + step < farthest else farthest if high == math.inf else (low + high) / 2
+        return None
+
+    def _at(self, t: float) -> _Point:
+        cumulant, mean, variance, third = self._cumulants(t)
+        if variance <= 0:  # every value but the largest has vanished, and the density with it
+            return _Point(t, mean, -math.inf, -math.inf)
+        w = math.sqrt(max(2 * self._n * (t * mean - cumulant), 0.0))
+        if w < _NEAR_ZERO:
+            return _Point(t, mean, w + self._limit, self._rate)
+        slope = self._n * t * variance / w
+        log_ratio = math.log(t * math.sqrt(self._n * variance) / w)
+        bend = 1 / t + third / variance / 2 - slope / w - log_ratio * slope / w
+        return _Point(t, mean, w + log_ratio / w, slope + bend / w)
+
+    def _cumulants(self, t: float) -> tuple[float, float, float, float]:
+        masses = [size * math.exp(t * gap) for size, gap in zip(self._sizes, self._powers[0], strict=True)]
+        total = math.fsum(masses)
+        mean, square, cube = (math.fsum(map(mul, masses, power)) / total for power in self._powers)
+        return math.log(total / self._n), mean, square - mean**2, cube - 3 * mean * square + 2 * mean**3
+
+
+def _tilting(counts: Counts, appended: Appended, greatest: float) -> _Tilting:
     width = greatest - counts[0][0]
     together = [*counts, *appended]
-    return Tilting([(x - greatest) / width for x, _ in together], [size for _, size in together])
+    return _Tilting([(x - greatest) / width for x, _ in together], [size for _, size in together])

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Sequence
 
+from rankgate.statistics.chance import at_most
+
 Bounds = tuple[float | None, float | None]
-_NEGLIGIBLE = 1e-18  # of the tail: a binomial probability below it cannot move the rank found
 _ROUNDING = 1e-12  # of the tail: 1 - 0.9 and (1 - 0.8) / 2 are the same number, as written
 _HASTINGS_ABOVE = (0.010328, 0.802853, 2.515517)
 _HASTINGS_BELOW = (0.001308, 0.189269, 1.432788, 1.0)
@@ -123,24 +124,12 @@ def rank_of(n: int, q: float) -> int:
 
 
 def _outer_rank(n: int, q: float, tail: float) -> int:
-    """The largest l with P(B <= l - 1) <= tail for B binomial (n, q); 0 if there is none.
-
-    The probabilities follow from one another; they are found from the middle outwards, until they no longer matter,
-    and added from the outside inwards: about nine standard deviations of B, however large n is.
-    """
-    count = math.ceil(n * q)  # P(B <= count) is at least one half
-    ways = math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
-    masses = [math.exp(ways + count * math.log(q) + (n - count) * math.log1p(-q))]
-    while count > 0 and masses[-1] > tail * _NEGLIGIBLE:
-        masses.append(masses[-1] * count * (1 - q) / ((n - count + 1) * q))
-        count -= 1
-    total = 0.0
-    for mass in reversed(masses):
-        total += mass
-        if total > tail * (1 + _ROUNDING):
-            break
-        count += 1
-    return count
+    """The largest l with P(B <= l - 1) <= tail for B binomial (n, q); 0 if there is none."""
+    low, high = 0, math.ceil(n * q) + 1  # P(B <= high - 1) is at least one half
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if at_most(middle - 1, n, q) <= tail * (1 + _ROUNDING) else (low, middle)
+    return low
 
 
 def _polynomial(coefficients: Sequence[float], x: float) -> float:

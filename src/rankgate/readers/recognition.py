@@ -1,0 +1,205 @@
+"""What a format is: how it is recognised by the beginning of a file, how it is read, and how it is described."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from rankgate.model.values import Need, Ranking, Sample
+from rankgate.readers.base import ProblemLog, whole_number
+from rankgate.readers.ranges import Quick
+from rankgate.readers.source import Source
+
+# The keys of the contract's lines: the list of results, and what else only a run's line has; and a sample's.
+LISTS = frozenset({"topk", "retrieved", "actual_output", "actualOutput"})
+LINE_KEYS = LISTS | {"query_id"}
+SAMPLE_KEYS = frozenset({"samples", "expected_output"})
+RAGAS_QUESTION = "user_input"
+
+SEPARATORS = "\t,;"
+_ENOUGH = 1 << 20  # bytes of a file of one endless line to look at
+_MSMARCO_COLUMNS = 3
+_QRELS_COLUMNS = 4
+_TREC_COLUMNS = 6
+_STRING = r'"(?:[^"\\]|\\.)*+"'
+# The first query of {query: {document: number}} that has a document; queries before it may have none.
+_FIRST_SCORES = (
+    rf"\s*\{{\s*(?:{_STRING}\s*:\s*\{{\s*\}}\s*,\s*)*+(?P<query>{_STRING})\s*:\s*"
+    rf"(?P<scores>\{{\s*(?:{_STRING}\s*:\s*[-\w.+]++\s*,\s*)*+{_STRING}\s*:\s*[-\w.+]++\s*\}})"
+)
+_FIRST_KEY = rf"\s*\{{\s*({_STRING})"
+
+
+class Likeness(Enum):
+    """Whether a file has a format: no, perhaps (if no other format is sure of it), or surely."""
+
+    NO = 0
+    MAYBE = 1
+    YES = 2
+
+    @staticmethod
+    def sure(holds: object) -> Likeness:
+        """Yes or no."""
+        return Likeness.YES if holds else Likeness.NO
+
+
+# A text says why the file cannot be read so, although nothing else looks like it.
+Recognised = Likeness | str
+
+
+class Beginning:
+    """The beginning of a file of which a gold set is wanted, or a run; each property is worked out once."""
+
+    def __init__(self, head: bytes, *, gold: bool) -> None:
+        self.gold = gold
+        self.rows = head
+        self.head = head.lstrip()
+        self.line = self.head.partition(b"\n")[0]
+        self.columns = self.line.split()
+
+    @cached_property
+    def json(self) -> str:
+        """`{` or `[` where the file is JSON, else nothing: a row of columns may begin with a query that looks so."""
+        if self.gold:
+            row = len(self.columns) == _QRELS_COLUMNS and _is_whole(self.columns[-1])
+        else:
+            row = self.is_msmarco or self.is_trec
+        return "" if row or self.head[:1] not in (b"{", b"[") else self.head[:1].decode()
+
+    @cached_property
+    def is_trec(self) -> bool:
+        """Whether the first row has the columns of a TREC run, with the `Q0` that is usual there, or more of them."""
+        return len(self.columns) >= _TREC_COLUMNS and self.columns[1].upper() == b"Q0"
+
+    @cached_property
+    def is_msmarco(self) -> bool:
+        """Whether the first row is `query document rank`."""
+        parts = self.line.rstrip(b"\r\n").split(b"\t") if b"\t" in self.line else self.columns
+        return len(parts) == _MSMARCO_COLUMNS and parts[0] != b"-" and _is_whole(parts[-1])
+
+    @cached_property
+    def content(self) -> bytes:
+        """The first line that is neither blank nor a comment; nothing where there is none."""
+        lines = (line for line in self.head.split(b"\n") if line.strip() and not line.startswith(b"#"))
+        return next(lines, b"")
+
+    @cached_property
+    def header(self) -> list[str]:
+        """The cells of the first row, plain, as well as can be told."""
+        return [plain(cell.strip().strip('"')) for cell in first_row(self.rows).split(separator_of(self.rows))]
+
+    def has_whole_numbers(self, column: str) -> bool:
+        """Whether the first rows below the header have whole numbers in a column, as gains are and scores are not."""
+        rows = self.rows[:_ENOUGH].decode("utf-8", "replace").splitlines()[1:20]
+        at = self.header.index(column) - len(self.header)  # from the end: an id before it may be quoted
+        cells = [row.split(separator_of(self.rows)) for row in rows[:-1] or rows if row.strip()]
+        texts = [row[at].strip('"\r ') if len(row) >= -at else "" for row in cells]
+        return all(whole_number(text) is not None and "." not in text for text in texts)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of the first line, or of a list's first entry, where that is an object of its own, else none."""
+        try:
+            if self.json == "[":
+                text = self.head[1:_ENOUGH].decode("utf-8", "replace").lstrip()
+                first, _ = json.JSONDecoder().raw_decode(text)
+                return frozenset(first if isinstance(first, dict) else ())
+            return frozenset(msgspec.json.decode(self.line, type=dict[str, msgspec.Raw]))
+        except (ValueError, RecursionError):
+            return frozenset()
+
+    @cached_property
+    def first_key(self) -> str | None:
+        """The first key of a JSON object, wherever its lines break."""
+        found = re.match(_FIRST_KEY, self.head[:_ENOUGH].decode("utf-8", "replace"))
+        return None if found is None else _text(found[1])
+
+    @cached_property
+    def first_scores(self) -> tuple[str, Mapping[str, float]]:
+        """The first query of `{query: {document: number}}` with documents, and their numbers; nothing for another."""
+        found = re.match(_FIRST_SCORES, self.head[:_ENOUGH].decode("utf-8", "replace"))
+        try:
+            scores = json.loads(found["scores"]) if found else {}
+        except ValueError:
+            return "", {}
+        numbers = all(isinstance(score, int | float) and not isinstance(score, bool) for score in scores.values())
+        return (_text(found["query"]) if found else "", scores if numbers else {})
+
+    def is_jsonl(self, keys: Iterable[str]) -> bool:
+        """Whether the first line is an object of its own: closed, with one of these keys, or followed by one."""
+        first = self.line.rstrip()
+        if first.endswith((b"[", b"{", b",", b":")):
+            return False
+        followed = self.head[len(self.line) + 1 :].startswith(b"{")
+        return followed or (first.endswith(b"}") and any(f'"{key}"'.encode() in first for key in keys))
+
+
+class GoldFormat(msgspec.Struct, frozen=True, kw_only=True):
+    """A format of gold sets.
+
+    Attributes:
+        recognise: whether a file has it, by its beginning.
+        read: the samples by query; what is wrong goes into the log.
+        shape: what it looks like, for the table of docs/formats.md.
+        looks_like: the clause for an error where a run was wanted; nothing where such a file says so itself.
+    """
+
+    recognise: Callable[[Beginning], Recognised]
+    read: Callable[[Source, ProblemLog], dict[str, Sample]]
+    shape: str
+    looks_like: str = ""
+
+
+class RunFormat(msgspec.Struct, frozen=True, kw_only=True):
+    """A format of runs.
+
+    Attributes:
+        recognise: whether a file has it, by its beginning.
+        read: the rankings, with what metrics need beyond ids; what is wrong goes into the log.
+        shape: what it looks like, for the table of docs/formats.md.
+        order: what orders the results, for the same table.
+        looks_like: the clause for an error where a gold set was wanted; nothing where such a file says so itself.
+        provenance: what the beginning says of the system behind the run.
+        quick: how to read parts of a file; see `ranges.Quick`.
+    """
+
+    recognise: Callable[[Beginning], Recognised]
+    read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
+    shape: str
+    order: str
+    looks_like: str = ""
+    provenance: Callable[[Source], Mapping[str, Any]] = lambda _: {}
+    quick: Quick | None = None
+
+
+def _is_whole(column: bytes) -> bool:
+    return whole_number(column.decode("utf-8", "replace")) is not None
+
+
+def _text(literal: str) -> str:
+    try:
+        return str(json.loads(literal))
+    except ValueError:
+        return literal
+
+
+def plain(column: str) -> str:
+    """A column's name without what does not tell it from others."""
+    return column.strip().casefold()
+
+
+def separator_of(head: bytes) -> str:
+    """The sign that parts the first row into most cells; a comma where none does."""
+    first = first_row(head)
+    return max(SEPARATORS, key=first.count) if any(sign in first for sign in SEPARATORS) else ","
+
+
+def first_row(head: bytes) -> str:
+    """The first line that is not blank, as text."""
+    return head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")

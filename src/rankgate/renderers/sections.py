@@ -1,0 +1,254 @@
+"""The sections of the comment: one row each, with its text, its budget of rows, and when it goes where not all fit.
+
+Adding one takes a function that writes it and a row of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import Verdict
+from rankgate.model.wording import count_text, value_text
+from rankgate.renderers import phrases, rows
+from rankgate.renderers.escape import code
+from rankgate.renderers.phrases import NOTHING
+from rankgate.renderers.question_rows import all_listed, move_item, moved_head, moved_line, moved_questions
+from rankgate.renderers.rows import named
+from rankgate.renderers.segment_rows import MOST_TAGS, segment_head, segment_legend, segment_row
+
+MOST_TRENDS = 6
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+Room = Mapping[str, int]
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """How many rows a section shows, and how the last line counts those that are left out.
+
+    Attributes:
+        key: names it in `room`; sections may share one.
+        usual: how many rows where nothing is in the way.
+        goes: its turn where not all fit; rows of the lowest are dropped first.
+        said: a row and several in words, or a clause for a section that is one sentence.
+        of: all that the report has, against which what is left out is counted; the usual rows unless given.
+    """
+
+    key: str
+    usual: Callable[[Report], int]
+    goes: int
+    said: tuple[str, str | None] | str
+    of: Callable[[Report], int] | None = None
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A part of the comment.
+
+    Attributes:
+        title: of the fold that it lies in; None where it stands open, above the folds.
+        text: its Markdown within the room; nothing where it has nothing to show.
+        budget: of its rows.
+    """
+
+    title: Callable[[Report], str] | None
+    text: Callable[[Report, Room], str]
+    budget: Budget
+
+
+def sections(report: Report, room: Room) -> list[str]:
+    """The parts of the comment below its first line, as Markdown, each within its room; folds unless all is well."""
+    calm = report.verdict is Verdict.PASS
+    texts = [(section.title, section.text(report, room)) for section in SECTIONS]
+    opened = [text for title, text in texts if title is None and text]
+    folded = [_folded(title(report), text, calm=calm) for title, text in texts if title and text]
+    if calm:
+        folded = ["<details>\n<summary>Gates, tags, what was compared, and how to repeat it</summary>", *folded]
+        folded.append("</details>")
+    return opened + folded
+
+
+def _folded(title: str, text: str, *, calm: bool) -> str:
+    if calm:
+        return f"**{title}**\n\n{text}"
+    return f"<details>\n<summary>{title}</summary>\n\n{text}\n\n</details>"
+
+
+def _problems(report: Report, room: Room) -> str:
+    if not report.problems:
+        return ""
+    lines = [f"- {code(str(problem), 600)}" for problem in report.problems[: room["problems"]]]
+    more = len(report.problems) - room["problems"]
+    lines += [f"- and {count_text(more, 'more', 'more')} in `report.json`"] if more > 0 else []
+    return "\n".join(["No verdict could be reached, so this does not count as passed. To mend:\n", *lines])
+
+
+def _finding(report: Report, room: Room) -> str:
+    return rows.first_look(report) if room["finding"] else ""
+
+
+def _gates(report: Report, room: Room) -> str:
+    decided = phrases.deciding(report, room["gates"])
+    return _table(report, decided) if decided else ""
+
+
+def _reasons(report: Report, room: Room) -> str:
+    if not report.gates:
+        return ""
+    why = rows.reasons(report, phrases.deciding(report, room["gates"]))
+    return _listed([*why, *rows.other_reasons(report, room["warnings"])])
+
+
+def _base(report: Report, room: Room) -> str:
+    if not room["base"]:
+        return ""
+    return "\n".join([f"{rows.base_head(report)}\n", *rows.base_items(report)[: room["base"]]])
+
+
+def _differs(report: Report, room: Room) -> str:
+    return rows.differs(report) if room["differs"] and report.verdict is not Verdict.PASS else ""
+
+
+def _notes(report: Report, room: Room) -> str:
+    if not report.gates:
+        return ""
+    values = named(phrases.values_line(report), report) if report.verdict is Verdict.PASS else ""
+    segments = phrases.segments_line(report, lambda text: code(text, 80))
+    lines = [values, named(phrases.queries_line(report), report), segments, rows.odd_line(report)]
+    return " ".join(filter(None, [*lines, named(" ".join(report.notes[: room["notes"]]), report)]))
+
+
+def _questions(report: Report, room: Room) -> str:
+    if not room["questions"]:
+        return ""
+    parts = [moved_line(report, room["questions"])]
+    for heading, moves in moved_questions(report, room["questions"]):
+        parts += [heading, "\n".join(move_item(move, report) for move in moves)]
+    listed = "All of them" if all_listed(report) else f"The {len(report.misses)} that moved most"
+    return "\n\n".join(filter(None, [*parts, f"{listed} are in `report.json`."]))
+
+
+def _other_gates(report: Report, room: Room) -> str:
+    beside = phrases.others(report, room["gates"])
+    return f"{_table(report, beside)}\n\n{_listed(rows.reasons(report, beside))}".rstrip() if beside else ""
+
+
+def _tags(report: Report, room: Room) -> str:
+    if not room["tags"]:
+        return ""
+    table = [segment_head(report), *(segment_row(segment, report) for segment in report.segments[: room["tags"]])]
+    more = len(report.segments) - room["tags"]
+    left = f"{count_text(more, 'more tag is', 'more tags are')} in `report.json`." if more > 0 else ""
+    return "\n\n".join(filter(None, ["\n".join(table), segment_legend(report), left]))
+
+
+def _trend(report: Report, room: Room) -> str:
+    if not room["trend"]:
+        return ""
+    head = "| Metric | Trend | Lowest | Highest | Newest | This run |\n|:--|:--|--:|--:|--:|--:|"
+    return "\n".join([head, *trend_rows(report)[: room["trend"]]])
+
+
+def _compared(report: Report, room: Room) -> str:
+    differs = rows.differs(report) if room["differs"] and report.verdict is Verdict.PASS else ""
+    fine_print = [*report.notes, *report.fine_print][len(report.notes) : room["notes"]]
+    items = "\n".join(rows.compared(report)[: room["compared"]])
+    return "\n\n".join(filter(None, [differs, named(" ".join(fine_print), report), items]))
+
+
+def _table(report: Report, gates: Sequence[GateResult]) -> str:
+    head = "| Metric | Baseline | Now | Change | Limit | Status |\n|:--|--:|--:|:--|:--|:--|"
+    return "\n".join([head, *rows.gate_rows(report, gates)])
+
+
+def _listed(sentences: Sequence[str]) -> str:
+    return "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def trend_head(report: Report) -> str:
+    """`The last 8 runs of the main branch, 2026-01-02 to 2026-01-30`; nothing where no history is known."""
+    if not report.trend:
+        return ""
+    days = list(dict.fromkeys((report.trend[0].date, report.trend[-1].date)))
+    runs = f"The last {len(report.trend)} runs" if len(report.trend) > 1 else "The last run"
+    return f"{runs} of the main branch, {' to '.join(days)}"
+
+
+def trend_rows(report: Report) -> list[str]:
+    """A row a metric: its values drawn from old to new, the lowest, the highest, the newest, and this run's."""
+    found: list[str] = []
+    for name, metric in list(report.metrics.items())[:MOST_TRENDS]:
+        values = [point.scores.get(name) for point in report.trend]
+        known = [value for value in values if value is not None]
+        if not known:
+            continue
+        shown = [value_text(value, metric.unit) for value in (min(known), max(known), known[-1])]
+        now = NOTHING if metric.value is None else value_text(metric.value, metric.unit)
+        found.append(f"| **{named(name, report)}** | `{spark(values)}` | {' | '.join(shown)} | {now} |")
+    return found
+
+
+def spark(values: list[float | None]) -> str:
+    """One character a value, as high as the value lies between the lowest and the highest; `·` where there is none."""
+    known = [value for value in values if value is not None]
+    low, width = min(known, default=0.0), max(known, default=0.0) - min(known, default=0.0)
+
+    def level(value: float) -> str:
+        return _LEVELS[round((value - low) / width * (len(_LEVELS) - 1))] if width > 0 else _LEVELS[3]
+
+    return "".join("·" if value is None else level(value) for value in values)
+
+
+def _where_judged(count: Callable[[Report], int]) -> Callable[[Report], int]:
+    """So many where gates were judged, else none."""
+    return lambda report: count(report) if report.gates else 0
+
+
+def _problem_count(report: Report) -> int:
+    return min(len(report.problems), rows.MOST_PROBLEMS)
+
+
+def _question_count(report: Report) -> int:
+    return sum(len(moves) for _, moves in moved_questions(report))
+
+
+_FINDING = _where_judged(lambda report: min(len(report.diagnosis), 1))
+_REASONS = _where_judged(lambda report: len(rows.other_reasons(report)))
+_BASE = _where_judged(lambda report: len(rows.base_items(report)))
+_DIFFERS = _where_judged(lambda report: int(bool(rows.differs(report))))
+_NOTES = _where_judged(lambda report: len(report.notes) + len(report.fine_print))
+_CHANGES = ("change of the gate", "changes of the gate")
+_LINES = ("line of what was compared", "lines of what was compared")
+
+# In the order in which they stand.
+SECTIONS = (
+    Section(None, _problems, Budget("problems", _problem_count, 12, ("problem", None), lambda r: len(r.problems))),
+    Section(None, _finding, Budget("finding", _FINDING, 7, "what to look at first")),
+    Section(None, _gates, Budget("gates", lambda r: len(phrases.deciding(r)), 11, ("gate", None))),
+    Section(None, _reasons, Budget("warnings", _REASONS, 10, ("other reason", None))),
+    Section(None, _base, Budget("base", _BASE, 9, _CHANGES)),
+    Section(None, _differs, Budget("differs", _DIFFERS, 6, "what differs from the baseline")),
+    Section(None, _notes, Budget("notes", _NOTES, 5, ("note", None))),
+    Section(
+        lambda report: f"Questions whose right documents moved: {moved_head(report)}",
+        _questions,
+        Budget("questions", _question_count, 3, ("moved question", None), lambda r: len(r.misses)),
+    ),
+    Section(
+        lambda report: phrases.others_line(report).capitalize(),
+        _other_gates,
+        Budget("gates", lambda r: len(phrases.others(r)), 8, ("gate", None)),
+    ),
+    Section(
+        lambda _: "By tag",
+        _tags,
+        Budget("tags", lambda r: min(len(r.segments), MOST_TAGS), 2, ("tag", None), lambda r: len(r.segments)),
+    ),
+    Section(trend_head, _trend, Budget("trend", lambda r: len(trend_rows(r)), 1, ("trend", None))),
+    Section(
+        lambda _: "What was compared, and how to repeat it",
+        _compared,
+        Budget("compared", lambda r: len(rows.compared(r)), 4, _LINES),
+    ),
+)
