@@ -1,4 +1,4 @@
-"""Rows as text: below a header, separated by commas, tabs or semicolons and quoted as CSV does; or columns without one."""
+"""Rows as text: below a header, separated by commas, tabs or semicolons and quoted as CSV does; or without a header."""
 
 from __future__ import annotations
 
