@@ -26,7 +26,7 @@ from rankgate.criteria import InputFile
 from rankgate.diagnosis.look import KNOWN, NO_RESULTS
 from rankgate.errors import ProblemKind, RankgateError
 from rankgate.inputs import Inputs
-from rankgate.yaml_text import load_yaml
+from rankgate.readers.yaml_text import load_yaml
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "src" / "rankgate" / "cli" / "example"
 PUBLIC = ("adi", "cranfield", "hotpotqa_sample")

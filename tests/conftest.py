@@ -25,14 +25,13 @@ BEYOND_PYTHON = {"browser", "node_modules", "s3_address"}
 VERSIONS = (
     "tests/baselines/test_objects.py",
     "tests/cli/",
+    "tests/criteria/",
     "tests/explaining/",
     "tests/forges/test_client",
     "tests/readers/",
     "tests/renderers/",
-    "tests/test_criteria.py",
     "tests/model/test_report",
     "tests/test_scenarios.py",
-    "tests/test_yaml_text.py",
 )
 
 # Nothing depends on how busy the machine is: no example has a deadline, and none is too slow to be made.

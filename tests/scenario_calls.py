@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from rankgate.cli import main
-from rankgate.yaml_text import load_yaml
+from rankgate.readers.yaml_text import load_yaml
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 DATE = "2026-01-31"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rankgate.cli import main
-from rankgate.yaml_text import load_yaml
+from rankgate.readers.yaml_text import load_yaml
 
 SCENARIO = Path(__file__).parent / "scenarios" / "beyond_ids"
 DATE = ["--date", "2026-01-31"]

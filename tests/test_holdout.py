@@ -117,7 +117,7 @@ def samples(*clusters: str | None) -> Gold:
 
 def gate(*must: str) -> Gate:
     metric = parse_metric("recall@5")
-    return Gate(name="found", metric=metric, threshold=0.5, regression_max=None, blocks=True, must_pass=must, line=None)
+    return Gate(name="found", metric=metric, threshold=0.5, regression_max=None, must_pass=must, line=None)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.7])

@@ -7,6 +7,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria, find_criteria, load_criteria
+from rankgate.criteria.waivers import waivers_of
 from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose
 from rankgate.diagnosis.movements import leading_metric, movements
@@ -22,7 +23,6 @@ from rankgate.metrics.scored_run import listed, scored, scored_if_any
 from rankgate.metrics.scoring import ids_of
 from rankgate.model.report import Report
 from rankgate.model.values import Gold
-from rankgate.waivers import waivers_of
 
 
 def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatched) -> Report:

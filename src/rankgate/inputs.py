@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,17 +13,20 @@ from rankgate.baselines.base import BaselineStore, Where, open_record
 from rankgate.baselines.lookup import anchor_named
 from rankgate.baselines.stores import is_remote, store_for
 from rankgate.baselines.trend import MOST_ACCEPTED, MOST_POINTS, trend_of
-from rankgate.criteria import Criteria, InputFile
+from rankgate.criteria import InputFile
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.metrics.base import Cutoff
 from rankgate.metrics.plan import Part, Plan
 from rankgate.model.report import TrendPoint
 from rankgate.model.values import Gold, Need
+from rankgate.model.waiver_use import SetLabel
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
-from rankgate.waivers import SetLabel
+
+if TYPE_CHECKING:
+    from rankgate.criteria import Criteria
 
 Opener = Callable[[], Run | None]
 OpenStore = Callable[[str, str | None, FieldMap | None], BaselineStore]
@@ -63,7 +67,7 @@ def refuse_nothing(inputs: Inputs, criteria: Criteria) -> None:
     Raises:
         RankgateError: one or both are named nowhere; says which lines to add.
     """
-    needed = {"gold": inputs.gold or criteria.gold, "run": inputs.run or criteria.run}
+    needed = {"gold": inputs.gold or criteria.inputs.gold, "run": inputs.run or criteria.inputs.run}
     missing = [flag for flag, found in needed.items() if found is None]
     if missing:
         raise _not_named(missing, criteria)
@@ -77,7 +81,7 @@ def gold_of(
     Raises:
         RankgateError: none is named, it cannot be read, it is untrusted and too large, or nothing is in that part.
     """
-    found = named or (criteria.gold if criteria else None)
+    found = named or (criteria.inputs.gold if criteria else None)
     if found is None:
         raise _not_named(["gold"], criteria)
     if untrusted:
@@ -105,7 +109,7 @@ def run_of(
     Raises:
         RankgateError: none is named, it cannot be opened, or it is untrusted and not allowed.
     """
-    found = named or (criteria.run if criteria else None)
+    found = named or (criteria.inputs.run if criteria else None)
     if found is None:
         raise _not_named(["run"], criteria)
     if untrusted:
@@ -143,7 +147,7 @@ def baseline_of(
     Raises:
         RankgateError: the baseline is missing, damaged, newer than this rankgate, or not stored deep enough.
     """
-    found = named or (criteria.baseline if criteria else None)
+    found = named or (criteria.inputs.baseline if criteria else None)
     if found is None:
         return None
     opened = open_store(found.path, found.format, found.map).open(needs, deepest=deepest, where=where)
@@ -191,7 +195,7 @@ def anchor_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepe
     """
     if inputs.without_baseline:
         return None
-    found, name = inputs.baseline or criteria.baseline, criteria.policy.anchor
+    found, name = inputs.baseline or criteria.inputs.baseline, criteria.baseline.anchor
     memory = inputs.open_store(found.path, found.format, found.map).memory if found and name else None
     if memory is None or name is None:
         return None
@@ -204,7 +208,7 @@ def trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
 
     A history that cannot be read is none: nothing is decided by it, and `rankgate baseline verify` says what is wrong.
     """
-    found = inputs.baseline or criteria.baseline
+    found = inputs.baseline or criteria.inputs.baseline
     if inputs.without_baseline or found is None:
         return []
     try:

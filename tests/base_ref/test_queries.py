@@ -75,8 +75,7 @@ def test_nothing_to_score_is_nothing_in_common() -> None:
     assert common(gold(Q1, UNANSWERABLE), gold(Q2, UNANSWERABLE)) is None
 
 
-NONE = Limits(threshold=None, regression_max=None, blocks=None)
-HALF = Limits(threshold=0.5, regression_max=None, blocks=None)
+HALF = Limits(threshold=0.5)
 
 
 def criteria(*rules: SegmentRule, must_pass: tuple[str, ...] = ()) -> Criteria:
@@ -85,12 +84,11 @@ def criteria(*rules: SegmentRule, must_pass: tuple[str, ...] = ()) -> Criteria:
         metric=parse_metric("mrr"),
         threshold=0.5,
         regression_max=None,
-        blocks=True,
         segments=rules,
         must_pass=must_pass,
         line=1,
     )
-    return Criteria(name="c", gates=(gate,), default_k=5, gold=None, run=None, baseline=None)
+    return Criteria(name="c", gates=(gate,), default_k=5)
 
 
 def fitted(*rules: SegmentRule) -> tuple[SegmentRule, ...]:
@@ -103,11 +101,15 @@ def test_must_pass_entries_that_nothing_has_are_left_out() -> None:
 
 
 def test_segments_that_nothing_has_are_left_out() -> None:
-    here = SegmentRule(by=("lang",), limits=HALF, min_queries=2)
-    assert fitted(here, SegmentRule(by=("topic",), limits=HALF, min_queries=1)) == (here,)
-    assert fitted(replace(here, min_queries=3)) == (), "more than there are queries: no segment could be judged"
-    assert fitted(replace(here, only={"en": HALF, "de": HALF})) == (replace(here, only={"en": HALF}),)
-    crossed = replace(here, by=("lang", "lang"), only={"lang:en × lang:en": HALF, "lang:en × lang:de": HALF})
+    here = SegmentRule(by=("lang",), threshold=0.5, min_queries=2)
+    assert fitted(here, SegmentRule(by=("topic",), threshold=0.5, min_queries=1)) == (here,)
+    assert fitted(here.model_copy(update={"min_queries": 3})) == (), (
+        "more than there are queries: no segment could be judged"
+    )
+    both = here.model_copy(update={"only": {"en": HALF, "de": HALF}})
+    assert fitted(both) == (here.model_copy(update={"only": {"en": HALF}}),)
+    only = {"lang:en × lang:en": HALF, "lang:en × lang:de": HALF}
+    crossed = SegmentRule(by=("lang", "lang"), threshold=0.5, only=only, min_queries=2)
     assert fitted(crossed)[0].only == {"lang:en × lang:en": HALF}
 
 

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.gates.test_apply_waivers import FAIL, HOLDS, LABEL, NOT_JUDGED, PASS, TODAY, VIOLATED, WAIVER, WARN, report
+from tests.gates.test_apply_waivers import FAIL, HOLDS, LABEL, NOT_JUDGED, PASS, TODAY, VIOLATED, WARN, altered, report
 
 from rankgate.base_ref.stricter import reason_if_worse, stricter
+from rankgate.criteria.waivers import Waivers
 from rankgate.gates.apply_waivers import waive, waive_by_label
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.exit_codes import exit_code
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
-from rankgate.waivers import Waivers
 
 BASE = BaseSide(ref="main", sha="1a2b3c4", head_verdict=PASS)
 PLACES = [("found", None), ("found", "lang:pt")]
@@ -66,7 +66,7 @@ SIDES = st.builds(
 def test_what_is_let_pass_is_what_either_side_would_let_pass_alone(
     head: Report, by_base: Report, place: tuple[str, str | None], up_to: float
 ) -> None:
-    waivers = Waivers(name="w", entries=(replace(WAIVER, gate=place[0], segment=place[1], up_to=up_to),))
+    waivers = Waivers(name="w", entries=(altered(gate=place[0], segment=place[1], up_to=up_to),))
     both = stricter(head, by_base, BASE)
 
     def codes(judged: Report) -> list[int]:

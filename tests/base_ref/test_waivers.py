@@ -19,8 +19,8 @@ from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
+from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.check_run import check_run_output
-from rankgate.waivers import SetLabel
 
 WAIVER = """\
 waivers:

@@ -28,7 +28,7 @@ from rankgate.files.git import GitError
 from rankgate.inputs import Inputs
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
-from rankgate.waivers import ACCEPT_GOLD, ACCEPT_RUN, SetLabel, Standing
+from rankgate.model.waiver_use import ACCEPT_GOLD, ACCEPT_RUN, SetLabel, Standing
 
 GOLD_LABEL = SetLabel(name=ACCEPT_GOLD, by="alice", standing="counts")
 RUN_LABEL = SetLabel(name=ACCEPT_RUN, by="alice", standing="counts")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import pytest
-from msgspec.structs import replace
 
 from rankgate.criteria import Gate
 from rankgate.diagnosis.listings import Listings, listings_of, oddities_of
@@ -27,9 +26,9 @@ Lists = Mapping[str, Ranking]
 Change = Callable[[list[str]], list[str]]
 
 
-def gate(metric: str | Metric, *, drop: float = 0.03, blocks: bool = True) -> Gate:
+def gate(metric: str | Metric, *, drop: float = 0.03, severity: Literal["error", "warning"] = "error") -> Gate:
     known = parse_metric(metric) if isinstance(metric, str) else metric
-    return Gate(name=known.name, metric=known, threshold=None, regression_max=drop, blocks=blocks, line=1)
+    return Gate(name=known.name, metric=known, threshold=None, regression_max=drop, severity=severity, line=1)
 
 
 def gold(tags: Callable[[int], Sequence[str]] = lambda _: ()) -> Gold:
@@ -326,14 +325,14 @@ def test_what_blocks_is_explained_before_what_warns() -> None:
     told = found(
         slow,
         lists(latency_ms={"retrieve": 10.0, "rerank": 20.0}),
-        gate("recall@5", blocks=False),
+        gate("recall@5", severity="warning"),
         gate("latency", drop=5.0),
     )
     assert rules(told) == ["latency_stage", "order", "known"]
 
 
 def test_what_could_not_be_proven_is_not_explained() -> None:
-    doubtful = replace(RECALL, evidence=Evidence.PROVEN_HARM)
+    doubtful = RECALL.model_copy(update={"evidence": Evidence.PROVEN_HARM})
     assert found(lists(moved_to(9), of=2), lists(), doubtful) == []
 
 

@@ -20,7 +20,7 @@ from rankgate.diagnosis.segments import by_tag
 from rankgate.inputs import Inputs
 from rankgate.model.details import Exhibit, PanelRow
 from rankgate.model.report import Report
-from rankgate.yaml_text import load_yaml
+from rankgate.readers.yaml_text import load_yaml
 
 EXAMPLE = Path(__file__).parents[2] / "src" / "rankgate" / "cli" / "example"
 

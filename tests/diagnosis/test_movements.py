@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
@@ -170,13 +171,22 @@ def test_a_long_list_has_some_of_every_kind() -> None:
     assert [each.no_result for each in found] == [True] * 3 + [False] * 3
 
 
-def gate(metric: str, *, floor: float | None = None, drop: float | None = None, severity: str = "error") -> Gate:
+Severity = Literal["error", "warning"]
+
+
+def gate(
+    metric: str,
+    *,
+    floor: float | None = None,
+    drop: float | None = None,
+    severity: Severity = "error",
+) -> Gate:
     return Gate(
         name=metric,
         metric=parse_metric(metric),
         threshold=floor,
         regression_max=drop,
-        blocks=severity == "error",
+        severity=severity,
         line=None,
     )
 

@@ -46,7 +46,7 @@ def results(draw: st.DrawFn) -> tuple[GateResult, Report]:
         metric=metric,
         threshold=0.5 if threshold is None and regression_max is None else threshold,
         regression_max=regression_max,
-        blocks=draw(st.booleans()),
+        severity=draw(st.sampled_from(["error", "warning"])),
         evidence=draw(st.sampled_from(Evidence)),
         confidence=draw(st.sampled_from([0.9, 0.95, 0.995])),
         line=draw(st.none() | st.integers(1, 99)),

@@ -26,8 +26,8 @@ from rankgate.errors import RankgateError
 from rankgate.forges.base_checkout import MOST_BYTES, BaseCheckout
 from rankgate.forges.context import Pull
 from rankgate.model.report import Report
+from rankgate.model.waiver_use import ACCEPT_GOLD, SetLabel
 from rankgate.renderers.isolation import LOADER
-from rankgate.waivers import ACCEPT_GOLD, SetLabel
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from rankgate.inputs import Inputs
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
+from rankgate.model.waiver_use import ACCEPT_GOLD, SetLabel, Standing
 from rankgate.renderers.isolation import Template
-from rankgate.waivers import ACCEPT_GOLD, SetLabel, Standing
 
 RUN = b'{"query_id": "q1", "retrieved": ["a"]}\n'
 

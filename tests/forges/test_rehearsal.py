@@ -30,7 +30,7 @@ from rankgate.forges.checks import CHECK, PUSH_CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
 from rankgate.forges.standing import Record, base_key
 from rankgate.model.report_text import decode_report
-from rankgate.waivers import ACCEPT_GOLD
+from rankgate.model.waiver_use import ACCEPT_GOLD
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "tests" / "scenarios"

@@ -22,7 +22,7 @@ from rankgate.forges.context import context_of
 from rankgate.forges.publish import Settings
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.standing import Record, base_key
-from rankgate.waivers import ACCEPT_GOLD, SetLabel
+from rankgate.model.waiver_use import ACCEPT_GOLD, SetLabel
 
 LABEL = "rankgate: waive"
 NOON = "2026-01-31T12:00:00Z"

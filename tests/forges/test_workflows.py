@@ -23,7 +23,7 @@ from rankgate.forges.workflows.gate import gate_text
 from rankgate.forges.workflows.job import ENVIRONMENT, Job, action_of, requirements_commands
 from rankgate.forges.workflows.report import report_text
 from rankgate.forges.workflows.values import is_word, value
-from rankgate.quoting import quoted
+from rankgate.readers.yaml_text import quoted
 
 OURS = Path(__file__).parents[2] / ".github" / "workflows"
 HASH = "0123456789abcdef0123456789abcdef01234567"

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 from tests.renderers.reports import RECALL, REPORT, texts
 
+from rankgate.criteria.waivers import Waiver, Waivers, ceiling, entry
 from rankgate.gates.apply_waivers import waive, waive_by_label
 from rankgate.model.exit_codes import exit_code
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import SEVERITY_ORDER, Reason, ReasonKind, Verdict
-from rankgate.model.waiver_use import Waived
-from rankgate.waivers import SetLabel, Waiver, Waivers, ceiling, entry
+from rankgate.model.waiver_use import SetLabel, Waived
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 TODAY = "2026-01-31"
@@ -28,6 +28,13 @@ WAIVER = Waiver(
     by="alice",
     line=2,
 )
+
+
+def altered(**changes: object) -> Waiver:
+    """The waiver with other values."""
+    return WAIVER.model_copy(update=changes)
+
+
 VIOLATED = replace(
     RECALL,
     name="found",
@@ -92,11 +99,25 @@ def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
         pytest.param(VIOLATED, WAIVER, "2026-12-16", "in_force", False, "", id="earlier nothing is said"),
         pytest.param(VIOLATED, WAIVER, "2027-01-01", "expired", True, "expired on 2026-12-31", id="expired"),
         pytest.param(HOLDS, WAIVER, "2027-01-01", "expired", True, "expired on 2026-12-31", id="expired, not needed"),
-        pytest.param(VIOLATED, replace(WAIVER, up_to=0.03), TODAY, "too_small", False, "is too small", id="too small"),
-        pytest.param(HOLDS, WAIVER, TODAY, "unused", False, "is not used", id="unused"),
-        pytest.param(VIOLATED, replace(WAIVER, gate="x"), TODAY, "unknown", True, "no gate of the", id="wrong gate"),
         pytest.param(
-            VIOLATED, replace(WAIVER, segment="lang:xx"), TODAY, "unknown", True, "no segment of", id="wrong segment"
+            VIOLATED,
+            altered(up_to=0.03),
+            TODAY,
+            "too_small",
+            False,
+            "is too small",
+            id="too small",
+        ),
+        pytest.param(HOLDS, WAIVER, TODAY, "unused", False, "is not used", id="unused"),
+        pytest.param(VIOLATED, altered(gate="x"), TODAY, "unknown", True, "no gate of the", id="wrong gate"),
+        pytest.param(
+            VIOLATED,
+            altered(segment="lang:xx"),
+            TODAY,
+            "unknown",
+            True,
+            "no segment of",
+            id="wrong segment",
         ),
         pytest.param(
             replace(VIOLATED, hard_check_failed=True),
@@ -163,7 +184,7 @@ def test_a_violation_that_only_warned_is_marked_as_waived_too() -> None:
 def test_a_segment_has_a_waiver_of_its_own() -> None:
     part = replace(VIOLATED, segment="lang:pt")
     assert [gate.waived is None for gate in waived(VIOLATED, part).gates] == [False, True]
-    found = waived(VIOLATED, part, waiver=replace(WAIVER, segment="lang:pt"))
+    found = waived(VIOLATED, part, waiver=altered(segment="lang:pt"))
     assert [gate.waived is None for gate in found.gates] == [True, False]
     assert found.verdict is FAIL
 
@@ -253,7 +274,7 @@ def test_waiving_turns_nothing_into_a_pass_and_changes_no_value(
     gates: list[GateResult], up_to: float, date: str, segment: str | None
 ) -> None:
     before = report(*gates)
-    found = waive(before, Waivers(name="w", entries=(replace(WAIVER, up_to=up_to, segment=segment),)), date)
+    found = waive(before, Waivers(name="w", entries=(altered(up_to=up_to, segment=segment),)), date)
     labelled = waive_by_label(found, LABEL, LABEL.name)
     for after in (found, labelled):
         for old, new in zip(gates, after.gates, strict=True):
@@ -269,7 +290,7 @@ def test_waiving_turns_nothing_into_a_pass_and_changes_no_value(
 
 @given(REPORTED, UP_TO, UP_TO)
 def test_a_wider_waiver_is_never_stricter(gates: list[GateResult], one: float, other: float) -> None:
-    narrow, wide = (waived(*gates, waiver=replace(WAIVER, up_to=up_to)).gates for up_to in sorted((one, other)))
+    narrow, wide = (waived(*gates, waiver=altered(up_to=up_to)).gates for up_to in sorted((one, other)))
     for less, more in zip(narrow, wide, strict=True):
         assert SEVERITY_ORDER.index(more.verdict) <= SEVERITY_ORDER.index(less.verdict)
         assert less.waived is None or more.waived is not None
@@ -291,7 +312,7 @@ def test_a_ready_entry_rounds_the_violation_up(violation: float, text: str) -> N
 
 @given(st.floats(0, 1e6))
 def test_a_ready_entry_is_wide_enough(violation: float) -> None:
-    assert replace(WAIVER, up_to=float(ceiling(violation))).covers(violation, TODAY)
+    assert altered(up_to=float(ceiling(violation))).covers(violation, TODAY)
 
 
 def test_a_ready_entry_expires_in_thirty_days_and_quotes_what_it_names() -> None:

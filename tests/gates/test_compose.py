@@ -264,9 +264,7 @@ INPUTS = Inputs(criteria="ship-criteria.yaml", date="2026-01-31")
 
 
 def gate(metric: str, *, floor: float | None = None, drop: float | None = None) -> Gate:
-    return Gate(
-        name=f"the {metric}", metric=parse_metric(metric), threshold=floor, regression_max=drop, blocks=True, line=3
-    )
+    return Gate(name=f"the {metric}", metric=parse_metric(metric), threshold=floor, regression_max=drop, line=3)
 
 
 SAID = {"system": "bm25", "index": 7}
@@ -286,7 +284,7 @@ def composed(
     said_before: Mapping[str, object] = SAID,
 ) -> Report:
     """The steps of a check on rankings written as words."""
-    criteria = Criteria(name="ship-criteria.yaml", gates=tuple(gates), default_k=5, gold=None, run=None, baseline=None)
+    criteria = Criteria(name="ship-criteria.yaml", gates=tuple(gates), default_k=5)
     made = {query: Sample(query_id=query, gains=dict.fromkeys(ids, 1.0)) for query, ids in samples.items()}
     gold = Gold(samples=made, name="gold.yaml", format="yaml", fingerprint="f00d")
     metrics = criteria.metrics()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from fractions import Fraction
+from typing import Literal
 
 import msgspec
 import pytest
@@ -20,17 +21,22 @@ from rankgate.model.values import SEVERITY_ORDER, Direction, Evidence, EvidenceS
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 Column = Sequence[float | None]
+Severity = Literal["error", "warning"]
 
 
 def gate(
-    metric: str = "recall@5", *, floor: float | None = None, drop: float | None = None, severity: str = "error"
+    metric: str = "recall@5",
+    *,
+    floor: float | None = None,
+    drop: float | None = None,
+    severity: Severity = "error",
 ) -> Gate:
     return Gate(
         name=f"the gate of {metric}",
         metric=parse_metric(metric),
         threshold=floor,
         regression_max=drop,
-        blocks=severity == "error",
+        severity=severity,
         line=4,
     )
 
@@ -281,7 +287,7 @@ def test_only_what_is_wrong_is_said_of_a_failed_gate() -> None:
         pytest.param("warning", 0.5, PASS, id="warning held"),
     ],
 )
-def test_severity_decides_what_a_violation_does(severity: str, floor: float, verdict: Verdict) -> None:
+def test_severity_decides_what_a_violation_does(severity: Severity, floor: float, verdict: Verdict) -> None:
     result = decide(gate(floor=floor, severity=severity), scores([0.8]), None)
     assert (result.verdict, result.severity) == (verdict, severity)
 
@@ -519,14 +525,14 @@ def test_a_doubt_stands_behind_a_violation() -> None:
         pytest.param(gate(drop=0.1), [1.0, 0.0], None, None, id="nothing to compare with"),
         pytest.param(gate(floor=0.5), [math.nan, 1.0], None, None, id="not judged"),
         pytest.param(
-            msgspec.structs.replace(gate(floor=0.5), evidence=Evidence.PROVEN_SAFE),
+            gate(floor=0.5).model_copy(update={"evidence": Evidence.PROVEN_SAFE}),
             [1.0, 0.0, 1.0],
             None,
             0.0,
             id="above the floor and not proven to be",
         ),
         pytest.param(
-            msgspec.structs.replace(gate(floor=0.8), evidence=Evidence.PROVEN_HARM),
+            gate(floor=0.8).model_copy(update={"evidence": Evidence.PROVEN_HARM}),
             [1.0, 0.0, 1.0],
             None,
             None,
@@ -610,7 +616,7 @@ def pair_of(rows: list[tuple[float | None, float | None, bool]], metric: str = "
 def test_a_better_value_never_worsens_the_verdict(
     rows: list[tuple[float | None, float | None, bool]],
     limit: tuple[float | None, float | None],
-    severity: str,
+    severity: Severity,
     data: st.DataObject,
 ) -> None:
     """Raising any query of the candidate where higher is better, lowering any where lower is better."""
@@ -628,7 +634,7 @@ def test_a_better_value_never_worsens_the_verdict(
 
 @given(columns, limits, severities)
 def test_the_decision_is_pure(
-    rows: list[tuple[float | None, float | None, bool]], limit: tuple[float | None, float | None], severity: str
+    rows: list[tuple[float | None, float | None, bool]], limit: tuple[float | None, float | None], severity: Severity
 ) -> None:
     candidate, baseline = pair_of(rows)
     judge = gate(floor=limit[0], drop=limit[1], severity=severity)
@@ -657,7 +663,7 @@ def test_value_minus_baseline_is_the_change_on_the_pairs(
 
 @given(columns, limits, severities)
 def test_the_verdict_is_that_of_exact_arithmetic(
-    rows: list[tuple[float | None, float | None, bool]], limit: tuple[float | None, float | None], severity: str
+    rows: list[tuple[float | None, float | None, bool]], limit: tuple[float | None, float | None], severity: Severity
 ) -> None:
     """The slow oracle: the same rules in fractions, without a tolerance."""
     floor, drop = (None if value is None else Fraction(value) for value in limit)
@@ -682,7 +688,7 @@ def test_the_verdict_is_that_of_exact_arithmetic(
 
 
 @pytest.mark.parametrize("severity", ["error", "warning"])
-def test_drift_without_a_baseline_warns_and_never_passes(severity: str) -> None:
+def test_drift_without_a_baseline_warns_and_never_passes(severity: Severity) -> None:
     result = decide(gate("overlap@5", floor=0.5, severity=severity), scores([None, None], "overlap@5"), None)
     assert judged(result) == (WARN, ["no baseline: overlap@5 compares with it"])
     assert result.evidence_state is EvidenceState.NO_BASELINE

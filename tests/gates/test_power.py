@@ -23,7 +23,7 @@ HARM, SAFE, ESTIMATE = Evidence.PROVEN_HARM, Evidence.PROVEN_SAFE, Evidence.ESTI
 
 def gate(metric: str = "recall@5", drop: float | None = 0.03, evidence: Evidence = ESTIMATE, **known: Any) -> Gate:
     return Gate(
-        **{"name": metric, "metric": parse_metric(metric), "threshold": None, "blocks": True, "line": 1, **known},
+        **{"name": metric, "metric": parse_metric(metric), "threshold": None, "line": 1, **known},
         regression_max=drop,
         evidence=evidence,
     )
@@ -332,12 +332,12 @@ def test_clusters_are_what_the_gold_set_sees_by() -> None:
 
 def test_one_note_names_the_gates_that_block_first() -> None:
     gates = [
-        gate("mrr", blocks=False, evidence=HARM),
+        gate("mrr", severity="warning", evidence=HARM),
         gate("recall@5", evidence=HARM),
         gate("recall@5", name="again", drop=0.02, evidence=HARM),
         gate("hit@5", evidence=HARM),
         gate("ndcg@10", drop=0.4, evidence=HARM),
-        gate("map", blocks=False, evidence=HARM),
+        gate("map", severity="warning", evidence=HARM),
     ]
     results = [judged(each, *MOVED) for each in gates]
     [note] = power_notes(gates, results)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Literal
 
 import pytest
 
@@ -49,14 +50,14 @@ def judged(
     must: tuple[str, ...] = (),
     most: int | None = None,
     floor: float | None = 0.0,
-    blocks: bool = True,
+    severity: Literal["error", "warning"] = "error",
 ) -> GateResult:
     gate = Gate(
         name="the gate",
         metric=parse_metric("recall@5"),
         threshold=floor,
         regression_max=None,
-        blocks=blocks,
+        severity=severity,
         must_pass=must,
         max_lost_queries=most,
         line=2,
@@ -124,7 +125,7 @@ def test_what_could_not_be_judged_stays_so() -> None:
 
 
 def test_a_hard_check_stands_before_other_reasons_and_keeps_the_severity() -> None:
-    result = judged([0.0, 0.0, 1.0, 1.0], [1.0] * 4, must=("q0",), most=1, floor=0.9, blocks=False)
+    result = judged([0.0, 0.0, 1.0, 1.0], [1.0] * 4, must=("q0",), most=1, floor=0.9, severity="warning")
     assert result.verdict is WARN
     assert [reason.partition(",")[0] for reason in sentences(result, None)] == [
         "1 must-pass question fails: recall@5 is at its worst there",
@@ -141,7 +142,6 @@ def test_what_must_pass_must_be_there() -> None:
         metric=parse_metric("recall@5"),
         threshold=None,
         regression_max=None,
-        blocks=True,
         must_pass=("q0", "topic:lw", "critical"),
         line=2,
     )
@@ -174,9 +174,7 @@ MANY = Gold(
 @pytest.mark.parametrize("must", [(), ("q0", "q1", "q2", "q3")])
 @pytest.mark.parametrize("share", [0.3, 0.7, drawn("q5")])
 def test_a_part_is_what_the_definition_draws_but_for_what_must_pass(share: float, must: tuple[str, ...]) -> None:
-    gate = Gate(
-        name="g", metric=parse_metric("hit@1"), threshold=1, regression_max=None, blocks=True, line=None, must_pass=must
-    )
+    gate = Gate(name="g", metric=parse_metric("hit@1"), threshold=1, regression_max=None, line=None, must_pass=must)
     private = {
         name for name, sample in MANY.samples.items() if drawn(sample.cluster or name) < share and name not in must
     }

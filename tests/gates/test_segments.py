@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -35,8 +36,8 @@ def scores(values: Sequence[float | None], metric: str = "recall@5") -> Scores:
     return Scores(query_ids=ids, values=columns, matched={}, missing=frozenset(), strangers=(), duplicates=0, cut=0)
 
 
-def limits(floor: float | None = None, drop: float | None = None, *, blocks: bool | None = None) -> Limits:
-    return Limits(threshold=floor, regression_max=drop, blocks=blocks)
+def limits(floor: float | None = None, drop: float | None = None) -> Any:
+    return {"threshold": floor, "regression_max": drop}
 
 
 def gate(rule: SegmentRule, evidence: Evidence = ESTIMATE, metric: str = "recall@5") -> Gate:
@@ -45,7 +46,6 @@ def gate(rule: SegmentRule, evidence: Evidence = ESTIMATE, metric: str = "recall
         metric=parse_metric(metric),
         threshold=0.0,
         regression_max=None,
-        blocks=True,
         evidence=evidence,
         segments=(rule,),
         line=3,
@@ -75,7 +75,7 @@ def lost(en: int, es: int) -> list[float]:
 
 
 def test_each_segment_is_judged_for_itself() -> None:
-    found = judged(SegmentRule(by=("lang",), limits=limits(0.9)), TAGS, lost(2, 8))
+    found = judged(SegmentRule(by=("lang",), **limits(0.9)), TAGS, lost(2, 8))
     assert [(name, result.verdict, result.value) for name, result in found.items()] == [
         ("lang:en", PASS, 0.95),
         ("lang:es", FAIL, 0.8),
@@ -87,7 +87,7 @@ def test_each_segment_is_judged_for_itself() -> None:
 
 
 def test_a_drop_is_taken_within_the_segment() -> None:
-    found = judged(SegmentRule(by=("lang",), limits=limits(None, 0.05)), TAGS, lost(0, 4), LEVEL)
+    found = judged(SegmentRule(by=("lang",), **limits(None, 0.05)), TAGS, lost(0, 4), LEVEL)
     assert {name: (result.verdict, result.delta) for name, result in found.items()} == {
         "lang:en": (PASS, 0.0),
         "lang:es": (FAIL, pytest.approx(-0.1)),
@@ -95,7 +95,7 @@ def test_a_drop_is_taken_within_the_segment() -> None:
 
 
 def test_the_values_that_are_named_have_limits_of_their_own() -> None:
-    rule = SegmentRule(by=("lang",), limits=limits(0.9), only={"es": limits(0.7, blocks=False)})
+    rule = SegmentRule(by=("lang",), **limits(0.9), only={"es": Limits(**limits(0.7), severity="warning")})
     found = judged(rule, TAGS, lost(8, 16))
     assert [(name, result.threshold, result.severity, result.verdict) for name, result in found.items()] == [
         ("lang:en", 0.9, "error", FAIL),
@@ -104,7 +104,7 @@ def test_the_values_that_are_named_have_limits_of_their_own() -> None:
 
 
 def test_without_limits_for_all_only_the_named_are_judged() -> None:
-    rule = SegmentRule(by=("lang",), limits=limits(), only={"es": limits(0.9)})
+    rule = SegmentRule(by=("lang",), **limits(), only={"es": Limits(**limits(0.9))})
     assert list(judged(rule, TAGS, lost(40, 0))) == ["lang:es"]
 
 
@@ -113,7 +113,7 @@ def test_without_limits_for_all_only_the_named_are_judged() -> None:
     [pytest.param(40, FAIL, False, id="as many as asked"), pytest.param(41, PASS, True, id="one too few")],
 )
 def test_a_small_segment_is_shown_and_never_blocks(smallest: int, verdict: Verdict, *, small: bool) -> None:
-    found = judged(SegmentRule(by=("lang",), limits=limits(0.9), min_queries=smallest), TAGS, lost(40, 40))["lang:es"]
+    found = judged(SegmentRule(by=("lang",), **limits(0.9), min_queries=smallest), TAGS, lost(40, 40))["lang:es"]
     assert (found.verdict, found.too_small, found.value) == (verdict, small, 0.0)
     assert found.violation == (None if small else 0.9)
     if small:
@@ -133,7 +133,7 @@ def test_a_small_segment_is_shown_and_never_blocks(smallest: int, verdict: Verdi
 def test_a_segment_that_certainly_fell_is_marked_though_it_does_not_block(
     lost: int, smallest: int, evidence: Evidence, *, fell: bool
 ) -> None:
-    rule = SegmentRule(by=("lang",), limits=limits(None, 0.3), min_queries=smallest)
+    rule = SegmentRule(by=("lang",), **limits(None, 0.3), min_queries=smallest)
     now = [*LEVEL[:40], *[0.0] * lost, *LEVEL[: 40 - lost]]
     found = judged(rule, TAGS, now, LEVEL, evidence)["lang:es"]
     assert found.fell == fell
@@ -145,7 +145,7 @@ def test_it_is_marked_where_the_correction_for_many_segments_takes_the_proof_awa
     """Six lost of 40 are certain alone, and not among twelve."""
     tags = [[f"lang:{number:02}"] for number in range(12) for _ in range(40)]
     before, now = [1.0] * 480, [0.0] * 6 + [1.0] * 474
-    found = judged(SegmentRule(by=("lang",), limits=limits(None, 0.05)), tags, now, before, HARM)
+    found = judged(SegmentRule(by=("lang",), **limits(None, 0.05)), tags, now, before, HARM)
     assert [name for name, result in found.items() if result.fell] == ["lang:00"]
     first = found["lang:00"]
     assert (first.verdict, first.evidence_state) == (PASS, EvidenceState.INCONCLUSIVE)
@@ -153,7 +153,7 @@ def test_it_is_marked_where_the_correction_for_many_segments_takes_the_proof_awa
 
 def test_where_lower_is_better_a_rise_is_what_marks() -> None:
     before, now = [0.0] * 80, [0.0] * 40 + [1.0] * 20 + [0.0] * 20
-    rule = SegmentRule(by=("lang",), limits=limits(None, 0.6))
+    rule = SegmentRule(by=("lang",), **limits(None, 0.6))
     gold_set, metric = gold(TAGS), "misroute_rate"
     found = decide_segments(gate(rule, metric=metric), gold_set, scores(now, metric), scores(before, metric), decide)
     assert [result.fell for result in found] == [False, True]
@@ -161,13 +161,13 @@ def test_where_lower_is_better_a_rise_is_what_marks() -> None:
 
 def test_undefined_queries_do_not_count_for_the_size() -> None:
     now = [*LEVEL[:75], *[None] * 5]
-    found = judged(SegmentRule(by=("lang",), limits=limits(0.9), min_queries=36), TAGS, now)
+    found = judged(SegmentRule(by=("lang",), **limits(0.9), min_queries=36), TAGS, now)
     assert (found["lang:en"].too_small, found["lang:es"].too_small) == (False, True)
 
 
 def test_segments_of_two_tags_are_crossed_where_asked() -> None:
     tags = [["lang:en", "topic:a"], ["lang:en", "topic:b"], ["lang:es", "topic:a", "topic:b"], ["lang:es"]]
-    rule = SegmentRule(by=("lang", "topic"), limits=limits(0.5), min_queries=1)
+    rule = SegmentRule(by=("lang", "topic"), **limits(0.5), min_queries=1)
     found = judged(rule, tags, [1.0, 0.0, 1.0, 0.0])
     assert {name: result.value for name, result in found.items()} == {
         "lang:en × topic:a": 1.0,
@@ -178,7 +178,7 @@ def test_segments_of_two_tags_are_crossed_where_asked() -> None:
 
 
 def test_a_missing_baseline_is_the_gates_to_say_not_every_segments() -> None:
-    found = judged(SegmentRule(by=("lang",), limits=limits(None, 0.05)), TAGS, LEVEL)
+    found = judged(SegmentRule(by=("lang",), **limits(None, 0.05)), TAGS, LEVEL)
     assert {result.verdict for result in found.values()} == {PASS}
     assert {result.evidence_state for result in found.values()} == {EvidenceState.NO_BASELINE}
 
@@ -189,7 +189,7 @@ def many(segments: int, each: int) -> list[list[str]]:
 
 def test_proof_of_harm_is_corrected_for_the_number_of_segments() -> None:
     """Six lost of forty are proof for one segment, as the sign test has it, and none among thirty."""
-    rule = SegmentRule(by=("part",), limits=limits(None, 0.03))
+    rule = SegmentRule(by=("part",), **limits(None, 0.03))
 
     def first_of(segments: int) -> GateResult:
         before = [1.0] * 40 * segments
@@ -207,13 +207,13 @@ def test_without_proof_asked_nothing_is_corrected() -> None:
     tags = many(30, 40)
     before = [1.0] * len(tags)
     now = [0.0] * 6 + before[6:]
-    found = judged(SegmentRule(by=("part",), limits=limits(None, 0.03)), tags, now, before, ESTIMATE)
+    found = judged(SegmentRule(by=("part",), **limits(None, 0.03)), tags, now, before, ESTIMATE)
     assert {result.confidence for result in found.values()} == {0.95}
     assert found["part:00"].verdict is FAIL
 
 
 def test_within_noise_a_segment_neither_warns_nor_blocks() -> None:
-    found = judged(SegmentRule(by=("lang",), limits=limits(None, 0.03)), TAGS, lost(0, 4), LEVEL, HARM)["lang:es"]
+    found = judged(SegmentRule(by=("lang",), **limits(None, 0.03)), TAGS, lost(0, 4), LEVEL, HARM)["lang:es"]
     assert (found.verdict, found.evidence_state, found.only_inconclusive) == (PASS, EvidenceState.INCONCLUSIVE, False)
 
 
@@ -222,7 +222,7 @@ values = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=24, max_size=24)
 
 @given(values, values)
 def test_holm_blocks_no_segment_that_would_pass_alone(before: list[float], now: list[float]) -> None:
-    rule = SegmentRule(by=("part",), limits=limits(None, 0.03), min_queries=1)
+    rule = SegmentRule(by=("part",), **limits(None, 0.03), min_queries=1)
     tags = many(4, 6)
     together = judged(rule, tags, now, before, HARM)
     for number, (name, result) in enumerate(together.items()):
@@ -233,7 +233,7 @@ def test_holm_blocks_no_segment_that_would_pass_alone(before: list[float], now: 
 
 
 def whole(now: Sequence[float], before: Sequence[float]) -> GateResult:
-    plain = gate(SegmentRule(by=("lang",), limits=limits(None, 0.03)))
+    plain = gate(SegmentRule(by=("lang",), **limits(None, 0.03)))
     return decide(plain, scores(now), scores(before))
 
 
@@ -248,7 +248,7 @@ def whole(now: Sequence[float], before: Sequence[float]) -> GateResult:
     ],
 )
 def test_simpsons_paradox(now: list[float], before: list[float], *, named: bool) -> None:
-    parts = judged(SegmentRule(by=("lang",), limits=limits(None, 0.5)), TAGS, now, before)
+    parts = judged(SegmentRule(by=("lang",), **limits(None, 0.5)), TAGS, now, before)
     assert paradoxes([whole(now, before), *parts.values()]) == (["the gate"] if named else [])
 
 
@@ -256,12 +256,12 @@ def test_simpsons_paradox(now: list[float], before: list[float], *, named: bool)
     ("rule", "message"),
     [
         pytest.param(
-            SegmentRule(by=("land",), limits=limits(0.5)),
+            SegmentRule(by=("land",), **limits(0.5)),
             "gate the gate: segments.by: no query of gold.yaml has a tag 'land'; did you mean 'lang'?",
             id="a key that no query has",
         ),
         pytest.param(
-            SegmentRule(by=("lang",), limits=limits(0.5), min_queries=81),
+            SegmentRule(by=("lang",), **limits(0.5), min_queries=81),
             (
                 "gate the gate: segments.min_queries: 81 is more than the 80 queries of gold.yaml: "
                 "no segment could be judged"
@@ -269,7 +269,7 @@ def test_simpsons_paradox(now: list[float], before: list[float], *, named: bool)
             id="more than there are",
         ),
         pytest.param(
-            SegmentRule(by=("lang",), limits=limits(0.5), only={"pt": limits(0.1)}),
+            SegmentRule(by=("lang",), **limits(0.5), only={"pt": Limits(**limits(0.1))}),
             "gate the gate: segments.only.pt: no query of gold.yaml is in this segment (known: en, es)",
             id="a value that no query has",
         ),
@@ -282,4 +282,6 @@ def test_rules_must_fit_the_gold(rule: SegmentRule, message: str) -> None:
 
 
 def test_rules_that_fit_are_not_refused() -> None:
-    refuse_unknown([gate(SegmentRule(by=("lang",), limits=limits(0.5), only={"en": limits(0.9)}))], gold(TAGS), "f")
+    refuse_unknown(
+        [gate(SegmentRule(by=("lang",), **limits(0.5), only={"en": Limits(**limits(0.9))}))], gold(TAGS), "f"
+    )

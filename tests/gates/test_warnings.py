@@ -160,11 +160,10 @@ def criteria_of(
         metric=parse_metric(name),
         threshold=threshold,
         regression_max=0.1,
-        blocks=True,
         evidence=evidence,
         line=2,
     )
-    return Criteria(name="c.yaml", gates=(gate,), default_k=default_k, gold=None, run=None, baseline=None)
+    return Criteria(name="c.yaml", gates=(gate,), default_k=default_k)
 
 
 THREE_RELEVANT = gold_of(sample("q1", "a", "b", "c"), sample("q2", "d"), sample("q3", no_answer=True))
@@ -245,14 +244,7 @@ def test_what_is_impossible_for_a_gate(
 
 def power_of(gold: Gold, *gates: str, **known: object) -> list[str]:
     found = [criteria_of(name).gates[0] for name in gates]
-    criteria = Criteria(
-        name="c.yaml",
-        gates=tuple(replace(gate, **known) for gate in found),
-        default_k=5,
-        gold=None,
-        run=None,
-        baseline=None,
-    )
+    criteria = Criteria(name="c.yaml", gates=tuple(gate.model_copy(update=known) for gate in found), default_k=5)
     return power_facts(criteria, gold, [])
 
 
@@ -260,7 +252,7 @@ BLIND = (
     "drops of {} pp or more are detected 80 % of the time (10.0 pp allowed); about {} would detect 20.0 pp "
     "(spread of {} assumed)"
 )
-BY_LANG = SegmentRule(by=("lang",), limits=Limits(threshold=None, regression_max=0.1, blocks=None), min_queries=3)
+BY_LANG = SegmentRule(by=("lang",), threshold=None, regression_max=0.1, min_queries=3)
 
 
 def tagged(**sizes: int) -> Gold:
@@ -296,7 +288,7 @@ def test_recall_of_many_documents_moves_in_small_steps_and_clusters_count_as_one
 
 
 def test_segments_without_a_drop_of_their_own_promise_none() -> None:
-    rule = replace(BY_LANG, limits=Limits(threshold=0.5, regression_max=None, blocks=None))
+    rule = BY_LANG.model_copy(update={"threshold": 0.5, "regression_max": None})
     assert power_of(tagged(en=10), "recall@5", regression_max=None, segments=(rule,)) == []
 
 
@@ -326,7 +318,7 @@ def test_with_runs_what_moved_tells_what_can_be_seen() -> None:
 
 
 def test_a_rule_that_judges_none_of_its_segments_is_named_with_the_number_that_it_takes() -> None:
-    rule = replace(BY_LANG, min_queries=30)
+    rule = BY_LANG.model_copy(update={"min_queries": 30})
     twelve = tagged(**{f"l{number}": 25 for number in range(12)})
     said = (
         "gate 'recall@5' judges none of its 12 segments by 'lang': at most 25 questions, fewer than 30 (`min_queries`)"
@@ -343,9 +335,7 @@ def test_a_rule_that_judges_none_of_its_segments_is_named_with_the_number_that_i
 
 
 def test_only_segments_with_limits_count_for_a_rule() -> None:
-    only = {"de": Limits(threshold=0.5, regression_max=None, blocks=None)}
-    none = Limits(threshold=None, regression_max=None, blocks=None)
-    rule = replace(BY_LANG, limits=none, only=only, min_queries=30)
+    rule = SegmentRule(by=("lang",), only={"de": Limits(threshold=0.5)}, min_queries=30)
     [fact] = power_of(tagged(en=100, de=20), "recall@5", segments=(rule,))
     assert fact.startswith("gate 'recall@5' does not judge its only segment by 'lang': at most 20 questions")
 
@@ -385,8 +375,8 @@ LOST = "gate 'found': a fifth of {}, {}, can be lost unseen: {}"
 def test_a_gate_that_cannot_see_a_fifth_of_its_value_lost_is_named(
     value: float, count: int, known: dict[str, object], fact: str | None
 ) -> None:
-    gate = Gate(name="found", metric=parse_metric("recall@5"), threshold=None, regression_max=0.03, blocks=True, line=1)
-    gate = replace(gate, **known)
+    gate = Gate(name="found", metric=parse_metric("recall@5"), threshold=None, regression_max=0.03, line=1)
+    gate = gate.model_copy(update=known)
     hits = round(value * count)
     column: list[float | None] = [float(row < hits) for row in range(count)]
     now = Scores(
@@ -398,7 +388,7 @@ def test_a_gate_that_cannot_see_a_fifth_of_its_value_lost_is_named(
         duplicates=0,
         cut=0,
     )
-    criteria = replace(criteria_of("recall@5"), gates=(gate,))
+    criteria = criteria_of("recall@5").model_copy(update={"gates": (gate,)})
     gold = gold_of(sample("q1", "a"))
     facts = power_facts(criteria, gold, [decide(gate, now, now)])
     assert [each for each in facts if "can be lost unseen" in each] == ([fact] if fact else [])
@@ -470,11 +460,11 @@ def test_what_is_too_few_for_a_proof(metric: str, clusters: list[str | None], fa
     assert proof_facts(proving(Gate(name="g", metric=parse_metric(metric), **LIMITS)), gold) == facts
 
 
-LIMITS: Any = {"threshold": None, "regression_max": 0.03, "blocks": True, "line": None}
+LIMITS: Any = {"threshold": None, "regression_max": 0.03, "line": None}
 
 
 def proving(gate: Gate) -> Criteria:
-    return Criteria(name="c.yaml", gates=(gate,), default_k=5, gold=None, run=None, baseline=None)
+    return Criteria(name="c.yaml", gates=(gate,), default_k=5)
 
 
 def test_segments_of_too_few_clusters_are_named_where_they_are_judged_at_all() -> None:
@@ -486,7 +476,7 @@ def test_segments_of_too_few_clusters_are_named_where_they_are_judged_at_all() -
             for row in range(size)
         )
     )
-    rule = SegmentRule(by=("lang",), limits=Limits(threshold=0.5, regression_max=None, blocks=None))
+    rule = SegmentRule(by=("lang",), threshold=0.5, regression_max=None)
     found = proof_facts(proving(Gate(name="g", metric=parse_metric("mrr"), segments=(rule,), **LIMITS)), gold)
     assert found == [
         f"gate 'g', 'lang:de': 3 clusters {CLUSTER} {HARM}",

@@ -36,7 +36,7 @@ class First(RelevanceMetric, frozen=True, kw_only=True):
 
 
 def gate(metric: Metric, drop: float = 0.05) -> Gate:
-    return Gate(name=metric.name, metric=metric, threshold=None, regression_max=drop, blocks=True, line=1)
+    return Gate(name=metric.name, metric=metric, threshold=None, regression_max=drop, severity="error", line=1)
 
 
 @pytest.fixture

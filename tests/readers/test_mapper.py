@@ -369,7 +369,7 @@ def test_the_map_of_the_criteria_is_read_by() -> None:
     Path("gold.yaml").write_text("- {id: q1, expected_output: [b]}\n")
     Path("run.jsonl").write_text(lines(TWO[0]))
     criteria = load_criteria("criteria.yaml")
-    assert criteria.run == InputFile("run.jsonl", None, LISTS)
+    assert criteria.inputs.run == InputFile("run.jsonl", None, LISTS)
     assert list(run_of(None, criteria).rankings) == [Ranking("q1", ["a", "b"])]
     found = validate(Inputs(criteria="criteria.yaml", date="2026-01-31"))
     assert (found.problems, found.read) == ([], ["criteria", "gold", "run"])
@@ -432,7 +432,7 @@ def test_bad_maps(written: str, expected: list[str]) -> None:
 def test_a_distance_that_orders_nothing_alone_is_none_to_name(written: str) -> None:
     """A list has an order, and a rank that contradicts the scores is an error where both are read."""
     Path("criteria.yaml").write_text(f"{GATE}inputs:\n  run:\n    {{path: r, map: {{query_id: q, {written}}}}}\n")
-    assert load_criteria("criteria.yaml").run is not None
+    assert load_criteria("criteria.yaml").inputs.run is not None
 
 
 @pytest.mark.parametrize(("order", "best"), [("ascending", ["b", "c", "a"]), ("descending", ["a", "c", "b"])])

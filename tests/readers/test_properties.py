@@ -20,7 +20,7 @@ from rankgate.metrics.scoring import score
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.readers.formats import GOLD_FORMATS, MAPPED_FORMATS, RUN_FORMATS, read_gold, read_run
 from rankgate.readers.mapping import FieldMap
-from rankgate.yaml_text import load_yaml
+from rankgate.readers.yaml_text import load_yaml
 
 many = settings(max_examples=150)
 some = settings(max_examples=60)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, sync_playwright
 from tests.renderers.dashboards.memories import record, sha
 
+from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.names import parse_metrics
 from rankgate.model.values import Unit, Verdict
 from rankgate.readers.dates import days_after
@@ -19,7 +20,6 @@ from rankgate.renderers.dashboards.collect import page_names
 from rankgate.renderers.dashboards.spans import Version, spans_of
 from rankgate.renderers.dashboards.values import Dashboard, GateSet
 from rankgate.renderers.pages.dashboard import site_of
-from rankgate.waivers import Waiver
 
 TODAY = "2026-03-01"
 HOSTILE = '"><script>hacked = 1</script><img src=x onerror="hacked=1"><svg onload=hacked=1>\u202e{{7*7}}</td></table>'

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.renderers.dashboards.memories import record, sha
 
 from rankgate.baselines.records import Record
+from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.names import parse_metrics
 from rankgate.model.values import Direction, Unit, Verdict
 from rankgate.renderers.dashboards.build import Remembered, Shown, Tag, gate_set
@@ -19,13 +20,12 @@ from rankgate.renderers.dashboards.values import Dashboard, GateSet
 from rankgate.renderers.pages.charts import chart
 from rankgate.renderers.pages.dashboard import Change, change, events_of, outlook, site_of
 from rankgate.renderers.pages.trend_chart import DAY, SIZES, Size, described, domain, spec_of
-from rankgate.waivers import Waiver
 
 TODAY = "2026-03-01"
 
 
 def shown(*history: Record, waived: tuple[str, str] | None = None, tags: tuple[Tag, ...] = (), **logs: Any) -> GateSet:
-    first, last = waived or ("", "")
+    first, last = waived or (TODAY, TODAY)
     waiver = Waiver(gate="g", segment=None, up_to=0.1, expires=last, issue="https://e.example", reason="r", by="b")
     spans = spans_of([Version(day=first, waivers=(waiver,))], {}) if waived else ()
     asked = Shown(
@@ -202,7 +202,7 @@ def test_who_cannot_see_the_chart_hears_its_numbers() -> None:
 
 
 def test_a_small_ceiling_of_a_waiver_is_no_ceiling_of_nothing() -> None:
-    waiver = Waiver(gate="r", segment=None, up_to=0.0004, expires=TODAY, issue="i", reason="why", by="ana")
+    waiver = Waiver(gate="r", segment=None, up_to=0.0004, expires=TODAY, issue="https://e.example", reason="r", by="a")
     spans = spans_of([Version(day="2026-02-01", waivers=(waiver,))], {"r": Unit.SHARE})
     pages = site_of(Dashboard(date=TODAY, repository=None, sets=(replace(shown(run("2026-02-20", 0.8)), spans=spans),)))
     assert "0.04 pp" in pages["c.html"]

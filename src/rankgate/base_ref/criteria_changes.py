@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from rankgate.criteria import Criteria, Gate, InputFile, Limits, SegmentRule
 from rankgate.errors import redacted
@@ -50,7 +50,8 @@ def renamed_gates(before: Criteria, after: Criteria) -> dict[str, str]:
     kept = {gate.name for gate in after.gates}
     found: dict[str, str] = {}
     for gate in before.gates:
-        twin = next((other for other in fresh if replace(other, name=gate.name, line=gate.line) == gate), None)
+        own = {"name": gate.name, "line": gate.line}
+        twin = next((other for other in fresh if other.model_copy(update=own) == gate), None)
         if gate.name not in kept and twin is not None:
             fresh.remove(twin)
             found[gate.name] = twin.name
@@ -70,8 +71,8 @@ def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
 
 
 def _keys(criteria: Criteria) -> dict[str, str | float | None]:
-    policy, age = criteria.policy, criteria.policy.max_age
-    files = {"gold": criteria.gold, "run": criteria.run, "baseline": criteria.baseline}
+    policy, age = criteria.baseline, criteria.baseline.max_age
+    files = {"gold": criteria.inputs.gold, "run": criteria.inputs.run, "baseline": criteria.inputs.baseline}
     return {
         "match": _match(criteria.match),
         "default_k": criteria.default_k,
@@ -80,13 +81,13 @@ def _keys(criteria: Criteria) -> dict[str, str | float | None]:
         "gold_changes": criteria.gold_changes,
         "fork_runs": criteria.fork_runs,
         "waiver_label": criteria.waiver_label,
-        "baseline.accept": "green" if policy.accepts_green else "manual",
+        "baseline.accept": policy.accept,
         "baseline.anchor": policy.anchor,
         "baseline.max_age.days": age.days,
         "baseline.max_age.commits": age.commits,
-        "baseline.max_age.severity": "error" if age.blocks else "warning",
+        "baseline.max_age.severity": age.severity,
         **{f"inputs.{name}{key}": value for name, file in files.items() for key, value in _file(file).items()},
-        "inputs.waivers": redacted(criteria.waivers) if criteria.waivers_named else None,
+        "inputs.waivers": redacted(criteria.inputs.waivers) if criteria.waivers_named else None,
     }
 
 
@@ -131,13 +132,13 @@ def _segments(old: Gate, new: Gate) -> Iterator[KeyChange]:
             sides = [None if rule is None else name for rule in (was, now)]
             yield KeyChange(key=key, before=sides[0], after=sides[1], weakens=now is None)
             continue
-        yield from _limits(f"{key}.", old, new, was.limits, now.limits)
+        yield from _limits(f"{key}.", old, new, was.limits_for(None), now.limits_for(None))
         if was.min_queries != now.min_queries:
             weakens = now.min_queries > was.min_queries
             yield KeyChange(key=f"{key}.min_queries", before=was.min_queries, after=now.min_queries, weakens=weakens)
         for value in dict.fromkeys([*was.only, *now.only]):
-            own, other = was.only.get(value, was.limits), now.only.get(value, now.limits)
-            yield from _limits(f"{key}.only.{value}.", old, new, own, other)
+            sides_of_value = was.limits_for(value), now.limits_for(value)
+            yield from _limits(f"{key}.only.{value}.", old, new, *sides_of_value)
 
 
 def _by_tags(rules: Sequence[SegmentRule]) -> dict[str, SegmentRule]:
@@ -151,7 +152,7 @@ def _by_tags(rules: Sequence[SegmentRule]) -> dict[str, SegmentRule]:
 
 
 def _limits_of(gate: Gate) -> Limits:
-    return Limits(threshold=gate.threshold, regression_max=gate.regression_max, blocks=gate.blocks)
+    return Limits(threshold=gate.threshold, regression_max=gate.regression_max, severity=gate.severity)
 
 
 def _limits(prefix: str, gate: Gate, now: Gate, old: Limits, new: Limits) -> Iterator[KeyChange]:
@@ -160,12 +161,10 @@ def _limits(prefix: str, gate: Gate, now: Gate, old: Limits, new: Limits) -> Ite
     higher = metric.direction is Direction.HIGHER
     yield from _ceiling(f"{prefix}threshold", old.threshold, new.threshold, metric.unit, floor=higher)
     yield from _ceiling(f"{prefix}regression_max", old.regression_max, new.regression_max, metric.unit)
-    if old.blocks is not new.blocks:
-        blocked, blocks = (
-            own.blocks if each.blocks is None else each.blocks for own, each in ((gate, old), (now, new))
-        )
-        sides = [None if each is None else "error" if each else "warning" for each in (old.blocks, new.blocks)]
-        yield KeyChange(key=f"{prefix}severity", before=sides[0], after=sides[1], weakens=blocked and not blocks)
+    if old.severity != new.severity:
+        blocked, blocks = ((each.severity or own.severity) == "error" for own, each in ((gate, old), (now, new)))
+        weakens = blocked and not blocks
+        yield KeyChange(key=f"{prefix}severity", before=old.severity, after=new.severity, weakens=weakens)
 
 
 def _ceiling(

@@ -17,13 +17,13 @@ from rankgate.baselines.records import LOGS
 from rankgate.baselines.stores import is_remote
 from rankgate.baselines.tree import MANIFEST, log_name
 from rankgate.criteria import DEFAULT_PATHS, WAIVERS, Criteria, InputFile, beside, load_criteria
+from rankgate.criteria.waivers import Waivers, load_waivers
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import GitError
 from rankgate.inputs import Inputs
 from rankgate.model.values import Gold
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
-from rankgate.waivers import Waivers, load_waivers
 
 BaselineChange = Literal["added", "deleted", "replaced"]
 WaiversChange = Literal["added", "deleted", "edited"]
@@ -43,7 +43,7 @@ class Own(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def baseline(self) -> InputFile | None:
         """The pull request's copy, whether it is there or not."""
-        return self.inputs.baseline or self.criteria.baseline
+        return self.inputs.baseline or self.criteria.inputs.baseline
 
 
 class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,10 +95,12 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
     read = None if problems else criteria
     gold = tried(lambda: _gold(own, criteria, files), own.gold) if criteria else own.gold
     baseline, changed = tried(lambda: _baseline(own, criteria, files), (None, None))
-    none = Waivers(name=own.criteria.waivers)
+    none = Waivers(name=own.criteria.inputs.waivers)
     waivers, waivers_changed = tried(lambda: _waivers(own, read, files), (none, None))
     named = _gold_named(own, criteria)
-    files.refuse_stale([*names, *([named.path] if named else []), read.waivers if read else own.criteria.waivers])
+    files.refuse_stale(
+        [*names, *([named.path] if named else []), read.inputs.waivers if read else own.criteria.inputs.waivers]
+    )
     return BaseInputs(
         criteria=criteria,
         elsewhere=tuple(elsewhere),
@@ -123,7 +125,7 @@ def _criteria(own: Own, names: Sequence[str], files: FilesAtBase) -> Criteria | 
         if path == own.path and _same_file(found, path):
             return own.criteria
         try:
-            return replace(load_criteria(found, at=path), name=files.name(path))
+            return load_criteria(found, at=path).model_copy(update={"name": files.name(path)})
         except RankgateError as error:  # main cannot be mended by installing less: there these criteria were read
             named = [problem for problem in files.problems(error) if (problem.key or "").endswith((".name", ".metric"))]
             if named:
@@ -144,16 +146,16 @@ def _criteria_elsewhere(own: Own, files: FilesAtBase) -> tuple[Criteria | None, 
     for path in files.matching(_GATES):
         with suppress(RankgateError):
             found[path] = load_criteria(files.find(path) or path, at=path)
-    mine = {_place(own.inputs.run or own.criteria.run), _place(own.baseline)} - {None}
+    mine = {_place(own.inputs.run or own.criteria.inputs.run), _place(own.baseline)} - {None}
     this = [
         path
         for path, criteria in found.items()
-        if mine & {_place(criteria.run), _place(criteria.baseline)} or not _kept(path, files)
+        if mine & {_place(criteria.inputs.run), _place(criteria.inputs.baseline)} or not _kept(path, files)
     ]
     if len(this) > 1:
         places = ", ".join(map(shown_path, this))
         raise bad_input(f"the base has criteria of this gate in several places ({places}); change one at a time")
-    own_one = replace(found[this[0]], name=files.name(this[0])) if this else None
+    own_one = found[this[0]].model_copy(update={"name": files.name(this[0])}) if this else None
     return own_one, [] if own_one else sorted(map(shown_path, found))
 
 
@@ -171,7 +173,7 @@ def _place(file: InputFile | None) -> str | None:
 
 
 def _gold(own: Own, criteria: Criteria | None, files: FilesAtBase) -> Gold:
-    mine, named = own.inputs.gold or own.criteria.gold, _gold_named(own, criteria)
+    mine, named = own.inputs.gold or own.criteria.inputs.gold, _gold_named(own, criteria)
     if named is None:  # a check without a gold set does not come this far
         return own.gold
     found = files.find(named.path)
@@ -184,7 +186,7 @@ def _gold(own: Own, criteria: Criteria | None, files: FilesAtBase) -> Gold:
 
 
 def _gold_named(own: Own, criteria: Criteria | None) -> InputFile | None:
-    return own.inputs.gold or (criteria and criteria.gold) or own.criteria.gold
+    return own.inputs.gold or (criteria and criteria.inputs.gold) or own.criteria.inputs.gold
 
 
 def _gold_unknown(own: Own, criteria: Criteria, files: FilesAtBase) -> Literal["supplied", "absent"] | None:
@@ -201,8 +203,8 @@ def _baseline(
 ) -> tuple[InputFile | None, BaselineChange | None]:
     """Where to read the base's baseline, and what the pull request did to it."""
     mine = own.baseline if own.baseline and _is_baseline(own.baseline) else None
-    named = filter(None, (own.inputs.baseline, criteria.baseline if criteria else None))
-    found = (_baseline_at_base(file, files) for file in (list(named) or filter(None, [own.criteria.baseline])))
+    named = filter(None, (own.inputs.baseline, criteria.inputs.baseline if criteria else None))
+    found = (_baseline_at_base(file, files) for file in (list(named) or filter(None, [own.criteria.inputs.baseline])))
     theirs = next(filter(None, found), None)
     if theirs is None:
         return (None, "added") if mine else (own.baseline, None)
@@ -261,7 +263,7 @@ def _waivers(own: Own, criteria: Criteria | None, files: FilesAtBase) -> tuple[W
     A file that git does not know may have been written by the pull request's own code, so that it is not read: unlike
     a gold set or a baseline, waivers count only as the base has them.
     """
-    named, mine = criteria.waivers if criteria else beside(own.path, WAIVERS), own.criteria.waivers
+    named, mine = criteria.inputs.waivers if criteria else beside(own.path, WAIVERS), own.criteria.inputs.waivers
     found = files.find(named)
     if found is None or found == named or not Path(found).is_file():
         return Waivers(name=named), "added" if Path(mine).is_file() else None

@@ -21,16 +21,17 @@ from rankgate.base_ref.inputs import BaseInputs, Own, base_inputs
 from rankgate.base_ref.queries import common, fitting, musts_gone, query_changes
 from rankgate.base_ref.stricter import reason_if_worse, stricter
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
+from rankgate.criteria.waivers import waivers_of
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.gates.apply_waivers import refusal, waive, waive_by_label
 from rankgate.inputs import Inputs, Opener, accepted_run, baseline_of, gold_of, refuse_nothing, run_of
 from rankgate.model.base_ref import BaseSide, GoldState, QueryChanges
 from rankgate.model.report import Report
 from rankgate.model.values import Gold, Ranking
+from rankgate.model.waiver_use import ACCEPT_GOLD, ACCEPT_RUN, SetLabel
 from rankgate.queries_asked import part_of
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
-from rankgate.waivers import ACCEPT_GOLD, ACCEPT_RUN, SetLabel, waivers_of
 
 # Judges one side.
 Judge = Callable[[Inputs, Criteria, Gold], Report]
@@ -124,7 +125,7 @@ def _parted(own: Own, base: BaseInputs) -> tuple[Own, BaseInputs]:
 def _gold_label(own: Own, files: FilesAtBase) -> SetLabel | None:
     """The label that accepts the gold set, which is that of the commit and no other that the job has made."""
     label = _label(own.inputs, ACCEPT_GOLD)
-    named = own.inputs.gold or own.criteria.gold
+    named = own.inputs.gold or own.criteria.inputs.gold
     if label is None or named is None or not _counts(label):
         return label
     copy = files.find_in_head(named.path)
@@ -152,7 +153,7 @@ def _renamed(case: _Case) -> dict[str, str]:
 def _head(case: _Case) -> _Judged:
     """By the pull request's criteria and gold set."""
     own = case.own
-    named = own.inputs.run or own.criteria.run
+    named = own.inputs.run or own.criteria.inputs.run
     inputs = own.inputs if case.run == named else replace(own.inputs, run=case.run)
     if case.baseline == own.baseline:  # as it is without a base, errors and all
         return _Judged(case.judge(inputs, own.criteria, own.gold))
@@ -194,14 +195,14 @@ def _as_the_base_asks(case: _Case, gold: Gold) -> _Judged:
 
 def _judged(case: _Case, inputs: Inputs, criteria: Criteria, gold: Gold) -> _Judged:
     """With the base's baseline, or without one where that cannot be used: a pull request must be able to mend it."""
-    inputs, criteria = replace(inputs, baseline=None), replace(criteria, baseline=case.baseline)
+    inputs, criteria = replace(inputs, baseline=None), criteria.compared_with(case.baseline)
     try:
         return _Judged(case.judge(inputs, criteria, gold))
     except RankgateError as error:
         folder, files = case.baseline.path if case.baseline else None, [problem.file for problem in error.problems]
         if folder is None or not all(file is not None and Path(file).is_relative_to(folder) for file in files):
             raise
-        report = case.judge(inputs, replace(criteria, baseline=None), gold)
+        report = case.judge(inputs, criteria.compared_with(None), gold)
         return _Judged(report, tuple(case.files.problems(error)))
 
 
@@ -268,7 +269,7 @@ def _gold_state(case: _Case, theirs: _Judged | None, queries: QueryChanges | Non
 
 def _copied(case: _Case, head: Report) -> Literal["job", "commit"] | None:
     """Who supplied rankings that are the baseline's; where documents moved the two are not read once more."""
-    inputs, criteria, run = case.own.inputs, replace(case.own.criteria, baseline=case.baseline), case.run
+    inputs, criteria, run = case.own.inputs, case.own.criteria.compared_with(case.baseline), case.run
     moved = head.moved is not None and head.moved.worse + head.moved.better > 0
     if run is None or case.baseline is None or case.baseline.path == STDIN or moved:
         return None
@@ -286,7 +287,7 @@ def _judged_run(own: Own, criteria: Criteria | None, files: FilesAtBase) -> tupl
     Raises:
         RankgateError: the run is a link.
     """
-    mine, theirs = own.criteria.run, (criteria or own.criteria).run
+    mine, theirs = own.criteria.inputs.run, (criteria or own.criteria).inputs.run
     moved = own.inputs.run is None and mine is not None and mine != theirs
     moved = moved and (theirs is None or not os.path.lexists(theirs.path))
     run = own.inputs.run or (mine if moved else theirs)

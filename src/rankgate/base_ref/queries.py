@@ -56,17 +56,14 @@ def _musts(gate: Gate, gold: Gold) -> set[str]:
 
 def fitting(criteria: Criteria, gold: Gold) -> Criteria:
     """The criteria without the must-pass queries, tags and segments that only queries out of this gold set have."""
-    return replace(criteria, gates=tuple(_fitting(gate, gold) for gate in criteria.gates))
+    return criteria.model_copy(update={"gates": tuple(_fitting(gate, gold) for gate in criteria.gates)})
 
 
 def _fitting(gate: Gate, gold: Gold) -> Gate:
     known = {*gold.samples, *(tag for sample in gold.samples.values() for tag in sample.tags)}
     rules = (_fitting_rule(rule, gold) for rule in gate.segments)
-    return replace(
-        gate,
-        must_pass=tuple(entry for entry in gate.must_pass if entry in known),
-        segments=tuple(rule for rule in rules if rule is not None),
-    )
+    must_pass = tuple(entry for entry in gate.must_pass if entry in known)
+    return gate.model_copy(update={"must_pass": must_pass, "segments": tuple(rule for rule in rules if rule)})
 
 
 def _fitting_rule(rule: SegmentRule, gold: Gold) -> SegmentRule | None:
@@ -75,4 +72,4 @@ def _fitting_rule(rule: SegmentRule, gold: Gold) -> SegmentRule | None:
         return None
     single = len(rule.by) == 1
     values = {name.partition(":")[2] if single else name for name in segments}
-    return replace(rule, only={value: limits for value, limits in rule.only.items() if value in values})
+    return rule.model_copy(update={"only": {value: own for value, own in rule.only.items() if value in values}})

@@ -13,8 +13,8 @@ from rankgate.model.base_ref import BaseSide
 from rankgate.model.reasons import problems_of, sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import SEVERITY_ORDER, TOLERANCE, Verdict, worst
+from rankgate.model.waiver_use import ACCEPT_GOLD, ACCEPT_RUN
 from rankgate.model.wording import count_text
-from rankgate.waivers import ACCEPT_GOLD, ACCEPT_RUN
 
 _BASELINE_CHANGED = {
     "added": "The base has no baseline yet: the pull request's own copy counts once it is merged.",

@@ -35,9 +35,9 @@ from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import stopped
 from rankgate.model.exit_codes import exit_code
 from rankgate.model.report import Report
+from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
-from rankgate.waivers import SetLabel
 
 if TYPE_CHECKING:
     from rankgate.inputs import Inputs
@@ -210,7 +210,7 @@ def _keep_run(job: Job, named: Inputs) -> None:
     from rankgate.criteria import find_criteria, load_criteria
 
     try:
-        found = named.run or load_criteria(named.criteria or find_criteria()).run
+        found = named.run or load_criteria(named.criteria or find_criteria()).inputs.run
     except RankgateError:  # said where the run is judged
         return
     if found and Path(found.path).is_file():

@@ -94,11 +94,11 @@ def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
     from rankgate.gates.acceptance import is_green, private_refusal
 
     found = candidate_of(arguments)
-    if found.criteria and found.criteria.policy.accepts_green and found.report is None:
+    if found.criteria and found.criteria.baseline.accept == "green" and found.report is None:
         raise bad_input("`baseline: {accept: green}` needs a gold set to judge the run by; name it with --gold")
     refuse_later(next(reversed(found.memory.read("accepted")), None), found.record.date, found.memory.spec)
     added = found.memory.add("history", found.record, found.packed.data)
-    green = found.criteria is not None and found.criteria.policy.accepts_green
+    green = found.criteria is not None and found.criteria.baseline.accept == "green"
     moved = green and found.unusable is None and found.report is not None and is_green(found.report)
     whys = list(filter(None, [private_refusal(found.private)])) if moved and found.private else []
 

@@ -51,7 +51,9 @@ def place_of(arguments: argparse.Namespace, criteria: Criteria | None) -> str:
     """
     from rankgate.errors import bad_input
 
-    target: str | None = arguments.place or (criteria.baseline.path if criteria and criteria.baseline else None)
+    target: str | None = arguments.place or (
+        criteria.inputs.baseline.path if criteria and criteria.inputs.baseline else None
+    )
     if target is None:
         raise bad_input(
             "no place for the baseline; name a directory with --baseline, or as inputs.baseline in the criteria"

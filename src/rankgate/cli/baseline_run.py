@@ -65,7 +65,9 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
     memory = memory_of(place := place_of(arguments, criteria))
     with readable_twice(run_file.path if run_file else "") as path:
         again = run_file and replace(run_file, path=path)
-        gold = gold_of(gold_file, criteria) if gold_file or (criteria and criteria.gold) else None  # its public part
+        gold = (
+            gold_of(gold_file, criteria) if gold_file or (criteria and criteria.inputs.gold) else None
+        )  # its public part
         # Latencies always, for later gates; of the rest what today's gates read.
         needs = frozenset({Need.LATENCY}) | (criteria.plan().needs if criteria else frozenset())
         opened = run_of(again, criteria, needs)
@@ -128,7 +130,7 @@ def _judged(inputs: Inputs, criteria: Criteria | None, place: str, memory: Memor
         return judge(msgspec.structs.replace(inputs, without_baseline=True)), str(error)
     # As it was named: what the store calls itself lacks user and password, and is shown only.
     named = msgspec.structs.replace(inputs, baseline=InputFile(place))
-    elsewhere = criteria is not None and criteria.baseline is not None and criteria.baseline.path != place
+    elsewhere = criteria is not None and criteria.inputs.baseline is not None and criteria.inputs.baseline.path != place
     first = msgspec.structs.replace(inputs, without_baseline=True) if elsewhere else inputs
     report = judge(named if there else first)
     ours = [problem for problem in report.problems if (problem.file or "").startswith(memory.spec)]

@@ -164,8 +164,8 @@ def anchor(arguments: argparse.Namespace) -> str:
 
     from rankgate.baselines.lookup import anchor_named, lookup
     from rankgate.cli.inputs import criteria_if_any
+    from rankgate.criteria.model import ANCHOR_NAME
     from rankgate.errors import bad_input, shown
-    from rankgate.written import ANCHOR_NAME
 
     if not re.fullmatch(ANCHOR_NAME, arguments.name):
         raise bad_input(

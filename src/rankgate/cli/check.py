@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.baselines import KINDS
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from rankgate.inputs import Inputs
     from rankgate.metrics.parallel import Watch
     from rankgate.model.report import Report
-    from rankgate.waivers import SetLabel
+    from rankgate.model.waiver_use import SetLabel
 
 SHOWN_ITEMS = 10  # of each ranking, on a page
 
@@ -149,6 +150,9 @@ def _base_branch() -> str | None:
 
 
 def _labels(path: str) -> tuple[SetLabel, ...]:
-    from rankgate.waivers import labels_in
+    """Labels as the reporting job wrote them down."""
+    import msgspec
 
-    return labels_in(path)
+    from rankgate.model.waiver_use import SetLabel
+
+    return msgspec.json.decode(Path(path).read_bytes(), type=tuple[SetLabel, ...])

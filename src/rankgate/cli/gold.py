@@ -142,7 +142,7 @@ def _pool(arguments: argparse.Namespace) -> tuple[str, str]:
     files = [InputFile(path, arguments.run_format) for path in arguments.runs]
     refuse_two_stdins(gold_file, *files)
     criteria = criteria_if_any(arguments)
-    named = gold_file or (criteria.gold if criteria else None)
+    named = gold_file or (criteria.inputs.gold if criteria else None)
     form = _output_suffix(arguments, POOL_FORMS, "a pool")
     names = run_names(arguments.runs)
     how = _matching(arguments, criteria.match if criteria else BY_CHUNK)

@@ -97,6 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -> None:
     from rankgate.cli.progress import bar
+    from rankgate.criteria.starter import FIRST_GATES, Start, criteria_text, first_gates
     from rankgate.gates.warnings import best_possible
     from rankgate.inputs import gold_of, run_of
     from rankgate.metrics.estimates import estimate
@@ -105,7 +106,6 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -
     from rankgate.metrics.parallel import score_run
     from rankgate.metrics.plan import Plan
     from rankgate.metrics.scoring import refuse_strangers
-    from rankgate.starting import FIRST_GATES, Start, criteria_text, first_gates
 
     gold = gold_of(gold_file, None)
     best = best_possible(parse_metric(FIRST_GATES[0][0]), gold.samples, DEFAULT_K)
@@ -221,12 +221,13 @@ def write_workflows(job: Job, paths: Sequence[str]) -> None:
 def _inputs_of(criteria: str) -> tuple[InputFile, InputFile, str]:
     """The gold set, the run and the baseline's place, as criteria name them."""
     loaded = load_criteria(criteria)
-    missing = [key for key in ("gold", "run") if getattr(loaded, key) is None]
-    if loaded.gold is None or loaded.run is None:
+    inputs = loaded.inputs
+    missing = [key for key in ("gold", "run") if getattr(inputs, key) is None]
+    if inputs.gold is None or inputs.run is None:
         raise bad_input(
             f"names no {' and no '.join(missing)}, which the workflow needs; add it", file=loaded.name, key="inputs"
         )
-    return loaded.gold, loaded.run, loaded.baseline.path if loaded.baseline else ""
+    return inputs.gold, inputs.run, inputs.baseline.path if inputs.baseline else ""
 
 
 def _named(criteria: str) -> str | None:

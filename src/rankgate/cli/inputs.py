@@ -6,12 +6,13 @@ import argparse
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankgate.baselines.base import BaselineStore
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.stores import store_for
 from rankgate.cli.options import INPUTS, OUTPUTS
-from rankgate.criteria import Criteria, InputFile, find_criteria, inputs_named, load_criteria
+from rankgate.criteria import InputFile, find_criteria, inputs_named
 from rankgate.errors import RankgateError, bad_input
 from rankgate.files.writing import refuse_overwriting as overwriting
 from rankgate.metrics.base import Metric
@@ -20,6 +21,9 @@ from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
+
+if TYPE_CHECKING:
+    from rankgate.criteria import Criteria
 
 
 def file_of(arguments: argparse.Namespace, flag: str) -> InputFile | None:
@@ -105,7 +109,11 @@ def criteria_if_any(arguments: argparse.Namespace) -> Criteria | None:
     """
     named = file_of(arguments, "criteria")
     path = named.path if named else found_criteria()
-    return load_criteria(path) if path else None
+    if not path:
+        return None
+    from rankgate.criteria import load_criteria
+
+    return load_criteria(path)
 
 
 def plan_of(arguments: argparse.Namespace, criteria: Criteria | None) -> Plan:

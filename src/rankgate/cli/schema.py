@@ -23,9 +23,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the schema."""
     import json
 
-    from rankgate.waivers import WrittenWaivers
-    from rankgate.written import json_schema
+    from rankgate.criteria import Criteria
+    from rankgate.criteria.parts import json_schema
+    from rankgate.criteria.waivers import WaiverFile
 
-    schema = json_schema(WrittenWaivers, "rankgate waivers") if arguments.waivers else json_schema()
+    asked = (WaiverFile, "rankgate waivers") if arguments.waivers else (Criteria, "rankgate ship criteria")
+    schema = json_schema(*asked)
     print(json.dumps(schema, indent=2, ensure_ascii=False))
     return 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from rankgate.criteria import Gate
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column
 from rankgate.metrics.matching import DEFAULT_K
@@ -12,6 +12,9 @@ from rankgate.model.details import Expected, sampled, severity
 from rankgate.model.report import GateResult, Movement
 from rankgate.model.tags import failing
 from rankgate.model.values import Direction, Gold, MatchedQuery, Sample, Scores, Verdict
+
+if TYPE_CHECKING:
+    from rankgate.criteria import Gate
 
 MOST_LISTED = 50
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from rankgate.criteria import Criteria
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.scored_run import Side
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import JudgedValue
 from rankgate.model.values import Gold, Scores
 from rankgate.model.wording import count_text, value_text
+
+if TYPE_CHECKING:
+    from rankgate.criteria import Criteria
 
 OTHER_LENGTH = 2  # times: below, lists are about as long
 

@@ -30,8 +30,8 @@ from rankgate.inputs import Inputs
 from rankgate.model.base_ref import Commit
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
+from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.isolation import LOADER, Template
-from rankgate.waivers import SetLabel
 
 MOST_BYTES = 200_000_000  # of a pull request's files, all together
 MOST_SECONDS = 300.0  # of one check; the reporting job has to outlive those of several pull requests
@@ -139,9 +139,10 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     def _files(self, tree: Path) -> Sequence[str]:
         """Where gold set, baseline and waivers lie, by the caller or a tree's criteria; empty where nothing says."""
         asked, named = self._asked(tree), self.arguments
-        gold = named.get("--gold") or (asked.gold.path if asked and asked.gold else "")
-        baseline = named.get("--baseline") or (asked.baseline.path if asked and asked.baseline else "")
-        return gold, baseline, asked.waivers if asked else ""
+        files = asked.inputs if asked else None
+        gold = named.get("--gold") or (files.gold.path if files and files.gold else "")
+        baseline = named.get("--baseline") or (files.baseline.path if files and files.baseline else "")
+        return gold, baseline, files.waivers if files else ""
 
     def _copied(self, tree: Path, copy: Path, pull: Pull) -> Mapping[str, str]:
         """The flag that names a copy of the baseline; none where the base's own files have it, or name none."""
@@ -151,7 +152,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         where = Where(date=self.date, ancestors=repository_around(str(tree)).ancestors, branch=pull.base_ref)
         environment = {**os.environ, "GITHUB_BASE_REF": pull.base_ref}
         memory = remote_memory(spec, partial(artifact_memory, environment=environment))
-        copied(memory, str(copy), where, asked.policy.anchor)
+        copied(memory, str(copy), where, asked.baseline.anchor)
         return {"--baseline-copy": str(copy)}
 
     def template(self, pull: Pull) -> Template | None:

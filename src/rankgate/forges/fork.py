@@ -22,8 +22,8 @@ from rankgate.forges.standing import QUEUE
 from rankgate.gates.apply_waivers import REFUSED
 from rankgate.model.report import Report
 from rankgate.model.values import SEVERITY_ORDER
+from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.isolation import Template
-from rankgate.waivers import SetLabel
 
 ACCEPT_LABEL = "rankgate: accept rankings"
 _CHANGES = ("labeled", "unlabeled", "edited", "closed", "reopened")

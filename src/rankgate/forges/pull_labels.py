@@ -16,7 +16,7 @@ from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.context import Context, Pull
 from rankgate.forges.publish import Settings, check_of
 from rankgate.forges.pulls import may_write
-from rankgate.waivers import SetLabel, Standing
+from rankgate.model.waiver_use import SetLabel, Standing
 
 _FORCED = "head_ref_force_pushed"
 # The second is GitHub's own doing: the base branch was merged and deleted.

@@ -5,12 +5,11 @@ from __future__ import annotations
 import errno
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from rankgate import __version__
-from rankgate.criteria import Criteria
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.diagnosis.movements import most_telling
@@ -46,6 +45,9 @@ from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
 
+if TYPE_CHECKING:
+    from rankgate.criteria import Criteria
+
 MOST_IDS = 20
 ISSUES = "https://github.com/rankgate/rankgate/issues"
 _EMPTY = "every list of the run is empty"
@@ -73,8 +75,9 @@ def compose(
     `lists` are the run's and the baseline's, as far as they could be read again.
     """
     lineage = baseline.run.lineage if baseline else None
-    aged = age_problems(lineage, criteria.policy.max_age) if lineage else []
-    failures = aged if criteria.policy.max_age.blocks else []
+    age = criteria.baseline.max_age
+    aged = age_problems(lineage, age.days, age.commits) if lineage else []
+    failures = aged if age.severity == "error" else []
     warnings = [_STALE for found in diagnosis if found.rule == STALE]
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
     lists_now = candidate.scores.matched.values()
@@ -259,7 +262,7 @@ def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
 def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:
     """The call that repeats this check, as one would type it."""
     command = ["rankgate", "check", "--criteria", criteria.name]
-    asked = (("gold", inputs.gold, criteria.gold, gold.name), ("run", inputs.run, criteria.run, run.name))
+    asked = (("gold", inputs.gold, criteria.inputs.gold, gold.name), ("run", inputs.run, criteria.inputs.run, run.name))
     for flag, named, written, name in asked:
         if named is None and written and (written.format or written.map):
             continue  # the criteria say how it is read, too
@@ -269,6 +272,6 @@ def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline:
             command += [f"--{flag}-format", named.format]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
     command += [] if inputs.part == "public" else ["--gold-part", inputs.part]
-    store = None if inputs.baseline else criteria.baseline
+    store = None if inputs.baseline else criteria.inputs.baseline
     described = store and (store.format or store.map)
     return [*command, "--baseline", baseline.name] if baseline and not described else command

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from rankgate.criteria import Gate
 from rankgate.gates.decision_rule import Finding, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
 from rankgate.gates.power import detectable
 from rankgate.metrics.base import Metric
@@ -26,6 +25,9 @@ from rankgate.metrics.comparison import (
 from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate
 from rankgate.model.report import Detectable, GateResult
 from rankgate.model.values import LINE_KEYS, EvidenceState, Need, Reason, ReasonKind, Ruling, Scores, Verdict
+
+if TYPE_CHECKING:
+    from rankgate.criteria import Gate
 
 LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 

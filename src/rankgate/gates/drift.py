@@ -19,8 +19,9 @@ def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores
     """
     if Need.BASELINE in gate.metric.needs or (anchor is None and gate.drift_max is None):
         return None
-    asked = replace(gate, threshold=None, regression_max=gate.drift_max, evidence=Evidence.ESTIMATE)
-    found = replace(decide(asked, candidate, anchor), name=f"{gate.name} since {anchor_name}", since=anchor_name)
+    limits = {"threshold": None, "regression_max": gate.drift_max, "evidence": Evidence.ESTIMATE}
+    found = decide(gate.model_copy(update=limits), candidate, anchor)
+    found = replace(found, name=f"{gate.name} since {anchor_name}", since=anchor_name)
     if anchor is None and found.verdict is not Verdict.NOT_JUDGED:
         lacking = [Reason(ReasonKind.NO_ANCHOR)]
         return replace(found, verdict=Verdict.WARN, reasons=lacking, evidence_state=EvidenceState.NO_BASELINE)

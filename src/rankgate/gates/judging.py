@@ -109,7 +109,8 @@ def judge_all(
     Of the private part, which has few queries, only what is proven over all of them counts.
     """
     if gold.private:
-        return [decide(replace(gate, evidence=Evidence.PROVEN_HARM), candidate, baseline) for gate in criteria.gates]
+        strict = (gate.model_copy(update={"evidence": Evidence.PROVEN_HARM}) for gate in criteria.gates)
+        return [decide(gate, candidate, baseline) for gate in strict]
     results: list[GateResult] = []
     for gate in criteria.gates:
         result = decide(gate, candidate, baseline)
@@ -118,10 +119,10 @@ def judge_all(
 
             result = with_hard_checks(result, gate, gold, candidate, baseline)
         results.append(result)
-        if criteria.policy.anchor is not None:
+        if criteria.baseline.anchor is not None:
             from rankgate.gates.drift import decide_drift  # noqa: PLC0415 -- as above
 
-            drift = decide_drift(gate, criteria.policy.anchor, candidate, anchor)
+            drift = decide_drift(gate, criteria.baseline.anchor, candidate, anchor)
             results += [drift] if drift else []
         if gate.segments:
             from rankgate.gates.segments import decide_segments  # noqa: PLC0415 -- as above

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
-from rankgate.criteria import Gate
 from rankgate.metrics.base import Metric, widest_change
 from rankgate.metrics.estimates import is_rate
 from rankgate.model.report import Detectable, GateResult
 from rankgate.model.values import Direction, Evidence, EvidenceState, Verdict
 from rankgate.model.wording import count_text, exact_decimals, harm_word, size_text
 from rankgate.statistics import power
+
+if TYPE_CHECKING:
+    from rankgate.criteria import Gate
 
 # The usual spread of recall: of one right document, and the least, of many.
 _HIT, _MOST_STEPS = 0.43, 0.1

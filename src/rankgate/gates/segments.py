@@ -46,7 +46,7 @@ def _by_rule(
     corrected = _corrected(gate, provable)
     for part in parts:
         confidence = corrected.get(part.name, gate.confidence)
-        found = decide(replace(part.gate, confidence=confidence), part.candidate, part.baseline)
+        found = decide(part.gate.model_copy(update={"confidence": confidence}), part.candidate, part.baseline)
         alone = found if confidence == gate.confidence else decide(part.gate, part.candidate, part.baseline)
         concluded = part.concluded(found, among=len(corrected), enough=part in judged)
         yield replace(concluded, fell=fell(alone, certain=True))
@@ -64,11 +64,10 @@ class _Part:
         candidate: Scores,
         baseline: Scores | None,
     ) -> None:
-        blocks = gate.blocks if limits.blocks is None else limits.blocks
+        blocks = (limits.severity or gate.severity) == "error"
         # Judged as if it blocked, so that a violation is told from a warning; `concluded` gives it its severity.
-        self.gate = replace(
-            gate, threshold=limits.threshold, regression_max=limits.regression_max, blocks=True, segments=()
-        )
+        own = {"threshold": limits.threshold, "regression_max": limits.regression_max}
+        self.gate = gate.model_copy(update={**own, "severity": "error", "segments": ()})
         self.name, self.blocks, self.smallest = name, blocks, rule.min_queries
         self.candidate, self.baseline = candidate, baseline
         column = candidate.values[gate.metric.name]

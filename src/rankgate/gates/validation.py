@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from rankgate.criteria import Criteria, load_criteria
+from rankgate.criteria.waivers import Waivers, entry, waivers_of
 from rankgate.diagnosis.stale_gold import refuse_stale
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates import warnings as facts
@@ -21,7 +22,6 @@ from rankgate.model.report import GateResult
 from rankgate.model.values import Gold, Ranking, Verdict
 from rankgate.queries_asked import part_of
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.waivers import Waivers, entry, waivers_of
 
 T = TypeVar("T")
 MOST_PROBLEMS = 1000
@@ -46,8 +46,8 @@ def validate(inputs: Inputs) -> Findings:
     """Read all that is named, going on after a problem, and look at it together."""
     problems: list[Problem] = []
     criteria = _attempt(problems, load_criteria, inputs.criteria) if inputs.criteria else None
-    gold_file = inputs.gold or (criteria.gold if criteria else None)
-    run_file = inputs.run or (criteria.run if criteria else None)
+    gold_file = inputs.gold or (criteria.inputs.gold if criteria else None)
+    run_file = inputs.run or (criteria.inputs.run if criteria else None)
     waivers = _attempt(problems, waivers_of, criteria) if criteria else None
     plan = criteria.plan() if criteria else Plan(metrics=[])
 

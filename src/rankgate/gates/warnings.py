@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec.structs import replace
-
 from rankgate.criteria import Criteria, Gate
 from rankgate.errors import shown
 from rankgate.gates.power import blind_spot, detectable, leaves_open
@@ -130,7 +128,7 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
                 limits = rule.limits_of(name)
                 if limits is None or len(samples) < rule.min_queries:
                     continue
-                part = replace(gate, regression_max=limits.regression_max)
+                part = gate.model_copy(update={"regression_max": limits.regression_max})
                 said = _blind_spot(part, measured.get((gate.name, name)), samples)
                 blind |= {name: said} if said else {}
             if blind:

@@ -106,7 +106,7 @@ def _from_json(source: Source) -> GoldDocuments:
 
 
 def _from_yaml(source: Source) -> GoldDocuments:
-    from rankgate.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
+    from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
 
     return _from_document(load_yaml(source.text(), source.name).value)
 

@@ -44,14 +44,6 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
         return f"for {self.commit[:SHORT_SHA]}" if self.commit else f"on {self.date}"
 
 
-class AgeLimit(msgspec.Struct, frozen=True, kw_only=True):
-    """How old the accepted run may be; None for any age. `blocks` says that an older one fails the check."""
-
-    days: int | None = None
-    commits: int | None = None
-    blocks: bool = False
-
-
 def lineage_note(found: Lineage) -> str | None:
     """`Compared with the run accepted for 1a2b3c4, 3 commits and 12 days behind.`; None where no commit is known."""
     if found.commit is None:
@@ -65,17 +57,17 @@ def lineage_note(found: Lineage) -> str | None:
     )
 
 
-def age_problems(found: Lineage, limit: AgeLimit) -> list[str]:
+def age_problems(found: Lineage, days: int | None, commits: int | None) -> list[str]:
     """What is too old, a sentence each without its full stop; a day that is yet to come is too old for no limit."""
     said: list[str] = []
-    if limit.days is not None and found.days_behind > limit.days:
+    if days is not None and found.days_behind > days:
         said.append(
-            f"the baseline was accepted {count_text(found.days_behind, 'day')} ago, and max_age allows {limit.days}; "
+            f"the baseline was accepted {count_text(found.days_behind, 'day')} ago, and max_age allows {days}; "
             "accept a newer run"
         )
-    if limit.commits is not None and found.commits_behind is not None and found.commits_behind > limit.commits:
+    if commits is not None and found.commits_behind is not None and found.commits_behind > commits:
         said.append(
-            f"the baseline is {count_text(found.commits_behind, 'commit')} behind, and max_age allows {limit.commits}; "
+            f"the baseline is {count_text(found.commits_behind, 'commit')} behind, and max_age allows {commits}; "
             "accept a newer run"
         )
     return said

@@ -6,6 +6,9 @@ from typing import Literal
 
 import msgspec
 
+ACCEPT_GOLD, ACCEPT_RUN = "rankgate: accept gold", "rankgate: accept run path"  # labels of pull requests
+
+Standing = Literal["counts", "stranger", "head moved", "unreported", "unknown", "not the head's"]
 WaiverState = Literal["in_force", "expiring", "too_small", "expired", "unused", "unknown", "hard_check", "not_judged"]
 
 
@@ -43,3 +46,15 @@ class WaiverUse(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None
     state: WaiverState
     violation: float | None = None
+
+
+class SetLabel(msgspec.Struct, frozen=True, kw_only=True):
+    """A label that stands on the pull request, and what it is worth.
+
+    It counts if whoever set it may write to the repository, and for the commit that it was set on alone, which had been
+    reported on by then. Of `not the head's` it is about a gold set that the job made, and not the commit's.
+    """
+
+    name: str
+    by: str
+    standing: Standing

@@ -44,7 +44,7 @@ def read_gold_json(source: Source, log: ProblemLog) -> dict[str, Sample]:
 
 def read_gold_yaml(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from YAML: `samples:` with a list, or the list itself."""
-    from rankgate.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
+    from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
 
     document = load_yaml(source.text(MOST_YAML, "write so large a gold set as JSONL"), source.name)
     samples: dict[str, Sample] = {}

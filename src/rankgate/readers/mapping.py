@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Meta
 
 from rankgate.errors import Problem, did_you_mean, shown
 from rankgate.model.values import Need
@@ -15,38 +14,20 @@ from rankgate.model.values import Need
 _DEEPEST = 3
 _MOST_NAMES = 20
 
-Name = Annotated[str, Meta(min_length=1)]
-_Optional = Name | None
 
-
-class FieldMap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects."""
 
-    query_id: Annotated[Name, Meta(description="The query's id.")]
-    items: Annotated[
-        _Optional,
-        Meta(
-            description="The list of results of a query, best first. Absent: each line or row is one result, and "
-            "`score` or `rank` orders them."
-        ),
-    ] = None
-    chunk_id: Annotated[
-        _Optional, Meta(description="A result's id. May be absent where the entries of `items` are bare ids.")
-    ] = None
-    score: Annotated[
-        _Optional, Meta(description="A result's score, higher is better; it orders rows, not a list that has an order.")
-    ] = None
-    order: Annotated[
-        Literal["ascending", "descending"] | None,
-        Meta(description="Which score is best: the highest (descending, the default), or the lowest, as of distances."),
-    ] = None
-    rank: Annotated[_Optional, Meta(description="A result's rank, 1 to n without gaps.")] = None
-    text: Annotated[_Optional, Meta(description="A result's text.")] = None
-    doc_id: Annotated[_Optional, Meta(description="The document that a result is a part of.")] = None
-    doc_version: Annotated[_Optional, Meta(description="The day of the document's version, ISO 8601.")] = None
-    latency_ms: Annotated[
-        _Optional, Meta(description="Milliseconds that the query took: a number, or an object of stages.")
-    ] = None
+    query_id: str
+    items: str | None = None
+    chunk_id: str | None = None
+    score: str | None = None
+    order: Literal["ascending", "descending"] | None = None
+    rank: str | None = None
+    text: str | None = None
+    doc_id: str | None = None
+    doc_version: str | None = None
+    latency_ms: str | None = None
 
     def problem(self) -> tuple[str, str] | None:
         """What the map lacks, as (key, message); None where it can be read by."""

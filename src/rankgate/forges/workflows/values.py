@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rankgate.quoting import quoted
+from rankgate.readers.yaml_text import quoted
 
 
 def value(text: str) -> str:

@@ -100,7 +100,7 @@ def _collected(path: str, page: str, asked: Asked, tags: Sequence[Tag]) -> GateS
 
 
 def _memory(criteria: Criteria, asked: Asked) -> tuple[str, Memory]:
-    place = asked.baseline or (criteria.baseline.path if criteria.baseline else None)
+    place = asked.baseline or (criteria.inputs.baseline.path if criteria.inputs.baseline else None)
     if place is None:
         raise bad_input("names no baseline store; add inputs.baseline, or name one with --baseline", file=criteria.name)
     memory = asked.open_store(place).memory

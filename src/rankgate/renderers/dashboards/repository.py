@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 
 from rankgate.criteria import Criteria
+from rankgate.criteria.waivers import parse_waivers, waivers_of
 from rankgate.errors import RankgateError
 from rankgate.files.git import GitError, Repository, repository_around, run_git
 from rankgate.readers.dates import iso_day
 from rankgate.renderers.dashboards.build import Tag
 from rankgate.renderers.dashboards.spans import Version
-from rankgate.waivers import parse_waivers, waivers_of
 
 MOST_TAGS = 500
 MOST_VERSIONS = 200  # of a waiver file; what was in force before is unknown
@@ -49,7 +49,7 @@ def waiver_versions(criteria: Criteria) -> list[Version]:
         RankgateError: the working tree's file is malformed, or the criteria name one that is not there.
     """
     now = waivers_of(criteria).entries
-    past = _past(criteria.waivers)
+    past = _past(criteria.inputs.waivers)
     return [*past, Version(day=None, waivers=now)]  # spans are of entries, whichever line they stand on
 
 

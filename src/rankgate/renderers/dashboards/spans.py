@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from rankgate.criteria.waivers import Waiver
 from rankgate.model.values import Unit
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.days import place_of
 from rankgate.renderers.dashboards.values import Span
-from rankgate.waivers import Waiver
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ def spans_of(versions: Sequence[Version], units: Mapping[str, Unit]) -> tuple[Sp
     found: list[Span] = []
     open_since: dict[Waiver, str | None] = {}
     for version in versions:
-        now = {msgspec.structs.replace(waiver, line=None): version.day for waiver in version.waivers}
+        now = {waiver.model_copy(update={"line": None}): version.day for waiver in version.waivers}
         for waiver in [each for each in open_since if each not in now]:
             since = open_since.pop(waiver)
             # The day on which it was taken out is not one of its days; nobody knows that day without a version's.

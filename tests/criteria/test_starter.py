@@ -3,10 +3,10 @@
 import pytest
 import yaml
 
+from rankgate.criteria.starter import Start, criteria_text, first_gates
 from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.names import parse_metric
 from rankgate.model.values import Interval
-from rankgate.starting import Start, criteria_text, first_gates
 
 
 def start_from(

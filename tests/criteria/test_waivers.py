@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.criteria import load_criteria
+from rankgate.criteria.waivers import Waiver, Waivers, load_waivers, waivers_of
 from rankgate.errors import RankgateError
-from rankgate.waivers import Waiver, Waivers, load_waivers, waivers_of
 
 WHOLE = """\
 waivers:
@@ -113,7 +113,7 @@ def test_what_is_no_list_of_waivers_is_refused(text: str, said: str) -> None:
 
 
 def test_the_example_of_the_page_is_one() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "waivers.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "waivers.md").read_text(encoding="utf-8")
     Path("ship-waivers.yaml").write_text(page.partition("```yaml\n")[2].partition("```")[0])
     assert [waiver.by for waiver in load_waivers("ship-waivers.yaml").entries] == ["alice"]
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.criteria import Criteria, Gate, InputFile, Limits, SegmentRule, find_criteria, load_criteria
+from rankgate.criteria.parts import json_schema
 from rankgate.errors import RankgateError
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.model.values import Direction, Evidence
-from rankgate.written import json_schema
 
 NAME = "ship-criteria.yaml"
 
@@ -79,14 +79,15 @@ def test_segments_as_they_are_written() -> None:
     assert gate.segments == (
         SegmentRule(
             by=("lang",),
-            limits=Limits(threshold=0.7, regression_max=0.03, blocks=None),
-            only={"pt-BR": Limits(threshold=0.85, regression_max=0.03, blocks=False)},
+            threshold=0.7,
+            regression_max=0.03,
+            only={"pt-BR": Limits(threshold=0.85, severity="warning")},
         ),
-        SegmentRule(
-            by=("lang", "topic"), limits=Limits(threshold=0.5, regression_max=None, blocks=True), min_queries=10
-        ),
+        SegmentRule(by=("lang", "topic"), threshold=0.5, severity="error", min_queries=10),
     )
     assert (gate.must_pass, gate.max_lost_queries) == (("q1", "7", "topic:law"), 0)
+    assert gate.segments[0].limits_of("lang:pt-BR") == Limits(threshold=0.85, regression_max=0.03, severity="warning")
+    assert gate.segments[0].limits_of("lang:en") == Limits(threshold=0.7, regression_max=0.03)
     assert (gate.threshold, gate.regression_max) == (None, None)
 
 
@@ -153,7 +154,6 @@ def test_the_file_of_the_design_loads_as_it_is_written() -> None:
                 metric=parse_metric("recall@5"),
                 threshold=0.85,
                 regression_max=0.03,
-                blocks=True,
                 line=2,
             ),
             Gate(
@@ -161,14 +161,11 @@ def test_the_file_of_the_design_loads_as_it_is_written() -> None:
                 metric=parse_metric("mrr"),
                 threshold=0.62,
                 regression_max=0.05,
-                blocks=False,
+                severity="warning",
                 line=6,
             ),
         ),
         default_k=5,
-        gold=None,
-        run=None,
-        baseline=None,
     )
 
 
@@ -308,7 +305,7 @@ def test_default_k() -> None:
 def test_inputs(which: str, criteria: str, written: str, expected: InputFile | None) -> None:
     Path("config").mkdir()
     loaded = load(f"{ONE}inputs:\n  {which}: {written}\n", criteria)
-    assert {name: getattr(loaded, name) for name in ("gold", "run", "baseline")} == {
+    assert {name: getattr(loaded.inputs, name) for name in ("gold", "run", "baseline")} == {
         "gold": None,
         "run": None,
         "baseline": None,
@@ -784,10 +781,158 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             ],
             id="what is wrong with the shape of one gate and the meaning of others",
         ),
+        pytest.param(
+            "gates:\n"
+            "  - name: low bar\n"
+            "    metric: recal@5\n"
+            "    severity: bad\n"
+            "    threshold: '0.5'\n"
+            "  - name: mrr\n"
+            "    threshold: 85\n"
+            "    regression_max: 5\n"
+            "    noise: yes\n"
+            "    direction: higher\n"
+            "    segments: {by: [], threshold: 85}\n"
+            "  - {name: mrr, metric: 5, drift_max: 0.1, thresold: 1}\n"
+            "  - {name: latency, threshold: 50, must_pass: [q1], max_lost_queries: 1, confidence: 2}\n"
+            "  - mrr\n"
+            "default_k: 0\n",
+            [
+                "3: gates[0].metric: unknown metric 'recal@5'; did you mean 'recall@5'?",
+                "4: gates[0].severity: expected error or warning, found the text 'bad'",
+                "5: gates[0].threshold: expected a number, found the text '0.5'; remove the quotes",
+                "7: gates[1].threshold: 85 lies outside [0, 1], the range of mrr; write 0.85 for 85%",
+                "8: gates[1].regression_max: 5 is more than mrr can move (1); write 0.05 for 5%",
+                "9: gates[1].noise: expected a number, found the text 'yes'",
+                "10: gates[1].direction: mrr has its own direction (higher is better); leave the key out",
+                "11: gates[1].segments.by: name the key of a tag, such as lang",
+                "12: gates[2].name: the gate 'mrr' stands twice; give each its own name",
+                (
+                    "12: gates[2].drift_max: drift is measured from an anchor; name it for the whole file: "
+                    "baseline: {anchor: NAME}"
+                ),
+                "12: gates[2].thresold: unknown key; did you mean 'threshold'?",
+                "12: gates[2].metric: expected text, found 5",
+                "13: gates[3].confidence: expected a number below 1, found 2",
+                "13: gates[3].must_pass: latency has no worst value that a query could have",
+                "13: gates[3].max_lost_queries: latency has no worst value that a query could have",
+                (
+                    "14: gates[4]: expected a mapping with name, metric, threshold, regression_max, drift_max, "
+                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries and direction, "
+                    "found the text 'mrr'"
+                ),
+                "15: default_k: expected a whole number of at least 1, found 0",
+            ],
+            id="wrong kinds of values beside wrong meanings, in the same gates",
+        ),
+        pytest.param(
+            gate("severity: bad\n    metric: recal@5\n    threshold: 0.5"),
+            [
+                "3: gates[0].severity: expected error or warning, found the text 'bad'",
+                "4: gates[0].metric: unknown metric 'recal@5'; did you mean 'recall@5'?",
+            ],
+            id="a misspelt metric beside a value of the wrong kind",
+        ),
+        # What the file may write in two ways.
+        pytest.param(
+            f"{ONE}match: {{by: document}}\n",
+            ["3: match.by: expected chunk, doc or text, found the text 'document'"],
+            id="a matching of no kind",
+        ),
+        pytest.param(
+            f"{ONE}match: document\n",
+            ["3: match: expected chunk, doc or text, found the text 'document'"],
+            id="a matching of no kind, in short",
+        ),
+        pytest.param(
+            f"{ONE}match: 5\n",
+            ["3: match: expected text or a mapping with by, separator and similarity, found 5"],
+            id="a matching as a number",
+        ),
+        pytest.param(
+            gate("segments: lang"),
+            [
+                (
+                    "3: gates[0].segments: expected a mapping with by, threshold, regression_max, min_queries, "
+                    "severity and only or a list, found the text 'lang'"
+                )
+            ],
+            id="segments as text",
+        ),
+        pytest.param(
+            gate("segments: [{by: 5, threshold: 1}, {by: [a, 5], threshold: 1}]"),
+            [
+                "3: gates[0].segments[0].by: expected text or a list, found 5",
+                "3: gates[0].segments[1].by[1]: expected text, found 5",
+            ],
+            id="segments by a number",
+        ),
+        pytest.param(
+            gate("threshold: 1\n    must_pass: [q1, true]"),
+            ["4: gates[0].must_pass[1]: expected text, found true"],
+            id="a query that is neither text nor a number",
+        ),
+        pytest.param(
+            gate("threshold: 1\n    must_pass: q1"),
+            ["4: gates[0].must_pass: expected a list, found the text 'q1'"],
+            id="queries without a list",
+        ),
+        pytest.param(
+            gate("segments: {by: lang, only: {threshold: {thresold: 1}, ..: {threshold: 85}, by: 5}}"),
+            [
+                "3: gates[0].segments.only.threshold.thresold: unknown key; did you mean 'threshold'?",
+                (
+                    "3: gates[0].segments.only.by: expected a mapping with threshold, regression_max and severity, "
+                    "found 5"
+                ),
+            ],
+            id="tags that are called as our keys are",
+        ),
+        pytest.param(
+            f"{ONE}baseline: {{anchor: a b, max_age: {{}}}}\n",
+            [
+                (
+                    "3: baseline.anchor: expected at most 40 letters, digits, dots, dashes and underscores, "
+                    "a letter or digit first, found the text 'a b'"
+                ),
+                "3: baseline.max_age.days: the age has no limit; give it days, commits, or both",
+            ],
+            id="an anchor of two words, and an age without a limit",
+        ),
+        # What a gate or a file knows of itself is no key of it.
+        pytest.param(
+            gate("threshold: 1\n    line: 7") + "name: mine\n",
+            [
+                (
+                    "4: gates[0].line: unknown key (known: name, metric, threshold, regression_max, drift_max, "
+                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries, direction)"
+                ),
+                (
+                    "5: name: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
+                    "holdout, match, gold_changes, fork_runs, waiver_label)"
+                ),
+            ],
+            id="line and name",
+        ),
     ],
 )
 def test_refused(text: str, expected: list[str]) -> None:
     assert refusal(text) == expected
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        "gates: [{name: mrr, threshold: 0.5, evidence: , confidence: null, segments: ~, regression_max: }]\n",
+        f"{ONE}holdout:\n",
+        f"{ONE}inputs: {{waivers: , gold: }}\n",
+        f"{ONE}baseline: {{max_age: , anchor: }}\n",
+        f"{ONE}gold_changes:\nwaiver_label: null\n",
+    ],
+)
+def test_a_key_without_a_value_is_as_one_that_is_absent(empty: str) -> None:
+    assert load(empty).model_copy(update={"gates": ()}) == load(ONE).model_copy(update={"gates": ()})
+    assert [gate.model_copy(update={"line": 2}) for gate in load(empty).gates] == list(load(ONE).gates)
 
 
 def test_an_empty_metric_is_not_taken_for_none() -> None:
@@ -842,7 +987,7 @@ def test_a_directory_is_not_found_as_a_file() -> None:
 
 
 def test_the_schema_names_every_key() -> None:
-    text = json.dumps(json_schema())
+    text = json.dumps(json_schema(Criteria, "rankgate ship criteria"))
     for key in (
         "gates",
         "inputs",

@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankgate import yaml_text
 from rankgate.errors import RankgateError
-from rankgate.yaml_text import dotted, load_yaml
+from rankgate.readers import yaml_text
+from rankgate.readers.yaml_text import dotted, load_yaml
 
 
 @pytest.fixture(params=["CSafeLoader", "SafeLoader"])

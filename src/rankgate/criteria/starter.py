@@ -11,7 +11,7 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate
 from rankgate.model.values import Unit
 from rankgate.model.wording import value_text
-from rankgate.quoting import quoted
+from rankgate.readers.yaml_text import quoted
 
 # The metrics of a first gate set, each with the drop that a first gate allows and whether it blocks.
 FirstGates = tuple[tuple[str, float, bool], ...]

@@ -159,3 +159,20 @@ def dotted(path: KeyPath) -> str:
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
+
+
+_SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def quoted(text: str) -> str:
+    """A text as a double-quoted scalar on one line.
+
+    What is not printable is escaped, since YAML forbids some of it and folds the rest.
+    """
+    return f'"{"".join(_escaped(character) for character in text)}"'
+
+
+def _escaped(character: str) -> str:
+    if character in _SHORT:
+        return _SHORT[character]
+    return character if character.isprintable() else f"\\U{ord(character):08x}"

@@ -1,0 +1,500 @@
+"""`ship-criteria.yaml`: which metrics are gated, at what limits, and where the inputs lie.
+
+Each key is declared once, with its type, its bounds, its description and its check; the JSON Schema for editors comes
+from the same declaration. A check of a key sees the keys of the same part that are declared above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+import msgspec
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    Strict,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticKnownError
+
+from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs, refuse, validated
+from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, place
+from rankgate.errors import bad_input, shown
+from rankgate.metrics.base import Metric, widest_change
+from rankgate.metrics.matching import DEFAULT_K, SEPARATOR, By, Matching
+from rankgate.metrics.names import UnknownMetricError, parse_metric
+from rankgate.metrics.plan import Plan
+from rankgate.model.values import CONFIDENCE, Direction, Evidence, Need
+from rankgate.readers.mapping import FieldMap
+from rankgate.readers.source import open_source
+from rankgate.readers.yaml_text import KeyPath, load_yaml
+
+ANCHOR_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"  # it stands in tables and file names
+_LONGEST_RANGE = 1.0
+V = TypeVar("V")
+
+
+def _placed(path: str, info: ValidationInfo) -> str:
+    return place(path, info.context["at"]) if info.context else path
+
+
+def _beside(path: str, info: ValidationInfo) -> str:
+    return beside(info.context["at"], path) if info.context else path
+
+
+def _metric(value: object, info: ValidationInfo) -> object:
+    """The metric that a gate names, or else the one that its own name says; None where that is wrong already."""
+    text = info.data.get("name") if value is None else value
+    if value is not None and not isinstance(value, str):
+        if info.context is not None:  # it comes from a file
+            raise PydanticKnownError("string_type")
+        return value
+    if text is not None:
+        try:
+            return parse_metric(str(text))
+        except UnknownMetricError as error:
+            if value is None:
+                refuse([((), f"{error}; or name the metric with `metric:`")], instead="name")
+            refuse([((), str(error))])
+    return None
+
+
+def _by_metric(problems: Callable[[Any, Metric], Iterator[tuple[KeyPath, str]]]) -> AfterValidator:
+    """A check of a gate's value against its metric, where both are there and of the right kind."""
+
+    def check(value: Any, info: ValidationInfo) -> Any:
+        metric = info.data.get("metric")
+        if metric is not None and value is not None:
+            refuse(problems(value, metric))
+        return value
+
+    return AfterValidator(check)
+
+
+def _floor(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
+    low, high = metric.low, metric.high
+    if (low is not None and value < low) or (high is not None and value > high):
+        limits = f"{'(-∞' if low is None else f'[{low:g}'}, {'∞)' if high is None else f'{high:g}]'}"
+        yield (), f"{value:g} lies outside {limits}, the range of {metric.name}{_percent(value, metric)}"
+
+
+def _drop(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
+    if Need.BASELINE in metric.needs:
+        yield (), f"{metric.name} compares with the baseline already; give it a threshold instead"
+    yield from _size(value, metric)
+
+
+def _size(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
+    widest = widest_change(metric)
+    if widest is not None and value > widest:
+        yield (), f"{value:g} is more than {metric.name} can move ({widest:g}){_percent(value, metric)}"
+
+
+def _noise(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
+    if value and metric.at_quantile is not None:
+        yield (), f"{metric.name} is a quantile; noise is of means alone"
+    yield from _size(value, metric)
+
+
+def _segments(rules: tuple[SegmentRule, ...], metric: Metric) -> Iterator[tuple[KeyPath, str]]:
+    for index, rule in enumerate(rules):
+        limits: list[tuple[KeyPath, SegmentRule | Limits]] = [((index,), rule)]
+        limits += [((index, "only", value), own) for value, own in rule.only.items()]
+        for path, own in limits:
+            for key, value, check in (
+                ("threshold", own.threshold, _floor),
+                ("regression_max", own.regression_max, _drop),
+            ):
+                yield from (((*path, key), text) for _, text in (check(value, metric) if value is not None else ()))
+
+
+def _hard_check(value: object, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
+    if value != () and metric.worst is None:
+        yield (), f"{metric.name} has no worst value that a query could have"
+
+
+def _direction(value: V, info: ValidationInfo) -> V:
+    metric = info.data.get("metric")
+    if metric is not None and metric.asks_direction != (value is not None):
+        own = f"{metric.name} has its own direction ({metric.direction.value} is better); leave the key out"
+        unknown = f"{metric.name} is another tool's number; say which way is better: higher or lower"
+        refuse([((), unknown if metric.asks_direction else own)])
+    return value
+
+
+def _tags(keys: tuple[str, ...]) -> tuple[str, ...]:
+    if not keys or "" in keys:
+        refuse([((), "name the key of a tag, such as lang")])
+    return keys
+
+
+def _percent(value: float, metric: Metric) -> str:
+    """A hint for the commonest slip: 85 for 85 %."""
+    return f"; write {value / 100:g} for {value:g}%" if metric.high == _LONGEST_RANGE and 1 < value <= 100 else ""  # noqa: PLR2004
+
+
+Text = Annotated[str, Field(min_length=1)]
+AllowedDrop = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
+Confidence = Annotated[float, Field(gt=0.5, lt=1)]
+Severity = Literal["error", "warning"]
+WrittenEvidence = Annotated[Evidence, Strict(strict=False)]  # as its value
+PlacedPath = Annotated[str, AfterValidator(_placed), Field(description="Path of the file, relative to this one.")]
+Query = Annotated[
+    str,
+    BeforeValidator(lambda entry: str(entry) if type(entry) is int else entry),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+]
+
+
+class GoldFile(Part):
+    """A file and, where the guess from its content is not wanted, its format."""
+
+    short: ClassVar = "path"
+
+    path: PlacedPath
+    format: str | None = Field(default=None, description="Name of the format; detected from the content where absent.")
+
+
+class RunMap(Part):
+    """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects."""
+
+    query_id: Text = Field(description="The query's id.")
+    items: Text | None = Field(
+        default=None,
+        description="The list of results of a query, best first. Absent: each line or row is one result, and "
+        "`score` or `rank` orders them.",
+    )
+    chunk_id: Text | None = Field(
+        default=None, description="A result's id. May be absent where the entries of `items` are bare ids."
+    )
+    score: Text | None = Field(
+        default=None, description="A result's score, higher is better; it orders rows, not a list that has an order."
+    )
+    order: Literal["ascending", "descending"] | None = Field(
+        default=None,
+        description="Which score is best: the highest (descending, the default), or the lowest, as of distances.",
+    )
+    rank: Text | None = Field(default=None, description="A result's rank, 1 to n without gaps.")
+    text: Text | None = Field(default=None, description="A result's text.")
+    doc_id: Text | None = Field(default=None, description="The document that a result is a part of.")
+    doc_version: Text | None = Field(default=None, description="The day of the document's version, ISO 8601.")
+    latency_ms: Text | None = Field(
+        default=None, description="Milliseconds that the query took: a number, or an object of stages."
+    )
+
+    @model_validator(mode="after")
+    def _can_be_read_by(self) -> RunMap:
+        problem = FieldMap(**self.__dict__).problem()
+        if problem:
+            refuse([((problem[0],), problem[1])])
+        return self
+
+
+class RunFile(GoldFile):
+    """A run, which may be in a shape of its own."""
+
+    map: Annotated[FieldMap, ReadAs(RunMap)] | None = Field(
+        default=None, description="What holds what in a file of no known shape; read as JSONL, JSON, CSV or Parquet."
+    )
+
+
+class Inputs(Part):
+    """Where the gold set, the candidate's run and the baseline lie; flags of the command line win."""
+
+    empty_is_absent: ClassVar = frozenset({"waivers"})
+
+    gold: Annotated[InputFile, ReadAs(GoldFile)] | None = Field(default=None, description="The gold set.")
+    run: Annotated[InputFile, ReadAs(RunFile)] | None = Field(default=None, description="The candidate's run.")
+    baseline: Annotated[InputFile, ReadAs(RunFile)] | None = Field(
+        default=None, description="A directory written by `rankgate baseline accept`, another store, or any run file."
+    )
+    waivers: Annotated[Text, AfterValidator(_beside)] = Field(
+        default=WAIVERS, validate_default=True, description="Waivers; without the key this file, if it is there."
+    )
+
+
+class Limits(Part):
+    """Limits for one value of the tag, where they differ from the rule's."""
+
+    threshold: float | None = Field(default=None, description="Floor (or ceiling) of this segment.")
+    regression_max: AllowedDrop | None = Field(
+        default=None, description="How far this segment may fall below the baseline."
+    )
+    severity: Severity | None = Field(default=None, description="Of this segment.")
+
+
+class SegmentRule(Part):
+    """The same metric on the queries that share a tag."""
+
+    by: Annotated[Listed[str], OneOrMore(str), AfterValidator(_tags)] = Field(
+        description="Key of the tags, such as lang for lang:pt-BR; a list crosses several."
+    )
+    threshold: float | None = Field(default=None, description="Floor (or ceiling) of every segment.")
+    regression_max: AllowedDrop | None = Field(
+        default=None, description="How far every segment may fall below the baseline."
+    )
+    min_queries: int = Field(
+        default=30, ge=1, description="Segments with fewer scored queries are shown and never block."
+    )
+    severity: Severity | None = Field(default=None, description="Of the segments; the gate's own where absent.")
+    only: dict[str, Limits] = Field(
+        default={}, description="Limits of single values, in place of those for every segment."
+    )
+
+    @model_validator(mode="after")
+    def _limit_something(self) -> SegmentRule:
+        limits: list[SegmentRule | Limits] = [self, *self.only.values()]
+        if all(each.threshold is None and each.regression_max is None for each in limits):
+            text = "the segments have no limit; give them a threshold, a regression_max, or both"
+            refuse([(("by",), text)])
+        return self
+
+    def limits_for(self, value: str | None) -> Limits:
+        """The limits of one value of the tag: its own, and else those for every segment, which None gives."""
+        own: SegmentRule | Limits = self if value is None else self.only.get(value, self)
+        threshold, drop = own.threshold, own.regression_max
+        return Limits(
+            threshold=self.threshold if threshold is None else threshold,
+            regression_max=self.regression_max if drop is None else drop,
+            severity=own.severity or self.severity,
+        )
+
+    def limits_of(self, segment: str) -> Limits | None:
+        """The limits of a segment such as `lang:pt-BR`; None where it has none."""
+        limits = self.limits_for(segment.partition(":")[2] if len(self.by) == 1 else segment)
+        return None if limits.threshold is None and limits.regression_max is None else limits
+
+
+class Gate(Part):
+    """One gate: a metric with a floor, an allowed drop, or both."""
+
+    empty_is_absent: ClassVar = frozenset({"evidence", "confidence", "segments"})
+
+    name: Text = Field(description="The gate's name; the metric is read from it unless `metric` is given.")
+    metric: Annotated[
+        Metric, PlainValidator(_metric), WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})
+    ] = Field(
+        default=None, validate_default=True, description="The metric, such as recall@5 or ndcg(gain=exponential)@10."
+    )
+    threshold: Annotated[float | None, _by_metric(_floor)] = Field(
+        default=None, description="Absolute floor (for metrics where lower is better: ceiling). Equality passes."
+    )
+    regression_max: Annotated[AllowedDrop | None, _by_metric(_drop)] = Field(
+        default=None, description="How far the metric may fall (or rise, where lower is better) below the baseline."
+    )
+    drift_max: Annotated[AllowedDrop | None, _by_metric(_size)] = Field(
+        default=None, description="How far the metric may fall (or rise) below the anchor that `baseline.anchor` names."
+    )
+    severity: Severity = Field(default="error", description="error blocks the merge; warning only comments.")
+    evidence: WrittenEvidence = Field(
+        default=Evidence.ESTIMATE, description="What decides this gate; the file's own `evidence` where absent."
+    )
+    confidence: Confidence = Field(
+        default=CONFIDENCE, description="Confidence of this gate's intervals; the file's own `confidence` where absent."
+    )
+    noise: Annotated[AllowedDrop, _by_metric(_noise)] = Field(
+        default=0.0, description="What whole runs move by themselves, as `rankgate noise` prints it; widens intervals."
+    )
+    segments: Annotated[Listed[SegmentRule], OneOrMore(dict), _by_metric(_segments)] = Field(
+        default=(), description="Limits on the queries that share a tag; a list for several keys."
+    )
+    must_pass: Annotated[Listed[Query], _by_metric(_hard_check)] = Field(
+        default=(),
+        description="Queries, by id or tag, for which the metric must not be at its worst, whatever the average.",
+    )
+    max_lost_queries: Annotated[Count | None, _by_metric(_hard_check)] = Field(
+        default=None, description="How many queries may fall to the metric's worst that were not there in the baseline."
+    )
+    direction: Annotated[Literal["higher", "lower"] | None, AfterValidator(_direction)] = Field(
+        default=None,
+        validate_default=True,
+        description="Which way is better; for score(FIELD) alone, all other metrics know theirs.",
+    )
+    line: NotWritten[int | None] = None
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Gate:
+        limits = (self.threshold, self.regression_max, self.drift_max, self.max_lost_queries)
+        if limits == (None, None, None, None) and not self.segments and not self.must_pass:
+            refuse([(("name",), "the gate limits nothing; give it a threshold, a regression_max, or both")])
+        return self
+
+    @property
+    def blocks(self) -> bool:
+        """Whether a violation blocks the merge."""
+        return self.severity == "error"
+
+
+class Age(Part):
+    """How old the accepted run may be."""
+
+    days: Count | None = Field(default=None, description="Days since it was accepted, by the date of the check.")
+    commits: Count | None = Field(
+        default=None, description="Commits between the one that it was accepted for and the one to compare with."
+    )
+    severity: Severity = Field(default="warning", description="What an older one means: error fails, warning warns.")
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Age:
+        if self.days is None and self.commits is None:
+            refuse([(("days",), "the age has no limit; give it days, commits, or both")])
+        return self
+
+
+class BaselinePolicy(Part):
+    """Which runs become the baseline, and how old it may be."""
+
+    empty_is_absent: ClassVar = frozenset({"max_age"})
+
+    accept: Literal["manual", "green"] = Field(
+        default="manual",
+        description="manual: only `rankgate baseline accept` moves the baseline. green: `rankgate baseline record` "
+        "does as well, with a run that passes; never with one that failed or could not be judged.",
+    )
+    anchor: Annotated[str, Field(pattern=ANCHOR_NAME)] | None = Field(
+        default=None,
+        description="Name of the anchor, as `rankgate baseline anchor NAME` gave it, for the drift of all gates.",
+    )
+    max_age: Age = Field(
+        default_factory=Age.model_construct, description="How old the baseline may be; any age where absent."
+    )
+
+
+class MatchRule(Part):
+    """How retrieved items are matched with the gold, with its parameters."""
+
+    short: ClassVar = "by"
+
+    by: Annotated[By, Strict(strict=False)] = Field(
+        description="chunk: the ids are equal. doc: the item's document is the gold's id. text: the gold names "
+        "passages, and the item's text lies in one."
+    )
+    separator: Text = Field(
+        default=SEPARATOR,
+        description="For doc: an item without doc_id belongs to the document that its id names before this text.",
+    )
+    similarity: float = Field(
+        default=1.0,
+        gt=0,
+        le=1,
+        description="For text: the share of the item's words that the passage must have; 1 = all of it.",
+    )
+
+
+class Criteria(Part):
+    """Ship criteria of rankgate: what a retriever must hold to be merged."""
+
+    empty_is_absent: ClassVar = frozenset({"holdout"})
+
+    gates: Annotated[Listed[Gate], Field(min_length=1)] = Field(
+        description="The gates; the worst of them is the verdict."
+    )
+    inputs: Inputs = Field(default={}, validate_default=True, description="Paths of the inputs, relative to this file.")
+    baseline: BaselinePolicy = Field(
+        default={}, validate_default=True, description="What becomes the baseline, and for how long it is good."
+    )
+    default_k: int = Field(
+        default=DEFAULT_K, ge=1, description="Cut-off for metrics without a number, where the sample states no k."
+    )
+    evidence: WrittenEvidence = Field(
+        default=Evidence.ESTIMATE,
+        description="What decides a gate. estimate: the value itself. proven_safe: the whole interval must clear "
+        "the limit. proven_harm: only what the interval proves violates; what is within noise warns.",
+    )
+    confidence: Confidence = Field(default=CONFIDENCE, description="Confidence of the intervals, such as 0.95.")
+    holdout: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=0.0, description="Share of the queries that is private, which only `rankgate baseline accept` judges."
+    )
+    match: Annotated[Matching, ReadAs(MatchRule)] = Field(
+        default="chunk",
+        validate_default=True,
+        description="What makes a retrieved item a document of the gold: chunk (default), doc or text.",
+    )
+    gold_changes: Literal["warn", "fail"] | None = Field(
+        default=None,
+        description="With --base: what it means that a pull request removes or relabels queries of the gold set. "
+        "Absent: it fails where the run fails by the base's gold set, and else warns. warn: a warning that names "
+        "them. fail: it is not merged.",
+    )
+    fork_runs: Literal["untrusted", "trusted"] = Field(
+        default="untrusted",
+        description="What a pass is worth on rankings that a fork's pull request supplies and may have invented. "
+        "untrusted: a maintainer accepts them before it counts. trusted: it counts.",
+    )
+    waiver_label: Text | None = Field(
+        default=None,
+        description="A label of pull requests, such as 'rankgate: waive', by which somebody who may write waives "
+        "the violations of one commit. Absent: no label does.",
+    )
+    name: NotWritten[str] = ""
+
+    @property
+    def waivers_named(self) -> bool:
+        """Whether the file says where waivers lie, so that they must be there."""
+        return "waivers" in self.inputs.model_fields_set
+
+    def plan(self) -> Plan:
+        """What a check computes of each run."""
+        return Plan(metrics=self.metrics(), default_k=self.default_k, how=self.match, keep_matched=True)
+
+    def metrics(self) -> list[Metric]:
+        """The gated metrics, each once, in the order of the gates."""
+        return list({gate.metric.name: gate.metric for gate in self.gates}.values())
+
+    def compared_with(self, baseline: InputFile | None) -> Criteria:
+        """The same criteria with another baseline, or with none."""
+        return self.model_copy(update={"inputs": self.inputs.model_copy(update={"baseline": baseline})})
+
+
+def load_criteria(path: str, *, at: str | None = None) -> Criteria:
+    """Read and check ship criteria.
+
+    Args:
+        path: of the file.
+        at: the path that it is a copy of; inputs are relative to that.
+
+    Raises:
+        RankgateError: every problem of the file, with line and key path.
+    """
+    with open_source(path) as source:
+        name = source.name
+        document = load_yaml(source.text(MAX_BYTES, "ship criteria are not that long; is this another file?"), name)
+    if not isinstance(document.value, dict):
+        raise bad_input(f"expected `gates:` with a list of gates, found {shown(document.value)}", file=name, line=1)
+    found = validated(document, Criteria, name, at or path, _problems_between(document.value))
+    lines = (document.line(("gates", index)) for index in range(len(found.gates)))
+    gates = tuple(_completed(gate, found, line) for gate, line in zip(found.gates, lines, strict=True))
+    return found.model_copy(update={"name": name, "gates": gates})
+
+
+def _completed(gate: Gate, criteria: Criteria, line: int | None) -> Gate:
+    """A gate with what the file says for all of them, the direction that it gives its metric, and its line."""
+    known: dict[str, Any] = {"line": line}
+    known |= {key: getattr(criteria, key) for key in ("evidence", "confidence") if key not in gate.model_fields_set}
+    if gate.direction is not None and gate.metric.asks_direction:
+        known["metric"] = msgspec.structs.replace(gate.metric, better=Direction(gate.direction))
+    return gate.model_copy(update=known)
+
+
+def _problems_between(written: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """What no gate shows by itself, whatever else is wrong with the file."""
+    baseline, gates = written.get("baseline"), written.get("gates")
+    anchored = isinstance(baseline, dict) and baseline.get("anchor")
+    names: set[str] = set()
+    for index, gate in enumerate(gates if isinstance(gates, list) else ()):
+        if not isinstance(gate, dict):
+            continue
+        name = gate.get("name")
+        if isinstance(name, str):
+            if name in names:
+                yield ("gates", index, "name"), f"the gate {shown(name)} stands twice; give each its own name"
+            names.add(name)
+        if gate.get("drift_max") is not None and not anchored:
+            text = "drift is measured from an anchor; name it for the whole file: baseline: {anchor: NAME}"
+            yield ("gates", index, "drift_max"), text

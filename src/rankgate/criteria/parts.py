@@ -1,0 +1,259 @@
+"""From a loaded YAML document to a pydantic model, with every problem of the file at once.
+
+The texts are ours: they are built from the kind of pydantic's errors and from the declarations, never from its prose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import Annotated, Any, ClassVar, TypeVar, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Strict,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue, SkipJsonSchema
+from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError, PydanticKnownError
+from pydantic_core.core_schema import no_info_before_validator_function, no_info_wrap_validator_function
+
+from rankgate.errors import Problem, RankgateError, did_you_mean, shown
+from rankgate.readers.yaml_text import KeyPath, YamlDocument, dotted, reads_as_number
+
+_MEANING = "meaning"  # the type of our own errors, whose context has the text
+
+_EXPECTED = {
+    "string_type": "text",
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "string_too_short": "text that is not empty",
+    "too_short": "a list that is not empty",
+    "string_pattern_mismatch": "at most 40 letters, digits, dots, dashes and underscores, a letter or digit first",
+}
+_BOUNDS = {
+    "greater_than": ("gt", "above"),
+    "greater_than_equal": ("ge", "of at least"),
+    "less_than": ("lt", "below"),
+    "less_than_equal": ("le", "of at most"),
+}
+
+
+class Part(BaseModel):
+    """A mapping of a file: frozen, with strict types, and without keys that are not declared."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", defer_build=True)
+    short: ClassVar[str | None] = None  # the key that a text alone, in place of the mapping, is the value of
+    empty_is_absent: ClassVar[frozenset[str]] = frozenset()  # keys whose default is not null, and which may be null
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, value: Any) -> Any:
+        if not (isinstance(value, dict) and cls.empty_is_absent):
+            return value
+        return {key: each for key, each in value.items() if each is not None or key not in cls.empty_is_absent}
+
+
+P = TypeVar("P", bound=Part)
+
+
+class ReadAs:
+    """The annotation of a value that the file writes as a part, with the same names; or as its short form."""
+
+    def __init__(self, part: type[Part]) -> None:
+        self.part = part
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The value itself, or what a part of the file says."""
+
+        def read(value: Any, inner: Any) -> Any:
+            if isinstance(value, source):
+                return value
+            part = inner({self.part.short: value} if self.part.short and isinstance(value, str) else value)
+            return source(**{name: getattr(part, name) for name in self.part.model_fields})
+
+        return no_info_wrap_validator_function(read, handler.generate_schema(self.part))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The part, or its short form."""
+        part = handler(schema)
+        if not self.part.short:
+            return part
+        return {"anyOf": [handler.resolve_ref_schema(part)["properties"][self.part.short], part]}
+
+
+class OneOrMore:
+    """The annotation of a tuple for which the file may write one entry without a list around it."""
+
+    def __init__(self, entry: type[str | dict[str, Any]]) -> None:
+        self.entry = entry
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """A list of one in place of the entry."""
+        return no_info_before_validator_function(
+            lambda value: [value] if isinstance(value, self.entry) else value, handler(source)
+        )
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The entry, or a list of it."""
+        entries = handler(schema)
+        return {"anyOf": [entries["items"], entries]}
+
+
+def _unwritten(value: Any, info: ValidationInfo) -> Any:
+    if info.context is not None:  # it comes from a file
+        raise PydanticKnownError("extra_forbidden")
+    return value
+
+
+_UNWRITTEN = BeforeValidator(_unwritten)
+T = TypeVar("T")
+Listed = Annotated[tuple[T, ...], Strict(strict=False)]  # a list in the file
+NotWritten = Annotated[SkipJsonSchema[T], _UNWRITTEN]  # what the file may not say of itself
+
+
+def refuse(problems: Iterable[tuple[KeyPath, str]], instead: str | None = None) -> None:
+    """Raise, in a validator, one error for each problem.
+
+    Args:
+        problems: the path below what is validated, and what is wrong.
+        instead: the key of the same part to name in place of the one that is validated.
+    """
+    own = {} if instead is None else {"instead": instead}
+    errors = [
+        InitErrorDetails(type=PydanticCustomError(_MEANING, "{text}", {"text": text, **own}), loc=path, input=None)
+        for path, text in problems
+    ]
+    if errors:
+        raise ValidationError.from_exception_data("", errors)
+
+
+def validated(document: YamlDocument, kind: type[P], name: str, at: str, known: Iterable[tuple[KeyPath, str]]) -> P:
+    """The document as a model.
+
+    Args:
+        document: what was loaded.
+        kind: the model.
+        name: of the file, for messages.
+        at: the path that paths in the file are relative to: the context of the validators.
+        known: problems between several parts, which no model sees by itself.
+
+    Raises:
+        RankgateError: unknown or missing keys, values of another kind or meaning, each with line and key path.
+    """
+    problems = [_problem(document, name, path, text) for path, text in known]
+    try:
+        found = kind.model_validate(document.value, context={"at": at})
+    except ValidationError as refused:
+        errors = sorted(refused.errors(include_url=False), key=lambda error: error["type"] != "extra_forbidden")
+        problems += [
+            _problem(document, name, _loc(error), _text(kind, error))
+            for error in errors
+            if not (error["type"] == "too_short" and error["input"])  # a list whose entries were all refused
+        ]
+    else:
+        if not problems:
+            return found
+    raise RankgateError(sorted(problems, key=lambda problem: problem.line or 0))
+
+
+def json_schema(kind: type[Part], title: str) -> dict[str, Any]:
+    """The JSON Schema of a file, for editors."""
+    schema = {**kind.model_json_schema(), "title": title}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _loc(error: ErrorDetails) -> KeyPath:
+    instead = error.get("ctx", {}).get("instead")
+    return (*error["loc"][:-1], instead) if instead else error["loc"]
+
+
+def _problem(document: YamlDocument, name: str, loc: KeyPath, text: str) -> Problem:
+    """Where it stands in the file, which may have a short form of what the model has: then the key of that."""
+    path: KeyPath = ()
+    value = document.value
+    for step in loc:
+        if isinstance(step, str) and isinstance(value, dict):
+            path, value = (*path, step), value.get(step)
+        elif isinstance(step, int) and isinstance(value, list):
+            path, value = (*path, step), value[step]
+    return Problem(text, name, document.line(path), dotted(path) or None)
+
+
+def _text(root: type[Part], error: ErrorDetails) -> str:
+    """What is wrong, in our words."""
+    kind, loc, context = error["type"], error["loc"], error.get("ctx", {})
+    if kind == _MEANING:
+        return str(context["text"])
+    if kind == "missing":
+        return "is missing"
+    if kind == "extra_forbidden":
+        known = keys_of(_part_at(root, loc[:-1]))
+        return f"unknown key{did_you_mean(str(loc[-1]), known) or ' (known: ' + ', '.join(known) + ')'}"
+    expected = _expected(root, kind, loc)
+    if kind in _BOUNDS:
+        key, words = _BOUNDS[kind]
+        bound = context[key]
+        expected = f"a {'whole ' if isinstance(bound, int) else ''}number {words} {bound:g}"
+    return f"expected {expected}" + ("" if kind.endswith("too_short") else f", found {_found(error['input'])}")
+
+
+def _expected(root: type[Part], kind: str, loc: KeyPath) -> str:
+    if kind == "model_type":
+        part = _part_at(root, loc)
+        return f"{'text or ' if part.short else ''}a mapping with {_words(keys_of(part))}"
+    field = _part_at(root, loc[:-1]).model_fields.get(str(loc[-1])) if loc else None
+    inside = list(_leaves((field.annotation, *field.metadata))) if field else []
+    if kind in {"literal_error", "enum"}:
+        return _words([leaf for leaf in inside if isinstance(leaf, str)], "or")
+    one = next((leaf.entry for leaf in inside if isinstance(leaf, OneOrMore)), None) if kind == "tuple_type" else None
+    if one is dict:
+        return f"a mapping with {_words(keys_of(_part_at(root, loc)))} or a list"
+    return f"{'text or ' if one is str else ''}{_EXPECTED.get(kind, 'another kind of value')}"
+
+
+def keys_of(part: type[Part]) -> list[str]:
+    """The keys that a file may write in a part."""
+    return [name for name, field in part.model_fields.items() if _UNWRITTEN not in field.metadata]
+
+
+def _part_at(part: type[Part], loc: KeyPath) -> type[Part]:
+    """The part that lies at a place of a file, or around it."""
+    for step in loc:
+        field = part.model_fields.get(str(step))
+        inside = _leaves((field.annotation, *field.metadata)) if field else iter(())
+        part = next((leaf for leaf in inside if isinstance(leaf, type) and issubclass(leaf, Part)), part)
+    return part
+
+
+def _leaves(annotation: Any) -> Iterator[Any]:
+    """What an annotation is built of: types, the choices of enums and literals, and metadata."""
+    if isinstance(annotation, ReadAs):
+        yield annotation.part
+    elif isinstance(annotation, type) and issubclass(annotation, Enum):
+        yield from (choice.value for choice in annotation)
+    elif inner := annotation if isinstance(annotation, tuple) else get_args(annotation):
+        for each in inner:
+            yield from _leaves(each)
+    else:
+        yield annotation
+
+
+def _found(value: object) -> str:
+    if isinstance(value, str):
+        return f"the text {shown(value)}{'; remove the quotes' if reads_as_number(value) else ''}"
+    if value is None:
+        return "nothing"
+    return "true" if value is True else "false" if value is False else shown(value)
+
+
+def _words(words: list[str], last: str = "and") -> str:
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

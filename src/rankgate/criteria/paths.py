@@ -1,0 +1,67 @@
+"""Where criteria lie, and where the inputs lie that they name."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from rankgate.errors import RankgateError, bad_input
+from rankgate.readers.mapping import FieldMap
+from rankgate.readers.source import open_source
+
+WAIVERS = "ship-waivers.yaml"  # beside the criteria, unless they name another place
+DEFAULT_PATHS = ("config/ship-criteria.yaml", "ship-criteria.yaml", ".github/ship-criteria.yaml")
+MAX_BYTES = 1_000_000  # hundreds of gates have a hundredth of it
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # of a baseline store that is no path: git+branch:, s3:
+
+
+class InputFile(msgspec.Struct, frozen=True):
+    """A path as given on the command line or resolved from the criteria, a forced format, and a run's map."""
+
+    path: str
+    format: str | None = None
+    map: FieldMap | None = None
+
+
+def find_criteria() -> str:
+    """The first of the default paths that exists.
+
+    Raises:
+        RankgateError: none does.
+    """
+    for path in DEFAULT_PATHS:
+        if Path(path).is_file():
+            return path
+    raise bad_input(
+        f"no ship criteria found (looked for {', '.join(DEFAULT_PATHS)}); name the file with --criteria, "
+        "or let `rankgate init --gold GOLD` write one"
+    )
+
+
+def inputs_named(path: str) -> dict[str, str]:
+    """Where the inputs of a criteria file lie, by their key, as far as it can be read."""
+    from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only where a file is read
+
+    try:
+        with open_source(path) as source:
+            value = load_yaml(source.text(MAX_BYTES), source.name).value
+    except RankgateError:
+        return {}
+    written = value.get("inputs") if isinstance(value, dict) else None
+    named = {"waivers": WAIVERS, **(written if isinstance(written, dict) else {})}
+    paths = {key: entry.get("path") if isinstance(entry, dict) else entry for key, entry in named.items()}
+    return {key: place(entry, path) for key, entry in paths.items() if isinstance(entry, str)}
+
+
+def place(path: str, criteria_path: str) -> str:
+    """Where an input lies: an address as it is, a path as `beside` says."""
+    return path if _SCHEME.match(path) else beside(criteria_path, path)
+
+
+def beside(criteria_path: str, path: str) -> str:
+    """A path that is written relative to a criteria file, as one would type it."""
+    base = "" if criteria_path == "-" else os.path.dirname(criteria_path)  # noqa: PTH120 -- keeps `./a/../b` readable
+    return os.path.normpath(os.path.join(base, path))  # noqa: PTH118
