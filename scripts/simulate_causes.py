@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 
 from rankgate.check import check
 from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.look import KNOWN, NO_RESULTS
 from rankgate.errors import ProblemKind, RankgateError
-from rankgate.inputs import Inputs
 from rankgate.readers.yaml_text import load_yaml
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "src" / "rankgate" / "cli" / "example"

@@ -212,8 +212,8 @@ def test_packages_are_looked_for_in_one_place() -> None:
 
 
 HOMES = [
-    pytest.param("multiprocessing", {"parallel"}, id="multiprocessing: parts of a run come back; no file is unpickled"),
-    pytest.param("concurrent", {"parallel"}, id="concurrent.futures: as above"),
+    pytest.param("multiprocessing", {"metrics.parallel"}, id="multiprocessing: parts of a run; no file is unpickled"),
+    pytest.param("concurrent", {"metrics.parallel"}, id="concurrent.futures: as above"),
     pytest.param(
         "threading",
         {"metrics.parallel", "cli.progress", "recording", "renderers.isolation"},
@@ -428,17 +428,17 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
         ),
         pytest.param(
             "import rankgate.gates.decide, rankgate.metrics.scoring, rankgate.metrics.names",
-            {"jinja2", "rich", "gzip", "tempfile", "pydantic", "rankgate.baselines", "rankgate.inputs"},
+            {"jinja2", "rich", "gzip", "tempfile", "pydantic", "rankgate.baselines", "rankgate.criteria.inputs"},
             id="deciding",
         ),
         pytest.param(
-            "import rankgate.cli.inputs, rankgate.inputs, rankgate.metrics.parallel, rankgate.diagnosis.notes",
+            "import rankgate.cli.inputs, rankgate.criteria.inputs, rankgate.metrics.parallel, rankgate.diagnosis.notes",
             {"pydantic", "yaml", "rankgate.criteria.model"},
             id="opening and scoring a run, in every process that helps",
         ),
         pytest.param("import rankgate.recording.recorder, rankgate.cli.record", {"pydantic", "jinja2"}, id="recording"),
         pytest.param(
-            "import rankgate.cli.comment, rankgate.forges.publish, rankgate.gates.compose, rankgate.inputs",
+            "import rankgate.cli.comment, rankgate.forges.publish, rankgate.gates.compose, rankgate.criteria.inputs",
             {"pydantic", "rankgate.criteria.model"},
             id="publishing a report",
         ),

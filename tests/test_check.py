@@ -12,8 +12,8 @@ from tests.baselines.accepting import accept_into
 
 from rankgate.check import check
 from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
-from rankgate.inputs import Inputs
 from rankgate.metrics.comparison import baseline_column, compare
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan

@@ -13,13 +13,13 @@ from tests.repositories import commit, git
 
 from rankgate.cli import main
 from rankgate.criteria import Gate
+from rankgate.criteria.queries import part_of
 from rankgate.errors import RankgateError
 from rankgate.gates.acceptance import changes_of
 from rankgate.metrics.names import parse_metric
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Gold, Sample
-from rankgate.queries_asked import part_of
 from rankgate.renderers.base import RENDERERS
 
 TOTAL, SHARE = 400, 0.3

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rankgate.baselines import git_transport
 from rankgate.baselines.stores import store_for
 from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import baseline_of
 from rankgate.errors import Problem, RankgateError, redacted, redacted_text
-from rankgate.inputs import baseline_of
 from rankgate.readers.mapping import FieldMap
 
 # Around `hunter`, which nothing else here is called: whatever signs a password may have, and those that end one.

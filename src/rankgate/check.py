@@ -7,6 +7,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria, find_criteria, load_criteria
+from rankgate.criteria.inputs import Inputs, gold_of, refuse_nothing, run_of, stored_runs
 from rankgate.criteria.waivers import waivers_of
 from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose
@@ -17,7 +18,6 @@ from rankgate.diagnosis.with_details import SHOWN, with_exhibit
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import compose
 from rankgate.gates.judging import judge_sides, refuse_misfits, whole
-from rankgate.inputs import Inputs, gold_of, refuse_nothing, run_of, stored_runs
 from rankgate.metrics.parallel import Watch, unwatched
 from rankgate.metrics.scored_run import listed, scored, scored_if_any
 from rankgate.metrics.scoring import ids_of
@@ -42,8 +42,8 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
 
         return check_both(inputs, inputs.base, judge)
     refuse_nothing(inputs, criteria := load_criteria(inputs.criteria or find_criteria()))
-    found = judge(inputs, criteria, gold_of(inputs.gold, criteria, inputs.part))
-    return waive(found, waivers_of(criteria), inputs.date)
+    gold = gold_of(inputs.gold, criteria, inputs.part)
+    return waive(judge(inputs, criteria, gold), waivers_of(criteria), inputs.date)
 
 
 def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | None, watch: Watch) -> Report:

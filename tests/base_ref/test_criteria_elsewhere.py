@@ -18,8 +18,8 @@ from tests.repositories import commit, git
 
 from rankgate.check import check
 from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
-from rankgate.inputs import Inputs
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
 

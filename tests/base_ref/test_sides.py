@@ -21,8 +21,8 @@ from rankgate.base_ref.stricter import stricter
 from rankgate.check import check
 from rankgate.cli import main
 from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
-from rankgate.inputs import Inputs
 from rankgate.model.reasons import plain_sentence
 from rankgate.model.reasons import sentences as sentences_of
 from rankgate.model.report import Diagnosis, Report

@@ -12,8 +12,8 @@ from tests.repositories import commit, git
 
 from rankgate.check import check
 from rankgate.cli import main
+from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
-from rankgate.inputs import Inputs
 from rankgate.model.exit_codes import exit_code
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report

@@ -23,9 +23,9 @@ from tests.repositories import commit, git
 from rankgate.check import check
 from rankgate.cli import main
 from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
 from rankgate.files.git import GitError
-from rankgate.inputs import Inputs
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
 from rankgate.model.waiver_use import ACCEPT_GOLD, ACCEPT_RUN, SetLabel, Standing

@@ -30,8 +30,8 @@ from rankgate.baselines.tree import MANIFEST, TreeMemory
 from rankgate.check import check
 from rankgate.cli.baseline_tend import verified as verify
 from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.inputs import Inputs
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.report import Report
 from rankgate.model.values import Details, Need, Ranking, Verdict

@@ -11,8 +11,8 @@ from rankgate.baselines.base import BaselineStore
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.stores import RunFileStore, store_for
 from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import baseline_of
 from rankgate.errors import Problem, RankgateError
-from rankgate.inputs import baseline_of
 from rankgate.model.values import Details, Need
 from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.mapping import FieldMap

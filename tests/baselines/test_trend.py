@@ -13,7 +13,7 @@ from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.trend import MOST_POINTS, trend_of
 from rankgate.check import check
 from rankgate.criteria import InputFile
-from rankgate.inputs import Inputs
+from rankgate.criteria.inputs import Inputs
 from rankgate.model.report import Report, TrendPoint
 from rankgate.model.values import Verdict
 

@@ -14,10 +14,10 @@ from tests.scenario_calls import inputs_of
 
 from rankgate.check import check
 from rankgate.cli import main
+from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.details import FEWEST, MOST_TAGS, exhibit_of
 from rankgate.diagnosis.panel import MEASURES
 from rankgate.diagnosis.segments import by_tag
-from rankgate.inputs import Inputs
 from rankgate.model.details import Exhibit, PanelRow
 from rankgate.model.report import Report
 from rankgate.readers.yaml_text import load_yaml

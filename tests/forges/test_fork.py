@@ -19,6 +19,7 @@ from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
 from tests.scenario_calls import report_of
 
+from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, bad_input
 from rankgate.forges.checks import CHECK
 from rankgate.forges.context import Context, Pull, context_of
@@ -26,7 +27,6 @@ from rankgate.forges.fork import ACCEPT_LABEL, concerns_forks, report_fork
 from rankgate.forges.marker import Mark
 from rankgate.forges.publish import Settings, Told, conclude, joined
 from rankgate.gates.compose import not_judged
-from rankgate.inputs import Inputs
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict

@@ -11,19 +11,19 @@ from msgspec.structs import replace
 
 from rankgate import __version__
 from rankgate.criteria import Criteria, Gate, InputFile
+from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.movements import leading_metric, movements
 from rankgate.diagnosis.segments import by_tag
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.compose import ISSUES, MOST_IDS, compose, internal_error, not_judged
 from rankgate.gates.decide import decide
-from rankgate.gates.headline import with_summary
-from rankgate.inputs import Inputs
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import Side
 from rankgate.metrics.scoring import score
 from rankgate.model.differences import Difference
 from rankgate.model.gold_changes import GoldChanges, GoldMark
+from rankgate.model.headline import with_summary
 from rankgate.model.report import BaselineSource, Diagnosis, GateResult, Moved, Provenance, Queries, Report, Source
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.model.values import (

@@ -9,6 +9,7 @@ from typing import Literal
 import pytest
 
 from rankgate.criteria import Gate
+from rankgate.criteria.queries import part_of, refuse_unknown_musts
 from rankgate.errors import RankgateError
 from rankgate.gates.decide import decide
 from rankgate.gates.query_rules import with_hard_checks
@@ -16,7 +17,6 @@ from rankgate.metrics.names import parse_metric
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult
 from rankgate.model.values import Gold, Sample, Scores, Verdict
-from rankgate.queries_asked import part_of, refuse_unknown_musts
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
 GOLD = Gold(

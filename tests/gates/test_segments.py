@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.errors import RankgateError
 from rankgate.gates.decide import decide
-from rankgate.gates.paradox import paradoxes
 from rankgate.gates.segments import decide_segments, refuse_unknown
 from rankgate.metrics.names import parse_metric
+from rankgate.model.headline import paradoxes
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult
 from rankgate.model.values import Evidence, EvidenceState, Gold, Sample, Scores, Verdict

@@ -18,8 +18,8 @@ from tests.baselines.accepting import accept_into
 
 from rankgate.check import check
 from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError
-from rankgate.inputs import Inputs
 from rankgate.model import report as report_module
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import SCHEMA_VERSION, Diagnosis, GateResult, MetricValue, Provenance, Report, Source
@@ -191,7 +191,7 @@ def test_identical_inputs_give_identical_bytes_in_every_process(
     """No hash order, locale or time zone may show."""
     monkeypatch.chdir(lay_out(tmp_path))
     program = (
-        "import sys; from rankgate.check import check; from rankgate.inputs import Inputs\n"
+        "import sys; from rankgate.check import check; from rankgate.criteria.inputs import Inputs\n"
         "from rankgate.model.report_text import encode_report\n"
         "inputs = Inputs(criteria='config/ship-criteria.yaml', date='2026-01-31')\n"
         "sys.stdout.buffer.write(encode_report(check(inputs)).encode())"

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.criteria import InputFile, load_criteria
+from rankgate.criteria.inputs import Inputs, run_of
 from rankgate.errors import RankgateError
 from rankgate.gates.validation import validate
-from rankgate.inputs import Inputs, run_of
 from rankgate.model.values import Details, Item, Need, Ranking
 from rankgate.readers.formats import read_run
 from rankgate.readers.mapping import MISSING, FieldMap, look_up, names_of

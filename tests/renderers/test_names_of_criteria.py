@@ -10,7 +10,7 @@ from tests.renderers.page import Page
 
 from rankgate.check import check
 from rankgate.cli import main
-from rankgate.inputs import Inputs
+from rankgate.criteria.inputs import Inputs
 from rankgate.metrics.names import parse_metric
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report

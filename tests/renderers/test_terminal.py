@@ -10,7 +10,7 @@ from tests.renderers import reports
 from tests.renderers.reports import texts
 
 from rankgate.errors import Problem
-from rankgate.gates.headline import with_summary
+from rankgate.model.headline import with_summary
 from rankgate.model.report import Diagnosis, DocumentMove, Moved, Provenance, Queries, Report
 from rankgate.model.values import Unit, Verdict
 from rankgate.renderers.terminal import render_terminal

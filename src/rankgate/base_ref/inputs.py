@@ -17,10 +17,10 @@ from rankgate.baselines.records import LOGS
 from rankgate.baselines.stores import is_remote
 from rankgate.baselines.tree import MANIFEST, log_name
 from rankgate.criteria import DEFAULT_PATHS, WAIVERS, Criteria, InputFile, beside, load_criteria
+from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.waivers import Waivers, load_waivers
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import GitError
-from rankgate.inputs import Inputs
 from rankgate.model.values import Gold
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path

@@ -21,15 +21,15 @@ from rankgate.base_ref.inputs import BaseInputs, Own, base_inputs
 from rankgate.base_ref.queries import common, fitting, musts_gone, query_changes
 from rankgate.base_ref.stricter import reason_if_worse, stricter
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
+from rankgate.criteria.inputs import Inputs, Opener, accepted_run, baseline_of, gold_of, refuse_nothing, run_of
+from rankgate.criteria.queries import part_of
 from rankgate.criteria.waivers import waivers_of
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.gates.apply_waivers import refusal, waive, waive_by_label
-from rankgate.inputs import Inputs, Opener, accepted_run, baseline_of, gold_of, refuse_nothing, run_of
 from rankgate.model.base_ref import BaseSide, GoldState, QueryChanges
 from rankgate.model.report import Report
 from rankgate.model.values import Gold, Ranking
 from rankgate.model.waiver_use import ACCEPT_GOLD, ACCEPT_RUN, SetLabel
-from rankgate.queries_asked import part_of
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
 

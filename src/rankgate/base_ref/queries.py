@@ -6,11 +6,11 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria, Gate, SegmentRule
+from rankgate.criteria.queries import must_pass_rows
 from rankgate.model.base_ref import QueryChanges
 from rankgate.model.gold_changes import MOST_IDS
 from rankgate.model.tags import segments_of
 from rankgate.model.values import Gold, Sample
-from rankgate.queries_asked import must_pass_rows
 
 
 def query_changes(before: Gold, after: Gold) -> QueryChanges | None:

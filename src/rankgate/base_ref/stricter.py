@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from rankgate.gates.apply_waivers import waivable
-from rankgate.gates.headline import with_summary
 from rankgate.model.base_ref import BaseSide
+from rankgate.model.headline import with_summary
 from rankgate.model.reasons import problems_of, sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import SEVERITY_ORDER, TOLERANCE, Verdict, worst

@@ -40,7 +40,7 @@ from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
 
 if TYPE_CHECKING:
-    from rankgate.inputs import Inputs
+    from rankgate.criteria.inputs import Inputs
 
 NO_BASE = "none"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
@@ -183,8 +183,8 @@ def _judged(job: Job) -> Report:
     """This job's own run, by the criteria here and at the base."""
     from rankgate.cli.check import judge as judged
     from rankgate.criteria import InputFile
+    from rankgate.criteria.inputs import Inputs
     from rankgate.gates.compose import not_judged
-    from rankgate.inputs import Inputs
 
     inputs, context = job.inputs, job.context
     if context.event == "pull_request_target":
@@ -291,8 +291,8 @@ def _publish(job: Job, act: Callable[[Client], Told]) -> None:
 
 
 def _not_judged() -> Report:
+    from rankgate.criteria.inputs import Inputs
     from rankgate.gates.compose import not_judged
-    from rankgate.inputs import Inputs
 
     return not_judged(Inputs(date=today()), [Problem(_ENDED)])
 

@@ -39,8 +39,8 @@ def diff(arguments: argparse.Namespace) -> str | Sequence[Block]:
     from msgspec.structs import replace
 
     from rankgate.cli.inputs import criteria_if_any, file_of
+    from rankgate.criteria.inputs import deepest_cutoff, gold_of
     from rankgate.diagnosis.movements import movements
-    from rankgate.inputs import deepest_cutoff, gold_of
     from rankgate.metrics.plan import Plan
     from rankgate.metrics.scored_run import scored
     from rankgate.metrics.scoring import ids_of

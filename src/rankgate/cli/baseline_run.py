@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankgate.baselines.packing import Packed
     from rankgate.baselines.records import Record
     from rankgate.criteria import Criteria
-    from rankgate.inputs import Inputs
+    from rankgate.criteria.inputs import Inputs
     from rankgate.model.report import Report
     from rankgate.model.values import Ranking
 
@@ -47,10 +47,10 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
 
     from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
     from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
+    from rankgate.criteria.inputs import Inputs, gold_of, run_of
     from rankgate.errors import bad_input
     from rankgate.files.writing import readable_twice
     from rankgate.gates.acceptance import scores_of
-    from rankgate.inputs import Inputs, gold_of, run_of
     from rankgate.model.gold_changes import mark_of
     from rankgate.model.values import Need
     from rankgate.readers.formats import fingerprint_of

@@ -11,8 +11,8 @@ from rankgate.baselines import KINDS
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, date_of, make_parser, processes
 
 if TYPE_CHECKING:
+    from rankgate.criteria.inputs import Inputs
     from rankgate.errors import Problem
-    from rankgate.inputs import Inputs
     from rankgate.metrics.parallel import Watch
     from rankgate.model.report import Report
     from rankgate.model.waiver_use import SetLabel
@@ -123,7 +123,7 @@ def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
 
     from rankgate.baselines.stores import store_in
     from rankgate.cli.inputs import file_of, open_store, refuse_two_stdins
-    from rankgate.inputs import Inputs
+    from rankgate.criteria.inputs import Inputs
 
     criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
     refuse_two_stdins(criteria, gold, run, baseline)

@@ -109,9 +109,9 @@ def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300
 
 def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
     """The report, and 0; or one that says why there is none, and 2, each problem on standard error."""
+    from rankgate.criteria.inputs import Inputs
     from rankgate.errors import RankgateError, bad_input
     from rankgate.gates.compose import not_judged
-    from rankgate.inputs import Inputs
     from rankgate.model.report_text import decode_report
     from rankgate.readers.source import open_source
 

@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.output import say
     from rankgate.cli.progress import bar
     from rankgate.criteria import InputFile
+    from rankgate.criteria.inputs import deepest_cutoff, gold_of, named_run
     from rankgate.diagnosis.notes import part_notes
-    from rankgate.inputs import deepest_cutoff, gold_of, named_run
     from rankgate.metrics.comparison import baseline_column, compare, same_lists
     from rankgate.metrics.estimates import estimate
     from rankgate.metrics.scored_run import listed, scored

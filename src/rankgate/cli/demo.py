@@ -109,8 +109,8 @@ def _commands(name: str | None) -> list[str]:
 def _judge(name: str, date: str) -> Sequence[Block]:
     from rankgate.cli.check import judge
     from rankgate.criteria import InputFile
+    from rankgate.criteria.inputs import Inputs
     from rankgate.files.writing import write_atomic
-    from rankgate.inputs import Inputs
     from rankgate.model.exit_codes import exit_code
     from rankgate.renderers.base import RENDERERS
     from rankgate.renderers.terminal import terminal_blocks

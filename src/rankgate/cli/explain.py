@@ -97,7 +97,7 @@ def _report(arguments: argparse.Namespace) -> Report:
     from rankgate.check import check
     from rankgate.cli.inputs import file_of
     from rankgate.cli.progress import bar
-    from rankgate.inputs import Inputs
+    from rankgate.criteria.inputs import Inputs
     from rankgate.model.report_text import decode_report
     from rankgate.readers.source import open_source
 

@@ -12,9 +12,9 @@ from rankgate.cli.inputs import criteria_if_any, file_of, open_store, refuse_two
 from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import gold_of, named_run
 from rankgate.errors import RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
-from rankgate.inputs import gold_of, named_run
 from rankgate.labelling.gold_documents import read_documents
 from rankgate.labelling.labels import Merge, compare_labels
 from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, pool

@@ -97,9 +97,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -> None:
     from rankgate.cli.progress import bar
+    from rankgate.criteria.inputs import gold_of, run_of
     from rankgate.criteria.starter import FIRST_GATES, Start, criteria_text, first_gates
     from rankgate.gates.warnings import best_possible
-    from rankgate.inputs import gold_of, run_of
     from rankgate.metrics.estimates import estimate
     from rankgate.metrics.matching import DEFAULT_K
     from rankgate.metrics.names import parse_metric

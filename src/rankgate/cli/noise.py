@@ -53,8 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.inputs import criteria_if_any, file_of, open_store, refuse_two_stdins
     from rankgate.cli.output import say
     from rankgate.criteria import InputFile
+    from rankgate.criteria.inputs import deepest_cutoff, gold_of, named_run
     from rankgate.gates.noise import noise_of
-    from rankgate.inputs import deepest_cutoff, gold_of, named_run
     from rankgate.metrics.comparison import baseline_column
     from rankgate.metrics.scoring import refuse_silence, refuse_strangers, score
 

@@ -163,7 +163,7 @@ def summary(recorded: Recorded) -> str:
 
 def _gold(arguments: argparse.Namespace) -> Gold:
     from rankgate.cli.inputs import criteria_if_any, file_of
-    from rankgate.inputs import gold_of
+    from rankgate.criteria.inputs import gold_of
 
     named = file_of(arguments, "gold")
     return gold_of(named, None if named else criteria_if_any(arguments), part="whole")

@@ -47,10 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
     from rankgate.cli.output import say
     from rankgate.cli.progress import bar
+    from rankgate.criteria.inputs import gold_of, run_of
     from rankgate.diagnosis.notes import part_notes
     from rankgate.errors import bad_input
     from rankgate.files.writing import write_atomic
-    from rankgate.inputs import gold_of, run_of
     from rankgate.metrics.estimates import estimate
     from rankgate.metrics.parallel import score_run
     from rankgate.metrics.scoring import refuse_silence, refuse_strangers

@@ -29,9 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.inputs import file_of, found_criteria, refuse_two_stdins
     from rankgate.cli.output import say
     from rankgate.criteria import find_criteria
+    from rankgate.criteria.inputs import Inputs
     from rankgate.errors import bad_input
     from rankgate.gates.validation import validate
-    from rankgate.inputs import Inputs
     from rankgate.model.wording import count_text
 
     criteria, gold, run_file, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))

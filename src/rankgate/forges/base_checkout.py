@@ -20,13 +20,13 @@ from rankgate.base_ref.files import FilesAtBase
 from rankgate.baselines.base import Where
 from rankgate.baselines.stores import copied, is_remote, remote_memory
 from rankgate.criteria import DEFAULT_PATHS, Criteria, load_criteria
+from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import LINK, Repository, repository_around, run_git, said
 from rankgate.forges.artifact_store import artifact_memory
 from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
 from rankgate.gates.compose import not_judged
-from rankgate.inputs import Inputs
 from rankgate.model.base_ref import Commit
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from rankgate import __version__
+from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.diagnosis.movements import most_telling
 from rankgate.diagnosis.notes import judged_value, notes_of, part_notes, untrusted_notes
 from rankgate.errors import Problem, ProblemKind
-from rankgate.gates.headline import with_summary
 from rankgate.gates.power import power_notes
-from rankgate.inputs import Inputs
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
@@ -25,6 +24,7 @@ from rankgate.metrics.matching import OF_THE_LINE
 from rankgate.metrics.scored_run import Side
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
+from rankgate.model.headline import with_summary
 from rankgate.model.lineage import age_problems, clock_problems, lineage_note
 from rankgate.model.reasons import problems_of, unjudged_text
 from rankgate.model.report import (

@@ -9,10 +9,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from rankgate.criteria import Gate
+from rankgate.criteria.queries import must_pass_rows
 from rankgate.metrics.comparison import baseline_column
 from rankgate.model.report import GateResult
 from rankgate.model.values import TOLERANCE, Gold, Reason, ReasonKind, Scores, Verdict
-from rankgate.queries_asked import must_pass_rows
 
 
 def with_hard_checks(

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
-from rankgate.gates.paradox import fell
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import gaps, on_rows, paired_scores, too_many
 from rankgate.metrics.estimates import attainable, defined_only, level
+from rankgate.model.headline import fell
 from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
 from rankgate.model.values import Direction, Evidence, EvidenceState, Gold, Reason, ReasonKind, Scores, Verdict

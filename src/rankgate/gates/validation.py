@@ -8,19 +8,19 @@ from typing import TypeVar
 import msgspec
 
 from rankgate.criteria import Criteria, load_criteria
+from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff
+from rankgate.criteria.queries import part_of
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
 from rankgate.diagnosis.stale_gold import refuse_stale
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates import warnings as facts
 from rankgate.gates.judging import judge_all, refuse_misfits, whole
-from rankgate.inputs import Inputs, baseline_of, deepest_cutoff
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import ids_of, refuse_silence, refuse_strangers, score
 from rankgate.model.reasons import problems_of
 from rankgate.model.report import GateResult
 from rankgate.model.values import Gold, Ranking, Verdict
-from rankgate.queries_asked import part_of
 from rankgate.readers.formats import read_gold, read_run
 
 T = TypeVar("T")

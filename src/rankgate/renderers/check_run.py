@@ -7,7 +7,7 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from rankgate.gates.headline import short_headline
+from rankgate.model.headline import short_headline
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Verdict

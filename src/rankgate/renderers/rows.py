@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from rankgate.gates.headline import headline_gate, other_sentences
+from rankgate.model.headline import headline_gate, other_sentences
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report, Source
 from rankgate.model.values import Verdict

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rankgate.gates.headline import other_sentences
 from rankgate.model.details import sampled
+from rankgate.model.headline import other_sentences
 from rankgate.model.reasons import waived_text
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict

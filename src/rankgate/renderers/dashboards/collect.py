@@ -12,8 +12,8 @@ from rankgate.baselines.base import BaselineStore
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.stores import store_for
 from rankgate.criteria import Criteria, load_criteria
+from rankgate.criteria.inputs import gold_of
 from rankgate.errors import bad_input, redacted
-from rankgate.inputs import gold_of
 from rankgate.metrics.base import Metric
 from rankgate.model.values import Need
 from rankgate.renderers.dashboards.build import Anew, Remembered, Shown, Tag, gate_set

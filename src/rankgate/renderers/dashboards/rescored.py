@@ -11,8 +11,8 @@ from rankgate.baselines.base import open_record
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.records import Record
 from rankgate.baselines.tree import NotKeptError
+from rankgate.criteria.inputs import deepest_cutoff
 from rankgate.errors import RankgateError
-from rankgate.inputs import deepest_cutoff
 from rankgate.metrics.base import Metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import refuse_silence, refuse_strangers, score

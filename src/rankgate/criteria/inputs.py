@@ -92,7 +92,7 @@ def gold_of(
     holdout, gates = (criteria.holdout, criteria.gates) if criteria else (0.0, ())
     if not holdout and part != "private":
         return gold
-    from rankgate.queries_asked import part_of  # noqa: PLC0415 -- paid only where asked for
+    from rankgate.criteria.queries import part_of  # noqa: PLC0415 -- paid only where asked for
 
     return part_of(gold, holdout, gates, part)
 

@@ -11,11 +11,10 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, ProblemKind
-from rankgate.gates.paradox import paradoxes
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.reasons import plain_sentence
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import EvidenceState, ReasonKind, Verdict
+from rankgate.model.values import TOLERANCE, Direction, EvidenceState, ReasonKind, Verdict
 from rankgate.model.wording import count_text
 
 _UNCOMPARED = {ReasonKind.NO_BASELINE, ReasonKind.NO_ANCHOR}
@@ -124,3 +123,29 @@ def _more(count: int, verb: str) -> str:
     if not count:
         return ""
     return f"; 1 more gate {verb}s" if count == 1 else f"; {count} more gates {verb}"
+
+
+def paradoxes(results: Sequence[GateResult]) -> list[str]:
+    """Gates whose metric held or rose as a whole while it certainly fell in a segment (Simpson's paradox), by name.
+
+    Certain is what the interval of the segment's change says at the confidence at which the segment was judged.
+    """
+    whole = {result.name: result for result in results if result.segment is None}
+    names = [
+        part.name
+        for part in results
+        if part.segment is not None and part.name in whole
+        if fell(part, certain=True) and not fell(whole[part.name], certain=False)
+    ]
+    return list(dict.fromkeys(names))
+
+
+def fell(result: GateResult, *, certain: bool) -> bool:
+    """Whether the metric is worse than in the baseline, or is so by the whole interval."""
+    if result.delta is None or result.n_pairs == 0:
+        return False
+    sign = 1 if result.direction is Direction.HIGHER else -1
+    if not certain:
+        return sign * result.delta < -TOLERANCE
+    best = None if result.delta_ci is None else result.delta_ci[1 if sign > 0 else 0]
+    return best is not None and sign * best < 0
