@@ -211,14 +211,15 @@ def test_the_opened_run_says_where_it_comes_from(folder: Path) -> None:
 
 
 def test_the_opened_run_says_how_much_of_it_has_been_read(folder: Path) -> None:
-    """It is gzipped, so it is read in one process."""
+    """It is gzipped, so it is one part however many processes there are."""
     accept(folder, OLD)
     found = DirectoryStore(folder.as_posix()).open(frozenset())
     assert found is not None
-    assert found.share_read is not None
-    assert found.file is None
-    list(found.rankings)
-    assert found.share_read() == 1.0
+    assert found.file is not None
+    with found.file.parts(4) as [part]:
+        assert part.position() == 0
+        assert [ranking.query_id for ranking in part.rankings()] == list(OLD)
+        assert part.position() == part.end == found.file.size
 
 
 def test_what_a_run_says_of_itself_does_not_hide_the_day_of_acceptance(folder: Path) -> None:

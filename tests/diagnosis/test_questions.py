@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from rankgate.diagnosis.columns import columns_of
 from rankgate.diagnosis.questions import cause_of, questions_of
 from rankgate.metrics.matching import match
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import score
 from rankgate.metrics.sets import Recall
 from rankgate.model.details import Cause, Expected
 from rankgate.model.values import Gold, MatchedQuery, Need, Ranking, Sample, Scores
@@ -99,19 +101,8 @@ def test_a_cause_says_what_the_ranks_say(
 
 
 def scores(gold: Gold, lists: dict[str, list[str]]) -> Scores:
-    found = {
-        query: match(gold.samples[query], Ranking(query, listed), needs=frozenset({Need.IDS}))
-        for query, listed in lists.items()
-    }
-    return Scores(
-        query_ids=tuple(gold.samples),
-        values={},
-        matched=found,
-        missing=frozenset(gold.samples.keys() - lists.keys()),
-        strangers=(),
-        duplicates=0,
-        cut=0,
-    )
+    plan = Plan(metrics=[], keep_matched=True, also=frozenset({Need.IDS}))
+    return score(gold, [Ranking(query, listed) for query, listed in lists.items()], plan)
 
 
 def test_a_question_has_both_rankings_with_the_gold_marked_down_to_the_depth() -> None:

@@ -45,7 +45,7 @@ GOLD = Gold(
     format="yaml",
     fingerprint="",
 )
-PLAN = Plan(metrics=parse_metrics("recall@1,2,3,mrr,ndcg@10,map,precision@3"))
+PLAN = Plan(metrics=parse_metrics("recall@1,2,3,mrr,ndcg@10,map,precision@3"), keep_matched=True)
 FULL = Plan(
     metrics=parse_metrics(
         "recall@2,recall(stage=raw)@2,recall(rewrite=1)@2,latency,latency(quantile=0.9),judged@3,negatives_above,mrr,"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from rankgate.baselines.packing import pack, recorded, unpack
+from rankgate.errors import RankgateError
 from rankgate.metrics import scored_run as side
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
@@ -36,6 +38,55 @@ def test_a_file_is_opened_again_each_time_it_is_asked_for(tmp_path: Path) -> Non
     found = scored(GOLD, read_run(str(file)), PLAN, lambda: read_run(str(file)))
     assert found.scores.values == {"recall@5": [1.0]}
     assert [list(found.lists()) for _ in range(2)] == [LISTS, LISTS]
+
+
+@pytest.mark.parametrize(
+    ("odd", "ids", "duplicates"),
+    [
+        pytest.param('{"query_id": "q2", "retrieved": ["b"]}', ["b"], 0, id="none"),
+        pytest.param('{"id": "q2", "retrieved": ["b", "b"]}', ["b"], 1, id="a repeated id under another key"),
+        pytest.param('{"query_id": "q2", "topk": [{"id": "b", "rank": 1}]}', ["b"], 0, id="items of another shape"),
+    ],
+)
+def test_lists_read_again_are_those_that_were_scored_whatever_lines_are_odd(
+    odd: str, ids: list[str], duplicates: int, tmp_path: Path
+) -> None:
+    file, line = tmp_path / "run.jsonl", '{"query_id": "%s", "retrieved": ["x", "a"]}\n'
+    file.write_text(line % "q1" + odd + "\n" + line % "q3")
+    found = scored(GOLD, read_run(str(file)), PLAN, lambda: read_run(str(file)))
+    wanted = [Ranking("q1", ["x", "a"]), Ranking("q2", ids, duplicates), Ranking("q3", ["x", "a"])]
+    assert list(found.lists()) == list(read_run(str(file)).rankings) == wanted
+
+
+def test_a_file_that_has_become_wrong_since_it_was_scored_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    file.write_text('{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n')
+    found = scored(GOLD, read_run(str(file)), PLAN, lambda: read_run(str(file)))
+    file.write_text('{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": 3}\n')
+    lists = iter(found.lists())
+    assert next(lists) == Ranking("q1", ["a"])
+    with pytest.raises(RankgateError, match=r"run\.jsonl:2: "):
+        list(lists)
+
+
+def stored(lists: list[Ranking]) -> Callable[[], Run]:
+    packed = pack(lists, source="run")
+    record = recorded(packed, source="run", provenance={}, gold=None, date="2026-01-01")
+    return lambda: unpack(record, lambda: packed.data, frozenset(), name="baseline")
+
+
+def test_a_stored_run_is_read_again_and_held_no_longer_than_that() -> None:
+    opened = stored(LISTS)
+    found = scored(GOLD, opened(), PLAN, opened)
+    assert found.scores.values == {"recall@5": [1.0]}
+    assert [list(found.lists()) for _ in range(2)] == [LISTS, LISTS] == [list(opened().rankings) for _ in range(2)]
+    assert found.run.file is None
+
+
+def test_a_stored_run_with_a_query_twice_is_damaged_however_it_was_signed() -> None:
+    opened = stored([*LISTS, Ranking("q1", ["z"])])
+    with pytest.raises(RankgateError, match=r"baseline:3: query 'q1' stands twice \(first on line 1\)"):
+        scored(GOLD, opened(), PLAN, opened)
 
 
 def test_what_came_through_a_pipe_is_kept() -> None:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.metrics.base import Metric, RelevanceMetric, sees_hits_alone
@@ -18,7 +19,7 @@ from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.registry import families
 from rankgate.metrics.scoring import refuse_strangers, score
-from rankgate.model.values import Direction, Gold, MatchedQuery, Ranking, Sample, Scores
+from rankgate.model.values import Direction, Gold, MatchedQuery, Need, Outline, Ranking, Sample, Scores
 from rankgate.readers.base import once
 from rankgate.statistics.quantiles import quantile
 
@@ -172,10 +173,14 @@ def test_a_metric_without_a_number_takes_the_samples_k(
     assert found.values == {"recall@k": [expected]}
 
 
-def test_matched_queries_are_kept_only_where_asked() -> None:
-    lists = {"q2": "x c b", "other": "a"}
-    assert score(GOLD, run(lists), Plan(metrics=parse_metrics("mrr"))).matched == {}
-    assert score(GOLD, run(lists), Plan(metrics=parse_metrics("mrr"), keep_matched=True)).matched == {
+def test_what_is_kept_of_queries_is_what_is_asked_for() -> None:
+    lists, plan = {"q2": "x c b", "other": "a"}, Plan(metrics=parse_metrics("mrr"), keep_matched=True)
+    neither = score(GOLD, run(lists), Plan(metrics=plan.metrics))
+    outlines = score(GOLD, run(lists), plan)
+    whole = score(GOLD, run(lists), replace(plan, also=frozenset({Need.LATENCY})))
+    assert (neither.outlines, neither.matched, outlines.matched) == ({}, {}, {})
+    assert outlines.outlines == whole.outlines == {"q2": Outline((3, 2), retrieved=3, k=5)}, "in the order of the gold"
+    assert whole.matched == {
         "q2": MatchedQuery(
             query_id="q2",
             hits=((2, 1.0), (3, 1.0)),

@@ -11,7 +11,8 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, BinaryIO, cast
+from contextlib import nullcontext
+from typing import Any
 
 import msgspec
 
@@ -22,7 +23,8 @@ from rankgate.model.gold_changes import GoldMark
 from rankgate.model.values import Details, Item, Need, Ranking
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.gzipped import Unzipped
-from rankgate.readers.run_lines import read_jsonl
+from rankgate.readers.ranges import Part, StoredRun
+from rankgate.readers.run_lines import read_jsonl, read_jsonl_quickly
 from rankgate.readers.source import Source, shown_path
 
 DEFAULT_DEPTH = 100
@@ -129,15 +131,16 @@ def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *
             f"accept its run again with --depth {deepest}",
             file=name,
         )
-    data = fetch()
-    raw = io.BytesIO(data)
-    shown = shown_path(name)
+    data, shown = fetch(), shown_path(name)
+
+    def quickly(raw: io.BytesIO) -> Iterator[Ranking]:
+        stream = io.BufferedReader(Unzipped(raw, shown), _BLOCK)
+        return read_jsonl_quickly(stream, stream.peek(), needs, len(data))
 
     def rankings() -> Iterator[Ranking]:
-        log = ProblemLog()
         try:
-            stream = cast("BinaryIO", io.BufferedReader(Unzipped(raw, shown)))
-            yield from read_jsonl(Source(shown, stream, b""), needs, log)
+            stream = io.BufferedReader(Unzipped(io.BytesIO(data), shown))
+            yield from read_jsonl(Source(shown, stream, b""), needs, ProblemLog())
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise bad_input(f"damaged gzip data: {error}", file=shown) from error
 
@@ -149,7 +152,7 @@ def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *
         depth=record.depth,
         cut=record.cut,
         gold=record.gold,
-        share_read=lambda: raw.tell() / len(data),
+        file=StoredRun(len(data), lambda _: nullcontext([Part(io.BytesIO(data), 0, len(data), quickly)])),
     )
 
 

@@ -99,8 +99,7 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -
     from rankgate.cli.progress import bar
     from rankgate.criteria.inputs import gold_of, run_of
     from rankgate.criteria.starter import FIRST_GATES, Start, criteria_text, first_gates
-    from rankgate.gates.warnings import best_possible
-    from rankgate.metrics.estimates import estimate
+    from rankgate.metrics.estimates import best_possible, estimate
     from rankgate.metrics.matching import DEFAULT_K
     from rankgate.metrics.names import parse_metric
     from rankgate.metrics.parallel import score_run
@@ -108,8 +107,9 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -
     from rankgate.metrics.scoring import refuse_strangers
 
     gold = gold_of(gold_file, None)
-    best = best_possible(parse_metric(FIRST_GATES[0][0]), gold.samples, DEFAULT_K)
-    reachable = sum(best.values()) / len(best) if best else None
+    first = parse_metric(FIRST_GATES[0][0])
+    best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
+    reachable = best.value if best else None
     metrics = [parse_metric(name) for name, _, _ in first_gates(reachable)]
     scores = None
     if run_file:

@@ -11,7 +11,7 @@ from rankgate.metrics.matching import DEFAULT_K
 from rankgate.model.details import Expected, sampled, severity
 from rankgate.model.report import GateResult, Movement
 from rankgate.model.tags import failing
-from rankgate.model.values import Direction, Gold, MatchedQuery, Sample, Scores, Verdict
+from rankgate.model.values import Direction, Gold, Outline, Sample, Scores, Verdict
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
@@ -52,16 +52,16 @@ def movements(
     sign = 1 if metric.direction is Direction.HIGHER else -1
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
     for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
-        if after is None or before is None or sample.query_id not in baseline.matched:
+        if after is None or before is None or sample.query_id not in baseline.outlines:
             continue
-        old = baseline.matched[sample.query_id]
-        new = candidate.matched.get(sample.query_id)
-        if new is not None and (old.hits, old.found) == (new.hits, new.found) and after == before:
+        old = baseline.outlines[sample.query_id]
+        new = candidate.outlines.get(sample.query_id)
+        if new is not None and old.ranks == new.ranks and after == before:
             continue
         k = first_k(metric, old.k)
         moves = document_moves(sample, old, new)
-        lost = sum(_within(move.before, k) and not _within(move.after, k) for move in moves)
-        gained = sum(_within(move.after, k) and not _within(move.before, k) for move in moves)
+        lost = sum(within(move.before, k) and not within(move.after, k) for move in moves)
+        gained = sum(within(move.after, k) and not within(move.before, k) for move in moves)
         if after == before and lost == gained:
             continue
         change = sign * (after - before)
@@ -94,16 +94,14 @@ def most_telling(moved: Sequence[Movement], most: int = MOST_LISTED) -> list[Mov
     return kept + gains[: most - len(kept)]
 
 
-def document_moves(sample: Sample, old: MatchedQuery, new: MatchedQuery | None) -> list[Expected]:
+def document_moves(sample: Sample, old: Outline | None, new: Outline | None) -> list[Expected]:
     """The relevant documents of a question, where they were and are."""
-    before = {doc: rank for doc, (rank, _) in zip(old.found, old.hits, strict=True)}
-    after = {doc: rank for doc, (rank, _) in zip(new.found, new.hits, strict=True)} if new else {}
-    return [
-        Expected(id=doc, gain=gain, before=before.get(doc), after=after.get(doc))
-        for doc, gain in sample.gains.items()
-        if gain > 0
-    ]
+    docs = sample.relevant()
+    before, after = (outline.ranks if outline else [None] * len(docs) for outline in (old, new))
+    moves = zip(docs, before, after, strict=True)
+    return [Expected(id=doc, gain=sample.gains[doc], before=was, after=now) for doc, was, now in moves]
 
 
-def _within(rank: int | None, k: int) -> bool:
+def within(rank: int | None, k: int) -> bool:
+    """Whether a document stands in the first k."""
     return rank is not None and rank <= k

@@ -49,7 +49,7 @@ def notes_of(
     if whole and (scores.cut or baseline.scores.cut or baseline.run.cut):
         notes.append(f"Lists were cut at rank {baseline.run.depth}, the depth of the baseline, on both sides.")
     longest, before = (
-        max((query.retrieved for query in side.matched.values()), default=0) for side in (scores, baseline.scores)
+        max((outline.retrieved for outline in side.outlines.values()), default=0) for side in (scores, baseline.scores)
     )
     if whole and max(longest, before) >= OTHER_LENGTH * min(longest, before) > 0:
         notes.append(

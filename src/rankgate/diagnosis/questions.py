@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rankgate.diagnosis.columns import Columns
+from rankgate.diagnosis.movements import document_moves, within
 from rankgate.model.details import Cause, Expected, Listed, Question, fate_of
 from rankgate.model.values import Gold, MatchedQuery, Sample, Scores
 
@@ -25,7 +26,8 @@ def questions_of(
     for row, (query_id, sample) in enumerate(gold.samples.items()):
         new = candidate.matched.get(query_id)
         old = baseline.matched.get(query_id) if baseline else None
-        expected = _expected(sample, old, new)
+        before = baseline.outlines.get(query_id) if baseline else None
+        expected = tuple(document_moves(sample, before, candidate.outlines.get(query_id)))
         yield Question(
             query_id=query_id,
             question=sample.question,
@@ -66,27 +68,11 @@ def _of_ranks(expected: Sequence[Expected], k: int, *, compared: bool) -> Cause:
     fate = fate_of(expected, k, no_result=False)
     if fate is not Cause.FINE:
         return fate
-    if any(_within(each.after, k) and not _within(each.before, k) for each in expected) and compared:
+    if any(within(each.after, k) and not within(each.before, k) for each in expected) and compared:
         return Cause.BETTER
-    if any(not _within(each.after, k) for each in expected):
+    if any(not within(each.after, k) for each in expected):
         return Cause.NEVER_FOUND
     return Cause.FINE
-
-
-def _within(rank: int | None, k: int) -> bool:
-    return rank is not None and rank <= k
-
-
-def _expected(sample: Sample, old: MatchedQuery | None, new: MatchedQuery | None) -> tuple[Expected, ...]:
-    before, after = (
-        {doc: rank for doc, (rank, _) in zip(query.found, query.hits, strict=True)} if query else {}
-        for query in (old, new)
-    )
-    return tuple(
-        Expected(id=doc, gain=gain, before=before.get(doc), after=after.get(doc))
-        for doc, gain in sample.gains.items()
-        if gain > 0
-    )
 
 
 def _listed(sample: Sample, query: MatchedQuery | None, depth: int) -> tuple[Listed, ...] | None:

@@ -55,12 +55,12 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
         RankgateError: it is stale; says how that shows and what to do.
     """
     how = plan.how
-    if how.by is By.TEXT or not _by_ids(plan) or not candidate.matched or _finds_enough(gold, candidate):
+    if how.by is By.TEXT or not _by_ids(plan) or not candidate.outlines or _finds_enough(gold, candidate):
         return
-    lists = [query for query in candidate.matched.values() if query.ideal]
+    lists = [outline for outline in candidate.outlines.values() if outline.ranks]
     if not lists:
         return
-    lengths = Counter(query.retrieved for query in lists)
+    lengths = Counter(outline.retrieved for outline in lists)
     usual = max(lengths, key=lambda length: (lengths[length], length))
     full = sum(count for length, count in lengths.items() if length >= usual)
     if not usual or full < FULL_SHARE * len(lists):
@@ -94,8 +94,9 @@ def _finds_enough(gold: Gold, candidate: Scores) -> bool:
     """Whether queries find at least 1 % of the relevant ids in their own lists; most runs show that at once."""
     enough = STALE_SHARE * sum(len(sample.gains) for sample in gold.samples.values())
     found: set[str] = set()
-    for query in candidate.matched.values():
-        found.update(query.found)
+    for query_id, outline in candidate.outlines.items():
+        docs = gold.samples[query_id].relevant()
+        found.update(doc for doc, rank in zip(docs, outline.ranks, strict=True) if rank is not None)
         if found and len(found) >= enough:
             return True
     return False

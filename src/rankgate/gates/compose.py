@@ -80,8 +80,8 @@ def compose(
     failures = aged if age.severity == "error" else []
     warnings = [_STALE for found in diagnosis if found.rule == STALE]
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
-    lists_now = candidate.scores.matched.values()
-    warnings += [_EMPTY] if lists_now and not any(query.retrieved for query in lists_now) else []
+    lists_now = candidate.scores.outlines.values()
+    warnings += [_EMPTY] if lists_now and not any(outline.retrieved for outline in lists_now) else []
     own = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in warnings)]
     verdict = worst([*(result.verdict for result in results), *own])
     metrics = criteria.metrics()
@@ -115,7 +115,7 @@ def compose(
         queries=_queries(gold, candidate.scores, baseline.scores if baseline else None),
         segments=segments,
         oddities=oddities_of(gold, criteria.match, lists),
-        misses=with_displacers(most_telling(moved), *lists, candidate.scores.matched),
+        misses=with_displacers(most_telling(moved), *lists, candidate.scores.outlines),
         moved=_moved(moved) if baseline else None,
         gold_changes=changes,
         differences=_differences(inputs, mark, candidate.run, baseline.run) if baseline else [],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -40,8 +40,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     metric = gate.metric
     values = candidate.values[metric.name]
     old_values = baseline_column(metric, baseline) if baseline else []
-    numbers = [abs(value) for value in (*values, *old_values) if value is not None]
-    finite = all(map(math.isfinite, numbers)) and max(numbers, default=0.0) <= LARGEST
+    finite = all(abs(value) <= LARGEST for value in chain(values, old_values) if value is not None)
     own, pairs = _measured(gate, candidate, baseline) if finite else (None, None)
 
     clustered = bool(candidate.clusters) and metric.at_quantile is None
@@ -111,7 +110,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
 
 def _detectable(gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comparison | None) -> Detectable | None:
     """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
-    counts = [len(query.ideal) for query in candidate.matched.values() if query.ideal]
+    counts = [len(outline.ranks) for outline in candidate.outlines.values() if outline.ranks]
     relevant = sum(counts) / len(counts) if counts else 1.0
     if pairs:
         n, moved, labels = pairs.n_pairs, pairs.changes, pairs.clusters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -43,9 +44,13 @@ def judge_sides(
     fell = {each.metric for each in since_baseline if beyond_drop(each.delta or 0.0, 0.0, each.direction) > 0}
     if not fell or all(gain > 0 for sample in gold.samples.values() for gain in sample.gains.values()):
         return results
+    judged = now, then = [_judged(gold, plan, side) for side in sides]
+    pooled = {name for name, share in then.items() if share >= POOLED and share - now[name] > MOST_LOST}
+    looked_at = [each for each in plan.metrics if each.name in fell & pooled and sees_hits_alone(each)]
+    if not looked_at:
+        return results
     lists = [{each.query_id: each for each in side.lists() if each.query_id in gold.samples} for side in sides]
-    found = {metric.name: _ends(gold, plan, metric, lists) for metric in plan.metrics if metric.name in fell}
-    ends = {name: each for name, each in found.items() if each}
+    ends = {metric.name: _ends(gold, plan, metric, lists, judged) for metric in looked_at}
     columns = [{name: both[row] for name, (both, _) in ends.items()} for row in range(len(sides))]
     lenient = [replace(each.scores, values={**each.scores.values, **columns[row]}) for row, each in enumerate(sides)]
     others = judge_all(criteria, gold, lenient[0], lenient[1], since)
@@ -55,33 +60,49 @@ def judge_sides(
     ]
 
 
-def _ends(
-    gold: Gold, plan: Plan, metric: Metric, lists: Sequence[Mapping[str, Ranking]]
-) -> tuple[list[list[float | None]], dict[str, float]] | None:
-    """Both sides' columns with what either leaves unjudged in its first k as relevant, and what is shown beside them.
-
-    None where the gold does not judge most of the baseline's first k (10 without a number), or as much of the run's.
-    """
+def _judged(gold: Gold, plan: Plan, side: Side) -> dict[str, float]:
+    """By metric the share of what a side shows in its first k, 10 without a number, that the gold judges."""
     from rankgate.labelling.pool import results_of  # noqa: PLC0415 -- few gold sets are pooled
 
-    k, rel = metric.cutoff if isinstance(metric.cutoff, int) else NO_CUTOFF, max(1.0, getattr(metric, "rel", 0.0))
+    shown, unjudged = Counter[int](), Counter[int]()
+    for each in side.lists():
+        if sample := gold.samples.get(each.query_id):
+            docs = dict(results_of(each, plan.how))
+            unknown = [doc not in sample.gains and doc not in sample.negatives for doc in docs]
+            for k in set(map(_first, plan.metrics)):
+                shown[k] += len(unknown[:k])
+                unjudged[k] += sum(unknown[:k])
+    return {each.name: 1 - unjudged[_first(each)] / max(shown[_first(each)], 1) for each in plan.metrics}
+
+
+def _first(metric: Metric) -> int:
+    return metric.cutoff if isinstance(metric.cutoff, int) else NO_CUTOFF
+
+
+def _ends(
+    gold: Gold,
+    plan: Plan,
+    metric: Metric,
+    lists: Sequence[Mapping[str, Ranking]],
+    judged: Sequence[Mapping[str, float]],
+) -> tuple[list[list[float | None]], dict[str, float]]:
+    """Both sides' columns with what is unjudged in either's first k as relevant, and what is shown beside them."""
+    from rankgate.labelling.pool import results_of  # noqa: PLC0415 -- few gold sets are pooled
+
+    k, rel = _first(metric), max(1.0, getattr(metric, "rel", 0.0))
     known = {q: {*sample.gains, *sample.negatives} for q, sample in gold.samples.items()}
     names = [{q: list(dict(results_of(each, plan.how))) for q, each in side.items()} for side in lists]
-    shown = [[(q, doc) for q, docs in side.items() for doc in docs[:k]] for side in names]
-    unjudged = [[(q, doc) for q, doc in side if doc not in known[q]] for side in shown]
-    judged, before = (1 - len(some) / max(len(side), 1) for some, side in zip(unjudged, shown, strict=True))
-    if not sees_hits_alone(metric) or before < POOLED or before - judged <= MOST_LOST:
-        return None
     gains = {q: dict(sample.gains) for q, sample in gold.samples.items()}
-    for q, doc in {*unjudged[0], *unjudged[1]}:
-        gains[q][doc] = rel
+    for q, docs in (entry for side in names for entry in side.items()):
+        gains[q] |= dict.fromkeys((doc for doc in docs[:k] if doc not in known[q]), rel)
     lenient = replace(gold, samples={q: replace(sample, gains=gains[q]) for q, sample in gold.samples.items()})
     alone = replace(plan, metrics=[metric], keep_matched=False)
     relevant = [score(lenient, side.values(), alone).values[metric.name] for side in lists]
     kept = [[Ranking(q, [doc for doc in docs if doc in known[q]]) for q, docs in side.items()] for side in names]
     condensed = [score(gold, side, replace(alone, how=BY_CHUNK)).values[metric.name] for side in kept]
     pairs = compare(metric, *condensed, with_interval=False)
-    return relevant, {"judged": judged, "judged_before": before, "condensed": pairs.delta if pairs else 0.0}
+    now, before = (shares[metric.name] for shares in judged)
+    return relevant, {"judged": now, "judged_before": before, "condensed": pairs.delta if pairs else 0.0}
 
 
 def _unless(found: GateResult, other: GateResult, ends: Mapping[str, float]) -> GateResult:

@@ -11,7 +11,7 @@ from rankgate.criteria import Criteria, Gate
 from rankgate.errors import shown
 from rankgate.gates.power import blind_spot, detectable, leaves_open
 from rankgate.metrics.base import Cutoff, Metric
-from rankgate.metrics.estimates import is_rate
+from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
 from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
@@ -211,23 +211,13 @@ def _scorable(metric: Metric, sample: Sample, default_k: int) -> bool:
     return metric.absent(match(sample, nothing, default_k=default_k, needs=metric.needs)) is not None
 
 
-def best_possible(metric: Metric, samples: Mapping[str, Sample], default_k: int) -> dict[str, float]:
-    """The metric's value on each query's own ideal list, without the queries for which it is undefined."""
-    best: dict[str, float] = {}
-    for sample in samples.values():
-        ideal = sorted(sample.relevant(), key=lambda doc: -sample.gains[doc])
-        value = metric.per_query(match(sample, Ranking(sample.query_id, ideal), default_k=default_k))
-        if value is not None:
-            best[sample.query_id] = value
-    return best
-
-
 def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[str]:
     """The best value that any retriever could reach, where that is below the top of the range."""
     metric = gate.metric
     if metric.needs or metric.high is None or metric.direction is Direction.LOWER or metric.cutoff is Cutoff.NONE:
         return []
-    best = best_possible(metric, samples, default_k)
+    values = ((query_id, best_possible(metric, sample, default_k)) for query_id, sample in samples.items())
+    best = {query_id: value for query_id, value in values if value is not None}
     k = metric.cutoff if isinstance(metric.cutoff, int) else None
     capped = (query_id for query_id, value in best.items() if value < metric.high)
     short = [each for each in capped if len(samples[each].relevant()) > (k or samples[each].k or default_k)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -13,7 +14,7 @@ import msgspec
 from rankgate.metrics.base import Cutoff, Metric, widest_change
 from rankgate.metrics.estimates import attainable, beyond, defined_only
 from rankgate.metrics.plan import Plan
-from rankgate.model.values import CONFIDENCE, Direction, Exact, Gold, Interval, MatchedQuery, Need, Ranking, Scores
+from rankgate.model.values import CONFIDENCE, Direction, Exact, Gold, Interval, Need, Outline, Ranking, Scores
 from rankgate.statistics.binomial import level_at, swap_p
 from rankgate.statistics.clusters import FEWEST, clustered_mean_interval, clustered_mean_level
 from rankgate.statistics.quantiles import difference_of_quantiles_interval, normal_quantile
@@ -272,8 +273,8 @@ def same_lists(metric: Metric, candidate: Scores, baseline: Scores) -> bool:
     """
     rows = zip(candidate.query_ids, candidate.values.get(metric.name, candidate.query_ids), strict=True)
     compared = [query_id for query_id, value in rows if value is not None and query_id not in baseline.missing]
-    sides = [(candidate.matched.get(query_id), baseline.matched.get(query_id)) for query_id in compared]
-    if any(new and old and _hits(metric, new) != _hits(metric, old) for new, old in sides):
+    sides = ((candidate.outlines.get(query_id), baseline.outlines.get(query_id)) for query_id in compared)
+    if any(new and old and new.ranks != old.ranks and _hits(metric, new) != _hits(metric, old) for new, old in sides):
         return False
     differ = baseline.relisted() if baseline.relisted else {}
     return bool(differ) and differ.get(metric.name, differ[""]).isdisjoint(compared)
@@ -287,28 +288,26 @@ def relisted(gold: Gold, plan: Plan, now: Lists, before: Lists) -> Callable[[], 
     """
     names = ["", *(metric.name for metric in plan.metrics)]
 
-    def marks(ranking: Ranking) -> tuple[int, ...]:
+    def marks(ranking: Ranking) -> bytes:
         k, ids, details = gold.samples[ranking.query_id].k or plan.default_k, ranking.ids[: plan.depth], ranking.details
         others = [details.raw, *(details.rewrites or ())] if details else []
         rest = tuple(tuple(each.ids) for each in others if each)
-        return hash((tuple(ids), rest)), *(
-            hash((tuple(ids[: _limit(metric, k)]), rest if metric.needs & _OTHER_LISTS else ()))
-            for metric in plan.metrics
-        )
+        seen = [(tuple(ids[: _limit(each, k)]), rest if each.needs & _OTHER_LISTS else ()) for each in plan.metrics]
+        return array("q", map(hash, [(tuple(ids), rest), *seen])).tobytes()
 
     @cache
     def read() -> Mapping[str, frozenset[str]]:
-        old = {each.query_id: marks(each) for each in before() if each.query_id in gold.samples}
-        unknown = set(gold.samples)
+        samples = gold.samples
+        old = {samples[each.query_id].query_id: marks(each) for each in before() if each.query_id in samples}
+        unknown = samples.keys() - old.keys()
         found: dict[str, set[str]] = {name: set() for name in names}
         for each in now():
             was = old.pop(each.query_id, None)  # large runs need the room
-            if was is not None:
-                unknown.discard(each.query_id)
-                for name, mark, other in zip(names, marks(each), was, strict=True):
+            if was is not None and was != (seen := marks(each)):
+                for name, mark, other in zip(names, array("q", seen), array("q", was), strict=True):
                     if mark != other:
                         found[name].add(each.query_id)
-        return {name: frozenset(unknown | differing) for name, differing in found.items()}
+        return {name: frozenset(unknown | old.keys() | differing) for name, differing in found.items()}
 
     return read
 
@@ -349,6 +348,6 @@ def _limit(metric: Metric, k: int) -> int | None:
     return metric.cutoff if isinstance(metric.cutoff, int) else k if metric.cutoff is Cutoff.SAMPLE else None
 
 
-def _hits(metric: Metric, query: MatchedQuery) -> list[tuple[int, str]]:
-    limit = _limit(metric, query.k) or query.retrieved
-    return [(rank, doc) for (rank, _), doc in zip(query.hits, query.found, strict=True) if rank <= limit]
+def _hits(metric: Metric, outline: Outline) -> list[int | None]:
+    limit = _limit(metric, outline.k) or outline.retrieved
+    return [rank if rank and rank <= limit else None for rank in outline.ranks]

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import msgspec
 
 from rankgate.metrics.base import Metric
-from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Distribution, Interval, MatchedQuery, Scores
+from rankgate.metrics.matching import match
+from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Distribution, Interval, Ranking, Sample, Scores
 from rankgate.statistics.binomial import level_at, share_interval, share_level
 from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level
 from rankgate.statistics.quantiles import quantile_interval
@@ -17,8 +18,6 @@ from rankgate.statistics.saddlepoint import Side, mean_interval, mean_level
 
 MOST_WITH_ENDS = 150  # scored queries; with more, rare wins that a sample misses make ends err too often
 _SHORT = 0.2  # of the queries: where no more cannot reach the end of the range, the range is taken
-
-
 FEWEST_ALIKE = 10  # equal values without a range
 
 
@@ -92,16 +91,17 @@ def attainable(metric: Metric, scores: Scores, values: Sequence[float | None]) -
     """
     scored = [query_id for query_id, value in zip(scores.query_ids, values, strict=True) if value is not None]
     rate = is_rate(metric) and metric.direction is Direction.HIGHER and not metric.needs
-    if not rate or not scores.matched or len(scored) > MOST_WITH_ENDS:
+    if not rate or not scores.outlines or len(scored) > MOST_WITH_ENDS:
         return []
-    matched = [scores.matched.get(query_id) for query_id in scored]
-    ends = [1.0 if query is None else metric.per_query(_ideal(query)) or 1.0 for query in matched]
+    found = [(query_id, scores.outlines.get(query_id)) for query_id in scored]
+    ends = [(best_possible(metric, scores.samples[each], query.k) if query else None) or 1.0 for each, query in found]
     return ends if sum(end < 1 - TOLERANCE for end in ends) > _SHORT * len(ends) else []
 
 
-def _ideal(query: MatchedQuery) -> MatchedQuery:
-    hits, count = tuple(enumerate(query.ideal, start=1)), len(query.ideal)
-    return msgspec.structs.replace(query, hits=hits, found=("",) * count, retrieved=count, repeats=())
+def best_possible(metric: Metric, sample: Sample, default_k: int) -> float | None:
+    """The metric's value on a query's own ideal list; None where it is undefined for the query."""
+    ideal = sorted(sample.relevant(), key=lambda doc: -sample.gains[doc])
+    return metric.per_query(match(sample, Ranking(sample.query_id, ideal), default_k=default_k))
 
 
 def interval(

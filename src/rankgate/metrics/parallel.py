@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, score, total
-from rankgate.metrics.serialization import PartialTally, add_part, part_of
+from rankgate.metrics.serialization import add_packed, packed
 from rankgate.model.values import Gold, Scores
 from rankgate.readers.base import Run
 from rankgate.readers.ranges import LARGE, Part
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_WORKERS = 8
 _PULSE = 0.5  # seconds
-_work: Callable[[int], PartialTally | None]  # of a forked process
+_work: Callable[[int], bytes | None]  # of a forked process
 
 # What is around the reading: it is given a function that says how much of the run has been read, from 0 to 1.
 Watch = Callable[[Callable[[], float]], AbstractContextManager[object]]
@@ -105,19 +105,19 @@ def _tally_of(gold: Gold, plan: Plan, parts: Sequence[Part], watch: Watch) -> Ta
                 part = _result(future)
                 if part is None:
                     return None
-                add_part(tally, part)
+                add_packed(tally, part)
     sure = not tally.again and len(set(tally.strangers)) == len(tally.strangers)
     return tally if sure else None
 
 
-def _scored(gold: Gold, plan: Plan, parts: Sequence[Part], index: int) -> PartialTally | None:
-    """The tally of a part; None where the run must be read carefully."""
+def _scored(gold: Gold, plan: Plan, parts: Sequence[Part], index: int) -> bytes | None:
+    """The packed tally of a part; None where the run must be read carefully."""
     tally = Tally(gold, plan)
     try:
         tally.add(parts[index].rankings())
     except Exception:  # noqa: BLE001 -- as above
         return None
-    return part_of(tally)
+    return packed(tally)
 
 
 def _share(parts: Sequence[Part]) -> float:
@@ -125,7 +125,7 @@ def _share(parts: Sequence[Part]) -> float:
 
 
 @contextmanager
-def _pool(count: int, scored: Callable[[int], PartialTally | None]) -> Iterator[Executor]:
+def _pool(count: int, scored: Callable[[int], bytes | None]) -> Iterator[Executor]:
     """Forked processes, which have all that `scored` holds; on leaving they are ended, whatever they are doing."""
     import multiprocessing  # noqa: PLC0415 -- paid only where several processes read a run
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 -- as above
@@ -140,18 +140,18 @@ def _pool(count: int, scored: Callable[[int], PartialTally | None]) -> Iterator[
                 process.kill()
 
 
-def _begin(parent: int, scored: Callable[[int], PartialTally | None]) -> None:
+def _begin(parent: int, scored: Callable[[int], bytes | None]) -> None:
     global _work  # noqa: PLW0603 -- what is forked need not be pickled
     _work = scored
     gc.disable()  # a look at all objects would copy every page of the gold
     _end_without(parent)
 
 
-def _score_part(index: int) -> PartialTally | None:
+def _score_part(index: int) -> bytes | None:
     return _work(index)
 
 
-def _result(future: Future[PartialTally | None]) -> PartialTally | None:
+def _result(future: Future[bytes | None]) -> bytes | None:
     from concurrent.futures import BrokenExecutor  # noqa: PLC0415 -- as above
 
     try:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
+from itertools import islice
 
 import msgspec
 
+from rankgate.errors import RankgateError
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.parallel import Watch, score_run, unwatched
 from rankgate.metrics.plan import Plan
@@ -50,15 +53,23 @@ def scored(
     """
     if run.share_read is not None or run.depth is not None:  # a regular file, or stored as a baseline
         scores = score_run(gold, run, plan, workers=workers, watch=watch)
+        run = msgspec.structs.replace(run, rankings=iter(()), file=None, share_read=None)  # which hold a stored run
         return Side(run, scores, partial(_rankings, again), partial(_rankings, partial(again, needs=plan.needs | READ)))
     kept: list[Ranking] = []
     piped = msgspec.structs.replace(run, rankings=_keeping(run.rankings, kept))
     return Side(run, score_run(gold, piped, plan, workers=workers, watch=watch), lambda: kept, lambda: kept)
 
 
-def _rankings(opened: Callable[[], Run | None]) -> Iterable[Ranking]:
-    run = opened()
-    return run.rankings if run else ()
+def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:
+    """A run's rankings once more: quickly where every line is a query, and carefully from where that does not go."""
+    run, count = opened(), 0
+    if run and run.file and run.file.by_line:
+        with suppress(ValueError, RankgateError), run.file.parts(1) as [part]:
+            for ranking in part.rankings():
+                count += 1
+                yield ranking
+            return
+    yield from islice(run.rankings, count, None) if run else ()
 
 
 def scored_if_any(

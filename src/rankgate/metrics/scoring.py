@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -12,7 +14,7 @@ from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import Metric, Together
 from rankgate.metrics.matching import match
 from rankgate.metrics.plan import Plan
-from rankgate.model.values import LINE_KEYS, Details, Gold, MatchedQuery, Need, Ranking, Sample, Scores
+from rankgate.model.values import LINE_KEYS, Details, Gold, MatchedQuery, Need, Outline, Ranking, Sample, Scores
 
 
 def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
@@ -36,6 +38,7 @@ class Tally:
     def __init__(self, gold: Gold, plan: Plan) -> None:
         self.gold = gold
         self.plan = plan
+        self.match = partial(match, depth=plan.depth, default_k=plan.default_k, how=plan.how, needs=plan.needs)
         self.rows = {query_id: row for row, query_id in enumerate(gold.samples)}
         self.columns: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.metrics]
         judged = any(sample.judge_gains for sample in gold.samples.values())
@@ -43,7 +46,8 @@ class Tally:
         self.seen = bytearray(len(self.rows))
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
-        self.alike: dict[tuple[object, ...], tuple[object, ...]] = {}
+        self.outlines: dict[str, Outline] = {}
+        self.alike: dict[Any, Any] = {}  # most queries have their hits where an earlier one had them
         self.strangers: list[str] = []
         self.duplicates = self.cut = 0
         self.silent: dict[Need, str] = {}  # what no ranking has stated so far, and the first that could have
@@ -54,7 +58,7 @@ class Tally:
     def add(self, rankings: Iterable[Ranking]) -> None:
         """Score these rankings."""
         plan, samples, rows, seen = self.plan, self.gold.samples, self.rows, self.seen
-        depth, default_k, needs, how = plan.depth, plan.default_k, plan.needs, plan.how
+        depth, needs = plan.depth, plan.needs
         columns, values = self.columns, Together(plan.metrics).values
         asked = [need for need in STATED if need in needs]
         for ranking in rankings:
@@ -67,7 +71,7 @@ class Tally:
             if depth is not None and len(ranking.ids) > depth:
                 self.cut += 1
             before = plan.baseline_ids.get(query_id) if plan.baseline_ids else None
-            query = match(sample, ranking, depth=depth, default_k=default_k, how=how, needs=needs, baseline_ids=before)
+            query = self.match(sample, ranking, baseline_ids=before)
             row = rows[query_id]
             if seen[row]:
                 self.again = True
@@ -79,29 +83,27 @@ class Tally:
             for metric in self.of_lines:
                 self._note(metric, query)
             if plan.keep_matched:
-                # Most queries have their hits where an earlier one had them.
-                force_setattr(query, "hits", self.alike.setdefault(query.hits, query.hits))
-                force_setattr(query, "ideal", self.alike.setdefault(query.ideal, query.ideal))
-                self.matched[sample.query_id] = query
+                self._keep(query, sample)
             if len(self.stated) < len(asked):
                 self._listen(ranking, asked)
 
+    def _keep(self, query: MatchedQuery, sample: Sample) -> None:
+        found, share = dict(zip(query.found, query.hits, strict=True)), self.alike.setdefault
+        ranks = tuple([found[doc][0] if doc in found else None for doc, gain in sample.gains.items() if gain > 0])
+        outline = Outline(ranks, query.retrieved, query.k, tuple([rank for rank, _ in query.repeats]))
+        self.outlines[sample.query_id] = share(outline, outline)
+        if self.plan.needs:
+            force_setattr(query, "hits", share(query.hits, query.hits))
+            force_setattr(query, "ideal", share(query.ideal, query.ideal))
+            self.matched[sample.query_id] = query
+
     def _add_judged(self, row: int, sample: Sample, ranking: Ranking, before: Sequence[str] | None) -> None:
-        plan = self.plan
         if not sample.judge_gains:
             for judged, column in zip(self.with_judge, self.columns, strict=True):
                 judged[row] = column[row]
             return
-        query = match(
-            with_judge(sample),
-            ranking,
-            depth=plan.depth,
-            default_k=plan.default_k,
-            how=plan.how,
-            needs=plan.needs,
-            baseline_ids=before,
-        )
-        for judged, metric in zip(self.with_judge, plan.metrics, strict=True):
+        query = self.match(with_judge(sample), ranking, baseline_ids=before)
+        for judged, metric in zip(self.with_judge, self.plan.metrics, strict=True):
             judged[row] = metric.per_query(query)
 
     def _note(self, metric: Metric, query: MatchedQuery) -> None:
@@ -173,9 +175,7 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         if tally.with_judge:
             asked.append((tally.with_judge, with_judge(sample)))
         for columns, seen in asked:
-            nothing = match(
-                seen, Ranking(query_id, []), default_k=plan.default_k, needs=plan.needs, baseline_ids=before
-            )
+            nothing = tally.match(seen, Ranking(query_id, []), baseline_ids=before)
             for column, metric in zip(columns, plan.metrics, strict=True):
                 column[row] = metric.absent(nothing)
     for metric, column in zip(plan.metrics, tally.columns, strict=True):
@@ -191,6 +191,8 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         values=dict(zip(names, tally.columns, strict=True)),
         with_judge=dict(zip(names, judged, strict=True)) if judged else {},
         matched=tally.matched,
+        samples=gold.samples,
+        outlines=tally.outlines,
         missing=frozenset(missing),
         strangers=tuple(tally.strangers),
         duplicates=tally.duplicates,

@@ -241,7 +241,8 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
     details: Details | None = None
 
 
-class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+# As bytes it leaves out what is as the class has it, so that an empty tuple does not come back as an empty list.
+class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A ranking seen through the gold: all that a metric may look at.
 
     `hits` are (rank, gain) of the relevant documents found, by rank; `found` are their ids in the same order;
@@ -273,6 +274,19 @@ class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     rewrites: tuple[MatchedQuery, ...] = ()
 
 
+class Outline(msgspec.Struct, frozen=True, gc=False):
+    """What is kept of every matched query; queries that look alike share one.
+
+    `ranks` are those of the gold's relevant documents, in its order, None where the list lacks one; `repeats` are the
+    ranks of further items of a document that is found already. `retrieved` and `k` are those of the `MatchedQuery`.
+    """
+
+    ranks: tuple[int | None, ...]
+    retrieved: int
+    k: int
+    repeats: tuple[int, ...] = ()
+
+
 class Exact(msgspec.Struct, frozen=True):
     """An exact one-sided test for harm: its p-value, and the least that it could have been with what moved."""
 
@@ -296,11 +310,13 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """One run under the gold: per metric one value a gold query, in gold order.
 
     `values[name][i]` belongs to `query_ids[i]`; None where the metric is undefined for that query. A gold query that
-    the run lacks holds the metric's worst value and stands in `missing`. `with_judge` holds the same columns with the
-    judge's labels added to the gold's, None where the gold alone leaves the metric undefined; it is empty where the
-    gold has none. `strangers` are the run's queries that the gold does not have, `duplicates` the removed repeats,
-    `cut` the lists that were longer than the depth. `silent` is what metrics read and no ranking states, each with the
-    first query that could have stated it. `clusters` has the cluster of each query where the gold names any.
+    the run lacks holds the metric's worst value and stands in `missing`. `samples` are the gold's. `outlines` has the
+    queries that the run has, and `matched` all that was matched of them where metrics read more than ids and gains;
+    both are empty where they were not to be kept. `with_judge` holds the same columns with the judge's labels added to
+    the gold's, None where the gold alone leaves the metric undefined; it is empty where the gold has none. `strangers`
+    are the run's queries that the gold does not have, `duplicates` the removed repeats, `cut` the lists longer than the
+    depth. `silent` is what metrics read and no ranking states, each with the first query that could have
+    stated it. `clusters` has the cluster of each query where the gold names any.
     `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
     `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
     lacks the value although the gold defines the metric.
@@ -313,6 +329,8 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     strangers: tuple[str, ...]
     duplicates: int
     cut: int
+    samples: Mapping[str, Sample] = {}
+    outlines: Mapping[str, Outline] = {}
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
     silent: Mapping[Need, str] = {}

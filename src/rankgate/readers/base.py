@@ -12,7 +12,7 @@ from rankgate.errors import Problem, RankgateError, shown
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.lineage import Lineage
 from rankgate.model.values import Ranking
-from rankgate.readers.ranges import RunFile
+from rankgate.readers.ranges import RunFile, StoredRun
 
 MOST_PROBLEMS = 20
 
@@ -35,7 +35,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     cut: int = 0
     gold: GoldMark | None = None
     lineage: Lineage | None = None
-    file: RunFile | None = None
+    file: RunFile | StoredRun | None = None
     share_read: Callable[[], float] | None = None
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from typing import Any, BinaryIO
 
 import msgspec
@@ -20,6 +21,7 @@ from rankgate.readers.source import FileMark
 
 LARGE = 100_000_000  # bytes: below, starting processes gains little
 _BUFFER = 1 << 18
+Rankings = Iterator[Ranking]
 
 
 class Quick(msgspec.Struct, frozen=True):
@@ -36,9 +38,9 @@ class Quick(msgspec.Struct, frozen=True):
 
 
 class Part:
-    """An open range of a file."""
+    """An open range of a file, or of what is as good as one."""
 
-    def __init__(self, raw: io.FileIO, start: int, end: int, read: Callable[[BinaryIO], Iterator[Ranking]]) -> None:
+    def __init__(self, raw: io.FileIO | io.BytesIO, start: int, end: int, read: Callable[[Any], Rankings]) -> None:
         self.raw = raw
         self.start = start
         self.end = end
@@ -47,7 +49,7 @@ class Part:
 
     def rankings(self) -> Iterator[Ranking]:
         """The rankings of this range, to be read once."""
-        yield from self.read(io.BufferedReader(_Within(self.raw, self.end - self.start), _BUFFER))
+        yield from self.read(self.raw)
 
     def position(self) -> int:
         """How many of its bytes have been read, also by a process that was forked after it was opened."""
@@ -67,6 +69,11 @@ class RunFile(msgspec.Struct, frozen=True):
         """In bytes."""
         return self.mark.size
 
+    @property
+    def by_line(self) -> bool:
+        """Whether every line is a whole query."""
+        return self.quick.query_of is None
+
     @contextmanager
     def parts(self, count: int) -> Iterator[Sequence[Part]]:
         """The file in at most that many ranges, opened; none where another file has taken its place.
@@ -83,7 +90,7 @@ class RunFile(msgspec.Struct, frozen=True):
             files = [first, *(self._opened(opened) for _ in begins[2:])]
             yield (
                 [
-                    Part(raw, start, end, self._read)
+                    Part(raw, start, end, partial(self._read, end - start))
                     for raw, start, end in zip(files, begins, begins[1:], strict=False)
                     if raw is not None
                 ]
@@ -92,8 +99,8 @@ class RunFile(msgspec.Struct, frozen=True):
             )
             self.mark.refuse_changed(os.fstat(first.fileno()).st_size)
 
-    def _read(self, stream: BinaryIO) -> Iterator[Ranking]:
-        return self.quick.read(stream, self.head, self.needs, self.size)
+    def _read(self, limit: int, raw: io.FileIO) -> Iterator[Ranking]:
+        return self.quick.read(io.BufferedReader(_Within(raw, limit), _BUFFER), self.head, self.needs, self.size)
 
     def _opened(self, stack: ExitStack) -> io.FileIO | None:
         try:
@@ -103,6 +110,14 @@ class RunFile(msgspec.Struct, frozen=True):
         found = os.fstat(raw.fileno())
         same = (found.st_dev, found.st_ino, found.st_size) == (self.mark.device, self.mark.inode, self.mark.size)
         return raw if same else None
+
+
+class StoredRun(msgspec.Struct, frozen=True):
+    """A stored run, in the place of a `RunFile`: what is compressed has one part, however many are asked for."""
+
+    size: int
+    parts: Callable[[int], AbstractContextManager[Sequence[Part]]]
+    by_line: bool = True
 
 
 def borders(

@@ -59,13 +59,14 @@ def planning_spread(
     """
     members: dict[Hashable, list[float]] = {}
     known = differences or [0.0] * (len(clusters) or queries)
-    for cluster, difference in zip(clusters or range(len(known)), known, strict=True):
+    for cluster, difference in zip(clusters, known, strict=bool(clusters)):
         members.setdefault(cluster, []).append(difference)
-    size = sum(len(group) ** 2 for group in members.values()) / len(known)
-    moved, count = sum(any(group) for group in members.values()), len(members)
+    groups: list[Sequence[float]] = list(members.values()) if clusters else list(zip(known, strict=True))
+    size = sum(len(group) ** 2 for group in groups) / len(known)
+    moved, count = sum(map(any, groups)), len(groups)
     if moved >= _ENOUGH_CHANGED:
         mean = math.fsum(known) / len(known)
-        squares = math.fsum((math.fsum(group) - mean * len(group)) ** 2 for group in members.values())
+        squares = math.fsum((math.fsum(group) - mean * len(group)) ** 2 for group in groups)
         return Spread(math.sqrt(squares / len(known) * count / (count - 1)), assumed=False, cluster=size)
     if planned is None:
         return None
