@@ -163,12 +163,12 @@ def huge(wish: Wish) -> Session:
         if program.name != large_one and kind in RANKGATE_NAMES:
             title = f"{program.title}: at most 10.5 times the"
             goals += [
-                Goal(f"{title} CPU time of (b)", 10.5, "cpu", program.name, large_one),
-                Goal(f"{title} wall time of (b)", 10.5, "wall", program.name, large_one),
+                Goal(f"{title} CPU time of B", 10.5, "cpu", program.name, large_one),
+                Goal(f"{title} wall time of B", 10.5, "wall", program.name, large_one),
                 Goal(f"{program.title}: MiB", None, "peak", program.name),
             ]
     columns = [
-        *(Column(f"{title} / (b)", quantity, _on_large) for title, quantity in QUANTITIES.items()),
+        *(Column(f"{title} / B", quantity, _on_large) for title, quantity in QUANTITIES.items()),
         Column("CPU / pytrec_eval", "cpu", lambda name: f"{name.partition(':')[0]}:pytrec_eval"),
     ]
     return Session(programs, columns, goals, wish.notes() if wish.peers else [], made.packages)

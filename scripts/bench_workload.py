@@ -30,7 +30,7 @@ from typing import NamedTuple, TextIO
 WRITER = 2  # raised whenever the same parameters give other files than before
 MARKER = "workload.json"
 DOCUMENTS = 1_000_000
-MOST_RELEVANT = 3
+MAX_RELEVANT = 3
 LANGUAGES, TOPICS = 12, 20
 GRADED = 0.3  # of the queries
 FOUND = 0.85  # of the relevant documents
@@ -91,7 +91,7 @@ class Incomplete(Exception):  # noqa: N818 -- a state, not an error
 
 def draw(number: int, depth: int, random: Random) -> Query:
     """One query of the workload."""
-    drawn = random.sample(range(DOCUMENTS), depth + MOST_RELEVANT)
+    drawn = random.sample(range(DOCUMENTS), depth + MAX_RELEVANT)
     documents = [f"doc-{document:06d}#c{document % 10}" for document in drawn]
     ranking, elsewhere = documents[:depth], documents[depth:]
     graded = random.random() < GRADED

@@ -33,7 +33,7 @@ PUBLIC = ("adi", "cranfield", "hotpotqa_sample")
 SIZES = (20, 100, 300)
 SEEDS = 3
 RAW, DEPTH = 50, 20
-LEAST_TAGGED, MOST_TAGGED = 0.1, 0.5  # of the questions
+LEAST_TAGGED, MAX_TAGGED = 0.1, 0.5  # of the questions
 SKIPPED = 0.25  # of each list
 FACTS = ("", KNOWN, NO_RESULTS)  # what says no cause, unless it names a tag
 WORD = re.compile(r"[^\W_]{2,}")
@@ -125,9 +125,7 @@ def some(world: World, share: float, ids: Iterable[str] | None = None) -> set[st
 def tagged(world: World) -> set[str]:
     """The questions with a tag that a tenth to a half of all have; the commonest such."""
     counts = Counter(tag for each in world.questions for tag in each.tags)
-    fitting = [
-        tag for tag, count in counts.most_common() if LEAST_TAGGED <= count / len(world.questions) <= MOST_TAGGED
-    ]
+    fitting = [tag for tag, count in counts.most_common() if LEAST_TAGGED <= count / len(world.questions) <= MAX_TAGGED]
     return {each.id for each in world.questions if fitting and fitting[0] in each.tags}
 
 

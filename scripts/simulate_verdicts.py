@@ -504,7 +504,7 @@ def slowest(simulation: Simulation) -> None:
 
 
 def ends(simulation: Simulation) -> None:
-    """Recall@5 where questions have up to 50 right documents: the range, or what each can reach, is appended."""
+    """Recall@5 where questions have up to 50 relevant documents: the range, or what each can reach, is appended."""
     source, rounds, sizes = simulation.source, max(simulation.runs // 10, 20), (50, 100, 150, 400)
     rows = []
     relevant_kinds, rare = np.array([4, 15, 20, 30, 50]), 0.02

@@ -274,8 +274,8 @@ def test_a_library_has_its_home(library: str, homes: set[str]) -> None:
         for module in TREES
         if library in {name.split(".")[0] for name in theirs(module)}
     }
-    strangers = {user for user in users if user not in homes and user.split(".")[0] not in homes}
-    assert strangers == set()
+    unknown_queries = {user for user in users if user not in homes and user.split(".")[0] not in homes}
+    assert unknown_queries == set()
 
 
 def test_every_library_is_declared_and_every_declared_library_is_used() -> None:
@@ -290,7 +290,7 @@ def test_every_library_is_declared_and_every_declared_library_is_used() -> None:
 
 
 def test_the_story_fits_on_one_screen() -> None:
-    assert len((SOURCE / "check.py").read_text(encoding="utf-8").splitlines()) < 70
+    assert len((SOURCE / "check.py").read_text(encoding="utf-8").splitlines()) <= 70
 
 
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "misc", "core", "base_utils", "tools", "lib"}

@@ -93,7 +93,7 @@ def test_what_goes_both_ways_in_few_conversations_is_within_noise(check: Check) 
     assert (gate["verdict"], gate["evidence_state"]) == ("warn", "inconclusive")
     assert gate["exact"]["p"] == pytest.approx(130 / 512)  # at most three of nine the other way
     assert [each["text"] for each in gate["reasons"]] == [
-        "recall@5 dropped from 66.7% to 33.3% (−33.3 pp; at most −3.0 pp allowed), within noise (p = 0.25)"
+        "recall@5 dropped from 66.7% to 33.3% (−33.3 pp; allowed drop: 3.0 pp), within noise (p = 0.25)"
     ]
 
 
@@ -172,7 +172,7 @@ def test_a_median_that_rises_leaves_the_slowest_alone(check: Check) -> None:
         pytest.param(["a", "x", "z"], 0.0, id="another document below the cut-off"),
         pytest.param(["a", "a", "x", "y"], 0.0, id="the same lists once repeats are removed"),
         pytest.param(["a", "z", "y"], 1 - 0.0125 ** (1 / 30), id="another document within it"),
-        pytest.param(["x", "a", "y"], 1 - 0.0125 ** (1 / 30), id="the right document moved within it"),
+        pytest.param(["x", "a", "y"], 1 - 0.0125 ** (1 / 30), id="the relevant document moved within it"),
         pytest.param(["a"], 1 - 0.0125 ** (1 / 30), id="a shorter list"),
     ],
 )
@@ -215,7 +215,7 @@ def test_conversations_whose_values_did_not_move_count_once(check: Check, cluste
 
 
 def test_metrics_that_cannot_reach_the_end_are_judged_by_what_they_can(check: Check) -> None:
-    """Of fifty right documents recall@5 finds a tenth at most: three points of ten are a third of it."""
+    """Of fifty relevant documents recall@5 finds a tenth at most: three points of ten are a third of it."""
     right = [f"d{number}" for number in range(50)]
     gold = [{"expected_output": right}] * 100
     before = [{"topk": right[:5]}] * 100

@@ -7,17 +7,17 @@ from functools import partial
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria, find_criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, gold_of, refuse_nothing, run_of, stored_runs
+from rankgate.criteria.inputs import Inputs, gold_of, require_inputs, run_of, stored_runs
 from rankgate.criteria.waivers import waivers_of
 from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose
 from rankgate.diagnosis.movements import leading_metric, movements
 from rankgate.diagnosis.segments import by_tag
 from rankgate.diagnosis.stale_gold import refuse_unfit
-from rankgate.diagnosis.with_details import SHOWN, with_exhibit
+from rankgate.diagnosis.with_details import SHOWN, with_details
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import compose
-from rankgate.gates.judging import judge_sides, refuse_misfits, whole
+from rankgate.gates.judging import judge_runs, refuse_misfits, whole
 from rankgate.metrics.parallel import Watch, unwatched
 from rankgate.metrics.scored_run import listed, scored, scored_if_any
 from rankgate.metrics.scoring import ids_of
@@ -38,10 +38,10 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     """
     judge = partial(_judge, workers=workers, watch=watch)
     if inputs.base is not None:
-        from rankgate.base_ref.judge import check_both  # noqa: PLC0415 -- git is paid for only where a base is named
+        from rankgate.base_ref.judge import check_with_base  # noqa: PLC0415 -- git is paid for only where a base is named
 
-        return check_both(inputs, inputs.base, judge)
-    refuse_nothing(inputs, criteria := load_criteria(inputs.criteria or find_criteria()))
+        return check_with_base(inputs, inputs.base, judge)
+    require_inputs(inputs, criteria := load_criteria(inputs.criteria or find_criteria()))
     gold = gold_of(inputs.gold, criteria, inputs.part)
     return waive(judge(inputs, criteria, gold), waivers_of(criteria), inputs.date)
 
@@ -49,7 +49,7 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
 def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | None, watch: Watch) -> Report:
     """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
     refuse_misfits(criteria, gold)
-    plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.exhibit else frozenset()), None
+    plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.details else frozenset()), None
     open_baseline, open_anchor, trend = stored_runs(inputs, criteria, plan, gold)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
@@ -60,11 +60,11 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)
     before, since = (listed(gold, plan, candidate, side) for side in (baseline, anchor))
-    results = judge_sides(criteria, gold, plan, [candidate, *([baseline] if baseline else [])], before, since)
+    results = judge_runs(criteria, gold, plan, [candidate, *([baseline] if baseline else [])], before, since)
     leading = leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, before, results) if before and leading else []
     lists = lists_of(gold, plan, candidate, baseline)
     found = diagnose(gold, plan.metrics, whole(results), candidate.scores, before, lists)
     made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=found, lists=lists)
-    return with_exhibit(replace(made, trend=trend()), inputs.exhibit, gold, plan, candidate.scores, before, leading)
+    return with_details(replace(made, trend=trend()), inputs.details, gold, plan, candidate.scores, before, leading)

@@ -54,7 +54,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RankgateError(Exception):
-    """Input that cannot be judged. Carries every problem found, so that one look mends them all."""
+    """Input that cannot be judged. Carries every problem found, so that all can be fixed at once."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))

@@ -16,8 +16,8 @@ from rankgate.criteria.parts import Part, keys_of
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange
 from rankgate.model.report import Provenance, Report
 from rankgate.model.values import Verdict
-from rankgate.renderers.base_changes import changes, quoted
-from rankgate.renderers.escape import code
+from rankgate.renderers.base_changes import changes
+from rankgate.renderers.escape import code, quoted
 
 PAGE = (Path(__file__).parents[2] / "docs" / "base.md").read_text(encoding="utf-8")
 

@@ -485,5 +485,5 @@ def test_a_metric_that_the_job_no_longer_installs_does_not_break_the_bases_crite
     on_main(lambda: Path("ship-criteria.yaml").write_text(CRITERIA.replace("gates:\n", f"gates:\n{gate}")))
     Path("ship-criteria.yaml").write_text(MILD)
     commit()
-    with pytest.raises(RankgateError, match=r"ship-criteria\.yaml at main .*install what has it, or mend the base"):
+    with pytest.raises(RankgateError, match=r"ship-criteria\.yaml at main .*install what has it, or fix the base"):
         judge()

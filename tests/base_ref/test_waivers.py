@@ -153,7 +153,7 @@ def test_a_label_counts_where_the_bases_criteria_allow_it(repository: Path) -> N
         "waived by a maintainer's label for this commit: recall@5 "
     )
     assert judge().verdict is FAIL, "without the event nothing is waived"
-    stranger = judge(SetLabel(name="rankgate: waive", by="mallory", standing="stranger"))
+    stranger = judge(SetLabel(name="rankgate: waive", by="mallory", standing="outsider"))
     assert stranger.verdict is FAIL
     refusal = "it was set by somebody who may not write to this repository"
     assert f"The label that waives violations changes nothing: {refusal}." in stranger.notes

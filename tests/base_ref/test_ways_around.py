@@ -33,7 +33,7 @@ from rankgate.model.waiver_use import ACCEPT_GOLD, ACCEPT_RUN, SetLabel, Standin
 GOLD_LABEL = SetLabel(name=ACCEPT_GOLD, by="alice", standing="counts")
 RUN_LABEL = SetLabel(name=ACCEPT_RUN, by="alice", standing="counts")
 REFUSED: list[tuple[Standing, str]] = [
-    ("stranger", "it was set by somebody who may not write to this repository"),
+    ("outsider", "it was set by somebody who may not write to this repository"),
     ("head moved", "the pull request was pushed to, reopened or pointed at another base since"),
     ("unreported", "it was set before the newest run of this commit was reported; set it again when that is"),
     ("unknown", "GitHub did not say whether whoever set it may write to this repository"),
@@ -265,7 +265,7 @@ def relabel_lost() -> None:
 
 
 def raise_k() -> None:
-    """The right documents lie at rank 7, and the questions ask for ten of a sudden."""
+    """The relevant documents lie at rank 7, and the questions ask for ten of a sudden."""
     text = gold(*QUERIES)
     for query in QUERIES:
         text = text.replace(f"[doc-{query}]", f"[doc-{query}], metadata: {{k: 10}}")

@@ -16,7 +16,7 @@ from rankgate.baselines.directory import DirectoryStore, DirectoryTree
 from rankgate.baselines.git_branch import branch_memory
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.migrations import encode_record
-from rankgate.baselines.object_memory import MOST_RECENT, ObjectMemory, memory_at
+from rankgate.baselines.object_memory import MAX_RECENT, ObjectMemory, memory_at
 from rankgate.baselines.tree import USUAL_LINE, TreeMemory, last_records
 from rankgate.errors import RankgateError
 from rankgate.readers.dates import days_after
@@ -100,11 +100,11 @@ class _Asked:
 
 def test_in_a_bucket_the_pointer_is_asked_and_has_the_last_of_the_history(tmp_path: Path) -> None:
     memory = memory_at(tmp_path.as_uri())
-    for number in range(MOST_RECENT + 2):
+    for number in range(MAX_RECENT + 2):
         memory.add("history", *made(day(number)))
     asked: Any = _Asked(memory.objects)
     found = ObjectMemory(asked).recent("history", 100, until=day(100))
-    assert [each.date for each in found] == [day(number) for number in range(2, MOST_RECENT + 2)]
+    assert [each.date for each in found] == [day(number) for number in range(2, MAX_RECENT + 2)]
     assert asked.asked == ["pointer.json"]
 
 

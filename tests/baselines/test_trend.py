@@ -10,7 +10,7 @@ from tests.renderers.dashboards.memories import CRITERIA, GOLD, made, record
 from tests.repositories import commit, git
 
 from rankgate.baselines.directory import DirectoryStore
-from rankgate.baselines.trend import MOST_POINTS, trend_of
+from rankgate.baselines.trend import MAX_POINTS, trend_of
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
@@ -51,7 +51,7 @@ def test_the_report_has_the_last_runs_up_to_the_day_of_the_check() -> None:
     days = [f"2026-01-{number:02}" for number in range(1, 21)]
     remember(*days, "2026-03-01", accept=days[17])
     trend = judged().trend
-    assert [point.date for point in trend] == days[-MOST_POINTS:]
+    assert [point.date for point in trend] == days[-MAX_POINTS:]
     assert [point.date for point in trend if point.accepted] == [days[17]]
     assert [point.date for point in judged("2026-01-02").trend] == days[:2]
 

@@ -157,9 +157,9 @@ def test_in_a_repository_releases_and_waivers_of_the_time_are_told(monkeypatch: 
 
 def test_further_metrics_are_scored_from_the_stored_rankings_and_the_page_says_so() -> None:
     page = text(written("--metrics", "recall@1,recall@5,ndcg@10")["ship-criteria.html"])
-    assert "metrics without a gate were scored anew from the stored rankings, with today's gold set" in page
+    assert "metrics without a gate were rescored from the stored rankings, with today's gold set" in page
     assert re.search(r"2026-01-30 \w{7} PASS 80\.0% 100\.0% 0\.926", page)
-    assert "scored anew" not in text(written()["ship-criteria.html"])
+    assert "rescored" not in text(written()["ship-criteria.html"])
 
 
 def test_what_cannot_be_scored_is_said() -> None:
@@ -169,10 +169,10 @@ def test_what_cannot_be_scored_is_said() -> None:
     memory.add("accepted", *made("2026-01-20", 8))
     page = text(written("--baseline", "baseline", "--metrics", "recall@5,recall@500")["ship-criteria.html"])
     assert (
-        "1 run could not be scored anew: this store keeps the rankings of what is accepted now and of anchors, and of "
+        "1 run could not be rescored: this store keeps the rankings of what is accepted now and of anchors, and of "
         "all others the numbers alone."
     ) in page
-    assert "1 value could not be scored anew: baseline: the gates read ranks down to 500" in page
+    assert "1 value could not be rescored: baseline: the gates read ranks down to 500" in page
 
 
 def test_only_the_newest_are_listed_and_the_others_counted() -> None:

@@ -105,11 +105,11 @@ def test_without_a_baseline_nothing_speaks_of_one(
     root = project("fail")
     criteria = (root / "ship-criteria.yaml").read_text()
     (root / "ship-criteria.yaml").write_text(criteria.replace("  baseline: accepted.jsonl\n", ""))
-    assert explained(capsys, "q4").splitlines()[2] == "NOT FOUND: a right document is not in the first 5"
+    assert explained(capsys, "q4").splitlines()[2] == "NOT FOUND: a relevant document is not in the first 5"
     misses = explained(capsys, "--misses")
     assert misses.startswith(
-        "2 of 8 questions miss a right document in the first 5 results:\n"
-        "  2  NOT FOUND  a right document is not in the first 5\n"
+        "2 of 8 questions miss a relevant document in the first 5 results:\n"
+        "  2  NOT FOUND  a relevant document is not in the first 5\n"
     )
     assert "     expected  bread-list  rank 6\n     instead   gluten-free, parking, hours\n" in misses
     assert "baseline" not in misses

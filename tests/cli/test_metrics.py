@@ -96,7 +96,7 @@ def test_a_name_shows_that_metric_in_full(capsys: pytest.CaptureFixture[str], na
 
 def test_a_metric_says_first_what_exactly_it_means(capsys: pytest.CaptureFixture[str]) -> None:
     first, *_ = shown(capsys, "retrieval-recall-at-3").splitlines()
-    assert first == "recall@3: share of the right documents found in the first 3 results"
+    assert first == "recall@3: share of the relevant documents found in the first 3 results"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ GOLD_FLAG = ["--gold", "gold.jsonl"]
 
 
 def run_of(**found_at: int) -> str:
-    """A run whose queries hold the right document at the given rank."""
+    """A run whose queries hold the relevant document at the given rank."""
     return "".join(
         json.dumps({"query_id": query, "retrieved": [*(f"x{n}" for n in range(rank - 1)), "a"]}) + "\n"
         for query, rank in found_at.items()

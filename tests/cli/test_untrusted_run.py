@@ -17,16 +17,16 @@ from tests.repositories import commit, git
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
-from rankgate.readers.gzipped import MOST_EXPANSION
+from rankgate.readers.gzipped import MAX_EXPANSION
 from rankgate.readers.untrusted import (
-    MOST_GOLD,
-    MOST_HELD,
-    MOST_ITEMS,
-    MOST_LINE,
-    MOST_LINES,
-    MOST_PACKED,
-    MOST_TEXTS,
-    MOST_UNPACKED,
+    MAX_GOLD,
+    MAX_HELD,
+    MAX_ITEMS,
+    MAX_LINE,
+    MAX_LINES,
+    MAX_PACKED,
+    MAX_TEXTS,
+    MAX_UNPACKED,
     read_untrusted_run,
 )
 
@@ -145,13 +145,13 @@ def test_what_a_run_says_about_its_origin_is_not_repeated(project: Path) -> None
 
 
 FLAG = "--untrusted-run"
-TOO_LONG = f"a line of more than {MOST_LINE:,} bytes; {FLAG} allows no longer one"
+TOO_LONG = f"a line of more than {MAX_LINE:,} bytes; {FLAG} allows no longer one"
 EXPANDS = (
-    f"unpacks to more than {MOST_EXPANSION} times its size, the limit for compressed inputs; "
+    f"unpacks to more than {MAX_EXPANSION} times its size, the limit for compressed inputs; "
     "if it is meant to, unpack it and name the file without compression"
 )
 NOISE = b'{"query_id": "q", "x": "%s"}\n' % hashlib.shake_256().hexdigest(10_000).encode()
-TOO_LARGE = f"unpacks to more than {MOST_UNPACKED:,} bytes; {FLAG} allows no more"
+TOO_LARGE = f"unpacks to more than {MAX_UNPACKED:,} bytes; {FLAG} allows no more"
 NO_JSONL = f"is no JSONL: the first line is no JSON object; {FLAG} reads no other format"
 NO_KEY = "line 1: broken JSON: expecting property name enclosed in double quotes (column 2)"
 KILOBYTE = b'{"query_id": "q", "retrieved": []}'.ljust(999) + b"\n"
@@ -167,11 +167,11 @@ def line(retrieved: bytes) -> bytes:
         pytest.param(b"", "the file is empty", id="nothing"),
         pytest.param(b"\n \n", "the file is empty", id="blank lines"),
         pytest.param(line(b'["' + b"a" * 5_000_000 + b'"]'), f"line 1: {TOO_LONG}", id="a line of 5 MB"),
-        pytest.param(GOOD * 9 + b"{" + b" " * MOST_LINE, f"line 19: {TOO_LONG}", id="the last line, not ended"),
-        pytest.param(b"{" * MOST_LINE, NO_KEY, id="just as long as allowed"),
+        pytest.param(GOOD * 9 + b"{" + b" " * MAX_LINE, f"line 19: {TOO_LONG}", id="the last line, not ended"),
+        pytest.param(b"{" * MAX_LINE, NO_KEY, id="just as long as allowed"),
         pytest.param(
-            b"{}" + b"\n" * (MOST_LINES + 1),
-            f"has more than {MOST_LINES:,} lines; {FLAG} allows no more",
+            b"{}" + b"\n" * (MAX_LINES + 1),
+            f"has more than {MAX_LINES:,} lines; {FLAG} allows no more",
             id="too many lines",
         ),
         pytest.param(gzip.compress(b"{" + bytes(30_000_000)), f"line 1: {TOO_LONG}", id="a gzip bomb of one line"),
@@ -189,12 +189,12 @@ def line(retrieved: bytes) -> bytes:
         pytest.param(b"query_id,id\nq1,a\n", NO_JSONL, id="CSV"),
         pytest.param(b"# a\n" + GOOD, NO_JSONL, id="a remark first"),
         pytest.param(
-            line(b"[" + b",".join(b"%d" % number for number in range(MOST_ITEMS + 1)) + b"]"),
+            line(b"[" + b",".join(b"%d" % number for number in range(MAX_ITEMS + 1)) + b"]"),
             f"query 'q2' lists 10,001 results; {FLAG} allows 10,000",
             id="too many results",
         ),
         pytest.param(
-            line(b"[" + b'"a",' * MOST_ITEMS + b'"a"]'),
+            line(b"[" + b'"a",' * MAX_ITEMS + b'"a"]'),
             f"query 'q2' lists 10,001 results; {FLAG} allows 10,000",
             id="too many results, all the same",
         ),
@@ -225,15 +225,15 @@ def test_a_hostile_run_is_one_clear_error(data: bytes, problem: str, project: Pa
 
 def test_a_file_may_have_a_hundred_megabytes(project: Path) -> None:
     with (project / "run.jsonl").open("wb") as file:
-        file.truncate(MOST_PACKED + 1)
+        file.truncate(MAX_PACKED + 1)
     assert refused() == f"has 100,000,001 bytes; {FLAG} allows 100,000,000"
     with (project / "run.jsonl").open("wb") as file:
-        file.truncate(MOST_PACKED)
+        file.truncate(MAX_PACKED)
     assert refused() == NO_JSONL
 
 
 def test_a_list_may_have_ten_thousand_results(project: Path) -> None:
-    ids = json.dumps([f"d{number}" for number in range(MOST_ITEMS - 1)] + ["b"]).encode()
+    ids = json.dumps([f"d{number}" for number in range(MAX_ITEMS - 1)] + ["b"]).encode()
     (project / "run.jsonl").write_bytes(FIRST + line(ids))
     assert check() == 1
     assert report()["verdict"] == "fail"
@@ -241,7 +241,7 @@ def test_a_list_may_have_ten_thousand_results(project: Path) -> None:
 
 @pytest.mark.parametrize("key", ["raw_topk", "rewrites"])
 def test_every_list_of_a_line_has_its_limit(key: str, project: Path) -> None:
-    ids = [str(number) for number in range(MOST_ITEMS + 1)]
+    ids = [str(number) for number in range(MAX_ITEMS + 1)]
     more = {"raw_topk": ids, "rewrites": [{"topk": ["a"]}, {"topk": ids}]}
     (project / "run.jsonl").write_bytes(json.dumps({"query_id": "q1", "retrieved": ["a"], key: more[key]}).encode())
     metric = {"raw_topk": "rerank_gain(recall@2)", "rewrites": "rewrite_gain(recall@2)"}[key]
@@ -249,7 +249,7 @@ def test_every_list_of_a_line_has_its_limit(key: str, project: Path) -> None:
     assert refused() == f"query 'q1' lists 10,001 results; {FLAG} allows 10,000"
 
 
-TEN_THOUSAND = b"[" + b",".join(b"%d" % number for number in range(MOST_ITEMS)) + b"]"
+TEN_THOUSAND = b"[" + b",".join(b"%d" % number for number in range(MAX_ITEMS)) + b"]"
 FULL_LINES = [b'{"query_id": "%d", "retrieved": %s}\n' % (number, TEN_THOUSAND) for number in range(301)]
 # One character beyond the usual planes makes every other of its text four bytes long.
 WIDE = 3_000 * "a" + "\U0001f600"
@@ -258,10 +258,10 @@ WIDE = 3_000 * "a" + "\U0001f600"
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        pytest.param(b"".join(FULL_LINES), f"has more than {MOST_TEXTS:,} ids and texts", id="three million ids"),
+        pytest.param(b"".join(FULL_LINES), f"has more than {MAX_TEXTS:,} ids and texts", id="three million ids"),
         pytest.param(
             GOOD + b"".join(b'{"query_id": "%d %s", "retrieved": []}\n' % (n, WIDE.encode()) for n in range(22_000)),
-            f"has more than {MOST_HELD:,} bytes in memory of ids and texts",
+            f"has more than {MAX_HELD:,} bytes in memory of ids and texts",
             id="ids that are larger in memory than in the file",
         ),
     ],
@@ -280,12 +280,12 @@ def test_all_lines_together_have_limits(data: bytes, problem: str, project: Path
         ),
         pytest.param(
             "score(faithfulness)",
-            b'"scores": {"faithfulness": 1, %s}' % b",".join(b'"%d": 1' % n for n in range(MOST_ITEMS)),
+            b'"scores": {"faithfulness": 1, %s}' % b",".join(b'"%d": 1' % n for n in range(MAX_ITEMS)),
             id="names of scores",
         ),
         pytest.param(
             "entity_f1",
-            b'"entities": [%s]' % b",".join(b'"%d"' % n for n in range(MOST_ITEMS)),
+            b'"entities": [%s]' % b",".join(b'"%d"' % n for n in range(MAX_ITEMS)),
             id="entities",
         ),
     ],
@@ -298,7 +298,7 @@ def test_whatever_a_metric_reads_counts_towards_them(metric: str, more: bytes, p
     (project / "ship-criteria.yaml").write_text(f"gates: [{{name: '{metric}', threshold: 0{direction}}}]\n")
     lines = (b'{"query_id": "q%d", "retrieved": ["a"], %s}\n' % (number, more) for number in range(1, 302))
     (project / "run.jsonl").write_bytes(b"".join(lines))
-    assert refused() == f"has more than {MOST_TEXTS:,} ids and texts; {FLAG} allows no more"
+    assert refused() == f"has more than {MAX_TEXTS:,} ids and texts; {FLAG} allows no more"
 
 
 @pytest.mark.full
@@ -368,13 +368,13 @@ PADDING = b" " * 999 + b"\n"
     ("gold", "problem"),
     [
         pytest.param(
-            GOLD.encode() + PADDING * (MOST_GOLD // 1000),
-            f"unpacks to more than {MOST_GOLD:,} bytes; {FLAG}",
+            GOLD.encode() + PADDING * (MAX_GOLD // 1000),
+            f"unpacks to more than {MAX_GOLD:,} bytes; {FLAG}",
             id="too large",
         ),
         pytest.param(
-            gzip.compress(GOLD.encode() + PADDING * (MOST_GOLD // 1000)),
-            f"unpacks to more than {MOST_GOLD:,} bytes; {FLAG}",
+            gzip.compress(GOLD.encode() + PADDING * (MAX_GOLD // 1000)),
+            f"unpacks to more than {MAX_GOLD:,} bytes; {FLAG}",
             id="a gzip bomb",
         ),
         pytest.param(None, "is a link; --untrusted-run", id="a link"),

@@ -1,4 +1,4 @@
-"""Gold sets and runs in a line each: what the tests of the exhibit begin with."""
+"""Gold sets and runs in a line each: what the tests of the details begin with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rankgate.model.values import Details, Gold, Ranking, Sample, Scores
 
 
 def gold_of(relevant: Mapping[str, str], tags: Mapping[str, Sequence[str]] | None = None) -> Gold:
-    """`{"q1": "a b"}` are two right documents for q1."""
+    """`{"q1": "a b"}` are two relevant documents for q1."""
     samples = {
         query_id: Sample(
             query_id=query_id, gains=dict.fromkeys(ids.split(), 1.0), tags=tuple((tags or {}).get(query_id, ()))
@@ -25,7 +25,7 @@ def gold_of(relevant: Mapping[str, str], tags: Mapping[str, Sequence[str]] | Non
 def scores_of(
     gold: Gold, lists: Mapping[str, str], metrics: str = "recall@5", latency: Mapping[str, float] | None = None
 ) -> Scores:
-    """A run scored with all that an exhibit reads."""
+    """A run scored with all that an details reads."""
     rankings = [
         Ranking(
             query_id,

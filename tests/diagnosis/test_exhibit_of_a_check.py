@@ -1,4 +1,4 @@
-"""The exhibit of whole checks: its numbers are those that `rankgate score` prints, over all questions and by tag."""
+"""The details of whole checks: its numbers are those that `rankgate score` prints, over all questions and by tag."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tests.scenario_calls import inputs_of
 from rankgate.check import check
 from rankgate.cli import main
 from rankgate.criteria.inputs import Inputs
-from rankgate.diagnosis.details import FEWEST, MOST_TAGS, exhibit_of
+from rankgate.diagnosis.details import MAX_TAGS, MIN_QUERIES, details_of
 from rankgate.diagnosis.panel import MEASURES
 from rankgate.diagnosis.segments import by_tag
-from rankgate.model.details import Exhibit, PanelRow
+from rankgate.model.details import PanelRow, ReportDetails
 from rankgate.model.report import Report
 from rankgate.readers.yaml_text import load_yaml
 
 EXAMPLE = Path(__file__).parents[2] / "src" / "rankgate" / "cli" / "example"
 
 
-def exhibit_in(report: Report) -> Exhibit:
-    assert isinstance(report.exhibit, Exhibit)
-    return report.exhibit
+def details_in(report: Report) -> ReportDetails:
+    assert isinstance(report.details, ReportDetails)
+    return report.details
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def report(work: Path) -> Report:
             "gates:\n  - {name: recall@5, regression_max: 0.03}\n",
             encoding="utf-8",
         )
-        return check(Inputs(criteria=None, date="2026-01-31", exhibit=10))
+        return check(Inputs(criteria=None, date="2026-01-31", details=10))
 
 
 def scored(work: Path, gold: str, run: str, names: Sequence[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -71,9 +71,9 @@ def scored(work: Path, gold: str, run: str, names: Sequence[str], capsys: pytest
 def test_the_panel_says_what_rankgate_score_says(
     tag: str | None, gold: str, work: Path, report: Report, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    exhibit = exhibit_in(report)
-    names = [measure.name for measure in exhibit.measures]
-    row = next(row for row in exhibit.panel if row.tag == tag)
+    details = details_in(report)
+    names = [measure.name for measure in details.measures]
+    row = next(row for row in details.panel if row.tag == tag)
     now, before = (scored(work, gold, run, names, capsys) for run in ("harmful", "accepted"))
     compared: list[str] = []
     for name in names:
@@ -91,13 +91,13 @@ def test_the_panel_says_what_rankgate_score_says(
 
 def test_the_usual_measures_are_there_but_no_latency_where_the_run_states_none(report: Report) -> None:
     usual = ["recall@1", "recall@3", "recall@5", "ndcg@5", "precision@5", "distinct_docs@5", "mrr"]
-    assert [measure.name for measure in exhibit_in(report).measures] == usual
+    assert [measure.name for measure in details_in(report).measures] == usual
     assert [metric.name for metric in MEASURES] == [*usual, "latency(quantile=0.5)", "latency(quantile=0.9)"]
 
 
 def test_the_panel_agrees_with_the_gate_and_with_the_segments(report: Report) -> None:
-    exhibit, gate = exhibit_in(report), report.gates[0]
-    rows: dict[str | None, PanelRow] = {row.tag: row for row in exhibit.panel}
+    details, gate = details_in(report), report.gates[0]
+    rows: dict[str | None, PanelRow] = {row.tag: row for row in details.panel}
     whole = rows[None].values["recall@5"]
     assert (whole.value, whole.ci, whole.baseline, whole.delta, whole.delta_ci) == (
         *(gate.value, gate.ci, gate.baseline, gate.delta, gate.delta_ci),
@@ -110,7 +110,7 @@ def test_the_panel_agrees_with_the_gate_and_with_the_segments(report: Report) ->
 
 
 def test_the_curve_passes_through_the_gated_values(report: Report) -> None:
-    sweep = next(each for each in exhibit_in(report).sweeps if each.tag is None and each.measure == "recall")
+    sweep = next(each for each in details_in(report).sweeps if each.tag is None and each.measure == "recall")
     at_5 = sweep.cutoffs.index(5)
     assert sweep.baseline is not None
     assert sweep.candidate[at_5] == pytest.approx(report.gates[0].paired_value, abs=1e-12)
@@ -118,40 +118,40 @@ def test_the_curve_passes_through_the_gated_values(report: Report) -> None:
 
 
 def test_every_gold_question_is_there_with_its_lists_cut_at_the_depth(report: Report) -> None:
-    exhibit = exhibit_in(report)
+    details = details_in(report)
     assert report.queries is not None
-    assert len(exhibit.questions) == report.queries.total
-    assert max(len(question.now or ()) for question in exhibit.questions) == exhibit.depth == 10
+    assert len(details.questions) == report.queries.total
+    assert max(len(question.now or ()) for question in details.questions) == details.depth == 10
 
 
 def test_an_exhibit_changes_nothing_of_the_report(work: Path, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(work)
     plain = check(Inputs(criteria=None, date="2026-01-31"))
-    assert plain.exhibit is msgspec.UNSET
-    assert msgspec.structs.replace(report, exhibit=msgspec.UNSET) == plain
+    assert plain.details is msgspec.UNSET
+    assert msgspec.structs.replace(report, details=msgspec.UNSET) == plain
 
 
 def test_a_base_that_judges_too_leaves_one_exhibit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plain folder has no git; the pull request's own side is what is shown, so it is asked for once."""
     monkeypatch.chdir(inputs_of("fail", tmp_path))
-    exhibit = exhibit_in(check(Inputs(criteria=None, date="2026-01-31", exhibit=3)))
-    assert exhibit.depth == 3
-    assert [question.query_id for question in exhibit.questions[:2]] == ["q1", "q2"]
+    details = details_in(check(Inputs(criteria=None, date="2026-01-31", details=3)))
+    assert details.depth == 3
+    assert [question.query_id for question in details.questions[:2]] == ["q1", "q2"]
 
 
 def test_small_tags_have_a_row_and_no_curves_and_of_many_tags_the_largest_are_shown() -> None:
-    relevant = {f"q{number}": "a" for number in range(2 * MOST_TAGS)}
+    relevant = {f"q{number}": "a" for number in range(2 * MAX_TAGS)}
     tags = {
-        query: ["all", f"own:{query}", *(["few"] if number < FEWEST - 1 else [])]
+        query: ["all", f"own:{query}", *(["few"] if number < MIN_QUERIES - 1 else [])]
         for number, query in enumerate(relevant)
     }
     gold = gold_of(relevant, tags)
     scores = scores_of(gold, dict.fromkeys(relevant, "x a"))
     segments = by_tag(gold, [], scores, None)
-    exhibit = exhibit_of(gold, [], None, segments, scores, None, depth=2)
-    shown = [row.tag for row in exhibit.panel]
+    details = details_of(gold, [], None, segments, scores, None, depth=2)
+    shown = [row.tag for row in details.panel]
     assert shown[0] is None
-    assert len(shown) == 1 + MOST_TAGS
+    assert len(shown) == 1 + MAX_TAGS
     assert {"all", "few"} < set(shown)
-    assert {sweep.tag for sweep in exhibit.sweeps} == {None, "all"}
-    assert exhibit.leading is None
+    assert {sweep.tag for sweep in details.sweeps} == {None, "all"}
+    assert details.leading is None

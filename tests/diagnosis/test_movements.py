@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.renderers.reports import RECALL
 
 from rankgate.criteria import Gate
-from rankgate.diagnosis.movements import MOST_LISTED, leading_metric, most_telling, movements
+from rankgate.diagnosis.movements import MAX_LISTED, leading_metric, most_telling, movements
 from rankgate.gates.decide import decide
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
@@ -199,7 +199,7 @@ def results(gates: Sequence[Gate], values: Mapping[str, tuple[float, float]]) ->
             values={name: [pair[side]] for name, pair in values.items()},
             matched={},
             missing=frozenset(),
-            strangers=(),
+            unknown_queries=(),
             duplicates=0,
             cut=0,
         )
@@ -311,5 +311,5 @@ def test_a_long_list_keeps_the_worst_losses_and_the_best_gains(
 
 
 def test_a_report_lists_fifty() -> None:
-    assert MOST_LISTED == 50
+    assert MAX_LISTED == 50
     assert len(most_telling(listed(100, 100))) == 50

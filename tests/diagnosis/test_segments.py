@@ -28,7 +28,7 @@ def scores(asked: Gold, values: Sequence[float | None], metric: str, missing: Co
         values={parse_metric(metric).name: list(values)},
         matched={},
         missing=frozenset(missing),
-        strangers=(),
+        unknown_queries=(),
         duplicates=0,
         cut=0,
     )
@@ -135,7 +135,7 @@ def test_every_metric_is_in_every_segment_in_the_order_asked() -> None:
         values={"mrr": [1.0, 0.5, 0.0], "recall@5": [1.0, 1.0, 0.0]},
         matched={},
         missing=frozenset(),
-        strangers=(),
+        unknown_queries=(),
         duplicates=0,
         cut=0,
     )

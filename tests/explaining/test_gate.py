@@ -9,7 +9,7 @@ from tests.renderers.reports import LATENCY, RECALL, texts
 from rankgate.diagnosis.lookup import gates_named, whole_gates
 from rankgate.gates.explain import checks_of, explain_gate
 from rankgate.metrics.names import parse_metric
-from rankgate.model.details import Cause, Exhibit, Listed, Question
+from rankgate.model.details import Cause, Listed, Question, ReportDetails
 from rankgate.model.report import GateResult, Provenance, Queries, Report
 from rankgate.model.values import Direction, Evidence, EvidenceState, Exact, Ruling, Verdict
 from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
@@ -63,8 +63,8 @@ def asked_about(
     )
 
 
-def exhibit_of(*questions: Question) -> Exhibit:
-    return Exhibit(leading=None, k=5, depth=5, measures=(), panel=(), sweeps=(), questions=questions)
+def details_of(*questions: Question) -> ReportDetails:
+    return ReportDetails(leading=None, k=5, depth=5, measures=(), panel=(), sweeps=(), questions=questions)
 
 
 ES = replace(RECALL, segment="lang:es", verdict=Verdict.PASS)
@@ -298,7 +298,7 @@ def test_without_a_baseline_the_limit_is_told_all_the_same() -> None:
 
 def test_a_report_counts_what_it_does_not_name() -> None:
     assert section(text(report(RECALL), RECALL), "The value")[1] == (
-        "Left out: 2 questions, since the gold set names no right document for them."
+        "Left out: 2 questions, since the gold set names no relevant document for them."
     )
     fewer = replace(RECALL, n=39, n_pairs=38)
     told = text(report(fewer), fewer)
@@ -325,10 +325,10 @@ def test_questions_that_the_run_lacks_count_only_where_the_metric_is_defined() -
         asked_about("undefined", (None, None), cause=Cause.NOTHING_RELEVANT, now=None),
         asked_about("there", (1.0, 0.0), now=()),
     )
-    made = report(RECALL, queries=replace(QUERIES, missing=2), exhibit=exhibit_of(*asked))
+    made = report(RECALL, queries=replace(QUERIES, missing=2), details=details_of(*asked))
     told = section(text(made, RECALL), "The value")
     assert "The run lacks 1 question, which it counts at the metric's worst value." in told
-    assert "Left out: 1 question, since the gold set names no right document for it (undefined)." in told
+    assert "Left out: 1 question, since the gold set names no relevant document for it (undefined)." in told
 
 
 def test_a_hundred_segments_are_cut_and_counted() -> None:
@@ -358,7 +358,7 @@ def test_what_only_rounding_puts_beyond_a_limit_holds_it() -> None:
 def test_a_question_is_lost_where_nothing_right_is_found_any_more(
     before: float | None, now: float | None, *, lost: bool
 ) -> None:
-    found = explain_gate(report(RECALL, exhibit=exhibit_of(asked_about("q", (before, now)))), RECALL)
+    found = explain_gate(report(RECALL, details=details_of(asked_about("q", (before, now)))), RECALL)
     assert found.lost == (("q",) if lost else ())
     assert [each.queries for each in found.left_out] == ([("q",)] if now is None else [])
     assert [each.queries for each in found.unpaired] == []
@@ -371,7 +371,7 @@ def test_a_question_is_lost_where_nothing_right_is_found_any_more(
             "recall@5",
             (1.0, 0.0),
             "for which the baseline found something right and the run finds nothing",
-            id="of right documents",
+            id="of relevant documents",
         ),
         pytest.param(
             "redundancy@5", (0.0, 1.0), "at the metric's worst now, and not in the baseline", id="of other things"
@@ -382,7 +382,7 @@ def test_what_is_lost_is_told_in_words_that_are_true_of_the_metric(
     metric: str, values: tuple[float, float], words: str
 ) -> None:
     gate = replace(RECALL, metric=metric, direction=parse_metric(metric).direction)
-    made = report(gate, exhibit=exhibit_of(asked_about("q", values, metric=metric)))
+    made = report(gate, details=details_of(asked_about("q", values, metric=metric)))
     assert section(text(made, gate), "Single questions") == [f"Lost: 1 question {words}: q."]
 
 
@@ -395,8 +395,8 @@ def test_many_parts_that_fail_are_counted_whatever_they_are() -> None:
 
 def test_questions_that_are_not_compared_are_named() -> None:
     gate = replace(RECALL, n=42, n_pairs=40)
-    exhibit = exhibit_of(asked_about("new", (None, 1.0), before=None), asked_about("one-sided", (None, 1.0)))
-    told = section(text(report(gate, exhibit=exhibit), gate), "The change (regression_max)")
+    details = details_of(asked_about("new", (None, 1.0), before=None), asked_about("one-sided", (None, 1.0)))
+    told = section(text(report(gate, details=details), gate), "The change (regression_max)")
     assert "Not compared: 1 question, since the baseline lacks it (new)." in told
     assert "Not compared: 1 question, since the metric has no value for it in the baseline (one-sided)." in told
 

@@ -29,7 +29,7 @@ def scores(metric: Metric, column: list[float | None]) -> Scores:
         values={metric.name: column},
         matched={},
         missing=frozenset(),
-        strangers=(),
+        unknown_queries=(),
         duplicates=0,
         cut=0,
     )

@@ -4,7 +4,7 @@ import pytest
 
 from rankgate.diagnosis.lexical import Lexical
 from rankgate.diagnosis.misses import explain_misses
-from rankgate.model.details import Cause, Exhibit, Expected, Listed, Measure, Question
+from rankgate.model.details import Cause, Expected, Listed, Measure, Question, ReportDetails
 from rankgate.model.report import BaselineSource, Movement, Provenance, Report
 from rankgate.model.values import Direction, Unit, Verdict
 
@@ -36,9 +36,11 @@ def question(
     )
 
 
-def exhibit(*questions: Question, direction: Direction = Direction.HIGHER) -> Exhibit:
+def details(*questions: Question, direction: Direction = Direction.HIGHER) -> ReportDetails:
     measure = Measure(name="recall@2", meaning="", unit=Unit.SHARE, direction=direction)
-    return Exhibit(leading="recall@2", k=K, depth=5, measures=(measure,), panel=(), sweeps=(), questions=questions)
+    return ReportDetails(
+        leading="recall@2", k=K, depth=5, measures=(measure,), panel=(), sweeps=(), questions=questions
+    )
 
 
 def report(*moves: Movement, compared: bool = True) -> Report:
@@ -51,7 +53,7 @@ def report(*moves: Movement, compared: bool = True) -> Report:
     )
 
 
-ALL = exhibit(*(question(cause.value, cause) for cause in Cause))
+ALL = details(*(question(cause.value, cause) for cause in Cause))
 
 
 def test_misses_are_what_is_lost_or_never_found() -> None:
@@ -77,7 +79,7 @@ def test_any_cause_can_be_asked_for(cause: Cause) -> None:
 def test_the_worst_change_comes_first_then_the_worst_value(direction: Direction, order: list[str]) -> None:
     found = explain_misses(
         report(),
-        exhibit(
+        details(
             question("unknown", Cause.NEVER_FOUND, (None, None)),
             question("rose", Cause.NEVER_FOUND, (0.2, 0.4)),
             question("high", Cause.NEVER_FOUND, (0.7, 0.7)),
@@ -97,10 +99,10 @@ def test_the_limit_says_how_many_more() -> None:
     assert (len(found.listed), found.more) == (3, 1)
 
 
-def tagged(lost: dict[str, int], fine: dict[str, int]) -> Exhibit:
+def tagged(lost: dict[str, int], fine: dict[str, int]) -> ReportDetails:
     names = [(tags, Cause.GONE) for tags, count in lost.items() for _ in range(count)]
     names += [(tags, Cause.FINE) for tags, count in fine.items() for _ in range(count)]
-    return exhibit(*(question(f"q{place}", cause, tags=tags) for place, (tags, cause) in enumerate(names)))
+    return details(*(question(f"q{place}", cause, tags=tags) for place, (tags, cause) in enumerate(names)))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_what_the_lost_questions_share(
 def test_what_was_never_found_is_not_lost() -> None:
     """But where there is no baseline, or a cause is asked for, all that is listed counts."""
     never = [question(f"n{place}", Cause.NEVER_FOUND, tags="pt") for place in range(6)]
-    shown = exhibit(*never, *(question(f"f{place}", Cause.FINE, tags="en") for place in range(30)))
+    shown = details(*never, *(question(f"f{place}", Cause.FINE, tags="en") for place in range(30)))
     assert explain_misses(report(), shown, limit=1).shared == ()
     for found in (
         explain_misses(report(compared=False), shown, limit=1),
@@ -144,13 +146,13 @@ def test_what_was_never_found_is_not_lost() -> None:
         pytest.param("ab", "bx", ("x",), id="what moved up within it is not new"),
         pytest.param("bca", "cx", ("x",), id="nor what stood there"),
         pytest.param("bxa", "bc", ("c",), id="what came from below k is"),
-        pytest.param("bc", "ax", ("x",), id="a right document takes no place"),
+        pytest.param("bc", "ax", ("x",), id="a relevant document takes no place"),
         pytest.param(None, "xy", ("x", "y"), id="without a list before, what stands first"),
         pytest.param("ab", None, (), id="no list now"),
     ],
 )
 def test_what_stands_in_the_place(before: str | None, now: str | None, instead: tuple[str, ...]) -> None:
-    found = explain_misses(report(), exhibit(question("q", Cause.GONE, before=before, now=now)), limit=1)
+    found = explain_misses(report(), details(question("q", Cause.GONE, before=before, now=now)), limit=1)
     assert found.listed[0].instead == instead
 
 
@@ -170,7 +172,7 @@ def test_the_report_knows_better_what_took_a_place() -> None:
         documents=[],
         instead=["from the report"],
     )
-    found = explain_misses(report(move), exhibit(question("q", Cause.GONE, before="ab", now="xb")), limit=1)
+    found = explain_misses(report(move), details(question("q", Cause.GONE, before="ab", now="xb")), limit=1)
     assert found.listed[0].instead == ("from the report",)
 
 

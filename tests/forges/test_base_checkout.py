@@ -23,7 +23,7 @@ from tests.forges.test_artifact_store import leaves, lists, run_of
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
-from rankgate.forges.base_checkout import MOST_BYTES, BaseCheckout
+from rankgate.forges.base_checkout import MAX_BYTES, BaseCheckout
 from rankgate.forges.context import Pull
 from rankgate.model.report import Report
 from rankgate.model.waiver_use import ACCEPT_GOLD, SetLabel
@@ -290,7 +290,7 @@ def no_waiver_label() -> None:
         pytest.param(fewer_questions, 6, [], "fail", id="lost questions are removed"),
         pytest.param(fewer_questions, 6, [GOLD_LABEL], "warn", id="that is accepted"),
         pytest.param(
-            fewer_questions, 6, [replace(GOLD_LABEL, standing="stranger")], "fail", id="… by one who may not write"
+            fewer_questions, 6, [replace(GOLD_LABEL, standing="outsider")], "fail", id="… by one who may not write"
         ),
         pytest.param(fewer_questions, 9, [], "warn", id="questions are removed by which the verdict stands"),
         pytest.param(other_labels, 6, [], "fail", id="today's results become the right ones"),
@@ -349,7 +349,7 @@ def gold_in_a_submodule() -> None:
 
 
 def large_gold() -> None:
-    Path("gold.yaml").write_text(f"{gold_of(*range(10))}# {'x' * MOST_BYTES}\n")
+    Path("gold.yaml").write_text(f"{gold_of(*range(10))}# {'x' * MAX_BYTES}\n")
 
 
 def conflict() -> None:

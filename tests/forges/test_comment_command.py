@@ -116,9 +116,9 @@ def test_a_file_that_is_too_large_is_said_to_be(
     """And not to be half of a report."""
     job()
     size = Path(report("pass")).stat().st_size
-    monkeypatch.setattr(rankgate.cli.comment, "MOST_BYTES", size)
+    monkeypatch.setattr(rankgate.cli.comment, "MAX_BYTES", size)
     assert main(["comment", "pass.json"]) == 0
-    monkeypatch.setattr(rankgate.cli.comment, "MOST_BYTES", size - 1)
+    monkeypatch.setattr(rankgate.cli.comment, "MAX_BYTES", size - 1)
     assert main(["comment", "pass.json"]) == 2
     assert f"error: pass.json: has more than {size - 1:,} bytes, which no report has" in capsys.readouterr().err
     assert github.check_runs(pull.head_sha)[-1]["conclusion"] == "failure"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
 from rankgate.forges.context import Context, Pull, WorkflowRun, context_of
-from rankgate.forges.payloads import MOST_BYTES
+from rankgate.forges.payloads import MAX_BYTES
 
 HEAD, BASE, MERGE = "a" * 40, "b" * 40, "c" * 40
 EXAMPLES = "@octokit/webhooks-examples"
@@ -493,7 +493,7 @@ def test_an_event_that_needs_a_payload_says_so(event: str, tmp_path: Path) -> No
 def test_a_payload_is_at_most_as_large_as_github_sends(tmp_path: Path) -> None:
     file = tmp_path / "event.json"
     text = json.dumps(PULL_REQUEST)
-    file.write_text(text + " " * (MOST_BYTES - len(text)), encoding="utf-8")
+    file.write_text(text + " " * (MAX_BYTES - len(text)), encoding="utf-8")
     assert context_of(environment("pull_request", file)).sha == HEAD
     with file.open("a", encoding="utf-8") as more:
         more.write(" ")

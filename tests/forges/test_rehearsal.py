@@ -500,7 +500,7 @@ def test_pull_request_target_never_judges(team: Team) -> None:
     team.retrieve("pass")
     ended = team.job("pull_request_target", team.github.new_pull())
     assert ended.code == 2
-    assert "pull_request_target would run a stranger's code with this repository's token" in ended.log
+    assert "pull_request_target would run untrusted code with this repository's token" in ended.log
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
-from rankgate.forges.runner import MOST_SUMMARY_BYTES, add_summary, set_output, stopped
+from rankgate.forges.runner import MAX_SUMMARY_BYTES, add_summary, set_output, stopped
 
 
 def outputs_in(data: bytes) -> list[tuple[str, str]]:
@@ -131,7 +131,7 @@ def test_a_summary_needs_no_file_before(tmp_path: Path) -> None:
 
 def test_a_summary_may_hold_a_mebibyte_of_utf_8(tmp_path: Path) -> None:
     file = tmp_path / "summary.md"
-    assert add_summary(str(file), "é" * (MOST_SUMMARY_BYTES // 2)) is True
+    assert add_summary(str(file), "é" * (MAX_SUMMARY_BYTES // 2)) is True
     assert file.stat().st_size == 1024 * 1024
 
 
@@ -140,8 +140,8 @@ def test_a_summary_counts_what_is_there(there: bytes, tmp_path: Path) -> None:
     for more, whole in ((0, True), (1, False)):
         file = tmp_path / f"{more}.md"
         file.write_bytes(there)
-        assert add_summary(str(file), "a" * (MOST_SUMMARY_BYTES - len(b"old\n\n") + more)) is whole
-        assert file.stat().st_size <= MOST_SUMMARY_BYTES
+        assert add_summary(str(file), "a" * (MAX_SUMMARY_BYTES - len(b"old\n\n") + more)) is whole
+        assert file.stat().st_size <= MAX_SUMMARY_BYTES
 
 
 def test_a_summary_that_is_too_long_says_where_the_rest_is(tmp_path: Path) -> None:
@@ -151,14 +151,14 @@ def test_a_summary_that_is_too_long_says_where_the_rest_is(tmp_path: Path) -> No
     assert add_summary(str(file), "```\n" + line * 1025 + "```\n", rest="`report.json`") is False
     text = file.read_text(encoding="utf-8")
     assert text.endswith(f"{line}```\n\n_Cut here: a step's summary holds 1,024 KiB. The whole is in `report.json`._\n")
-    assert MOST_SUMMARY_BYTES - len(line.encode()) < len(text.encode()) <= MOST_SUMMARY_BYTES
+    assert MAX_SUMMARY_BYTES - len(line.encode()) < len(text.encode()) <= MAX_SUMMARY_BYTES
 
 
 def test_a_summary_that_is_full_stays_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "summary.md"
-    file.write_bytes(b"a" * (MOST_SUMMARY_BYTES - 5))
+    file.write_bytes(b"a" * (MAX_SUMMARY_BYTES - 5))
     assert add_summary(str(file), "# New and more\n") is False
-    assert file.stat().st_size == MOST_SUMMARY_BYTES - 5
+    assert file.stat().st_size == MAX_SUMMARY_BYTES - 5
 
 
 def test_a_summary_is_utf_8_whatever_it_is_given(tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def reports(github: Emulator, pull: PullRequest, at: str, base: str = "main", nu
         ),
         pytest.param([MORNING], [WRITER, happened("reopened")], None, "head moved", id="reopened since"),
         pytest.param([MORNING], [happened("base_ref_changed", BEFORE), WRITER], None, "counts", id="… before"),
-        pytest.param([MORNING], [WRITER, STRANGER], None, "stranger", id="set again by a stranger"),
+        pytest.param([MORNING], [WRITER, STRANGER], None, "outsider", id="set again by a stranger"),
         pytest.param([MORNING], [STRANGER, WRITER], None, "counts", id="set again by a writer"),
         pytest.param([MORNING], [labeled("alice", "bug", NOON)], None, "unknown", id="nobody knows who"),
         pytest.param([MORNING], [{**WRITER, "actor": None}], None, "unknown", id="whoever it was is gone"),
@@ -258,7 +258,7 @@ def test_a_label_that_a_bot_set_counts_for_nothing_and_stands_in_no_others_way(
     plays_events(proxy, pull, WRITER, labeled("github-actions[bot]", name, NOON))
     reports(github, pull, MORNING)
     found = {each.name: each.standing for each in labels_of(proxy, tmp_path, pull)}
-    assert found == ({LABEL: "counts"} if name != LABEL else {}) | {name: "stranger"}
+    assert found == ({LABEL: "counts"} if name != LABEL else {}) | {name: "outsider"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tests.forges.expressions import Value, condition, filled_in
 
 from rankgate.errors import RankgateError
-from rankgate.forges.base_checkout import MOST_SECONDS
+from rankgate.forges.base_checkout import MAX_SECONDS
 from rankgate.forges.client import Client
 from rankgate.forges.workflows import pins
 from rankgate.forges.workflows.advice import to_do_on_github
@@ -218,7 +218,7 @@ def test_what_changes_no_verdict_of_a_fork_does_not_start_the_gate_and_waits_apa
 def test_the_reporting_job_outlives_the_checks_of_several_bases() -> None:
     """GitHub ends it without a verdict; each check may take its time, and each step may wait for GitHub's limits."""
     waits = inspect.signature(Client).parameters["max_wait"].default
-    assert report()["jobs"]["report"]["timeout-minutes"] * 60 >= 4 * MOST_SECONDS + 2 * waits
+    assert report()["jobs"]["report"]["timeout-minutes"] * 60 >= 4 * MAX_SECONDS + 2 * waits
 
 
 def test_the_base_is_fetched_and_no_token_is_left_in_the_checkout() -> None:

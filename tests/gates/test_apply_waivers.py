@@ -229,7 +229,7 @@ def test_a_label_that_the_criteria_do_not_name_means_nothing(allowed: str | None
 @pytest.mark.parametrize(
     ("standing", "says"),
     [
-        ("stranger", "set by somebody who may not write"),
+        ("outsider", "set by somebody who may not write"),
         ("head moved", "pushed to, reopened or pointed at another base"),
         ("unreported", "before the newest run of this commit was reported"),
         ("unknown", "GitHub did not say"),

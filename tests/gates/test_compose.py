@@ -15,11 +15,11 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.movements import leading_metric, movements
 from rankgate.diagnosis.segments import by_tag
 from rankgate.errors import Problem, ProblemKind
-from rankgate.gates.compose import ISSUES, MOST_IDS, compose, internal_error, not_judged
+from rankgate.gates.compose import ISSUES, MAX_IDS, compose, internal_error, not_judged
 from rankgate.gates.decide import decide
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import Side
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.differences import Difference
 from rankgate.model.gold_changes import GoldChanges, GoldMark
@@ -42,8 +42,8 @@ from rankgate.readers.base import Run, once
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 MEANINGS = {
-    "recall@5": "share of the right documents found in the first 5 results",
-    "mrr": "how high the first right document stands in the whole list, 1 = always first",
+    "recall@5": "share of the relevant documents found in the first 5 results",
+    "mrr": "how high the first relevant document stands in the whole list, 1 = always first",
     "latency": "milliseconds that a question takes on average",
 }
 
@@ -115,31 +115,31 @@ TOLD = Reason(ReasonKind.TEXT, text="no baseline: whether recall@5 got worse cou
         pytest.param([result(PASS)] * 3, "Retrieval holds: all 3 gates pass.", id="pass: several gates"),
         pytest.param(
             [result(FAIL, "recall@5", FELL)],
-            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
             id="fail: a drop, and what the metric means",
         ),
         pytest.param(
             [result(FAIL, "mrr", LOW, floor=0.62)],
-            "Do not merge: mrr (how high the first right document stands in the whole list, 1 = always first) is "
+            "Do not merge: mrr (how high the first relevant document stands in the whole list, 1 = always first) is "
             "0.612, below the floor of 0.620.",
             id="fail: a floor",
         ),
         pytest.param(
             [result(FAIL, "recall@5", FELL, LOW)],
-            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
             id="fail: the first reason alone",
         ),
         pytest.param(
             [result(PASS), result(FAIL, "recall@5", FELL), result(FAIL, "mrr", FELL)],
-            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed; 1 more gate fails.",
             id="fail: one more gate",
         ),
         pytest.param(
             [result(FAIL, "recall@5", FELL), result(FAIL, "mrr", FELL), result(FAIL, "latency", LOW)],
-            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed; 2 more gates fail.",
             id="fail: two more gates",
         ),
@@ -149,31 +149,31 @@ TOLD = Reason(ReasonKind.TEXT, text="no baseline: whether recall@5 got worse cou
                 result(FAIL, "mrr", FELL),
                 replace(result(FAIL, "mrr", LOW), judged_by="base"),
             ],
-            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed; 1 more gate fails.",
             id="fail: a gate that both sides judge is one",
         ),
         pytest.param(
             [result(WARN, "mrr", FELL), result(FAIL, "recall@5", FELL)],
-            "Do not merge: recall@5 (share of the right documents found in the first 5 results) dropped by 5.8 "
+            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 5.8 "
             "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
             id="fail: a warning beside it waits",
         ),
         pytest.param(
             [result(PASS), result(WARN, "mrr", FELL)],
-            "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
+            "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
             "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed.",
             id="warn: a drop that does not block",
         ),
         pytest.param(
             [result(WARN, "mrr", FELL), result(WARN, "recall@5", FELL)],
-            "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
+            "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
             "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 1 more gate warns.",
             id="warn: one more gate",
         ),
         pytest.param(
             [result(WARN, "mrr", FELL), result(WARN, "recall@5", FELL), result(WARN, "latency", ONE_SIDED)],
-            "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
+            "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
             "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 2 more gates warn.",
             id="warn: two more gates",
         ),
@@ -202,7 +202,7 @@ TOLD = Reason(ReasonKind.TEXT, text="no baseline: whether recall@5 got worse cou
                 result(WARN, "recall@5", NO_BASELINE),
                 result(WARN, "mrr", LOW, floor=0.62),
             ],
-            "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
+            "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
             "always first) is 0.612, below the floor of 0.620; 1 more gate warns.",
             id="warn: no baseline, but a floor that does not hold says more",
         ),
@@ -222,7 +222,7 @@ TOLD = Reason(ReasonKind.TEXT, text="no baseline: whether recall@5 got worse cou
         ),
         pytest.param(
             [replace(result(WARN, "recall@5", NO_ANCHOR), since="launch"), result(WARN, "mrr", FELL)],
-            "May be merged, with a warning: mrr (how high the first right document stands in the whole list, 1 = "
+            "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
             "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 1 more gate warns.",
             id="warn: a drop says more than a missing anchor",
         ),
@@ -289,10 +289,12 @@ def composed(
     gold = Gold(samples=made, name="gold.yaml", format="yaml", fingerprint="f00d")
     metrics = criteria.metrics()
 
-    def side(name: str, lists: Mapping[str, str], depth_of_run: int | None, about: Mapping[str, object] = SAID) -> Side:
+    def side(
+        name: str, lists: Mapping[str, str], depth_of_run: int | None, about: Mapping[str, object] = SAID
+    ) -> ScoredRun:
         rankings = [Ranking(query, *once(ids.split())) for query, ids in lists.items()]
         opened = Run(name=name, format="jsonl", rankings=iter(()), provenance=about, depth=depth_of_run, gold=mark)
-        return Side(opened, score(gold, rankings, Plan(metrics=metrics, depth=depth, keep_matched=True)))
+        return ScoredRun(opened, score(gold, rankings, Plan(metrics=metrics, depth=depth, keep_matched=True)))
 
     candidate = side(run_name, now, None)
     baseline = None if before is None else side("baseline", before, depth, said_before)
@@ -414,8 +416,8 @@ def test_a_few_absent_queries_are_named_in_the_order_of_the_gold() -> None:
     found = composed({"q3": "a"}, samples=samples).queries
     assert found is not None
     assert found.missing == 29
-    assert found.missing_ids == [f"q{number}" for number in range(30) if number != 3][:MOST_IDS]
-    assert MOST_IDS == 20
+    assert found.missing_ids == [f"q{number}" for number in range(30) if number != 3][:MAX_IDS]
+    assert MAX_IDS == 20
 
 
 def test_metrics_stand_in_the_order_of_the_gates_each_once() -> None:

@@ -37,7 +37,7 @@ def scores(values: Sequence[float | None]) -> Scores:
         values={"recall@5": list(values)},
         matched={},
         missing=frozenset(),
-        strangers=(),
+        unknown_queries=(),
         duplicates=0,
         cut=0,
     )

@@ -33,7 +33,9 @@ def gold(tags: Sequence[Sequence[str]]) -> Gold:
 def scores(values: Sequence[float | None], metric: str = "recall@5") -> Scores:
     ids = tuple(f"q{row}" for row in range(len(values)))
     columns = {metric: list(values)}
-    return Scores(query_ids=ids, values=columns, matched={}, missing=frozenset(), strangers=(), duplicates=0, cut=0)
+    return Scores(
+        query_ids=ids, values=columns, matched={}, missing=frozenset(), unknown_queries=(), duplicates=0, cut=0
+    )
 
 
 def limits(floor: float | None = None, drop: float | None = None) -> Any:

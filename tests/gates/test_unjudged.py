@@ -25,7 +25,7 @@ def write(path: str, lines: list[dict[str, Any]]) -> None:
 
 
 def pooled(*, wrong: bool = True, tags: bool = False) -> None:
-    """For each query two right documents, one of which the old system finds, and what else it shows, judged wrong."""
+    """For each query two relevant documents, one of which the old system finds, and others, judged wrong."""
     write(
         "gold.jsonl",
         [

@@ -302,7 +302,7 @@ def test_with_runs_what_moved_tells_what_can_be_seen() -> None:
             values={"recall@5": each},
             matched={},
             missing=frozenset(),
-            strangers=(),
+            unknown_queries=(),
             duplicates=0,
             cut=0,
         )
@@ -384,7 +384,7 @@ def test_a_gate_that_cannot_see_a_fifth_of_its_value_lost_is_named(
         values={gate.metric.name: column},
         matched={},
         missing=frozenset(),
-        strangers=(),
+        unknown_queries=(),
         duplicates=0,
         cut=0,
     )

@@ -95,8 +95,8 @@ def test_what_each_run_gave_and_what_the_gold_lacks() -> None:
     runs = {"old": [ranking("zz", "a"), ranking("q1", "a"), ranking("yy", "a")], "new": [ranking("xx", "a")]}
     found = pool(GOLD, runs)
     assert found.runs == {
-        "old": Pooled(known=1, strangers=("zz", "yy")),
-        "new": Pooled(known=0, strangers=("xx",)),
+        "old": Pooled(known=1, unknown_queries=("zz", "yy")),
+        "new": Pooled(known=0, unknown_queries=("xx",)),
     }
     assert pairs(found) == [("q1", "a")]
 

@@ -122,7 +122,7 @@ def test_the_baselines_column_leaves_out_what_it_lacks() -> None:
         values={"recall@5": [1.0, 0.0, 0.0, None]},
         matched={},
         missing=frozenset({"new"}),
-        strangers=(),
+        unknown_queries=(),
         duplicates=0,
         cut=0,
     )

@@ -344,7 +344,7 @@ def test_grades_below_1(metric: str, expected: float | None) -> None:
     ],
 )
 def test_a_meaning_says_how_far_the_list_counts(metric: str, first: str) -> None:
-    assert parse_metric(metric).meaning == f"share of the right documents found in {first}"
+    assert parse_metric(metric).meaning == f"share of the relevant documents found in {first}"
 
 
 def test_exponential_gain_of_a_tiny_grade_is_not_lost_in_rounding() -> None:
@@ -535,5 +535,5 @@ def test_run(metric: str, column: list[float | None], value_and_undefined: tuple
 def test_run_counts_what_was_absent_foreign_and_removed() -> None:
     scores = score(FOUR_QUERIES, THREE_RANKINGS, Plan(metrics=[parse_metric("mrr")]))
     assert scores.missing == {"absent"}  # an empty list is not absent
-    assert scores.strangers == ("stranger",)
+    assert scores.unknown_queries == ("stranger",)
     assert scores.duplicates == 1  # the stranger's do not count

@@ -25,7 +25,7 @@ from rankgate.errors import RankgateError
 from rankgate.metrics import parallel
 from rankgate.metrics.base import BaseMetric
 from rankgate.metrics.names import parse_metrics
-from rankgate.metrics.parallel import MOST_WORKERS, score_run
+from rankgate.metrics.parallel import MAX_WORKERS, score_run
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.values import Gold, MatchedQuery, Sample, Scores
@@ -101,7 +101,7 @@ def assert_same(path: Path, plan: Plan, form: str, counts: Sequence[int] = (1, 2
         assert found == expected, workers
         if isinstance(found, Scores) and isinstance(expected, Scores):
             assert list(found.matched) == list(expected.matched)
-            assert list(found.silent) == list(expected.silent)
+            assert list(found.unstated) == list(expected.unstated)
     return expected
 
 
@@ -400,7 +400,7 @@ def test_how_many_processes(monkeypatch: pytest.MonkeyPatch, size: int, asked: i
 def test_there_is_a_limit_to_processes_that_nobody_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "_has_threads", lambda: False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(100)), raising=False)
-    assert parallel._allowed(LARGE, None) == MOST_WORKERS
+    assert parallel._allowed(LARGE, None) == MAX_WORKERS
 
 
 def test_where_nothing_can_be_forked_there_is_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -476,7 +476,7 @@ except BaseException as error:
 
 
 def started(tmp_path: Path, touch: str) -> subprocess.Popen[str]:
-    path = [str(ROOT / "src"), str(ROOT / "tests")]
+    path = [str(ROOT / "src"), str(ROOT / "tests" / "metrics")]
     command = [sys.executable, "-c", BLOCKING.format(touch=touch), str(run_file(tmp_path))]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
@@ -502,7 +502,7 @@ def test_a_process_that_dies_is_an_error(tmp_path: Path, touch: str) -> None:
 def test_one_process_costs_nothing_of_several(tmp_path: Path) -> None:
     work = "from test_parallel import GOLD, PLAN, read_run, score_run; import sys; before = set(sys.modules)\n"
     work += "score_run(GOLD, read_run(sys.argv[1]), PLAN, workers=int(sys.argv[2])); print(*set(sys.modules) - before)"
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "metrics")])
     loaded = [
         subprocess.run(
             [sys.executable, "-c", work, str(run_file(tmp_path)), workers],

@@ -53,7 +53,7 @@ class TopHeavy(RelevanceMetric, frozen=True, kw_only=True):
     unit: ClassVar[Unit] = Unit.NUMBER
     high: ClassVar[float | None] = None
     formula: ClassVar[str] = "sum of share^(rank - 1) over the relevant ranks"
-    plain: ClassVar[str] = "right documents in {first}, each rank worth half of the one above"
+    plain: ClassVar[str] = "relevant documents in {first}, each rank worth half of the one above"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         if not self.relevant(query):

@@ -12,7 +12,7 @@ from rankgate.errors import RankgateError
 from rankgate.metrics import scored_run as side
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import Side, scored
+from rankgate.metrics.scored_run import ScoredRun, scored
 from rankgate.model.values import Gold, Ranking, Sample
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
@@ -22,7 +22,7 @@ PLAN = Plan(metrics=parse_metrics("recall@5"), keep_matched=True)
 LISTS = [Ranking("q1", ["x", "a"]), Ranking("q2", ["b"])]
 
 
-def piped() -> Side:
+def piped() -> ScoredRun:
     def once() -> Iterator[Ranking]:
         yield from LISTS
 
@@ -96,7 +96,7 @@ def test_what_came_through_a_pipe_is_kept() -> None:
 
 
 def test_too_much_for_memory_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(side, "MOST_KEPT", 1)
+    monkeypatch.setattr(side, "MAX_KEPT", 1)
     found = piped()
     assert found.scores.values == {"recall@5": [1.0]}, "it is scored all the same"
     assert list(found.lists()) == []

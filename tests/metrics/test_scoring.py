@@ -18,7 +18,7 @@ from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.registry import families
-from rankgate.metrics.scoring import refuse_strangers, score
+from rankgate.metrics.scoring import require_gold_queries, score
 from rankgate.model.values import Direction, Gold, MatchedQuery, Need, Outline, Ranking, Sample, Scores
 from rankgate.readers.base import once
 from rankgate.statistics.quantiles import quantile
@@ -47,7 +47,7 @@ class MissRate(RelevanceMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 − |R_k ∩ G| / n"
     direction: ClassVar[Direction] = Direction.LOWER
     worst: ClassVar[float | None] = 1.0
-    plain: ClassVar[str] = "share of the right documents that {first} lack"
+    plain: ClassVar[str] = "share of the relevant documents that {first} lack"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         relevant = self.relevant(query)
@@ -118,7 +118,7 @@ def test_strangers_are_named_in_the_order_of_the_run_and_count_for_nothing() -> 
     without = {query: ids for query, ids in with_strangers.items() if query not in {"z", "b"}}
     metrics = parse_metrics("recall@5,mrr,precision@3")
     found = score(GOLD, run(with_strangers), Plan(metrics=metrics, depth=2, keep_matched=True))
-    assert found.strangers == ("z", "b")
+    assert found.unknown_queries == ("z", "b")
     assert found == score(
         GOLD, [*run({"z": "", "b": ""}), *run(without)], Plan(metrics=metrics, depth=2, keep_matched=True)
     )
@@ -236,7 +236,7 @@ def stranger_scores(asked: Gold, lists: Mapping[str, str]) -> Scores:
 
 def refusal(asked: Gold, lists: Mapping[str, str]) -> Problem | None:
     try:
-        refuse_strangers(stranger_scores(asked, lists), "run.jsonl", asked)
+        require_gold_queries(stranger_scores(asked, lists), "run.jsonl", asked)
     except RankgateError as error:
         (problem,) = error.problems
         return problem

@@ -15,7 +15,7 @@ from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.registry import families
-from rankgate.metrics.scoring import refuse_silence, score, with_judge
+from rankgate.metrics.scoring import require_fields, score, with_judge
 from rankgate.model.values import Details, Gold, Item, Need, Ranking, Sample, Scores
 
 FAMILIES = tuple(families())
@@ -243,7 +243,7 @@ def plan(metrics: str, how: Matching = Matching()) -> Plan:  # noqa: B008 -- fro
 def refusal(asked: Plan, *rankings: Ranking) -> Problem | None:
     scores = score(SILENT, rankings, asked)
     try:
-        refuse_silence(scores, asked, "run.jsonl")
+        require_fields(scores, asked, "run.jsonl")
     except RankgateError as error:
         (problem,) = error.problems
         return problem

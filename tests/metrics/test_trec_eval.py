@@ -321,7 +321,7 @@ ABSENT = {
 @pytest.mark.parametrize("name", [pytest.param(name, id=name) for name in ABSENT])
 def test_absent_queries_and_those_beyond_the_gold(name: str) -> None:
     scores = scored(OUTPUTS[name], [parse_metric("map")])
-    assert (set(scores.missing), len(scores.strangers)) == ABSENT[name]
+    assert (set(scores.missing), len(scores.unknown_queries)) == ABSENT[name]
 
 
 @pytest.mark.parametrize("name", [name for name, output in OUTPUTS.items() if output.over_all])

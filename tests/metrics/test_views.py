@@ -99,27 +99,27 @@ def test_ranges(metric: str, low: float | None, high: float | None) -> None:
     [
         pytest.param(
             "recall(stage=raw)@50",
-            "share of the right documents found in the first 50 results before reranking",
+            "share of the relevant documents found in the first 50 results before reranking",
             id="raw",
         ),
         pytest.param(
             "recall(rewrite=2)@5",
-            "share of the right documents found in the first 5 results for the rewritten question 2",
+            "share of the relevant documents found in the first 5 results for the rewritten question 2",
             id="rewritten",
         ),
         pytest.param(
             "hit(source=kb-br)@5",
-            "share of questions with at least one right document in the first 5 results, questions of one source",
+            "share of questions with at least one relevant document in the first 5 results, questions of one source",
             id="one source",
         ),
         pytest.param(
             "rerank_gain(mrr)",
-            "what reranking adds to: how high the first right document stands in the whole list, 1 = always first",
+            "what reranking adds to: how high the first relevant document stands in the whole list, 1 = always first",
             id="reranking",
         ),
         pytest.param(
             "rewrite_gain(recall@5)",
-            "what rewriting the question adds to: share of the right documents found in the first 5 results",
+            "what rewriting the question adds to: share of the relevant documents found in the first 5 results",
             id="rewriting",
         ),
     ],

@@ -8,8 +8,8 @@ import pytest
 
 from rankgate.diagnosis.notes import gold_note
 from rankgate.model.gold_changes import (
-    MOST_IDS,
-    MOST_MARKED,
+    MAX_IDS,
+    MAX_MARKED,
     GoldChanges,
     GoldMark,
     gold_changes,
@@ -83,18 +83,18 @@ def test_the_first_ids_are_named() -> None:
     many = {f"q{index}": {"a": 1.0} for index in range(30)}
     found = changes(many, mark({"q0": {"a": 1.0}}))
     assert found is not None
-    assert (found.added, found.added_ids) == (29, [f"q{index}" for index in range(1, MOST_IDS + 1)])
+    assert (found.added, found.added_ids) == (29, [f"q{index}" for index in range(1, MAX_IDS + 1)])
 
 
 def test_a_very_large_gold_set_is_remembered_as_a_whole() -> None:
     sample = Sample(query_id="", gains={})
     few, many = (
         Gold(samples=dict.fromkeys(map(str, range(count)), sample), name="g", format="trec")
-        for count in (2, MOST_MARKED + 1)
+        for count in (2, MAX_MARKED + 1)
     )
     assert mark_of(few, "f").judged is not None
     asked = queries_fingerprint(many)
-    assert mark_of(many, "f") == GoldMark(path="g", queries=MOST_MARKED + 1, fingerprint="f", queries_fingerprint=asked)
+    assert mark_of(many, "f") == GoldMark(path="g", queries=MAX_MARKED + 1, fingerprint="f", queries_fingerprint=asked)
 
 
 @pytest.mark.parametrize(

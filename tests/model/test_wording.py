@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, exact_decimals, telling_decimals, value_text
 
-MOST_DECIMALS = 9
+MAX_DECIMALS = 9
 FEWEST = {Unit.SHARE: 1, Unit.SCORE: 3, Unit.NUMBER: 3, Unit.MILLISECONDS: 1}
 SCALE = {Unit.SHARE: 100.0, Unit.SCORE: 1.0, Unit.NUMBER: 1.0, Unit.MILLISECONDS: 1.0}
 
@@ -127,8 +127,8 @@ numbers = st.floats(0, 1000, allow_nan=False)
 @example(0.5, 0.5 + 2e-9, Unit.SCORE)
 def test_numbers_that_differ_look_different_as_far_as_decimals_are_shown(a: float, b: float, unit: Unit) -> None:
     decimals = telling_decimals(a, b, unit)
-    assert FEWEST[unit] <= decimals <= MOST_DECIMALS
-    if abs(a - b) * SCALE[unit] > 1.01 * 10.0**-MOST_DECIMALS and abs(a - b) > 1e-9:
+    assert FEWEST[unit] <= decimals <= MAX_DECIMALS
+    if abs(a - b) * SCALE[unit] > 1.01 * 10.0**-MAX_DECIMALS and abs(a - b) > 1e-9:
         assert value_text(a, unit, decimals) != value_text(b, unit, decimals)
 
 

@@ -16,7 +16,7 @@ from rankgate.baselines.records import Record
 from rankgate.errors import Problem, RankgateError
 from rankgate.model.values import Need
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.readers.gzipped import _ANY_EXPANSION, MOST_EXPANSION
+from rankgate.readers.gzipped import _ANY_EXPANSION, MAX_EXPANSION
 from rankgate.readers.source import open_source
 
 TIMES = frozenset({Need.LATENCY})
@@ -135,7 +135,7 @@ def test_truncated_gzip(problems_of: ProblemsOf, content: bytes) -> None:
 
 
 TOO_MUCH = (
-    f"unpacks to more than {MOST_EXPANSION} times its size, the limit for compressed inputs; "
+    f"unpacks to more than {MAX_EXPANSION} times its size, the limit for compressed inputs; "
     "if it is meant to, unpack it and name the file without compression"
 )
 ONE_LINE = b'{"id": "q", "query_id": "q", "topk": ["' + b"a" * 40_000_000 + b'"]}\n'
@@ -1265,7 +1265,7 @@ def test_no_depth_of_nesting_ends_in_a_crash(where: str, opening: str) -> None:
 
 
 def test_a_gold_set_that_yaml_takes_minutes_for_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankgate.readers.gold_text.MOST_YAML", 100)
+    monkeypatch.setattr("rankgate.readers.gold_text.MAX_YAML", 100)
     Path("gold.yaml").write_text("samples:\n" + "# a comment\n" * 10)
     assert seen(gold_problems("gold.yaml")) == [
         "gold.yaml: has more than 100 bytes; write so large a gold set as JSONL"

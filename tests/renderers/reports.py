@@ -28,7 +28,7 @@ def texts(*sentences: str) -> list[Reason]:
 RECALL = GateResult(
     name="retrieval_recall_at_5",
     metric="recall@5",
-    meaning="share of the right documents found in the first 5 results",
+    meaning="share of the relevant documents found in the first 5 results",
     unit=Unit.SHARE,
     direction=Direction.HIGHER,
     segment=None,
@@ -106,7 +106,7 @@ REPORT = Report(
             undefined=2,
             unit=Unit.SHARE,
             direction=Direction.HIGHER,
-            meaning="share of the right documents found in the first 5 results",
+            meaning="share of the relevant documents found in the first 5 results",
         )
     },
     queries=Queries(total=42, scored=40, no_relevant=2, missing=0, missing_ids=[], unjudged=0, duplicates=2, new=0),

@@ -20,7 +20,7 @@ from rankgate.renderers.github import render_github
 GATE = GateResult(
     name="retrieval_mrr",
     metric="mrr",
-    meaning="how high the first right document stands",
+    meaning="how high the first relevant document stands",
     unit=Unit.SCORE,
     direction=Direction.HIGHER,
     segment=None,

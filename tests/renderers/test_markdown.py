@@ -60,7 +60,7 @@ def test_every_gate_is_a_row_and_those_that_did_not_decide_are_folded() -> None:
     assert found.rows == [
         ["Metric", "Baseline", "Now", "Change", "Limit", "Status"],
         [
-            "recall@5share of the right documents found in the first 5 results",
+            "recall@5share of the relevant documents found in the first 5 results",
             "90.0%",
             "80.0%95%: 75.0 to 85.0%",
             "−10.0\xa0pp95%: −12.0 to −8.0\xa0pp",
@@ -76,7 +76,7 @@ def test_every_gate_is_a_row_and_those_that_did_not_decide_are_folded() -> None:
             "⚠️\xa0warn",
         ],
         [
-            "hit@5share of the right documents found in the first 5 results",
+            "hit@5share of the relevant documents found in the first 5 results",
             "90.0%",
             "90.0%95%: 75.0 to 85.0%",
             "±0.0\xa0pp",
@@ -114,7 +114,7 @@ def test_a_single_reason_is_said_once_in_the_first_line() -> None:
 
 def test_it_says_on_how_many_questions_it_stands_and_every_note() -> None:
     report = replace(REPORT, notes=["A note.", "Another one."])
-    line = "40 of 42 questions scored; 2 without a right document in the gold set left out. A note. Another one."
+    line = "40 of 42 questions scored; 2 without a relevant document in the gold set left out. A note. Another one."
     assert line in render_markdown(report).splitlines()
 
 
@@ -130,10 +130,10 @@ def test_details_are_closed_and_rendered_as_markdown_inside() -> None:
 
 def test_a_question_that_lost_documents_is_shown_with_where_they_went() -> None:
     found = page(REPORT)
-    assert "Questions whose right documents moved: 1 worse, 0 better" in found.plain
+    assert "1 question got worse, 0 got better" in found.plain
     assert "how do I get a refund? (q-1): recall@5 100.0% → 0.0%" in "".join(found.items)
     assert "expected doc-3: rank 2 → gone" in found.items
-    assert "Gone: a right document that the baseline had in the first 5 is nowhere in the list now" in found.plain
+    assert "Gone: a relevant document that the baseline had in the first 5 is nowhere in the list now" in found.plain
     assert "Better" not in found.plain
 
 
@@ -399,7 +399,7 @@ def templates(tmp_path: Path) -> Templates:
         pytest.param("{{ count(1400, 'question') }}", "1,400 questions", id="count"),
         pytest.param(
             "{{ queries_line(report) }}",
-            "40 of 42 questions scored; 2 without a right document in the gold set left out.",
+            "40 of 42 questions scored; 2 without a relevant document in the gold set left out.",
             id="queries_line",
         ),
         pytest.param("{{ rank_move(report.misses[0].documents[0]) }}", "rank 2 → gone", id="rank_move"),

@@ -160,8 +160,8 @@ def test_move_of_a_document(before: int | None, after: int | None, text: str) ->
         pytest.param(
             1_500,
             1_400,
-            "1,400 of 1,500 questions scored; 100 without a right document in the gold set left out.",
-            id="some have no right document",
+            "1,400 of 1,500 questions scored; 100 without a relevant document in the gold set left out.",
+            id="some have no relevant document",
         ),
         pytest.param(1, 1, "1 of 1 question scored.", id="one"),
     ],

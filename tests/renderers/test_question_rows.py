@@ -16,7 +16,7 @@ GONE, LOWER = heading(Cause.GONE, 5), heading(Cause.LOWER, 5)
 
 
 def test_a_heading_says_what_happened_in_the_words_of_every_other_place() -> None:
-    assert heading(Cause.LOWER, 3) == "**Lower:** a right document left the first 3 and still stands further down"
+    assert heading(Cause.LOWER, 3) == "**Lower:** a relevant document left the first 3 and still stands further down"
 
 
 def document(before: int | None, after: int | None) -> DocumentMove:

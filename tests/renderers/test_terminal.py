@@ -53,11 +53,11 @@ def test_the_whole_summary() -> None:
         "  recall@5  95%: 75.0 to 85.0%   95%: −12.0 to −8.0 pp\n"
         "  mrr       95%: 0.750 to 0.850  –\n"
         "\n"
-        "40 of 42 questions scored; 2 without a right document in the gold set left out.\n"
+        "40 of 42 questions scored; 2 without a relevant document in the gold set left out.\n"
         "A note.\n"
         "Another one.\n"
         "\n"
-        "Questions whose right documents moved: 1 worse, 3 better. The worst of each kind:\n"
+        "1 question got worse, 3 got better. The worst of each kind:\n"
         "  q-1  how do I get a refund?\n"
         "    doc-3  rank 2 → gone\n"
     )

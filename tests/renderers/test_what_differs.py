@@ -15,7 +15,7 @@ from rankgate.model.report import Report
 from rankgate.renderers.escape import code
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.terminal import render_terminal
-from rankgate.renderers.what_differs import MOST_SHOWN, differences_line, plain
+from rankgate.renderers.what_differs import MAX_SHOWN, differences_line, plain
 
 INDEX = Difference(what="index", before="v2025_06_01", after="v2025_07_01")
 TOKENS = Difference(what="chunker", key="target_tokens", before="600", after="400")
@@ -123,12 +123,12 @@ def test_the_gold_set_in_words(gold: GoldChanges | None, others: list[Difference
 
 
 def test_of_many_the_first_are_shown_and_the_rest_counted() -> None:
-    many = [Difference(what="other", key=f"key{n}", before="1", after="2") for n in range(MOST_SHOWN + 3)]
+    many = [Difference(what="other", key=f"key{n}", before="1", after="2") for n in range(MAX_SHOWN + 3)]
     found = report(*many, gold=changes(added=2))
-    shown = "; ".join(f"key{n} 1 → 2" for n in range(MOST_SHOWN))
+    shown = "; ".join(f"key{n} 1 → 2" for n in range(MAX_SHOWN))
     assert differences_line(found, plain) == f"{BEGINNING}{shown}; and 4 more in report.json."
     assert "; and 4 more in `report.json`.\n" in render_markdown(found)
-    exact = report(*many[:MOST_SHOWN])
+    exact = report(*many[:MAX_SHOWN])
     assert "more in" not in differences_line(exact, plain)
 
 
@@ -140,7 +140,7 @@ DIFFERENCES = st.builds(
 )
 
 
-@given(st.lists(DIFFERENCES, min_size=1, max_size=MOST_SHOWN))
+@given(st.lists(DIFFERENCES, min_size=1, max_size=MAX_SHOWN))
 def test_text_of_the_inputs_is_only_ever_code(differences: list[Difference]) -> None:
     line = differences_line(report(*differences), code)
     assert "\n" not in line

@@ -369,7 +369,7 @@ def test_more_than_ten_thousand_distinct_values_are_binned_within_the_stated_err
 ) -> None:
     values = [*drawn(10_500, lambda r: r.gauss(0, 1)), outlier]
     binned = interval_of(mean_interval(values, low=None, high=None))
-    monkeypatch.setattr(counts, "_MOST_DISTINCT", len(values))
+    monkeypatch.setattr(counts, "_MAX_DISTINCT", len(values))
     exact = interval_of(mean_interval(values, low=None, high=None))
     deviation = math.sqrt(sum(x * x for x in values)) / len(values)
     assert binned != exact

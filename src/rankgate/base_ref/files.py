@@ -20,7 +20,7 @@ from rankgate.files.git import FOLDER, LINK, SUBMODULE, Entry, GitError, Reposit
 from rankgate.model.base_ref import Commit
 from rankgate.readers.source import STDIN, open_source, shown_path
 
-MOST_LINKS = 20  # that one path may follow
+MAX_LINKS = 20  # that one path may follow
 LONGEST_POINTER = 1024  # bytes of a pointer of Git LFS, by its specification
 PATIENCE = 900.0  # seconds to fetch one file of Git LFS
 _POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.+\n)*?oid sha256:([0-9a-f]{64})\nsize \d+\n")
@@ -207,7 +207,7 @@ class FilesAtBase:
                 self._write(blob, f"{copy}/{name}", f"{shown_path(path)}/{name}", commit)
         return copy
 
-    def _followed(self, path: str, commit: str, links: int = MOST_LINKS) -> Entry | None:
+    def _followed(self, path: str, commit: str, links: int = MAX_LINKS) -> Entry | None:
         """What a commit has at a path, links followed as long as they stay within the tree."""
         parts = path.split("/") if path else []
         entry: Entry | None = Entry("", FOLDER, "", "")

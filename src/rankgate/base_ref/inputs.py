@@ -126,10 +126,10 @@ def _criteria(own: Own, names: Sequence[str], files: FilesAtBase) -> Criteria | 
             return own.criteria
         try:
             return load_criteria(found, at=path).model_copy(update={"name": files.name(path)})
-        except RankgateError as error:  # main cannot be mended by installing less: there these criteria were read
+        except RankgateError as error:  # main cannot be fixed by installing less: there these criteria were read
             named = [problem for problem in files.problems(error) if (problem.key or "").endswith((".name", ".metric"))]
             if named:
-                raise GitError(f"{named[0]} (install what has it, or mend the base)") from error
+                raise GitError(f"{named[0]} (install what has it, or fix the base)") from error
             raise
     return None
 

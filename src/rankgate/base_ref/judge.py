@@ -21,7 +21,7 @@ from rankgate.base_ref.inputs import BaseInputs, Own, base_inputs
 from rankgate.base_ref.queries import common, fitting, musts_gone, query_changes
 from rankgate.base_ref.stricter import reason_if_worse, stricter
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, Opener, accepted_run, baseline_of, gold_of, refuse_nothing, run_of
+from rankgate.criteria.inputs import Inputs, Opener, accepted_run, baseline_of, gold_of, require_inputs, run_of
 from rankgate.criteria.queries import part_of
 from rankgate.criteria.waivers import waivers_of
 from rankgate.errors import Problem, RankgateError, bad_input
@@ -37,7 +37,7 @@ from rankgate.readers.source import STDIN, shown_path
 Judge = Callable[[Inputs, Criteria, Gold], Report]
 
 
-def check_both(inputs: Inputs, ref: str, judge: Judge) -> Report:
+def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
     """Judge a run by both sides.
 
     The head is the pull request's criteria and gold set, the base's are those of the base. Where that lets gold sets
@@ -105,9 +105,9 @@ def _case(own: Own, base: BaseInputs, files: FilesAtBase, judge: Judge) -> _Case
     gold = own.gold if theirs is None or accepted else theirs
     same = base.criteria is None or (base.criteria is own.criteria and gold is own.gold)
     run, moved = _judged_run(own, base.criteria, files)
-    refuse_nothing(replace(own.inputs, run=run), own.criteria)
+    require_inputs(replace(own.inputs, run=run), own.criteria)
     baseline = base.baseline
-    if not same and not own.inputs.untrusted_run:  # what comes through a pipe is read twice; a stranger's never does
+    if not same and not own.inputs.untrusted_run:  # what comes through a pipe is read twice; an untrusted run is not
         run, baseline = (file and replace(file, path=files.kept(file.path)) for file in (run, baseline))
     judged_by = None if same else gold
     return _Case(own, base, files, judge, judged_by, run, moved, label, accepted, baseline)
@@ -190,11 +190,11 @@ def _with_removed(case: _Case) -> Report | None:
 
 def _as_the_base_asks(case: _Case, gold: Gold) -> _Judged:
     criteria = case.base.criteria or case.own.criteria
-    return _judged(case, replace(case.own.inputs, gold=None, run=case.run, exhibit=None), fitting(criteria, gold), gold)
+    return _judged(case, replace(case.own.inputs, gold=None, run=case.run, details=None), fitting(criteria, gold), gold)
 
 
 def _judged(case: _Case, inputs: Inputs, criteria: Criteria, gold: Gold) -> _Judged:
-    """With the base's baseline, or without one where that cannot be used: a pull request must be able to mend it."""
+    """With the base's baseline, or without one where that cannot be used: a pull request must be able to fix it."""
     inputs, criteria = replace(inputs, baseline=None), criteria.compared_with(case.baseline)
     try:
         return _Judged(case.judge(inputs, criteria, gold))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rankgate.criteria import Criteria, Gate, SegmentRule
 from rankgate.criteria.queries import must_pass_rows
 from rankgate.model.base_ref import QueryChanges
-from rankgate.model.gold_changes import MOST_IDS
+from rankgate.model.gold_changes import MAX_IDS
 from rankgate.model.tags import segments_of
 from rankgate.model.values import Gold, Sample
 
@@ -25,7 +25,7 @@ def query_changes(before: Gold, after: Gold) -> QueryChanges | None:
     changes = {"added": added, "removed": removed, "relabelled": relabelled, "edited": edited}
     if not any(changes.values()):
         return None
-    named = {f"{name}_ids": [each for each in ids if each not in private][:MOST_IDS] for name, ids in changes.items()}
+    named = {f"{name}_ids": [each for each in ids if each not in private][:MAX_IDS] for name, ids in changes.items()}
     counts = {name: len(ids) for name, ids in changes.items()}
     return msgspec.convert({"queries": len(old), **counts, **named}, QueryChanges)
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines.memory import Memory
-from rankgate.baselines.packing import unpack
-from rankgate.baselines.records import Record
 from rankgate.model.lineage import How, Lineage
 from rankgate.model.values import Need
 from rankgate.readers.base import Run
-from rankgate.readers.dates import days_between
+
+if TYPE_CHECKING:
+    from rankgate.baselines.memory import Memory
+    from rankgate.baselines.records import Record
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,11 +119,15 @@ def open_record(memory: Memory, record: Record, needs: frozenset[Need], *, deepe
     Raises:
         RankgateError: it is not there, damaged, or not stored deep enough.
     """
+    from rankgate.baselines.packing import unpack  # noqa: PLC0415 -- paid only where a run is stored
+
     return unpack(record, lambda: memory.fetch(record), needs, name=memory.spec, deepest=deepest)
 
 
 def lineage_of(record: Record, where: Where) -> Lineage:
     """What a report says of a record that is all there is."""
+    from rankgate.readers.dates import days_between  # noqa: PLC0415 -- as above
+
     return Lineage(
         record=record.id,
         date=record.date,

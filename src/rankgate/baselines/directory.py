@@ -104,7 +104,7 @@ class DirectoryTree:
         """Forget what was read."""
         self._seen = {}
 
-    def mends(self) -> bool:
+    def repairs(self) -> bool:
         """Whether a manifest that is damaged or gone is a baseline's: alone, or beside a log or a run."""
         names = self.names()
         return names == [MANIFEST] or any(map(_ours, names))
@@ -133,7 +133,7 @@ class DirectoryStore(msgspec.Struct, frozen=True):
     def memory(self) -> TreeMemory:
         """All that the directory remembers; of older runs their numbers alone, since a repository should stay small."""
         tree = DirectoryTree(self.path)
-        return TreeMemory(tree, every_run=False, mends=tree.mends)
+        return TreeMemory(tree, every_run=False, repairs=tree.repairs)
 
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
         """The accepted run, its digest checked. There is but one: which commit's it is was decided by who merged it."""

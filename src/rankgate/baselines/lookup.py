@@ -9,7 +9,7 @@ from rankgate.baselines.records import Record
 from rankgate.errors import bad_input, shown
 
 SHORTEST = 4  # digits
-MOST_SHOWN = 12  # of a commit's digits
+MAX_SHOWN = 12  # of a commit's digits
 
 
 def lookup(memory: Memory, word: str) -> Record:
@@ -38,7 +38,7 @@ def lookup(memory: Memory, word: str) -> Record:
         found = {name: record for record in known for name in (record.commit, record.id) if name}
         meant = [word] if word in found else [name for name in found if name.startswith(word)]
         if len(meant) > 1:
-            named_by = ", ".join(f"{name[:MOST_SHOWN]} of {found[name].date}" for name in meant)
+            named_by = ", ".join(f"{name[:MAX_SHOWN]} of {found[name].date}" for name in meant)
             raise bad_input(f"{shown(word)} are the first digits of {named_by}; write more of them", file=memory.spec)
         if meant:
             return found[meant[0]]

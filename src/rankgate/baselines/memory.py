@@ -61,7 +61,7 @@ class Memory(Protocol):
             log: to which.
             record: what is added.
             data: its run file, compressed.
-            unless: where it says yes nothing is written; asked anew each time that somebody else was quicker.
+            unless: where it says yes nothing is written; asked again each time that somebody else was quicker.
 
         Returns:
             False where the log's last record of this id is the newest already, or `unless` says yes, so that nothing

@@ -14,7 +14,7 @@ RESTORE = "restore it from version control or accept a run again"  # true where 
 
 
 class DamagedRecordError(RankgateError):
-    """A record that cannot be read; where it is the manifest of a directory, accepting a run again mends it."""
+    """A record that cannot be read; where it is the manifest of a directory, accepting a run again fixes it."""
 
 
 def decode_record(

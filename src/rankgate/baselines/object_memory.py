@@ -49,9 +49,9 @@ class RecordName(msgspec.Struct, frozen=True, order=True):
 
 
 POINTER = "pointer.json"
-MOST_RECENT = 24  # records of the history that the pointer repeats
+MAX_RECENT = 24  # records of the history that the pointer repeats
 _DELETE = "restore it, or delete it and accept a run again"  # an object is never overwritten
-MOST_ROUNDS = 50  # of others that took the very same name; each round one of them has succeeded
+MAX_ROUNDS = 50  # of others that took the very same name; each round one of them has succeeded
 _LEFT = re.compile(r"\..+\.tmp").fullmatch  # a file of a write that was killed, or is not at its end
 UNTOUCHED = 86_400.0  # seconds for which a run file that no record names may still belong to one that is being added
 
@@ -84,7 +84,7 @@ class ObjectMemory:
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
         """The last records of a log up to a day, oldest first; of the history as many as the pointer has.
 
-        The pointer alone is asked, so that a long history costs a check nothing. Whoever records a run writes it anew;
+        The pointer alone is asked, so that a long history costs a check nothing. Whoever records a run rewrites it;
         of two at once the later one's may stand there without the other's, until the next is recorded.
         """
         pointed = self._pointed()
@@ -104,7 +104,7 @@ class ObjectMemory:
     def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
         """Add a record with its run file; see `Memory`. Who adds between `unless` and the writing is not seen by it."""
         checked(data, record, record.run)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             names = self._names(log)
             newest = list(self._records(log, names[-1:]).values())
             record = amended(newest, record) if log == "accepted" else record
@@ -122,9 +122,7 @@ class ObjectMemory:
                 if log != "anchors":
                     self._point()
                 return True
-        raise bad_input(
-            f"others changed it {MOST_ROUNDS} times before this could be written; try again", file=self.spec
-        )
+        raise bad_input(f"others changed it {MAX_ROUNDS} times before this could be written; try again", file=self.spec)
 
     def prune(self, log: Log, ids: Collection[str]) -> int:
         """Take records out of a log; see `Memory`. Run files that nobody names go when they are a day old."""
@@ -188,9 +186,9 @@ class ObjectMemory:
         return found if found.schema_version == SCHEMA_VERSION else _NOTHING
 
     def _point(self) -> None:
-        """Write the pointer anew from what is there."""
+        """Rewrite the pointer from what is there."""
         accepted = self._as_hint("accepted", self._names("accepted"))
-        recent = self._as_hint("history", self._names("history")[-MOST_RECENT:])
+        recent = self._as_hint("history", self._names("history")[-MAX_RECENT:])
         pointer = _Pointer(SCHEMA_VERSION, accepted, tuple(recent.values()))
         self.objects.replace(POINTER, msgspec.json.encode(pointer))
 

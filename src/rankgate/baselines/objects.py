@@ -159,7 +159,7 @@ class CloudObjects(Objects):
         self._files, self._root = self._opened(url)
 
     def names(self, folder: str) -> list[str]:
-        """The names of what lies in a folder; looked up anew every time."""
+        """The names of what lies in a folder; looked up every time."""
         path = self._path(folder)
         try:
             with self._access(folder, optional=True):

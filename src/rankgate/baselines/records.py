@@ -39,7 +39,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         commit: the commit whose retriever made the run; None where nobody said.
         branch: its branch.
         verdict: of the check at that time; None where it was not checked.
-        scores: each gated metric's value at that time, for people and trends; a check scores the run anew.
+        scores: each gated metric's value at that time, for people and trends; a check scores the run again.
         reason: why a run was accepted although a gate said no.
         by: who accepted it.
         name: an anchor's name.

@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rankgate.baselines import KINDS
 from rankgate.baselines.base import BaselineStore, MemoryStore, Where, chosen_of
-from rankgate.baselines.directory import DirectoryStore, DirectoryTree
-from rankgate.baselines.lookup import anchor_named
-from rankgate.baselines.memory import Memory
-from rankgate.baselines.records import Log, Record
-from rankgate.baselines.tree import TreeMemory
 from rankgate.errors import bad_input, redacted
 from rankgate.model.values import Need
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.mapping import FieldMap
+
+if TYPE_CHECKING:
+    from rankgate.baselines.memory import Memory
+    from rankgate.baselines.records import Log, Record
+    from rankgate.baselines.tree import TreeMemory
 
 
 class RunFileStore(msgspec.Struct, frozen=True):
@@ -49,7 +50,7 @@ class RunFileStore(msgspec.Struct, frozen=True):
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
-OpenMemory = Callable[[str], Memory]
+OpenMemory = Callable[[str], "Memory"]
 
 
 def no_artifact(spec: str) -> Memory:
@@ -89,6 +90,8 @@ def store_for(
             raise bad_input("is a baseline directory, whose run needs no map; leave out `map:`", file=path.as_posix())
         return RunFileStore(spec, format, map)
     if path.is_dir() or (not path.exists() and (spec.endswith("/") or not path.suffix) and spec != "-"):
+        from rankgate.baselines.directory import DirectoryStore  # noqa: PLC0415 -- each kind is paid for where it is named
+
         return DirectoryStore(path.as_posix())
     return RunFileStore(spec, format)
 
@@ -105,6 +108,8 @@ def copied(memory: Memory, to: str, where: Where, anchor: str | None) -> None:
     Raises:
         RankgateError: the memory cannot be read or is damaged.
     """
+    from rankgate.baselines.lookup import anchor_named  # noqa: PLC0415 -- as above
+
     chosen = chosen_of(memory, where)
     named = anchor_named(memory.read("anchors"), anchor) if anchor else None
     found: list[tuple[Log, Record | None]] = [("accepted", chosen.record if chosen else None), ("anchors", named)]
@@ -119,6 +124,9 @@ def store_in(copy: str, spec: str, format: str | None = None, map: FieldMap | No
 
 
 def _copy(path: str, spec: str) -> TreeMemory:
+    from rankgate.baselines.directory import DirectoryTree  # noqa: PLC0415 -- as above
+    from rankgate.baselines.tree import TreeMemory  # noqa: PLC0415 -- as above
+
     return TreeMemory(DirectoryTree(path, spec), every_run=False)
 
 

@@ -70,12 +70,12 @@ class Tree(Protocol):
         """Nobody writes while this is open, where the place can promise that; reading sees what is whole."""
 
     def refresh(self) -> None:
-        """Look at the tree anew."""
+        """Look at the tree again."""
 
 
 MANIFEST = "manifest.json"
-_FROM_GIT = "restore it from version control"  # what accepting a run does not mend
-MOST_ROUNDS = 200  # of others that get in first; each round one of them has succeeded
+_FROM_GIT = "restore it from version control"  # what accepting a run does not fix
+MAX_ROUNDS = 200  # of others that get in first; each round one of them has succeeded
 
 
 class NotKeptError(RankgateError):
@@ -93,17 +93,17 @@ class TreeMemory:
     Args:
         tree: keeps the files.
         every_run: keep the run file of every record; else of the one that is accepted now and of anchors.
-        mends: whether accepting a run replaces a manifest that cannot be read; by default it never does.
+        repairs: whether accepting a run replaces a manifest that cannot be read; by default it never does.
         left_over: how many accepted records a killed acceptance may leave behind the manifest's: one where the log is
             written before it, none where all files change at once.
     """
 
     def __init__(
-        self, tree: Tree, *, every_run: bool = True, mends: Callable[[], bool] = bool, left_over: int = 1
+        self, tree: Tree, *, every_run: bool = True, repairs: Callable[[], bool] = bool, left_over: int = 1
     ) -> None:
         self.tree = tree
         self._every_run = every_run
-        self._mends = mends
+        self._repairs = repairs
         self._left_over = left_over
 
     @property
@@ -119,7 +119,7 @@ class TreeMemory:
                 was accepted.
         """
         data = self.tree.read(MANIFEST)
-        advice = RESTORE if self._mends() else _FROM_GIT
+        advice = RESTORE if self._repairs() else _FROM_GIT
         if data is not None:
             return decode_record(data, f"{self.spec}/{MANIFEST}", advice=advice)
         witness = self._witness()
@@ -156,7 +156,7 @@ class TreeMemory:
 
     def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
         """Add a record with its run file; see `Memory`."""
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             self.tree.refresh()
             # In any case, for nothing is written beside what contradicts itself.
             accepted, of_accepted = self._settled(replaces=log == "accepted")
@@ -172,7 +172,7 @@ class TreeMemory:
 
     def prune(self, log: Log, ids: Collection[str]) -> int:
         """Take records out of a log; see `Memory`."""
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             self.tree.refresh()
             accepted = self.accepted()
             if log == "accepted" and accepted is not None and accepted.id in ids:
@@ -261,7 +261,7 @@ class TreeMemory:
         try:
             accepted = self.accepted()
         except DamagedRecordError:
-            if not (replaces and self._mends()):
+            if not (replaces and self._repairs()):
                 raise
             return None, self._log("accepted")
         return accepted, self._counting(self._log("accepted"), accepted) if accepted else []
@@ -314,7 +314,7 @@ class TreeMemory:
 
     def _never_in(self) -> Exception:
         return bad_input(
-            f"others changed it {MOST_ROUNDS} times before this could be written; try again", file=self.spec
+            f"others changed it {MAX_ROUNDS} times before this could be written; try again", file=self.spec
         )
 
 

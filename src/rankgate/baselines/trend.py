@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rankgate.baselines.records import Record
 from rankgate.model.report import TrendPoint
 
-MOST_POINTS = 12
-MOST_ACCEPTED = 4 * MOST_POINTS  # acceptances among which those of the points are looked for
+MAX_POINTS = 12
+MAX_ACCEPTED = 4 * MAX_POINTS  # acceptances among which those of the points are looked for
 
 
 def trend_of(history: Sequence[Record], accepted: Sequence[Record]) -> list[TrendPoint]:

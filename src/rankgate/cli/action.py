@@ -189,7 +189,7 @@ def _judged(job: Job) -> Report:
     inputs, context = job.inputs, job.context
     if context.event == "pull_request_target":
         raise bad_input(
-            "pull_request_target would run a stranger's code with this repository's token; judge on pull_request, and "
+            "pull_request_target would run untrusted code with this repository's token; judge on pull_request, and "
             "let the reporting workflow judge forks (rankgate init --github)"
         )
     gold, run, baseline = (InputFile(path) if path else None for path in (inputs.gold, inputs.run, inputs.baseline))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankgate.readers.base import Run
     from rankgate.renderers.blocks import Block
 
-MOST_LISTED = 20
+MAX_LISTED = 20
 
 
 def add_diff(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help=f"before: {what}")
     parser.add_argument("b", metavar="B", help="after: the same")
     parser.add_argument("--metric", metavar="NAME", help="by which they moved (default: the first gate's, or ndcg@10)")
-    parser.add_argument("--all", action="store_true", help=f"list all (default: the first {MOST_LISTED})")
+    parser.add_argument("--all", action="store_true", help=f"list all (default: the first {MAX_LISTED})")
     add_place(parser)
     add_gold(parser)
     add_criteria(parser)
@@ -64,7 +64,7 @@ def diff(arguments: argparse.Namespace) -> str | Sequence[Block]:
         return as_json({"a": runs[0].name, "b": runs[1].name, "metric": metric.name, "moved": moved})
     worse = sum(move.worse for move in moved)
     lines: list[Block] = [f"{metric.name}: {worse} worse, {len(moved) - worse} better, of {len(gold.samples)} queries"]
-    listed = moved if arguments.all else moved[:MOST_LISTED]
+    listed = moved if arguments.all else moved[:MAX_LISTED]
     rows = [
         (
             shorten(visible(move.query_id), 40),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankgate.renderers.blocks import Block
 
 USUAL = 20  # entries of the history
-MOST_METRICS = 4
+MAX_METRICS = 4
 
 
 def add_show(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +76,7 @@ def history(arguments: argparse.Namespace) -> str | Sequence[Block]:
     what = "accepted" if arguments.accepted else "recorded"
     if not shown:
         return [f"nothing has been {what} in {memory.spec} yet"]
-    names = list(dict.fromkeys(name for record in shown for name in record.scores))[:MOST_METRICS]
+    names = list(dict.fromkeys(name for record in shown for name in record.scores))[:MAX_METRICS]
     rows = [
         ("*" if record.id in ids else "", *_row(record), *(_score(record.scores.get(name)) for name in names))
         for record in shown

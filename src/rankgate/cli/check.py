@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--untrusted-run",
         action="store_true",
-        help="the run is a stranger's, as of a fork: JSONL alone, within limits, and the report says so",
+        help="the run is of an untrusted source, such as a fork: JSONL alone, within limits, and the report says so",
     )
     made.add_argument(
         "-o",
@@ -89,8 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.renderers.base import RENDERERS, format_for
 
     formats = [(path, format_for(path)) for path in arguments.output]
-    exhibit = SHOWN_ITEMS if any(form == "html" for _, form in formats) else None
-    report = judge(_inputs(arguments, exhibit), workers=processes(arguments), watch=bar)
+    details = SHOWN_ITEMS if any(form == "html" for _, form in formats) else None
+    report = judge(_inputs(arguments, details), workers=processes(arguments), watch=bar)
     problems: list[Problem] = []
     for path, form in formats:
         try:
@@ -118,7 +118,7 @@ def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = N
         return not_judged(inputs, [internal_error(error)])
 
 
-def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
+def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
     from functools import cache, partial
 
     from rankgate.baselines.stores import store_in
@@ -138,7 +138,7 @@ def _inputs(arguments: argparse.Namespace, exhibit: int | None) -> Inputs:
         untrusted_run=arguments.untrusted_run,
         labels=_labels(arguments.labels) if arguments.labels else (),
         open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else open_store),
-        exhibit=exhibit,
+        details=details,
         part=arguments.gold_part,
     )
 

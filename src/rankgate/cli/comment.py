@@ -117,9 +117,9 @@ def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
 
     try:
         with open_source(path) as source:
-            data = source.stream.read(MOST_BYTES + 1)
-            if len(data) > MOST_BYTES:
-                raise bad_input(f"has more than {MOST_BYTES:,} bytes, which no report has", file=source.name)
+            data = source.stream.read(MAX_BYTES + 1)
+            if len(data) > MAX_BYTES:
+                raise bad_input(f"has more than {MAX_BYTES:,} bytes, which no report has", file=source.name)
             return decode_report(data, source.name), 0
     except RankgateError as error:
         for problem in error.problems:
@@ -127,7 +127,7 @@ def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
         return not_judged(Inputs(date=date), error.problems), 2
 
 
-MOST_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
+MAX_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
 
 
 def say(told: Told) -> None:

@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.metrics.comparison import baseline_column, compare, same_lists
     from rankgate.metrics.estimates import estimate
     from rankgate.metrics.scored_run import listed, scored
-    from rankgate.metrics.scoring import ids_of, refuse_silence, refuse_strangers
+    from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
     from rankgate.model.values import Need
 
     gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
@@ -74,9 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
         again = partial(named_run, file, needs=plan.needs, deepest=deepest, open_store=open_store)
         sides.append(scored(gold, opened, plan, again, workers=workers, watch=bar))
         scores = sides[-1].scores
-        refuse_strangers(scores, opened.name, gold)
+        require_gold_queries(scores, opened.name, gold)
         if opened.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more
-            refuse_silence(scores, plan, opened.name)
+            require_fields(scores, plan, opened.name)
         plan = replace(plan, baseline_ids=ids_of(scores, plan))
     before, after = (side.scores for side in sides)
     before = listed(gold, plan, sides[1], sides[0]) or before

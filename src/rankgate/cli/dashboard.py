@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--metrics",
         metavar="LIST",
-        help="further metrics; what was not recorded is scored anew from stored rankings, with today's gold set",
+        help="further metrics; what was not recorded is rescored from stored rankings, with today's gold set",
     )
     made.add_argument(
         "--limit", metavar="N", type=int, default=USUAL, help=f"the newest runs to list (default: {USUAL})"

@@ -11,7 +11,7 @@ from rankgate.errors import bad_input
 
 if TYPE_CHECKING:
     from rankgate.diagnosis.lexical import Lexical
-    from rankgate.model.details import Exhibit, Question
+    from rankgate.model.details import Question, ReportDetails
     from rankgate.model.report import GateResult, Report
 
     _Look = Callable[[Question, int], Lexical]  # what BM25 finds for a question, whose first k count
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--gate", metavar="NAME", help="a gate, also where the name looks like something else")
     made.add_argument("--query", metavar="ID", help="a question, also where a gate has that name")
-    made.add_argument("--misses", action="store_true", help="the questions that miss a right document, worst first")
+    made.add_argument("--misses", action="store_true", help="the questions that miss a relevant document, worst first")
     made.add_argument("--tag", metavar="TAG", help="with --misses: only questions with this tag")
     made.add_argument("--cause", metavar="CAUSE", help="with --misses: only questions of this cause, such as gone")
     made.add_argument("--limit", metavar="N", type=int, help=f"with --misses: how many to list (default: {LIMIT})")
@@ -112,7 +112,7 @@ def _report(arguments: argparse.Namespace) -> Report:
         gold=gold,
         run=run,
         baseline=baseline,
-        exhibit=max(depth, _MISSES_DEPTH) if arguments.misses else depth,
+        details=max(depth, _MISSES_DEPTH) if arguments.misses else depth,
         part=arguments.gold_part,
     )
     return check(inputs, workers=processes(arguments), watch=bar)
@@ -122,23 +122,23 @@ def _explained(arguments: argparse.Namespace, report: Report, look: _Look | None
     """What was asked for. A gate comes before a question of the same name: a gold set may hold any id."""
     from rankgate.diagnosis.lookup import gates_named, question_named, unknown, unknown_gate, unknown_question
 
-    exhibit = _exhibit(report)
-    if arguments.misses and exhibit:
-        return _misses(arguments, report, exhibit, look)
+    details = _exhibit(report)
+    if arguments.misses and details:
+        return _misses(arguments, report, details, look)
     word = next(each for each in (arguments.what, arguments.gate, arguments.query) if each is not None)
     gates = [] if arguments.query is not None else gates_named(report, word)
-    question = question_named(exhibit, word) if exhibit and arguments.gate is None else None
+    question = question_named(details, word) if details and arguments.gate is None else None
     if gates:
         if arguments.bm25 is not None:
             raise bad_input(f"--bm25 {_NOT_OF_GATES}")
         if arguments.depth is not None:
             raise bad_input(f"--depth {_NOT_OF_GATES}")
         return _gates(arguments, report, gates, also=question is not None)
-    if question and exhibit:
-        return _query(arguments, report, exhibit, question, look)
-    if arguments.query is not None and exhibit:
-        raise unknown_question(exhibit, word)
-    raise unknown(report, exhibit, word) if exhibit and arguments.gate is None else unknown_gate(report, word)
+    if question and details:
+        return _query(arguments, report, details, question, look)
+    if arguments.query is not None and details:
+        raise unknown_question(details, word)
+    raise unknown(report, details, word) if details and arguments.gate is None else unknown_gate(report, word)
 
 
 def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult], *, also: bool) -> str:
@@ -157,16 +157,16 @@ def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult
 
 
 def _query(
-    arguments: argparse.Namespace, report: Report, exhibit: Exhibit, question: Question, look: _Look | None
+    arguments: argparse.Namespace, report: Report, details: ReportDetails, question: Question, look: _Look | None
 ) -> str:
     from rankgate.diagnosis.question import explain_query
     from rankgate.renderers.explaining.query import render_query
 
-    found = explain_query(report, exhibit, question, look(question, exhibit.k) if look else None)
+    found = explain_query(report, details, question, look(question, details.k) if look else None)
     return _json("query", query=found) if arguments.format == "json" else render_query(found, _width())
 
 
-def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit, look: _Look | None) -> str:
+def _misses(arguments: argparse.Namespace, report: Report, details: ReportDetails, look: _Look | None) -> str:
     import re
 
     from rankgate.diagnosis.misses import explain_misses
@@ -180,20 +180,20 @@ def _misses(arguments: argparse.Namespace, report: Report, exhibit: Exhibit, loo
     wanted = None if arguments.cause is None else re.sub(r"[- ]", "_", arguments.cause.lower())
     if wanted is not None and wanted not in causes:
         raise bad_input(f"--cause {shown(wanted)}: no such cause{did_you_mean(wanted, causes)} ({', '.join(labels)})")
-    tags = {tag for question in exhibit.questions for tag in question.tags}
+    tags = {tag for question in details.questions for tag in question.tags}
     if arguments.tag is not None and arguments.tag not in tags:
         raise bad_input(f"--tag {shown(arguments.tag)}: no question has it{did_you_mean(arguments.tag, tags)}")
     found = explain_misses(
         report,
-        exhibit,
+        details,
         tag=arguments.tag,
         cause=causes[wanted] if wanted else None,
         limit=arguments.limit or LIMIT,
-        lexical=(lambda question: look(question, exhibit.k)) if look else None,
+        lexical=(lambda question: look(question, details.k)) if look else None,
     )
     if arguments.format == "json":
         return _json("misses", misses=found)
-    unit = next((measure.unit for measure in exhibit.measures if measure.name == found.metric), None)
+    unit = next((measure.unit for measure in details.measures if measure.name == found.metric), None)
     return render_misses(found, unit, _width())
 
 
@@ -210,10 +210,10 @@ def _lexical(arguments: argparse.Namespace) -> _Look | None:
     return lambda question, k: index.look(question, k, depth)
 
 
-def _exhibit(report: Report) -> Exhibit | None:
-    from rankgate.model.details import Exhibit
+def _exhibit(report: Report) -> ReportDetails | None:
+    from rankgate.model.details import ReportDetails
 
-    return report.exhibit if isinstance(report.exhibit, Exhibit) else None
+    return report.details if isinstance(report.details, ReportDetails) else None
 
 
 def _depth(arguments: argparse.Namespace) -> int:

@@ -26,7 +26,7 @@ from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.source import STDIN, shown_path
 
 STDOUT = "-"
-MOST_PROBLEMS = 1000  # conflicts between labellers are a list to work through
+MAX_PROBLEMS = 1000  # conflicts between labellers are a list to work through
 _NAMED = 3
 
 
@@ -217,10 +217,10 @@ def _lacks(pooled: Pool, gold: Gold, runs: Mapping[str, Run], wanted: int) -> It
         absent = len(gold.samples) - found.known
         if absent:
             yield f"{run} lacks {count_text(absent, 'query', 'queries')} of {gold.name}"
-        if found.strangers:
-            count = count_text(len(found.strangers), "query", "queries")
-            few = ", ".join(map(shown, found.strangers[:_NAMED]))
-            rest = len(found.strangers) - _NAMED
+        if found.unknown_queries:
+            count = count_text(len(found.unknown_queries), "query", "queries")
+            few = ", ".join(map(shown, found.unknown_queries[:_NAMED]))
+            rest = len(found.unknown_queries) - _NAMED
             yield f"{run} has {count} that {gold.name} lacks, left out: {few}" + (f" and {rest:,} more" * (rest > 0))
 
 
@@ -242,7 +242,7 @@ def _merge(arguments: argparse.Namespace) -> tuple[str, str]:
         raise bad_input("GOLD is read twice, so it must be a file", file=arguments.gold)
     suffix = _output_suffix(arguments, {".jsonl": "", ".json": ""}, "a gold set")
     gold = gold_of(file_of(arguments, "gold"), None)
-    log = ProblemLog(MOST_PROBLEMS)
+    log = ProblemLog(MAX_PROBLEMS)
     files = [read_labels(path, log) for path in arguments.labelled]
     merge = compare_labels(gold, (label for file in files for label in file.labels), as_judge=arguments.as_judge)
     if log.problems or merge.problems:

@@ -104,7 +104,7 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -
     from rankgate.metrics.names import parse_metric
     from rankgate.metrics.parallel import score_run
     from rankgate.metrics.plan import Plan
-    from rankgate.metrics.scoring import refuse_strangers
+    from rankgate.metrics.scoring import require_gold_queries
 
     gold = gold_of(gold_file, None)
     first = parse_metric(FIRST_GATES[0][0])
@@ -115,7 +115,7 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -
     if run_file:
         opened = run_of(run_file, None)
         scores = score_run(gold, opened, Plan(metrics=metrics), watch=bar)
-        refuse_strangers(scores, opened.name, gold)
+        require_gold_queries(scores, opened.name, gold)
     base = os.path.dirname(to) or "."  # noqa: PTH120
     start = Start(
         gold=_relative(gold_file.path, base),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.plan import Plan
     from rankgate.renderers.blocks import Block
 
-MOST_LISTED = 5
+MAX_LISTED = 5
 
 
 def parser() -> argparse.ArgumentParser:
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.criteria.inputs import deepest_cutoff, gold_of, named_run
     from rankgate.gates.noise import noise_of
     from rankgate.metrics.comparison import baseline_column
-    from rankgate.metrics.scoring import refuse_silence, refuse_strangers, score
+    from rankgate.metrics.scoring import require_fields, require_gold_queries, score
 
     gold_file, files = file_of(arguments, "gold"), [InputFile(path) for path in arguments.runs]
     refuse_two_stdins(gold_file, *files)
@@ -71,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     sides = []
     for each in opened:
         scores = score(gold, each.rankings, plan)
-        refuse_strangers(scores, each.name, gold)
-        refuse_silence(scores, plan, each.name)
+        require_gold_queries(scores, each.name, gold)
+        require_fields(scores, plan, each.name)
         sides.append(scores)
     found = [(metric, noise_of(metric, [baseline_column(metric, side) for side in sides])) for metric in plan.metrics]
     absent = [(each.name, len(side.missing)) for each, side in zip(opened, sides, strict=True)]
@@ -146,7 +146,7 @@ def _values(metric: Metric, values: Sequence[float | None]) -> str:
     from rankgate.renderers.phrases import NOTHING
 
     known = [value for value in values if value is not None]
-    if len(values) > MOST_LISTED:
+    if len(values) > MAX_LISTED:
         return f"{value_text(min(known), metric.unit)} … {value_text(max(known), metric.unit)}"
     return " ".join(NOTHING if value is None else value_text(value, metric.unit) for value in values)
 
@@ -164,7 +164,7 @@ def _remarks(
 ) -> list[str]:
     """Which gates allow less than the noise, and which questions could not be compared."""
     from rankgate.errors import on_one_line, shown
-    from rankgate.gates.noise import FEWEST_RUNS
+    from rankgate.gates.noise import MIN_RUNS
     from rankgate.model.wording import count_text
 
     margins = {metric.name: _written(metric, noise.margin) for metric, noise in found if noise and noise.margin}
@@ -174,8 +174,8 @@ def _remarks(
         for gate in (criteria.gates if criteria else ())
         if gate.regression_max is not None and gate.regression_max < margins.get(gate.metric.name, 0.0)
     ]
-    if any(noise and noise.margin is None and noise.spread for _, noise in found) and len(absent) < FEWEST_RUNS:
-        lines.append(f"Two runs suggest no regression_max: name {FEWEST_RUNS} or more, better five.")
+    if any(noise and noise.margin is None and noise.spread for _, noise in found) and len(absent) < MIN_RUNS:
+        lines.append(f"Two runs suggest no regression_max: name {MIN_RUNS} or more, better five.")
     if all(noise is None or not (noise.largest or noise.moving) for _, noise in found):
         lines.append("Nothing moved: on these questions the system gives the same results every time.")
     lines += [

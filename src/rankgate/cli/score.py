@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.files.writing import write_atomic
     from rankgate.metrics.estimates import estimate
     from rankgate.metrics.parallel import score_run
-    from rankgate.metrics.scoring import refuse_silence, refuse_strangers
+    from rankgate.metrics.scoring import require_fields, require_gold_queries
     from rankgate.model.values import Need
 
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
@@ -67,8 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
     opened = run_of(run_file, criteria, plan.needs)
     scores = score_run(gold, opened, plan, workers=workers, watch=bar)
-    refuse_strangers(scores, opened.name, gold)
-    refuse_silence(scores, plan, opened.name)
+    require_gold_queries(scores, opened.name, gold)
+    require_fields(scores, plan, opened.name)
     estimates = {
         metric.name: estimate(scores.values[metric.name], metric, clusters=scores.clusters) for metric in plan.metrics
     }
@@ -114,7 +114,7 @@ def _json(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], scor
         "queries": {
             "total": total,
             "missing": len(scores.missing),
-            "unjudged": len(scores.strangers),
+            "unjudged": len(scores.unknown_queries),
             "duplicates": scores.duplicates,
         },
     }
@@ -140,8 +140,8 @@ def _table(metrics: Sequence[Metric], estimates: dict[str, Estimate | None], sco
     notes = [f"{count_text(len(scores.query_ids), 'query', 'queries')} in the gold set"]
     if scores.missing:
         notes.append(f"{len(scores.missing)} absent from the run, scored as worst")
-    if scores.strangers:
-        notes.append(f"{len(scores.strangers)} of the run without judgment, ignored")
+    if scores.unknown_queries:
+        notes.append(f"{len(scores.unknown_queries)} of the run without judgment, ignored")
     if scores.duplicates:
         notes.append(f"{count_text(scores.duplicates, 'repeated id')} removed")
     judged = judge_notes(metrics, scores)

@@ -28,7 +28,7 @@ STYLES = {
     "FAIL": "bold red",
     "NOT JUDGED": "bold magenta",
 }
-MOST_PROSE = 100  # columns; longer lines are hard to read
+MAX_PROSE = 100  # columns; longer lines are hard to read
 NARROWEST = 20  # columns, below which nothing is indented
 INDENT = 2
 GAP = 2  # between columns
@@ -83,7 +83,7 @@ def _print_line(text: str, console: Console) -> None:
 
 def _print_hanging(lead: str, text: str, indent: int, console: Console) -> None:
     """The text after its lead, its further rows `indent` columns in."""
-    width = min(console.width, MOST_PROSE)
+    width = min(console.width, MAX_PROSE)
     if width < max(NARROWEST, 2 * indent):
         lead, text, indent = "", f"{lead}{text}".lstrip(" "), 0
     for number, row in enumerate(_wrapped(text, width - indent, console) or [Text()]):

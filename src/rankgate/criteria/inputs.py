@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rankgate.baselines.base import BaselineStore, Where, open_record
-from rankgate.baselines.lookup import anchor_named
 from rankgate.baselines.stores import is_remote, store_for
-from rankgate.baselines.trend import MOST_ACCEPTED, MOST_POINTS, trend_of
 from rankgate.criteria import InputFile
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.metrics.base import Cutoff
@@ -38,8 +36,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     Criteria that are None are looked for in the usual places; any other file that is None comes from `inputs:` in them.
     `base` names the commit by which the run is judged as well; None for none. `branch` is the base branch where `base`
     does not name it, as in Actions, where that is a sha; `tip` is the commit that it is at now. With
-    `untrusted_run` the run is a stranger's, and read as hostile data. With `without_baseline` it is compared with
-    nothing, whatever the criteria name. `labels` stand on the pull request; they count only with a base. `exhibit` asks
+    `untrusted_run` the run is read as hostile data. With `without_baseline` it is compared with
+    nothing, whatever the criteria name. `labels` stand on the pull request; they count only with a base. `details` asks
     for what pages show beyond the report, with so many items of each ranking. `open_store` opens a store once: a branch
     is fetched and a bucket asked once, however many sides are judged by what lies there. `part` is what is judged of a
     gold set that is private in part.
@@ -56,12 +54,12 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     untrusted_run: bool = False
     without_baseline: bool = False
     labels: tuple[SetLabel, ...] = ()
-    exhibit: int | None = None
+    details: int | None = None
     part: Part = "public"
     open_store: OpenStore = msgspec.field(default_factory=lambda: cache(store_for))
 
 
-def refuse_nothing(inputs: Inputs, criteria: Criteria) -> None:
+def require_inputs(inputs: Inputs, criteria: Criteria) -> None:
     """A check needs a gold set and a run.
 
     Raises:
@@ -199,6 +197,8 @@ def anchor_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepe
     memory = inputs.open_store(found.path, found.format, found.map).memory if found and name else None
     if memory is None or name is None:
         return None
+    from rankgate.baselines.lookup import anchor_named  # noqa: PLC0415 -- paid only where a store is named
+
     record = anchor_named(memory.read("anchors"), name)
     return open_record(memory, record, needs, deepest=deepest) if record else None
 
@@ -213,8 +213,12 @@ def trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
         return []
     try:
         memory = inputs.open_store(found.path, found.format, found.map).memory
-        history = memory.recent("history", MOST_POINTS, until=inputs.date) if memory else []
-        accepted = memory.recent("accepted", MOST_ACCEPTED, until=inputs.date) if memory and history else []
+        if memory is None:
+            return []
+        from rankgate.baselines.trend import MAX_ACCEPTED, MAX_POINTS, trend_of  # noqa: PLC0415 -- as above
+
+        history = memory.recent("history", MAX_POINTS, until=inputs.date)
+        accepted = memory.recent("accepted", MAX_ACCEPTED, until=inputs.date) if history else []
     except RankgateError:
         return []
     return trend_of(history, accepted)

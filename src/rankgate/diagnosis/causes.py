@@ -21,9 +21,9 @@ from rankgate.model.values import TOLERANCE, Direction, Gold, Interval, Sample, 
 from rankgate.statistics.chance import at_least
 
 LEVEL = 0.01  # one-sided, of every test here
-MOST = 0.5  # of the questions that got worse: no two causes explain more than half
+MIN_SHARE = 0.5  # of the questions that got worse: no two causes explain more than half
 DEEPER = 2  # times k: in shorter lists what fell below the last rank looks like what is gone
-FEWEST_STALE = 10  # ids of the gold set
+MIN_STALE = 10  # ids of the gold set
 
 STALE = "stale_ids"
 # Where each says to look, and what it says after "38 of the 40 questions that got worse"; of so few as one none holds.
@@ -133,7 +133,7 @@ def explain(case: Case, now: Listings | None, before: Listings | None) -> Explai
     lists = _Pairs(case, now, before)
     causes = {query: lists.cause(query, query) for query in case.worse}
     cause, count = max(Counter(causes.values()).items(), key=lambda each: each[1], default=(None, 0))
-    if cause is None or count <= MOST * len(case.worse):
+    if cause is None or count <= MIN_SHARE * len(case.worse):
         return None
     ids = [sample.query_id for sample in case.samples]
     by_chance = sum(lists.cause(one, two) == cause for one, two in zip(ids, [*ids[1:], *ids[:1]], strict=True))
@@ -158,7 +158,7 @@ def _stale(case: Case, queries: Sequence[str], now: Listings, before: Listings) 
         if doc in before.documents and doc not in now.documents
     }
     fresh = {item for query in explained for item in now.by_query[query].ids if item not in before.documents}
-    return len(longest) == 1 and len(fresh) >= len(gone) >= FEWEST_STALE
+    return len(longest) == 1 and len(fresh) >= len(gone) >= MIN_STALE
 
 
 class _Pairs:

@@ -30,11 +30,11 @@ def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baselin
     The baseline has no value for a query that it lacks, nor for a metric that reads what it nowhere states, or the
     baseline itself.
     """
-    shown = [metric for metric in metrics if not metric.needs & candidate.silent.keys()]
+    shown = [metric for metric in metrics if not metric.needs & candidate.unstated.keys()]
     now = _columns(shown, gold, candidate, absent=True)
     if baseline is None:
         return Columns(shown, now, None)
-    unknown = baseline.silent.keys() | {Need.BASELINE}
+    unknown = baseline.unstated.keys() | {Need.BASELINE}
     before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in shown if each.needs & unknown}
     known = [metric for metric in shown if metric.name not in before]
     before |= _columns(known, gold, baseline, absent=False)

@@ -1,4 +1,4 @@
-"""The exhibit of a check: the panel, the sweeps and every question, over all queries and by tag. Pure."""
+"""The details of a check: the panel, the sweeps and every question, over all queries and by tag. Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rankgate.diagnosis.panel import MEASURES, described, panel_row
 from rankgate.diagnosis.questions import questions_of
 from rankgate.diagnosis.sweeps import cutoffs_for, sweep_metrics, sweeps_of
 from rankgate.metrics.base import Metric
-from rankgate.model.details import Exhibit
+from rankgate.model.details import ReportDetails
 from rankgate.model.report import Segment
 from rankgate.model.tags import split_tag
 from rankgate.model.values import Gold, Scores
 
-MOST_TAGS = 40  # with a row and curves of their own, the largest first
-FEWEST = 5  # queries with which a tag has curves
+MAX_TAGS = 40  # with a row and curves of their own, the largest first
+MIN_QUERIES = 5  # queries with which a tag has curves
 
 
 class _Scope(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class _Scope(msgspec.Struct, frozen=True):
     rows: list[int]
 
 
-def exhibit_of(
+def details_of(
     gold: Gold,
     gated: Sequence[Metric],
     leading: Metric | None,
@@ -37,8 +37,8 @@ def exhibit_of(
     baseline: Scores | None,
     *,
     depth: int,
-) -> Exhibit:
-    """Put the exhibit together.
+) -> ReportDetails:
+    """Put the details together.
 
     Args:
         gold: the judgments.
@@ -55,7 +55,7 @@ def exhibit_of(
     swept = columns_of(sweep_metrics(cutoffs), gold, candidate, baseline)
     scopes = [_Scope(None, list(range(len(gold.samples)))), *_scopes(gold, segments)]
     k = first_k(leading)
-    return Exhibit(
+    return ReportDetails(
         leading=leading.name if leading else None,
         k=k,
         depth=depth,
@@ -64,7 +64,7 @@ def exhibit_of(
         sweeps=tuple(
             sweep
             for scope in scopes
-            if scope.tag is None or len(scope.rows) >= FEWEST
+            if scope.tag is None or len(scope.rows) >= MIN_QUERIES
             for sweep in sweeps_of(scope.tag, scope.rows, cutoffs, swept)
         ),
         questions=tuple(questions_of(gold, columns, k, depth, candidate, baseline)),
@@ -79,7 +79,7 @@ def _longest(candidate: Scores, baseline: Scores | None) -> int:
 
 def _scopes(gold: Gold, segments: Sequence[Segment]) -> list[_Scope]:
     """The largest tags, in the order of the report."""
-    largest = sorted(segments, key=lambda segment: -segment.queries)[:MOST_TAGS]
+    largest = sorted(segments, key=lambda segment: -segment.queries)[:MAX_TAGS]
     found = {(segment.dimension, segment.value): _Scope(segment.tag, []) for segment in segments if segment in largest}
     for row, sample in enumerate(gold.samples.values()):
         for tag in dict.fromkeys(map(split_tag, sample.tags)):

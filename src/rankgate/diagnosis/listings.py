@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from rankgate.errors import RankgateError
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import Side
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.report import NAMED, Movement, Oddities
 from rankgate.model.values import Gold, Outline, Ranking
 
-MOST_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
+MAX_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
 DEEPEST = 100  # ranks of each list that are kept
-FEWEST_SCORES = 5
+MIN_SCORES = 5
 
 
 class Listing(msgspec.Struct, frozen=True, gc=False):
@@ -41,7 +41,7 @@ class Listings(msgspec.Struct, frozen=True):
 Lists = tuple[Listings | None, Listings | None]
 
 
-def lists_of(gold: Gold, plan: Plan, candidate: Side, baseline: Side | None) -> Lists:
+def lists_of(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None) -> Lists:
     """The lists of both runs; what they state beside the ids may be malformed where no metric asks for it."""
     now, before = (
         listings_of(gold, plan, side.details, side.lists) if side else None for side in (candidate, baseline)
@@ -57,7 +57,7 @@ def listings_of(gold: Gold, plan: Plan, *ways: Callable[[], Iterable[Ranking]]) 
         plan: to which depth lists are compared, and what separates a chunk's id from its document's.
         ways: how the run is read.
     """
-    if len(gold.samples) > MOST_QUERIES:
+    if len(gold.samples) > MAX_QUERIES:
         return None
     for way in ways:
         try:
@@ -85,7 +85,7 @@ def _read(gold: Gold, depth: int, separator: str, rankings: Iterable[Ranking]) -
         raw = details.raw.ids[:DEEPEST] if details and details.raw else None
         by_query[ranking.query_id] = Listing([names.setdefault(item, item) for item in ranking.ids[:depth]], raw)
         scores = [item.score for item in stated or () if item.score is not None]
-        if len(scores) >= FEWEST_SCORES and scores == sorted(scores) and scores[0] < scores[-1]:
+        if len(scores) >= MIN_SCORES and scores == sorted(scores) and scores[0] < scores[-1]:
             rising.append(ranking.query_id)
     return Listings(by_query, documents, rising)
 
@@ -120,7 +120,7 @@ def with_displacers(
         moves: the movements that a report lists.
         now: the run's lists; None where they cannot be read again, so that nothing is named.
         before: the baseline's.
-        outlines: the run's: an item that stands for a right document took no place from one.
+        outlines: the run's: an item that stands for a relevant document took no place from one.
     """
     if now is None or before is None:
         return list(moves)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rankgate.errors import bad_input, did_you_mean, shown
 from rankgate.metrics.names import UnknownMetricError, parse_metric
-from rankgate.model.details import Exhibit, Question
+from rankgate.model.details import Question, ReportDetails
 from rankgate.model.report import GateResult, Report
 
 
@@ -31,9 +31,9 @@ def whole_gates(report: Report) -> list[GateResult]:
     return [gate for gate in own if gate.judged_by is None or gate.name not in heads]
 
 
-def question_named(exhibit: Exhibit, word: str) -> Question | None:
+def question_named(details: ReportDetails, word: str) -> Question | None:
     """The question of that id."""
-    return next((question for question in exhibit.questions if question.query_id == word), None)
+    return next((question for question in details.questions if question.query_id == word), None)
 
 
 def unknown_gate(report: Report, word: str) -> Exception:
@@ -41,15 +41,15 @@ def unknown_gate(report: Report, word: str) -> Exception:
     return bad_input(f"no gate {shown(word)}{did_you_mean(word, _gate_words(report))} (gates: {_listed(report)})")
 
 
-def unknown_question(exhibit: Exhibit, word: str) -> Exception:
+def unknown_question(details: ReportDetails, word: str) -> Exception:
     """The error for a word that names no question."""
-    ids = [question.query_id for question in exhibit.questions]
+    ids = [question.query_id for question in details.questions]
     return bad_input(f"no question {shown(word)} in the gold set{did_you_mean(word, ids)}")
 
 
-def unknown(report: Report, exhibit: Exhibit, word: str) -> Exception:
+def unknown(report: Report, details: ReportDetails, word: str) -> Exception:
     """The error for a word that names neither."""
-    known = [*_gate_words(report), *(question.query_id for question in exhibit.questions)]
+    known = [*_gate_words(report), *(question.query_id for question in details.questions)]
     what = f"neither a gate nor a question of the gold set is called {shown(word)}"
     return bad_input(f"{what}{did_you_mean(word, known)} (gates: {_listed(report)})")
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from rankgate.diagnosis.lexical import Lexical
-from rankgate.model.details import Cause, Exhibit, Expected, Question, sampled, worst_first
+from rankgate.model.details import Cause, Expected, Question, ReportDetails, sampled, worst_first
 from rankgate.model.report import Report
 from rankgate.model.tags import TagShare, failing, standing_out
 
 LOST = (Cause.NO_RESULT, Cause.GONE, Cause.LOWER)  # causes by which the run lost what the baseline had, or all
 MISSED = (*LOST, Cause.NEVER_FOUND)
-MOST_INSTEAD = 3
+MAX_INSTEAD = 3
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class Misses(_Part, frozen=True, kw_only=True):
         shared: what most of them have in common, the most telling first.
         listed: the misses, worst first.
         more: how many are not listed.
-        found_by_words: of the listed ones, for how many BM25's first results have a right document; None without one.
+        found_by_words: of the listed ones, for how many BM25's first results have a relevant document; else None.
     """
 
     metric: str | None
@@ -70,7 +70,7 @@ class Misses(_Part, frozen=True, kw_only=True):
 
 def explain_misses(
     report: Report,
-    exhibit: Exhibit,
+    details: ReportDetails,
     *,
     tag: str | None = None,
     cause: Cause | None = None,
@@ -81,27 +81,27 @@ def explain_misses(
 
     Args:
         report: of the check, with what displaced what.
-        exhibit: its questions.
+        details: its questions.
         tag: only questions that have it.
         cause: only questions of that cause, also one that is no miss; None for all misses.
         limit: how many are listed.
         lexical: BM25's results for a question; None for none.
     """
-    order = worst_first(exhibit, failing(report.gates))
+    order = worst_first(details, failing(report.gates))
     asked = [question for question in order if tag is None or tag in question.tags]
     wanted = MISSED if cause is None else (cause,)
     found = [question for question in asked if question.cause in wanted]
     instead = {move.query_id: move.instead for move in report.misses}
     listed = [
-        _miss(each, exhibit, instead.get(each.query_id), lexical)
+        _miss(each, details, instead.get(each.query_id), lexical)
         for each in sampled(found, lambda each: each.cause, limit)
     ]
     counts = Counter(question.cause for question in found)
     compared = report.provenance.baseline is not None
     lost = [question for question in found if question.cause in LOST] if compared and cause is None else found
     return Misses(
-        metric=exhibit.leading,
-        k=exhibit.k,
+        metric=details.leading,
+        k=details.k,
         compared=compared,
         questions=len(asked),
         causes={each.value: counts[each] for each in Cause if counts[each]},
@@ -115,11 +115,11 @@ def explain_misses(
 
 def _miss(
     question: Question,
-    exhibit: Exhibit,
+    details: ReportDetails,
     instead: Sequence[str] | None,
     lexical: Callable[[Question], Lexical | None] | None,
 ) -> Miss:
-    values = question.values.get(exhibit.leading, (None, None)) if exhibit.leading else (None, None)
+    values = question.values.get(details.leading, (None, None)) if details.leading else (None, None)
     return Miss(
         query_id=question.query_id,
         question=question.question,
@@ -128,7 +128,7 @@ def _miss(
         before=values[0],
         now=values[1],
         expected=question.expected,
-        instead=tuple(instead or _came(question, exhibit.k)),
+        instead=tuple(instead or _came(question, details.k)),
         lexical=lexical(question) if lexical else None,
     )
 
@@ -140,7 +140,7 @@ def _came(question: Question, k: int) -> Iterable[str]:
     right = {document.id for document in question.expected}
     old = {item.id for item in (question.before or ())[:k]}
     new = (item for item in question.now[:k] if not (item.gain or 0) > 0)
-    return [item.id for item in new if item.id not in old and item.id not in right][:MOST_INSTEAD]
+    return [item.id for item in new if item.id not in old and item.id not in right][:MAX_INSTEAD]
 
 
 def _by_words(miss: Miss) -> bool:

@@ -16,7 +16,7 @@ from rankgate.model.values import Direction, Gold, Outline, Sample, Scores, Verd
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
 
-MOST_LISTED = 50
+MAX_LISTED = 50
 
 
 def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metric | None:
@@ -86,7 +86,7 @@ def movements(
     return [movement for _, movement in found]
 
 
-def most_telling(moved: Sequence[Movement], most: int = MOST_LISTED) -> list[Movement]:
+def most_telling(moved: Sequence[Movement], most: int = MAX_LISTED) -> list[Movement]:
     """Losses of every kind and the best gains of a long list; losses have at least three of four places."""
     losses = [movement for movement in moved if movement.worse]
     gains = [movement for movement in moved if not movement.worse][::-1]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from rankgate.metrics.base import Cutoff, Metric
-from rankgate.metrics.scored_run import Side
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import JudgedValue
 from rankgate.model.values import Gold, Scores
@@ -19,7 +19,7 @@ OTHER_LENGTH = 2  # times: below, lists are about as long
 
 
 def notes_of(
-    criteria: Criteria, candidate: Side, baseline: Side | None, changes: GoldChanges | None = None
+    criteria: Criteria, candidate: ScoredRun, baseline: ScoredRun | None, changes: GoldChanges | None = None
 ) -> list[str]:
     """One sentence a fact: what was left out, counted as worst, cut, or judged otherwise."""
     notes: list[str] = []
@@ -27,9 +27,9 @@ def notes_of(
     if scores.missing:
         gone = count_text(len(scores.missing), "query is", "queries are")
         notes.append(f"{gone} absent from the run; where relevance is scored, that counts as the worst.")
-    if scores.strangers:
-        count = count_text(len(scores.strangers), "query of the run has", "queries of the run have")
-        notes.append(f"{count} no judgment and {'was' if len(scores.strangers) == 1 else 'were'} ignored.")
+    if scores.unknown_queries:
+        count = count_text(len(scores.unknown_queries), "query of the run has", "queries of the run have")
+        notes.append(f"{count} no judgment and {'was' if len(scores.unknown_queries) == 1 else 'were'} ignored.")
     if scores.duplicates:
         count = count_text(scores.duplicates, "repeated id was", "repeated ids were")
         notes.append(f"{count} removed from the rankings.")
@@ -59,7 +59,7 @@ def notes_of(
 
 
 def untrusted_notes(criteria: Criteria, *, untrusted: bool) -> list[str]:
-    """What it means that a stranger made the run; nothing where nobody says so."""
+    """What it means that the run is untrusted; nothing where nobody says so."""
     if not untrusted:
         return []
     counts = "; a pass counts once a maintainer has accepted them" if criteria.fork_runs == "untrusted" else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rankgate.diagnosis.lexical import Lexical
-from rankgate.model.details import Exhibit, Question
+from rankgate.model.details import Question, ReportDetails
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Unit
 
@@ -30,7 +30,7 @@ class QueryExplained(_Part, frozen=True, kw_only=True):
     """A question with both rankings.
 
     Attributes:
-        question: as the exhibit has it, its rankings down to `depth`.
+        question: as the details has it, its rankings down to `depth`.
         k: the first ranks, which its cause speaks of.
         depth: how many items are shown.
         compared: whether the check had a baseline.
@@ -47,13 +47,13 @@ class QueryExplained(_Part, frozen=True, kw_only=True):
 
 
 def explain_query(
-    report: Report, exhibit: Exhibit, question: Question, lexical: Lexical | None = None
+    report: Report, details: ReportDetails, question: Question, lexical: Lexical | None = None
 ) -> QueryExplained:
     """Gather what is known of a question.
 
     Args:
         report: whose gates say which metrics are shown.
-        exhibit: that the question is of.
+        details: that the question is of.
         question: the one.
         lexical: BM25's results for it.
     """
@@ -73,8 +73,8 @@ def explain_query(
         )
     return QueryExplained(
         question=question,
-        k=exhibit.k,
-        depth=exhibit.depth,
+        k=details.k,
+        depth=details.depth,
         compared=report.provenance.baseline is not None,
         scores=tuple(scores),
         lexical=lexical,

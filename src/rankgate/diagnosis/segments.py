@@ -10,7 +10,7 @@ from rankgate.model.report import Segment, SegmentValue
 from rankgate.model.tags import split_tag
 from rankgate.model.values import Gold, Scores
 
-MOST_INTERVALS = 24  # segments whose changes have one, the largest
+MAX_INTERVALS = 24  # segments whose changes have one, the largest
 
 
 def by_tag(
@@ -35,7 +35,7 @@ def by_tag(
             members.setdefault(key, []).append(index)
     dimensions = list(dict.fromkeys(dimension for dimension, _ in members))
     ordered = sorted(members.items(), key=lambda entry: (dimensions.index(entry[0][0]), entry[0][1]))
-    largest = sorted(members, key=lambda key: -len(members[key]))[:MOST_INTERVALS]
+    largest = sorted(members, key=lambda key: -len(members[key]))[:MAX_INTERVALS]
     columns = [
         (metric, candidate.values[metric.name], baseline_column(metric, baseline) if baseline else None)
         for metric in metrics

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable
 from rankgate.errors import ProblemKind, bad_input
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import Side
-from rankgate.metrics.scoring import refuse_silence, refuse_strangers
+from rankgate.metrics.scored_run import ScoredRun
+from rankgate.metrics.scoring import require_fields, require_gold_queries
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.model.wording import count_text
 
 STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the lists' ids that anybody knows
-FEWEST = 3  # relevant ids: of fewer nobody can say that next to none occur
+MIN_IDS = 3  # relevant ids: of fewer nobody can say that next to none occur
 FULL_SHARE = 0.5  # of the lists; a broken search gives short or empty ones
 
 _OF_LISTS = frozenset({Need.RAW, Need.REWRITES, Need.JUDGED, Need.NEGATIVES})
@@ -26,14 +26,14 @@ _OF_LISTS = frozenset({Need.RAW, Need.REWRITES, Need.JUDGED, Need.NEGATIVES})
 Lists = Callable[[], Iterable[Ranking]]
 
 
-def refuse_unfit(gold: Gold, plan: Plan, candidate: Side, baseline: Side | None) -> None:
+def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None) -> None:
     """A run that answers other questions, lacks what a metric reads, or speaks of other ids than the gold set.
 
     Raises:
-        RankgateError: it cannot be judged; see `refuse_strangers`, `refuse_silence` and `refuse_stale`.
+        RankgateError: it cannot be judged; see `require_gold_queries`, `require_fields` and `refuse_stale`.
     """
-    refuse_strangers(candidate.scores, candidate.run.name, gold)
-    refuse_silence(candidate.scores, plan, candidate.run.name)
+    require_gold_queries(candidate.scores, candidate.run.name, gold)
+    require_fields(candidate.scores, plan, candidate.run.name)
     refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
 
 
@@ -68,7 +68,7 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
     returned = _names(now(), how)
     relevant = {doc for sample in gold.samples.values() for doc in sample.relevant()}
     occurring = len(relevant & returned)
-    if not returned or len(relevant) < FEWEST or occurring >= STALE_SHARE * len(relevant):
+    if not returned or len(relevant) < MIN_IDS or occurring >= STALE_SHARE * len(relevant):
         return
     known = _known(gold) | (_names(before(), how) if before else set())
     if len(returned & known) >= STALE_SHARE * len(returned):

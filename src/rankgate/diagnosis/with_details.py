@@ -1,4 +1,4 @@
-"""The door to the exhibit: what it reads, and a report with or without it. The rest is loaded only where asked for."""
+"""The door to the details: what it reads, and a report with or without it. The rest is loaded only where asked for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankgate.model.values import Gold, Need, Scores
 SHOWN = frozenset({Need.IDS, Need.DOCS, Need.LATENCY})
 
 
-def with_exhibit(
+def with_details(
     report: Report,
     depth: int | None,
     gold: Gold,
@@ -26,7 +26,7 @@ def with_exhibit(
 
     Args:
         report: the finished report, whose segments are shown.
-        depth: how many items of each ranking are kept; None where no exhibit is asked for.
+        depth: how many items of each ranking are kept; None where no details is asked for.
         gold: the judgments.
         plan: what was scored; it asked also for `SHOWN`.
         candidate: the run's scores.
@@ -35,7 +35,7 @@ def with_exhibit(
     """
     if depth is None:
         return report
-    from rankgate.diagnosis.details import exhibit_of  # noqa: PLC0415 -- see above
+    from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- see above
 
-    made = exhibit_of(gold, plan.metrics, leading, report.segments, candidate, baseline, depth=depth)
-    return replace(report, exhibit=made)
+    made = details_of(gold, plan.metrics, leading, report.segments, candidate, baseline, depth=depth)
+    return replace(report, details=made)

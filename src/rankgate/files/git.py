@@ -13,7 +13,7 @@ from rankgate.errors import Problem, RankgateError, shown
 
 PATIENCE = 120.0  # seconds that one command of git may take; a blob of a partial clone comes over the network
 
-MOST_ANCESTORS = 10_000  # commits that are looked through for an accepted run
+MAX_ANCESTORS = 10_000  # commits that are looked through for an accepted run
 Answer = subprocess.CompletedProcess[bytes]  # what one command of git said, and its exit code
 
 LINK, SUBMODULE = "120000", "160000"  # modes of an entry
@@ -163,7 +163,7 @@ class Repository(msgspec.Struct, frozen=True):
         if base is not None and (tip := self._commit(base)) is not None:
             common = run_git(self.root, "merge-base", "HEAD", tip)
             start = common.stdout.decode().strip() if not common.returncode else tip
-        listed = run_git(self.root, "rev-list", f"--max-count={MOST_ANCESTORS}", start, "--")
+        listed = run_git(self.root, "rev-list", f"--max-count={MAX_ANCESTORS}", start, "--")
         return listed.stdout.decode().split() if not listed.returncode else []
 
     def branch(self) -> str | None:

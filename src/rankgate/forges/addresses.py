@@ -34,9 +34,9 @@ class Base(msgspec.Struct, frozen=True):
         return f"{self.origin}{self.path}{path}{query}" if _PATH.fullmatch(path) else None
 
     def own(self, address: str, *, seen_at: str) -> str | None:
-        """An address that the server named at `seen_at`, written anew on the API's own origin; None for any other.
+        """An address that the server named at `seen_at`, rewritten on the API's own origin; None for any other.
 
-        It is written anew so that no second reader of addresses can find another host in it.
+        It is rewritten so that no second reader of addresses can find another host in it.
         """
         parts = _split(address, seen_at)
         if parts is None or _origin(parts) != self.origin:

@@ -1,4 +1,4 @@
-"""A zip archive that a stranger made: its list of entries, read to the letter, and one entry unpacked within a limit.
+"""An untrusted zip archive: its list of entries, read to the letter, and one entry unpacked within a limit.
 
 What unpacks archives for people forgives much: bytes before and after, lists that disagree with the entries, names cut
 at a NUL. Two readers of such an archive can see different files in it, so this one knows one way to write an archive,

@@ -1,4 +1,4 @@
-"""The artifact that a workflow run left behind: found, fetched, and one file of it read, all as data of a stranger."""
+"""The artifact that a workflow run left behind: found, fetched, and one file of it read, all as untrusted data."""
 
 from __future__ import annotations
 

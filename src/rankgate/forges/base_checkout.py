@@ -33,8 +33,8 @@ from rankgate.model.report_text import decode_report
 from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.isolation import LOADER, Template
 
-MOST_BYTES = 200_000_000  # of a pull request's files, all together
-MOST_SECONDS = 300.0  # of one check; the reporting job has to outlive those of several pull requests
+MAX_BYTES = 200_000_000  # of a pull request's files, all together
+MAX_SECONDS = 300.0  # of one check; the reporting job has to outlive those of several pull requests
 _KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # the token is not among them
 
 
@@ -88,7 +88,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
             flags = {"--run": "../run.jsonl", "--date": self.date, **self.arguments}
             flags |= self._copied(tree, place / "baseline", pull)
             if labels is not None:
-                tree = trees.enter_context(self._tree(repository, place / "head", head, most=MOST_BYTES))
+                tree = trees.enter_context(self._tree(repository, place / "head", head, most=MAX_BYTES))
                 file = tree / (named := self._files(tree)[0] or ".")
                 if gold is not None and not _outside(named) and not file.exists():
                     try:
@@ -196,11 +196,11 @@ def _report(tree: Path, written: Path, arguments: Sequence[str], more: Mapping[s
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            timeout=MOST_SECONDS,
+            timeout=MAX_SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise bad_input(f"the check of the pull request's run took longer than {MOST_SECONDS:.0f} s") from error
+        raise bad_input(f"the check of the pull request's run took longer than {MAX_SECONDS:.0f} s") from error
     if not written.is_file():
         said = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
         raise bad_input(

@@ -42,7 +42,7 @@ def upsert(client: Client, repository: str, pull: int, mark: Mark, text: str, *,
         mark: who writes.
         text: the comment below the marker.
         login: whom the token posts as.
-        fresh: post anew, and delete the old one, where the gate held before and does not any more, so that people
+        fresh: post again, and delete the old one, where the gate held before and does not any more, so that people
             are notified.
 
     Raises:
@@ -62,7 +62,7 @@ def upsert(client: Client, repository: str, pull: int, mark: Mark, text: str, *,
         if [comment.body for comment in found] == [body]:
             return done
         try:
-            done = _step(client, repository, pull, body, found, anew=fresh and _turns(found, mark)) or done
+            done = _step(client, repository, pull, body, found, fresh=fresh and _turns(found, mark)) or done
         except LostResponseError as error:  # the next round lists, and posts again only if it did not arrive
             done = "created"
             client.rest(error, len(lost))
@@ -92,10 +92,10 @@ def ours(client: Client, repository: str, pull: int, gate: str, login: str) -> l
 
 
 def _step(
-    client: Client, repository: str, pull: int, body: str, found: Sequence[Comment], *, anew: bool
+    client: Client, repository: str, pull: int, body: str, found: Sequence[Comment], *, fresh: bool
 ) -> Done | None:
     """One step towards the one comment; None where only surplus ones were deleted."""
-    kept = next((comment for comment in found if comment.body == body), None) if anew else found[0] if found else None
+    kept = next((comment for comment in found if comment.body == body), None) if fresh else found[0] if found else None
     if kept is None:
         client.send("POST", f"/repos/{repository}/issues/{pull}/comments", {"body": body})
         return "created"

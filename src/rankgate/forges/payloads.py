@@ -10,7 +10,7 @@ import msgspec
 from rankgate.errors import bad_input
 from rankgate.readers.json_text import spoken
 
-MOST_BYTES = 25 * 1024 * 1024  # GitHub sends no payload above 25 MB
+MAX_BYTES = 25 * 1024 * 1024  # GitHub sends no payload above 25 MB
 
 # `\Z`, since `$` also matches before a line break at the end.
 _SHA, _LOGIN = r"\A[0-9a-f]{40}([0-9a-f]{24})?\Z", r"\A[A-Za-z0-9_-]{1,100}(\[bot\])?\Z"
@@ -108,19 +108,19 @@ def read_payload(path: str, kind: type[T], event: str) -> T:
         event: its name, for messages.
 
     Raises:
-        RankgateError: no such file, more than `MOST_BYTES` of it, not JSON, or a field that is missing or wrong.
+        RankgateError: no such file, more than `MAX_BYTES` of it, not JSON, or a field that is missing or wrong.
     """
     if not path:
         raise bad_input("is not set; is this running in GitHub Actions?", key="GITHUB_EVENT_PATH")
     try:
         with Path(path).open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         reason = error.strerror if isinstance(error, OSError) else "no file can have this name"
         message = f"the event's payload cannot be read: {reason}; is this running in GitHub Actions?"
         raise bad_input(message, file=path, key="GITHUB_EVENT_PATH") from error
-    if len(data) > MOST_BYTES:
-        message = f"the event's payload has more than {MOST_BYTES:,} bytes; GitHub sends none so large"
+    if len(data) > MAX_BYTES:
+        message = f"the event's payload has more than {MAX_BYTES:,} bytes; GitHub sends none so large"
         raise bad_input(message, file=path, key="GITHUB_EVENT_PATH")
     try:
         return msgspec.json.decode(data, type=kind)

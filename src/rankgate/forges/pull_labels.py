@@ -56,7 +56,7 @@ def worth(
     forced = max((each["created_at"] for each in events if each["event"] == _FORCED), default="")
     standing: Standing = "counts"
     if not may_write(client, repository, by):
-        standing = "stranger"
+        standing = "outsider"
     elif any(each["event"] in _VOIDING for each in events[at:]):
         standing = "head moved"
     elif not any(forced < time < when for time in reported) or any(time < when for time in begun):

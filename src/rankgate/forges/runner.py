@@ -10,7 +10,7 @@ from rankgate.errors import bad_input
 from rankgate.renderers.cutting import cut_before
 from rankgate.renderers.escape import inert
 
-MOST_SUMMARY_BYTES = 1024 * 1024  # of a step's summary, in UTF-8; the runner drops a larger one whole
+MAX_SUMMARY_BYTES = 1024 * 1024  # of a step's summary, in UTF-8; the runner drops a larger one whole
 _OUTPUT = "GITHUB_OUTPUT"
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -62,9 +62,9 @@ def add_summary(path: str, markdown: str, *, rest: str = "the artifact of this r
     """
     there = _content(path, _SUMMARY)
     start = _finished(there) + (b"\n" if there else b"")  # Markdown right behind a paragraph would belong to it
-    sentence = f"_Cut here: a step's summary holds {MOST_SUMMARY_BYTES // 1024:,} KiB. The whole is in {rest}._"
+    sentence = f"_Cut here: a step's summary holds {MAX_SUMMARY_BYTES // 1024:,} KiB. The whole is in {rest}._"
     try:
-        written = cut_before(markdown, MOST_SUMMARY_BYTES - len(there) - len(start), lambda *_: sentence, _bytes)
+        written = cut_before(markdown, MAX_SUMMARY_BYTES - len(there) - len(start), lambda *_: sentence, _bytes)
     except ValueError:  # full
         return False
     _append(path, _SUMMARY, start + written.encode("utf-8", "replace"))

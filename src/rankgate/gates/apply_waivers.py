@@ -19,7 +19,7 @@ from rankgate.readers.dates import days_between
 SOON = 14  # days
 
 REFUSED = {
-    "stranger": "it was set by somebody who may not write to this repository",
+    "outsider": "it was set by somebody who may not write to this repository",
     "head moved": "the pull request was pushed to, reopened or pointed at another base since",
     "unreported": "it was set before the newest run of this commit was reported; set it again when that is",
     "unknown": "GitHub did not say whether whoever set it may write to this repository",

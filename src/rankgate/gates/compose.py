@@ -21,7 +21,7 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
 from rankgate.metrics.matching import OF_THE_LINE
-from rankgate.metrics.scored_run import Side
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.model.headline import with_summary
@@ -48,7 +48,7 @@ from rankgate.readers.source import STDIN
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
 
-MOST_IDS = 20
+MAX_IDS = 20
 ISSUES = "https://github.com/rankgate/rankgate/issues"
 _EMPTY = "every list of the run is empty"
 _STALE = (
@@ -61,8 +61,8 @@ def compose(
     inputs: Inputs,
     criteria: Criteria,
     gold: Gold,
-    candidate: Side,
-    baseline: Side | None,
+    candidate: ScoredRun,
+    baseline: ScoredRun | None,
     results: list[GateResult],
     segments: list[Segment],
     moved: Sequence[Movement],
@@ -228,8 +228,8 @@ def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
         scored=relevant,
         no_relevant=len(gold.samples) - relevant,
         missing=len(missing),
-        missing_ids=missing[:MOST_IDS],
-        unjudged=len(candidate.strangers),
+        missing_ids=missing[:MAX_IDS],
+        unjudged=len(candidate.unknown_queries),
         duplicates=candidate.duplicates,
         new=len(baseline.missing) if baseline else 0,
         left_out=len(gold.left_out),
@@ -242,7 +242,7 @@ def _moved(moved: Sequence[Movement]) -> Moved:
 
 
 def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:
-    """What differs; nothing is read of what a stranger's run says of itself, so that it cannot be compared."""
+    """What differs; nothing is read of what an untrusted run says of itself, so that it cannot be compared."""
     said = [] if inputs.untrusted_run else run_differences(baseline.provenance, run.provenance)
     return [*said, *(gold_differences(baseline.gold, gold) if inputs.part == "public" else ())]
 

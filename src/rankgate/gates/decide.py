@@ -57,7 +57,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         # A drop says more than a floor, so it is named first.
         if gate.regression_max is not None:
             uncompared = _uncompared(metric, baseline, pairs, gap)
-            lost = baseline is not None and pairs is None and not baseline.silent.keys() & metric.needs
+            lost = baseline is not None and pairs is None and not baseline.unstated.keys() & metric.needs
             (unjudged if lost and metric.worst is not None else warnings).extend(uncompared)
             ruled += [_drop(gate, candidate, old_values, pairs, gap)] if pairs and not uncompared else []
         ruled += [_floor(gate, own, gate.threshold)] if gate.threshold is not None else []
@@ -182,7 +182,7 @@ def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | Non
     if baseline is None:
         return [Reason(ReasonKind.NO_BASELINE)]
     if pairs is None:
-        need = next((need for need in baseline.silent if need in metric.needs), None)
+        need = next((need for need in baseline.unstated if need in metric.needs), None)
         return [Reason(ReasonKind.NOT_STATED, need=need) if need else Reason(ReasonKind.NOT_IN_BASELINE)]
     if too_many(gap.other_judge, pairs.n_pairs):
         return [Reason(ReasonKind.OTHER_JUDGE, count=len(gap.other_judge), among=pairs.n_pairs)]

@@ -10,7 +10,7 @@ import msgspec
 from rankgate.gates.decision_rule import Finding, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
-from rankgate.model.details import Cause, Exhibit, Question
+from rankgate.model.details import Cause, Question, ReportDetails
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import TOLERANCE, Direction, EvidenceState, Ruling, Verdict, worst
 from rankgate.model.waiver_use import WaiverUse
@@ -90,11 +90,11 @@ def explain_gate(report: Report, gate: GateResult) -> GateExplained:
     """Gather what the report says of a gate.
 
     Args:
-        report: with its exhibit questions are named; without it they are counted.
+        report: with its details questions are named; without it they are counted.
         gate: a row of the report over all questions.
     """
     rows = [each for each in report.gates if _goes_with(each, gate)]
-    questions = report.exhibit.questions if isinstance(report.exhibit, Exhibit) else None
+    questions = report.details.questions if isinstance(report.details, ReportDetails) else None
     metric = _metric(gate.metric)
     return GateExplained(
         gate=_row(gate),

@@ -15,17 +15,17 @@ from rankgate.metrics.base import Metric, sees_hits_alone
 from rankgate.metrics.comparison import compare
 from rankgate.metrics.matching import BY_CHUNK
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import Side
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.report import GateResult
 from rankgate.model.values import Evidence, EvidenceState, Gold, Ranking, Reason, ReasonKind, Scores, Verdict
 
-POOLED, MOST_LOST, LEAST_JUDGED = 0.8, 0.05, 0.25  # judged of the baseline; less of the run's; share of that share
+POOLED, MAX_LOST, LEAST_JUDGED = 0.8, 0.05, 0.25  # judged of the baseline; less of the run's; share of that share
 NO_CUTOFF = 10  # results that are looked at where a metric has no number
 
 
-def judge_sides(
-    criteria: Criteria, gold: Gold, plan: Plan, sides: Sequence[Side], before: Scores | None, since: Scores | None
+def judge_runs(
+    criteria: Criteria, gold: Gold, plan: Plan, sides: Sequence[ScoredRun], before: Scores | None, since: Scores | None
 ) -> list[GateResult]:
     """As `judge_all`, and in doubt where what a pooled gold leaves unjudged undoes a proof of harm.
 
@@ -45,7 +45,7 @@ def judge_sides(
     if not fell or all(gain > 0 for sample in gold.samples.values() for gain in sample.gains.values()):
         return results
     judged = now, then = [_judged(gold, plan, side) for side in sides]
-    pooled = {name for name, share in then.items() if share >= POOLED and share - now[name] > MOST_LOST}
+    pooled = {name for name, share in then.items() if share >= POOLED and share - now[name] > MAX_LOST}
     looked_at = [each for each in plan.metrics if each.name in fell & pooled and sees_hits_alone(each)]
     if not looked_at:
         return results
@@ -60,7 +60,7 @@ def judge_sides(
     ]
 
 
-def _judged(gold: Gold, plan: Plan, side: Side) -> dict[str, float]:
+def _judged(gold: Gold, plan: Plan, side: ScoredRun) -> dict[str, float]:
     """By metric the share of what a side shows in its first k, 10 without a number, that the gold judges."""
     from rankgate.labelling.pool import results_of  # noqa: PLC0415 -- few gold sets are pooled
 

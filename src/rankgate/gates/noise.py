@@ -2,7 +2,7 @@
 
 Approximate search, sampled rewrites and tied scores give another ranking each time. Between two runs of a system that
 nobody touched, the mean change varies by q = s^2 / N, s being the standard deviation of the N paired differences, if
-they come and go query by query. What they have in common, such as an index built anew, is seen only in the means of
+they come and go query by query. What they have in common, such as a rebuilt index, is seen only in the means of
 the K runs, and of that few runs say little; so it is taken at its upper bound of 80 %::
 
     common  = max(0, 2 Var (K - 1) / chi2 - q)       chi2: the lower fifth of its distribution with K - 1 degrees
@@ -23,7 +23,7 @@ import msgspec
 from rankgate.metrics.base import Metric, widest_change
 from rankgate.metrics.comparison import paired
 
-FEWEST_RUNS = 3
+MIN_RUNS = 3
 _BEYOND = 1.9600  # standard errors, of which noise stays within 97.5 % of the time in one direction
 _FIFTH = 0.8416  # standard deviations: below the mean of a normal distribution lies a fifth by so much
 _LOWER_FIFTH = {2: 0.4463, 3: 1.0052, 4: 1.6488, 5: 2.3425, 6: 3.0701}  # of chi-squared; above, Wilson & Hilferty's
@@ -63,7 +63,7 @@ def noise_of(metric: Metric, columns: Sequence[Sequence[float | None]]) -> Noise
     shifts, fewest = [abs(each.delta) for each in compared], min(each.n_pairs for each in compared)
     spread = _root_mean_variance([pairs.changes for pairs in found]) if fewest > 1 else None
     margin = noise = None
-    if spread is not None and len(columns) >= FEWEST_RUNS and metric.at_quantile is None:
+    if spread is not None and len(columns) >= MIN_RUNS and metric.at_quantile is None:
         # The mean squared shift between two of K runs is twice the variance of their means.
         twice, q, freedom = math.fsum(x * x for x in shifts) / len(shifts), spread**2 / fewest, len(columns) - 1
         common = max(0.0, twice * freedom / lower_fifth(freedom) - q)

@@ -22,8 +22,8 @@ from rankgate.statistics import power
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
 
-# The usual spread of recall: of one right document, and the least, of many.
-_HIT, _MOST_STEPS = 0.43, 0.1
+# The usual spread of recall: of one relevant document, and the least, of many.
+_HIT, _MAX_STEPS = 0.43, 0.1
 _DIGITS = 3
 _LARGEST = 1e150  # beyond it squares overflow
 
@@ -43,7 +43,7 @@ def detectable(
         queries: how many are compared, or will be.
         differences: of the paired values, whose spread is measured if enough of them moved; else it is assumed.
         clusters: of those queries, where the gold names any.
-        relevant: how many right documents a query has on average, which recall's steps depend on.
+        relevant: how many relevant documents a query has on average, which recall's steps depend on.
 
     Returns:
         None where nothing can be said: no drop is forbidden, nothing is compared, the metric is a quantile, or its
@@ -70,10 +70,10 @@ def detectable(
 
 
 def _usual_spread(metric: Metric, relevant: float) -> float:
-    """Recall of one right document is a hit; the more there are, the smaller the steps in which it moves."""
+    """Recall of one relevant document is a hit; the more there are, the smaller the steps in which it moves."""
     if metric.spread is not None:
         return metric.spread
-    return min(_HIT, max(_MOST_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
+    return min(_HIT, max(_MAX_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
 
 
 def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:

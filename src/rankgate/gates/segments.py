@@ -21,7 +21,7 @@ from rankgate.model.tags import segments_of
 from rankgate.model.values import Direction, Evidence, EvidenceState, Gold, Reason, ReasonKind, Scores, Verdict
 from rankgate.model.wording import count_text
 from rankgate.statistics.saddlepoint import Side
-from rankgate.statistics.sign_flips import FEWEST
+from rankgate.statistics.sign_flips import MIN_CLUSTERS
 
 Decide = Callable[[Gate, Scores, Scores | None], GateResult]
 
@@ -74,7 +74,7 @@ class _Part:
         self.missing = gaps(gate.metric, candidate, None).missing
         self.size = sum(value is not None for value in column) + len(self.missing)
         clustered = candidate.clusters and gate.metric.at_quantile is None
-        self.provable = not clustered or len(set(defined_only(candidate.clusters, column))) >= FEWEST
+        self.provable = not clustered or len(set(defined_only(candidate.clusters, column))) >= MIN_CLUSTERS
 
     def concluded(self, found: GateResult, *, among: int, enough: bool) -> GateResult:
         """The decision as it stands for a segment.

@@ -17,14 +17,14 @@ from rankgate.gates import warnings as facts
 from rankgate.gates.judging import judge_all, refuse_misfits, whole
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scoring import ids_of, refuse_silence, refuse_strangers, score
+from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries, score
 from rankgate.model.reasons import problems_of
 from rankgate.model.report import GateResult
 from rankgate.model.values import Gold, Ranking, Verdict
 from rankgate.readers.formats import read_gold, read_run
 
 T = TypeVar("T")
-MOST_PROBLEMS = 1000
+MAX_PROBLEMS = 1000
 LEAST_PRIVATE = 100  # queries, of which an effect of 11 to 15 points is seen in half of the cases
 
 
@@ -53,7 +53,7 @@ def validate(inputs: Inputs) -> Findings:
 
     gold = rankings = None
     if gold_file:
-        gold = _attempt(problems, read_gold, gold_file.path, gold_file.format, most_problems=MOST_PROBLEMS)
+        gold = _attempt(problems, read_gold, gold_file.path, gold_file.format, most_problems=MAX_PROBLEMS)
     if gold and criteria and criteria.holdout:
         gold = _attempt(problems, part_of, gold, criteria.holdout, criteria.gates) or gold
         few = f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private, fewer than {LEAST_PRIVATE}"
@@ -64,7 +64,7 @@ def validate(inputs: Inputs) -> Findings:
             problems,
             lambda: list(
                 read_run(
-                    run_file.path, run_file.format, needs=plan.needs, map=run_file.map, most_problems=MOST_PROBLEMS
+                    run_file.path, run_file.format, needs=plan.needs, map=run_file.map, most_problems=MAX_PROBLEMS
                 ).rankings
             ),
         )
@@ -125,8 +125,8 @@ def _judged(
     if baseline:
         tells = relisted(gold, plan, lambda: rankings, lambda: accepted or ())
         baseline = msgspec.structs.replace(baseline, relisted=tells)
-    refuse_strangers(candidate, name, gold)
-    refuse_silence(candidate, plan, name)
+    require_gold_queries(candidate, name, gold)
+    require_fields(candidate, plan, name)
     if criteria is None:
         return []
     refuse_stale(gold, plan, candidate, lambda: rankings, None if accepted is None else lambda: accepted)

@@ -18,11 +18,11 @@ from rankgate.model.tags import segments_of
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample
 from rankgate.model.wording import count_text, size_text, telling_decimals, value_text
 from rankgate.statistics.chance import at_least
-from rankgate.statistics.clusters import FEWEST as FEWEST_FOR_INTERVAL
+from rankgate.statistics.clusters import MIN_CLUSTERS as MIN_FOR_INTERVAL
 from rankgate.statistics.quantiles import quantile_interval
-from rankgate.statistics.sign_flips import FEWEST as FEWEST_FOR_TEST
+from rankgate.statistics.sign_flips import MIN_CLUSTERS as MIN_FOR_TEST
 
-MOST_NAMED = 3
+MAX_NAMED = 3
 PART = 0.2  # of its value: a loss that a gate should see
 NEUTRAL = 0.025  # of the queries are lost, and as many won; also the share of such changes that may be blocked
 
@@ -43,7 +43,7 @@ def gold_facts(gold: Gold) -> list[str]:
             questions.setdefault(" ".join(sample.question.split()).casefold(), []).append(sample.query_id)
     twice = [ids for ids in questions.values() if len(ids) > 1]
     if twice:
-        pairs = "; ".join(" = ".join(map(shown, ids)) for ids in twice[:MOST_NAMED])
+        pairs = "; ".join(" = ".join(map(shown, ids)) for ids in twice[:MAX_NAMED])
         facts.append(f"{count_text(len(twice), 'question is', 'questions are')} asked more than once: {pairs}")
     return facts
 
@@ -53,13 +53,15 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str
     facts: list[str] = []
     answered = {ranking.query_id: ranking for ranking in rankings}
     missing = [query_id for query_id in gold.samples if query_id not in answered]
-    strangers = [query_id for query_id in answered if query_id not in gold.samples and query_id not in gold.left_out]
+    unknown_queries = [
+        query_id for query_id in answered if query_id not in gold.samples and query_id not in gold.left_out
+    ]
     if missing:
         count = count_text(len(missing), "query is", "queries are")
         facts.append(f"{count} absent from {name} and would score as worst; {_named(missing)}")
-    if strangers:
-        count = count_text(len(strangers), "query", "queries")
-        facts.append(f"{count} of {name} without a sample in the gold set; {_named(strangers)}")
+    if unknown_queries:
+        count = count_text(len(unknown_queries), "query", "queries")
+        facts.append(f"{count} of {name} without a sample in the gold set; {_named(unknown_queries)}")
     repeated = [ranking.query_id for ranking in rankings if ranking.duplicates]
     if repeated:
         total = sum(ranking.duplicates for ranking in rankings)
@@ -75,7 +77,7 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str
 
 
 def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]]) -> list[str]:
-    """Relevant ids that no ranking of any run holds: unreachable documents, or ids that were minted anew."""
+    """Relevant ids that no ranking of any run holds: unreachable documents, or ids that were replaced."""
     seen = {doc for rankings in runs for ranking in rankings for doc in ranking.ids}
     relevant = dict.fromkeys(doc for sample in gold.samples.values() for doc in sample.relevant())
     unseen = [doc for doc in relevant if doc not in seen]
@@ -159,9 +161,9 @@ def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
             parts |= {f"gate {name}, {shown(tag)}": named[tag] for tag in judged}
         for place, rows in parts.items():
             count = len({(samples[row].cluster, None if samples[row].cluster else row) for row in rows})
-            if count < FEWEST_FOR_INTERVAL:
-                harm, interval = f"{FEWEST_FOR_TEST} on harm can be proven", f"{FEWEST_FOR_INTERVAL} on a low value can"
-                needed = f"{harm}, from {interval}" if count < FEWEST_FOR_TEST else interval
+            if count < MIN_FOR_INTERVAL:
+                harm, interval = f"{MIN_FOR_TEST} on harm can be proven", f"{MIN_FOR_INTERVAL} on a low value can"
+                needed = f"{harm}, from {interval}" if count < MIN_FOR_TEST else interval
                 facts.append(f"{place}: {count_text(count, 'cluster')} of questions; from {needed}")
     return facts
 
@@ -241,5 +243,5 @@ def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[
 
 
 def _named(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
-    return f"{', '.join(map(shown, ids[:MOST_NAMED]))}{more}"
+    more = f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else ""
+    return f"{', '.join(map(shown, ids[:MAX_NAMED]))}{more}"

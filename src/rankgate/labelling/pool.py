@@ -34,7 +34,7 @@ class Pooled(msgspec.Struct, frozen=True, kw_only=True):
     """What one run gave: how many gold queries it has, and those of its queries that the gold lacks."""
 
     known: int
-    strangers: tuple[str, ...]
+    unknown_queries: tuple[str, ...]
 
 
 class Pool(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,13 +74,13 @@ def pool(
     elsewhere: dict[str, str] = {}
     pooled: dict[str, Pooled] = {}
     for name, rankings in runs.items():
-        strangers: list[str] = []
+        unknown_queries: list[str] = []
         known = 0
         for ranking in rankings:
             found = ranks.get(ranking.query_id)
             known += found is not None
             if found is None:
-                strangers.append(ranking.query_id)
+                unknown_queries.append(ranking.query_id)
             for rank, (doc, text) in enumerate(results_of(ranking, how), start=1):
                 if text:
                     elsewhere.setdefault(doc, text)
@@ -89,7 +89,7 @@ def pool(
                 found.setdefault(doc, {}).setdefault(name, rank)
                 if text:
                     texts.setdefault((ranking.query_id, doc), text)
-        pooled[name] = Pooled(known=known, strangers=tuple(strangers))
+        pooled[name] = Pooled(known=known, unknown_queries=tuple(unknown_queries))
     pairs = [
         Pair(
             query_id=query_id,

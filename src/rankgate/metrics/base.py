@@ -181,7 +181,7 @@ class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):
         return len(query.ideal) if self.rel <= 0 else sum(gain >= self.rel for gain in query.ideal)
 
 
-_MOST_KNOWN = 4096  # queries unlike each other whose values are kept: about 2 MB
+_MAX_KNOWN = 4096  # queries unlike each other whose values are kept: about 2 MB
 
 
 class Together:
@@ -202,7 +202,7 @@ class Together:
         known = self._known.get(alike)
         if known is None:
             known = [metric.per_query(query) if alone else None for metric, alone in self._metrics]
-            if len(self._known) < _MOST_KNOWN:
+            if len(self._known) < _MAX_KNOWN:
                 self._known[alike] = known
         if self._all:
             return known

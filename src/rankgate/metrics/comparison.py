@@ -16,7 +16,7 @@ from rankgate.metrics.estimates import attainable, beyond, defined_only
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import CONFIDENCE, Direction, Exact, Gold, Interval, Need, Outline, Ranking, Scores
 from rankgate.statistics.binomial import level_at, swap_p
-from rankgate.statistics.clusters import FEWEST, clustered_mean_interval, clustered_mean_level
+from rankgate.statistics.clusters import MIN_CLUSTERS, clustered_mean_interval, clustered_mean_level
 from rankgate.statistics.quantiles import difference_of_quantiles_interval, normal_quantile
 from rankgate.statistics.saddlepoint import Side, difference_interval, difference_level, unchanged_bound
 from rankgate.statistics.sign_flips import cluster_flip_p
@@ -148,7 +148,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         if not any(changes):
             if self.same():
                 return (0.0, 0.0)
-            count, fewest = (len(set(self.clusters)), FEWEST) if self.clusters else (len(changes), 2)
+            count, fewest = (len(set(self.clusters)), MIN_CLUSTERS) if self.clusters else (len(changes), 2)
             bound = unchanged_bound(count, reach, confidence)
             found = (0.0 - bound, bound) if count >= fewest else None
         elif self.clusters:
@@ -318,7 +318,7 @@ def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
     Where the baseline states nowhere what the metric reads, it has no value at all: texts that were not stored are not
     texts without the answer.
     """
-    if metric.needs & baseline.silent.keys():
+    if metric.needs & baseline.unstated.keys():
         return [None] * len(baseline.query_ids)
     column = baseline.values[metric.name]
     return [

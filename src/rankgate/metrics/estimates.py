@@ -16,9 +16,9 @@ from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean
 from rankgate.statistics.quantiles import quantile_interval
 from rankgate.statistics.saddlepoint import Side, mean_interval, mean_level
 
-MOST_WITH_ENDS = 150  # scored queries; with more, rare wins that a sample misses make ends err too often
+MAX_WITH_ENDS = 150  # scored queries; with more, rare wins that a sample misses make ends err too often
 _SHORT = 0.2  # of the queries: where no more cannot reach the end of the range, the range is taken
-FEWEST_ALIKE = 10  # equal values without a range
+MIN_ALIKE = 10  # equal values without a range
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +91,7 @@ def attainable(metric: Metric, scores: Scores, values: Sequence[float | None]) -
     """
     scored = [query_id for query_id, value in zip(scores.query_ids, values, strict=True) if value is not None]
     rate = is_rate(metric) and metric.direction is Direction.HIGHER and not metric.needs
-    if not rate or not scores.outlines or len(scored) > MOST_WITH_ENDS:
+    if not rate or not scores.outlines or len(scored) > MAX_WITH_ENDS:
         return []
     found = [(query_id, scores.outlines.get(query_id)) for query_id in scored]
     ends = [(best_possible(metric, scores.samples[each], query.k) if query else None) or 1.0 for each, query in found]
@@ -119,7 +119,7 @@ def interval(
     """
     if not all(map(math.isfinite, defined)):
         return None
-    if None in (metric.low, metric.high) and len(defined) < FEWEST_ALIKE and min(defined) == max(defined):
+    if None in (metric.low, metric.high) and len(defined) < MIN_ALIKE and min(defined) == max(defined):
         return None
     if metric.at_quantile is not None:
         return quantile_interval(defined, metric.at_quantile, confidence=confidence)

@@ -15,7 +15,7 @@ from rankgate.metrics.matching import DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
 from rankgate.metrics.parallel import score_run
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scoring import ids_of, refuse_silence, refuse_strangers
+from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
 from rankgate.model.values import Gold, Need, Ranking, Sample, Scores
 from rankgate.readers.base import Run, once
 from rankgate.readers.formats import read_gold, read_run
@@ -151,8 +151,8 @@ def score(
         counts = f"gold has {len(gold)} queries, the run {len(run)}"
         raise bad_input(f"{counts}; give a list for each, empty where need be", file="run")
     scores = score_run(judged, opened, plan, workers=workers)
-    refuse_strangers(scores, opened.name, judged)
-    refuse_silence(scores, plan, opened.name)
+    require_gold_queries(scores, opened.name, judged)
+    require_fields(scores, plan, opened.name)
     return Evaluation(
         estimates={
             metric.name: estimate(scores.values[metric.name], metric, clusters=scores.clusters) for metric in found
@@ -160,7 +160,7 @@ def score(
         columns=scores.values,
         per_query=PerQuery(scores),
         missing=tuple(query_id for query_id in scores.query_ids if query_id in scores.missing),
-        unjudged=scores.strangers,
+        unjudged=scores.unknown_queries,
         duplicates=scores.duplicates,
     )
 

@@ -82,7 +82,7 @@ class DCG(BaseMetric, frozen=True, kw_only=True):
     unit: ClassVar[Unit] = Unit.NUMBER
     high: ClassVar[float | None] = None
     ranking: ClassVar[bool] = True
-    plain: ClassVar[str] = "sum of the right documents' worth in {first}, less the lower they stand"
+    plain: ClassVar[str] = "sum of the relevant documents' worth in {first}, less the lower they stand"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """Σ g_i / discount; None where nothing is relevant."""

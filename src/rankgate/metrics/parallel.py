@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, score, total
-from rankgate.metrics.serialization import add_packed, packed
 from rankgate.model.values import Gold, Scores
 from rankgate.readers.base import Run
 from rankgate.readers.ranges import LARGE, Part
@@ -25,7 +24,7 @@ from rankgate.readers.ranges import LARGE, Part
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
-MOST_WORKERS = 8
+MAX_WORKERS = 8
 _PULSE = 0.5  # seconds
 _work: Callable[[int], bytes | None]  # of a forked process
 
@@ -75,7 +74,7 @@ def _allowed(size: int, workers: int | None) -> int:
     if size < LARGE:
         return 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return min(usable or 1, MOST_WORKERS)
+    return min(usable or 1, MAX_WORKERS)
 
 
 def _has_threads() -> bool:
@@ -105,8 +104,10 @@ def _tally_of(gold: Gold, plan: Plan, parts: Sequence[Part], watch: Watch) -> Ta
                 part = _result(future)
                 if part is None:
                     return None
+                from rankgate.metrics.serialization import add_packed  # noqa: PLC0415 -- as above
+
                 add_packed(tally, part)
-    sure = not tally.again and len(set(tally.strangers)) == len(tally.strangers)
+    sure = not tally.again and len(set(tally.unknown_queries)) == len(tally.unknown_queries)
     return tally if sure else None
 
 
@@ -117,6 +118,8 @@ def _scored(gold: Gold, plan: Plan, parts: Sequence[Part], index: int) -> bytes 
         tally.add(parts[index].rankings())
     except Exception:  # noqa: BLE001 -- as above
         return None
+    from rankgate.metrics.serialization import packed  # noqa: PLC0415 -- paid only by several processes
+
     return packed(tally)
 
 

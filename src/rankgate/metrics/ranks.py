@@ -28,7 +28,7 @@ class ReciprocalRank(RelevanceMetric, frozen=True, kw_only=True):
     unit: ClassVar[Unit] = Unit.SCORE
     judge_bounds: ClassVar[bool] = True
     spread: ClassVar[float | None] = 0.37
-    plain: ClassVar[str] = "how high the first right document stands in {first}, 1 = always first"
+    plain: ClassVar[str] = "how high the first relevant document stands in {first}, 1 = always first"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1 / first relevant rank; None where nothing is relevant."""
@@ -52,7 +52,7 @@ class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
     default_cutoff: ClassVar[Cutoff] = Cutoff.WHOLE
     unit: ClassVar[Unit] = Unit.SCORE
     spread: ClassVar[float | None] = 0.23
-    plain: ClassVar[str] = "how high all right documents stand in {first}, 1 = all at the top"
+    plain: ClassVar[str] = "how high all relevant documents stand in {first}, 1 = all at the top"
 
     @property
     def stem(self) -> str:
@@ -86,7 +86,7 @@ class RecallAUC(RelevanceMetric, frozen=True, kw_only=True):
     default_cutoff: ClassVar[Cutoff] = Cutoff.NONE
     unit: ClassVar[Unit] = Unit.SCORE
     spread: ClassVar[float | None] = None
-    plain: ClassVar[str] = "how early the right documents come, 1 = all at the top"
+    plain: ClassVar[str] = "how early the relevant documents come, 1 = all at the top"
 
     def __post_init__(self) -> None:
         cutoffs(self.grid)

@@ -17,10 +17,10 @@ from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.readers.base import Run
 
 READ = frozenset({Need.RAW, Need.ITEM_SCORES, Need.DOCS})  # for the diagnosis, where a run states it
-MOST_KEPT = 100_000  # rankings of a pipe, which cannot be read again
+MAX_KEPT = 100_000  # rankings of a pipe, which cannot be read again
 
 
-class Side(msgspec.Struct, frozen=True):
+class ScoredRun(msgspec.Struct, frozen=True):
     """A run and its scores: the candidate or the baseline.
 
     `lists` gives its rankings again, where that can be done; `details` with what else they state, if well-formed.
@@ -40,7 +40,7 @@ def scored(
     *,
     workers: int | None = None,
     watch: Watch = unwatched,
-) -> Side:
+) -> ScoredRun:
     """Score a run; see `score_run`. Its lists stay in its file, or in memory where they came through a pipe.
 
     Args:
@@ -54,10 +54,12 @@ def scored(
     if run.share_read is not None or run.depth is not None:  # a regular file, or stored as a baseline
         scores = score_run(gold, run, plan, workers=workers, watch=watch)
         run = msgspec.structs.replace(run, rankings=iter(()), file=None, share_read=None)  # which hold a stored run
-        return Side(run, scores, partial(_rankings, again), partial(_rankings, partial(again, needs=plan.needs | READ)))
+        return ScoredRun(
+            run, scores, partial(_rankings, again), partial(_rankings, partial(again, needs=plan.needs | READ))
+        )
     kept: list[Ranking] = []
     piped = msgspec.structs.replace(run, rankings=_keeping(run.rankings, kept))
-    return Side(run, score_run(gold, piped, plan, workers=workers, watch=watch), lambda: kept, lambda: kept)
+    return ScoredRun(run, score_run(gold, piped, plan, workers=workers, watch=watch), lambda: kept, lambda: kept)
 
 
 def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:
@@ -79,13 +81,13 @@ def scored_if_any(
     *,
     workers: int | None = None,
     watch: Watch = unwatched,
-) -> Side | None:
+) -> ScoredRun | None:
     """The same for a run that may not be there; `opened` opens it, or gives None."""
     run = opened()
     return scored(gold, run, plan, opened, workers=workers, watch=watch) if run else None
 
 
-def listed(gold: Gold, plan: Plan, candidate: Side, other: Side | None) -> Scores | None:
+def listed(gold: Gold, plan: Plan, candidate: ScoredRun, other: ScoredRun | None) -> Scores | None:
     """The other side's scores, which now know where the candidate's lists differ from its own."""
     tells = relisted(gold, plan, candidate.lists, other.lists) if other else None
     return msgspec.structs.replace(other.scores, relisted=tells) if other else None
@@ -95,8 +97,8 @@ def _keeping(rankings: Iterable[Ranking], kept: list[Ranking]) -> Iterator[Ranki
     """The rankings as they come; all of them are kept, or none where there are too many."""
     count = 0
     for count, ranking in enumerate(rankings, start=1):
-        if count <= MOST_KEPT:
+        if count <= MAX_KEPT:
             kept.append(ranking)
         yield ranking
-    if count > MOST_KEPT:
+    if count > MAX_KEPT:
         kept.clear()

@@ -48,9 +48,9 @@ class Tally:
         self.matched: dict[str, MatchedQuery] = {}
         self.outlines: dict[str, Outline] = {}
         self.alike: dict[Any, Any] = {}  # most queries have their hits where an earlier one had them
-        self.strangers: list[str] = []
+        self.unknown_queries: list[str] = []
         self.duplicates = self.cut = 0
-        self.silent: dict[Need, str] = {}  # what no ranking has stated so far, and the first that could have
+        self.unstated: dict[Need, str] = {}  # what no ranking has stated so far, and the first that could have
         self.stated: set[Need] = set()
         self.of_lines = [metric for metric in plan.metrics if metric.needs & LINE_KEYS.keys()]
         self.givers: dict[str, dict[str, str | None]] = {}
@@ -65,7 +65,7 @@ class Tally:
             query_id = ranking.query_id
             sample = samples.get(query_id)
             if sample is None:
-                self.strangers += [] if query_id in self.gold.left_out else [query_id]
+                self.unknown_queries += [] if query_id in self.gold.left_out else [query_id]
                 continue
             self.duplicates += ranking.duplicates
             if depth is not None and len(ranking.ids) > depth:
@@ -123,7 +123,7 @@ class Tally:
             if said:
                 self.stated.add(need)
             elif said is not None:
-                self.silent.setdefault(need, ranking.query_id)
+                self.unstated.setdefault(need, ranking.query_id)
 
 
 def _items_state(key: str) -> Callable[[Ranking], bool | None]:
@@ -194,11 +194,11 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         samples=gold.samples,
         outlines=tally.outlines,
         missing=frozenset(missing),
-        strangers=tuple(tally.strangers),
+        unknown_queries=tuple(tally.unknown_queries),
         duplicates=tally.duplicates,
         cut=tally.cut,
         clusters=_clusters(gold),
-        silent={need: query_id for need, query_id in tally.silent.items() if need not in tally.stated},
+        unstated={need: query_id for need, query_id in tally.unstated.items() if need not in tally.stated},
         givers=tally.givers,
     )
 
@@ -225,7 +225,7 @@ def _refuse_infinite(metric: Metric, column: Sequence[float | None], query_ids: 
             )
 
 
-def refuse_silence(scores: Scores, plan: Plan, name: str) -> None:
+def require_fields(scores: Scores, plan: Plan, name: str) -> None:
     """A metric that reads what the run never states would be undefined everywhere: an error, with what to add.
 
     Raises:
@@ -233,7 +233,7 @@ def refuse_silence(scores: Scores, plan: Plan, name: str) -> None:
     """
     readers = [(f"the metric {metric.name}", metric.needs) for metric in plan.metrics]
     readers.append((f"`match: {plan.how.by.value}`", plan.how.needs))
-    for need, query_id in scores.silent.items():
+    for need, query_id in scores.unstated.items():
         reader = next((reader for reader, needs in readers if need in needs), None)
         if reader is None:
             continue
@@ -243,7 +243,7 @@ def refuse_silence(scores: Scores, plan: Plan, name: str) -> None:
         raise bad_input(f"{message}, or leave out what reads it", file=name)
 
 
-def refuse_strangers(scores: Scores, name: str, gold: Gold) -> None:
+def require_gold_queries(scores: Scores, name: str, gold: Gold) -> None:
     """Nothing scored is an error, never a pass.
 
     Raises:
@@ -252,7 +252,7 @@ def refuse_strangers(scores: Scores, name: str, gold: Gold) -> None:
     if len(scores.missing) < len(scores.query_ids):
         return
     wanted = ", ".join(map(shown, scores.query_ids[:3]))
-    found = ", ".join(map(shown, scores.strangers[:3])) or "no query at all"
+    found = ", ".join(map(shown, scores.unknown_queries[:3])) or "no query at all"
     raise bad_input(
         f"the run has none of the {len(scores.query_ids)} gold queries: {gold.name} has {wanted}, the run has {found}; "
         "do both use the same query ids?",

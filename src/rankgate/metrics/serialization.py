@@ -22,10 +22,10 @@ class _Packed(msgspec.Struct, array_like=True):
     with_judge: list[tuple[list[float | None], bytes]]
     matched: list[MatchedQuery]
     outlines: tuple[list[Outline], bytes]
-    strangers: list[str]
+    unknown_queries: list[str]
     duplicates: int
     cut: int
-    silent: dict[Need, str]
+    unstated: dict[Need, str]
     stated: list[Need]
     givers: dict[str, dict[str, str | None]]
     again: bool
@@ -41,10 +41,10 @@ def packed(tally: Tally) -> bytes:
             with_judge=[_shared([column[row] for row in rows]) for column in tally.with_judge],
             matched=[_seen_through(query, None) for query in tally.matched.values()],
             outlines=_shared([tally.outlines[each] for each in tally.rows if each in tally.outlines]),
-            strangers=tally.strangers,
+            unknown_queries=tally.unknown_queries,
             duplicates=tally.duplicates,
             cut=tally.cut,
-            silent=tally.silent,
+            unstated=tally.unstated,
             stated=list(tally.stated),
             givers=tally.givers,
             again=tally.again,
@@ -72,11 +72,11 @@ def add_packed(tally: Tally, data: bytes) -> None:
     query_ids = tuple(tally.rows)
     for row, number in zip(rows, array("I", part.outlines[1]), strict=False):  # none, where they are not kept
         tally.outlines[query_ids[row]] = alike[number]
-    tally.strangers += part.strangers
+    tally.unknown_queries += part.unknown_queries
     tally.duplicates += part.duplicates
     tally.cut += part.cut
-    for need, query_id in part.silent.items():
-        tally.silent.setdefault(need, query_id)
+    for need, query_id in part.unstated.items():
+        tally.unstated.setdefault(need, query_id)
     tally.stated.update(part.stated)
     for name, givers in part.givers.items():
         tally.givers.setdefault(name, {}).update(givers)

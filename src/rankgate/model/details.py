@@ -40,7 +40,7 @@ class Cause(Enum):
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of the exhibit."""
+    """A piece of the details."""
 
 
 class Measure(_Part, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ class Expected(_Part, frozen=True, kw_only=True):
 
 
 class Question(_Part, frozen=True, kw_only=True):
-    """A gold query: what was expected, both rankings down to the exhibit's depth, and the metrics.
+    """A gold query: what was expected, both rankings down to the details's depth, and the metrics.
 
     `values` has by metric the value before and now; None where it is undefined, or the baseline lacks the query.
     `before` is None without a baseline or where that lacks the query, `now` where the run does.
@@ -122,7 +122,7 @@ class Question(_Part, frozen=True, kw_only=True):
     now: tuple[Listed, ...] | None
 
 
-class Exhibit(_Part, frozen=True, kw_only=True):
+class ReportDetails(_Part, frozen=True, kw_only=True):
     """All of it.
 
     Attributes:
@@ -172,26 +172,26 @@ def severity(documents: Sequence[Expected], k: int, *, no_result: bool, failing:
     return fate, not failing, -max(map(depth_of, documents), default=0)
 
 
-def worst_first(exhibit: Exhibit, failing: Callable[[Sequence[str]], bool]) -> list[Question]:
+def worst_first(details: ReportDetails, failing: Callable[[Sequence[str]], bool]) -> list[Question]:
     """The questions in the order of `severity`; those that did not get worse after the others, by change and cause."""
-    name = exhibit.leading or ""
-    lower = any(each.name == name and each.direction is Direction.LOWER for each in exhibit.measures)
+    name = details.leading or ""
+    lower = any(each.name == name and each.direction is Direction.LOWER for each in details.measures)
     causes = list(Cause)
 
     def key(question: Question) -> tuple[float, ...]:
         before, now = question.values.get(name, (None, None))
         change = 0.0 if before is None or now is None else (before - now if lower else now - before)
-        lost = sum(left(each, exhibit.k) for each in question.expected)
-        gained = sum((each.after or _NOWHERE) <= exhibit.k < (each.before or _NOWHERE) for each in question.expected)
+        lost = sum(left(each, details.k) for each in question.expected)
+        gained = sum((each.after or _NOWHERE) <= details.k < (each.before or _NOWHERE) for each in question.expected)
         change = 0.0 if abs(change) <= TOLERANCE else change
         value = -_NOWHERE if now is None else -now if lower else now  # a value that is not there is the worst
         if question.before is not None and (change, gained - lost) < (0, 0):
             gone = question.cause is Cause.NO_RESULT
-            worse = severity(question.expected, exhibit.k, no_result=gone, failing=failing(question.tags))
+            worse = severity(question.expected, details.k, no_result=gone, failing=failing(question.tags))
             return (0, *worse, change, value)
         return (1, change, causes.index(question.cause), value)
 
-    return sorted(exhibit.questions, key=key)
+    return sorted(details.questions, key=key)
 
 
 def sampled(items: Sequence[T], group: Callable[[T], object], most: int) -> list[T]:

@@ -10,8 +10,8 @@ import msgspec
 
 from rankgate.model.values import Gold
 
-MOST_MARKED = 100_000  # queries; a larger gold set is remembered as a whole only
-MOST_IDS = 20
+MAX_MARKED = 100_000  # queries; a larger gold set is remembered as a whole only
+MAX_IDS = 20
 _BATCH = 1_000  # queries: the text of a whole large gold set would take more than the set
 _LENGTH = 8  # hexadecimal digits: of 100,000 relabelled queries one would go unnoticed in 40,000 such sets
 
@@ -55,7 +55,7 @@ def mark_of(gold: Gold, fingerprint: str, *, by_query: bool = True) -> GoldMark:
         path=gold.name,
         queries=len(gold.samples),
         fingerprint=fingerprint,
-        judged=judged(gold) if by_query and len(gold.samples) <= MOST_MARKED else None,
+        judged=judged(gold) if by_query and len(gold.samples) <= MAX_MARKED else None,
         queries_fingerprint=queries_fingerprint(gold),
         as_of=as_of_range(gold),
     )
@@ -76,9 +76,9 @@ def gold_changes(gold: Gold, fingerprint: str, mark: GoldMark | None) -> GoldCha
         added=len(added),
         removed=len(removed),
         relabelled=len(relabelled),
-        added_ids=added[:MOST_IDS],
-        removed_ids=removed[:MOST_IDS],
-        relabelled_ids=relabelled[:MOST_IDS],
+        added_ids=added[:MAX_IDS],
+        removed_ids=removed[:MAX_IDS],
+        relabelled_ids=relabelled[:MAX_IDS],
     )
 
 

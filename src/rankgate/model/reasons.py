@@ -33,7 +33,7 @@ def sentences(gate: GateResult, base: BaseSide | None) -> list[str]:
 def plain_sentence(gate: GateResult, base: BaseSide | None) -> str:
     """The first reason for somebody who knows no metrics: what the metric means, and no interval of mere doubt.
 
-    `recall@5 dropped from 87.0% to 81.2% (−5.8 pp; at most −3.0 pp allowed), within noise (95%: −9.1 to −2.4 pp)` reads
+    `recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp), within noise (95%: −9.1 to −2.4 pp)` reads
     `recall@5 (share of …) dropped by 5.8 points, from 87.0% to 81.2%; at most 3.0 are allowed; that may be chance`. Of
     an interval that decides, the bound that does is named.
     """
@@ -100,7 +100,7 @@ def _threshold(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> s
 
 
 def _regression(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> str:
-    """`recall@5 dropped from 87.0% to 81.2% (−5.8 pp; at most −3.0 pp allowed)`, and what the interval adds."""
+    """`recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp)`, and what the interval adds."""
     unit, delta, most = gate.unit, gate.delta or 0.0, gate.regression_max or 0.0
     value, baseline, higher = gate.paired_value or 0.0, gate.baseline or 0.0, gate.direction is Direction.HIGHER
     allowed = -most if higher else most
@@ -126,7 +126,7 @@ def _regression(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> 
         stands = f"{verb} by {_points(delta, gate, decimals)}, from {before} to {now}{on_pairs}; {limit}"
     else:
         moved = f"stayed at {now}" if still else f"{verb} from {before} to {now}"
-        limit = f"at most {delta_text(allowed, unit, decimals)} allowed" if allowed else f"no {harm} allowed"
+        limit = f"allowed {harm}: {size_text(allowed, unit, decimals)}" if allowed else f"no {harm} allowed"
         stands = f"{moved}{on_pairs} ({delta_text(delta, unit, decimals)}{f'; {limit}' if limited else ''})"
     spread = _spread(gate, interval_text(gate.delta_ci, unit, change=True))
     worst = (gate.delta_ci or (None, None))[0 if higher else 1]

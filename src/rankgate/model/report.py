@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr
 
 from rankgate.errors import Problem, redacted
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.details import Cause, Exhibit, Expected, fate_of
+from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
 from rankgate.model.differences import Difference
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.lineage import Lineage
@@ -214,7 +214,7 @@ class Segment(_Part, frozen=True, kw_only=True):
         return self.value if self.dimension == BARE_TAG else f"{self.dimension}:{self.value}"
 
 
-DocumentMove = Expected  # as a report and its exhibit have it alike
+DocumentMove = Expected  # as a report and its details have it alike
 
 
 class Movement(_Part, frozen=True, kw_only=True):
@@ -340,7 +340,7 @@ class Report(_Part, frozen=True, kw_only=True):
     say. `differences` are what else is not what it was then, as far as the runs state it. `base` is there where a
     base was named. `untrusted_run` says that the pull request supplied the rankings and may have invented them;
     `fork_runs` whether a pass counts all the same, as the criteria have it. `trend` are the last runs of the main
-    branch, oldest first, where the baseline's store remembers them. `exhibit` is what pages show beyond all this,
+    branch, oldest first, where the baseline's store remembers them. `details` is what pages show beyond all this,
     where it was asked for, and not in the file.
     """
 
@@ -369,4 +369,4 @@ class Report(_Part, frozen=True, kw_only=True):
     fork_runs: Literal["untrusted", "trusted"] = "untrusted"
     trend: list[TrendPoint] = []
     provenance: Provenance
-    exhibit: Exhibit | msgspec.UnsetType = msgspec.UNSET
+    details: ReportDetails | msgspec.UnsetType = msgspec.UNSET

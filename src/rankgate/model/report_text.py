@@ -15,7 +15,7 @@ from rankgate.model.values import Reason, ReasonKind
 
 def encode_report(report: Report) -> str:
     """The report as indented JSON, keys in a fixed order, ending in a newline; without what only pages show."""
-    written = with_texts(replace(report, exhibit=msgspec.UNSET))
+    written = with_texts(replace(report, details=msgspec.UNSET))
     return msgspec.json.format(msgspec.json.encode(written), indent=2).decode() + "\n"
 
 

@@ -13,7 +13,7 @@ from rankgate.statistics.chance import hypergeometric_tail
 
 CROSSED = " × "
 LEVEL = 0.01  # one-sided, shared by all tags that are looked at
-MOST = 0.5  # of the questions
+MIN_SHARE = 0.5  # of the questions
 LIFT = 2.0  # times the rate of the questions without a tag
 
 
@@ -42,7 +42,11 @@ def standing_out(some: Sequence[Iterable[str]], every: Sequence[Iterable[str]]) 
     found: list[tuple[float, int, str]] = []
     for tag, hits in among.items():
         lifted = hits * (total - whole[tag]) >= LIFT * (drawn - hits) * whole[tag]
-        if hits > MOST * drawn and lifted and hypergeometric_tail(hits, drawn, whole[tag], total) * len(among) < LEVEL:
+        if (
+            hits > MIN_SHARE * drawn
+            and lifted
+            and hypergeometric_tail(hits, drawn, whole[tag], total) * len(among) < LEVEL
+        ):
             found.append((hypergeometric_tail(hits, drawn, whole[tag], total), whole[tag], tag))
     return [
         TagShare(tag=tag, misses=among[tag], of_misses=drawn, questions=count, of_questions=total)

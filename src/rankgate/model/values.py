@@ -313,10 +313,10 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     the run lacks holds the metric's worst value and stands in `missing`. `samples` are the gold's. `outlines` has the
     queries that the run has, and `matched` all that was matched of them where metrics read more than ids and gains;
     both are empty where they were not to be kept. `with_judge` holds the same columns with the judge's labels added to
-    the gold's, None where the gold alone leaves the metric undefined; it is empty where the gold has none. `strangers`
-    are the run's queries that the gold does not have, `duplicates` the removed repeats, `cut` the lists longer than the
-    depth. `silent` is what metrics read and no ranking states, each with the first query that could have
-    stated it. `clusters` has the cluster of each query where the gold names any.
+    the gold's, None where the gold alone leaves the metric undefined; it is empty where the gold has none.
+    `unknown_queries` are the run's queries that the gold does not have, `duplicates` the removed repeats, `cut` the
+    lists longer than the depth. `unstated` is what metrics read and no ranking states, each with the first query that
+    could have stated it. `clusters` has the cluster of each query where the gold names any.
     `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
     `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
     lacks the value although the gold defines the metric.
@@ -326,13 +326,13 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[str, list[float | None]]
     matched: Mapping[str, MatchedQuery]
     missing: frozenset[str]
-    strangers: tuple[str, ...]
+    unknown_queries: tuple[str, ...]
     duplicates: int
     cut: int
     samples: Mapping[str, Sample] = {}
     outlines: Mapping[str, Outline] = {}
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
-    silent: Mapping[Need, str] = {}
+    unstated: Mapping[Need, str] = {}
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
     givers: Mapping[str, Mapping[str, str | None]] = {}

@@ -8,7 +8,7 @@ import msgspec
 
 ACCEPT_GOLD, ACCEPT_RUN = "rankgate: accept gold", "rankgate: accept run path"  # labels of pull requests
 
-Standing = Literal["counts", "stranger", "head moved", "unreported", "unknown", "not the head's"]
+Standing = Literal["counts", "outsider", "head moved", "unreported", "unknown", "not the head's"]
 WaiverState = Literal["in_force", "expiring", "too_small", "expired", "unused", "unknown", "hard_check", "not_judged"]
 
 

@@ -7,7 +7,7 @@ from typing import assert_never
 from rankgate.model.values import TOLERANCE, Direction, Interval, Unit, Verdict
 
 MINUS = "−"
-_MOST_DECIMALS = 9
+_MAX_DECIMALS = 9
 
 VERDICT_WORDS = {
     Verdict.PASS: "PASS",
@@ -85,20 +85,20 @@ def telling_decimals(value: float, limit: float, unit: Unit) -> int:
 
     Numbers that differ by rounding in binary fractions alone count as equal.
     """
-    for decimals in range(_decimals(unit, None), _MOST_DECIMALS):
+    for decimals in range(_decimals(unit, None), _MAX_DECIMALS):
         same = value_text(value, unit, decimals) == value_text(limit, unit, decimals)
         if abs(value - limit) <= TOLERANCE or not same:
             return decimals
-    return _MOST_DECIMALS
+    return _MAX_DECIMALS
 
 
 def exact_decimals(limit: float, unit: Unit) -> int:
     """The fewest decimals, from the unit's usual number on, that write a limit as it was given."""
     shown = limit * (100 if unit is Unit.SHARE else 1)
-    for decimals in range(_decimals(unit, None), _MOST_DECIMALS):
+    for decimals in range(_decimals(unit, None), _MAX_DECIMALS):
         if abs(round(shown, decimals) - shown) <= TOLERANCE * max(1.0, abs(shown)):
             return decimals
-    return _MOST_DECIMALS
+    return _MAX_DECIMALS
 
 
 def count_text(count: int, one: str, many: str | None = None) -> str:

@@ -14,7 +14,7 @@ from rankgate.model.lineage import Lineage
 from rankgate.model.values import Ranking
 from rankgate.readers.ranges import RunFile, StoredRun
 
-MOST_PROBLEMS = 20
+MAX_PROBLEMS = 20
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 class ProblemLog:
     """Collects what is wrong with one input, so that the user sees all of it at once."""
 
-    def __init__(self, most: int = MOST_PROBLEMS) -> None:
+    def __init__(self, most: int = MAX_PROBLEMS) -> None:
         self.problems: list[Problem] = []
         self.most = most
 

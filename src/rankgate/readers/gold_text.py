@@ -16,7 +16,7 @@ from rankgate.readers.samples import add_sample, plain_sample, to_sample
 from rankgate.readers.source import Source
 
 _YAML = rb"(?:- |-$|[\w\"'][^:\n]*:(?:\s|$))"  # how a line of it may begin
-MOST_YAML = 20_000_000  # bytes; YAML takes half a minute for them, JSONL a second
+MAX_YAML = 20_000_000  # bytes; YAML takes half a minute for them, JSONL a second
 
 
 def read_gold_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
@@ -46,7 +46,7 @@ def read_gold_yaml(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from YAML: `samples:` with a list, or the list itself."""
     from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
 
-    document = load_yaml(source.text(MOST_YAML, "write so large a gold set as JSONL"), source.name)
+    document = load_yaml(source.text(MAX_YAML, "write so large a gold set as JSONL"), source.name)
     samples: dict[str, Sample] = {}
     nested = isinstance(document.value, dict)
     for index, (key, entry) in enumerate(_entries(document.value, source, log, document.line(("samples",)) or 1)):

@@ -7,19 +7,19 @@ import io
 
 from rankgate.errors import bad_input
 
-MOST_EXPANSION = 200  # what is compressed may unpack to so many times the bytes that were read of it,
+MAX_EXPANSION = 200  # what is compressed may unpack to so many times the bytes that were read of it,
 _ANY_EXPANSION = 1 << 24  # and to so many bytes in any case
 
 
 def refuse_expansion(unpacked: int, packed: int, name: str) -> None:
     """Refuse a file of which `packed` bytes have become too many."""
-    if unpacked > max(_ANY_EXPANSION, MOST_EXPANSION * packed):
-        what = f"unpacks to more than {MOST_EXPANSION} times its size, the limit for compressed inputs"
+    if unpacked > max(_ANY_EXPANSION, MAX_EXPANSION * packed):
+        what = f"unpacks to more than {MAX_EXPANSION} times its size, the limit for compressed inputs"
         raise bad_input(f"{what}; if it is meant to, unpack it and name the file without compression", file=name)
 
 
 class Unzipped(gzip.GzipFile):
-    """What a gzip stream holds, as far as it keeps within `MOST_EXPANSION`."""
+    """What a gzip stream holds, as far as it keeps within `MAX_EXPANSION`."""
 
     def __init__(self, packed: io.BufferedIOBase, name: str) -> None:
         self._packed, self._called = packed, name

@@ -12,7 +12,7 @@ from rankgate.errors import Problem, did_you_mean, shown
 from rankgate.model.values import Need
 
 _DEEPEST = 3
-_MOST_NAMES = 20
+_MAX_NAMES = 20
 
 
 class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,8 +56,8 @@ class MissingNameError(ValueError):
     """An object or a table lacks what the map names under `key`."""
 
     def __init__(self, key: str, name: str, where: str, found: Iterable[str]) -> None:
-        known = list(islice(found, _MOST_NAMES + 1))
-        listed = ", ".join(map(shown, known[:_MOST_NAMES])) + (", …" if len(known) > _MOST_NAMES else "")
+        known = list(islice(found, _MAX_NAMES + 1))
+        listed = ", ".join(map(shown, known[:_MAX_NAMES])) + (", …" if len(known) > _MAX_NAMES else "")
         near = did_you_mean(name, known)
         super().__init__(f"{where} has no {shown(name)}{near} (found: {listed or 'nothing'})")
         self.key = key

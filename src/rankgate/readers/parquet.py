@@ -27,7 +27,7 @@ MAGIC = b"PAR1"
 INSTALL = "pip install 'rankgate[parquet]' (in the action: extras: parquet)"
 _BATCH = 1_000
 _SLICE = 1_000_000  # rows
-_MOST_SLICES = 8
+_MAX_SLICES = 8
 _IDS = msgspec.json.Decoder(list[str])
 _THREADS = 2
 _QUOTE = "'"
@@ -167,7 +167,7 @@ def _slices(file: _File, query: str, log: ProblemLog) -> Iterator[tuple[str, *tu
     if next(file.rows(f"SELECT count(*) FROM {file.table} WHERE {query} IS NULL"))[0]:  # noqa: S608
         log.add(Problem("a row has no query id", file.name))
     counted = f"SELECT {query} AS id, count(*) AS n FROM {file.table} WHERE {query} IS NOT NULL GROUP BY 1"  # noqa: S608
-    size = f"greatest({_SLICE}, sum(n) OVER () // {_MOST_SLICES})"
+    size = f"greatest({_SLICE}, sum(n) OVER () // {_MAX_SLICES})"
     numbered = f"SELECT id, sum(n) OVER (ORDER BY id) // {size} AS slice FROM ({counted})"  # noqa: S608
     last = ""
     for (end,) in file.rows(f"SELECT max(id) FROM ({numbered}) GROUP BY slice ORDER BY slice"):  # noqa: S608

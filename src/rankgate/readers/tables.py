@@ -139,7 +139,7 @@ def _recognise(start: Beginning) -> Recognised:
 CSV = RunFormat(
     recognise=_recognise,
     read=read_csv,
-    shape="a header such as `qid,docid,score`, then a result a row; commas, tabs or semicolons",
+    shape="a header such as `qid,docid,score`, then one result per row; commas, tabs or semicolons",
     order="the score, or else the rank",
     looks_like="that looks like a run as a table",
 )

@@ -1,4 +1,4 @@
-"""A run that a stranger made: measured before anything parses it, and read by one reader only.
+"""An untrusted run: measured before anything parses it, and read by one reader only.
 
 A fork's pull request may bring any bytes as its run. What is allowed is far more than a run of rankings needs, and far
 less than it takes to fill a machine's memory or an hour of it.
@@ -23,14 +23,14 @@ from rankgate.readers.formats import read_run
 from rankgate.readers.gzipped import Unzipped
 from rankgate.readers.source import GZIP, STDIN, shown_path
 
-MOST_PACKED = 100_000_000  # bytes, as they lie in the file
-MOST_UNPACKED = 256_000_000  # bytes, of a gzipped file
-MOST_LINES = 1_000_000
-MOST_LINE = 4_000_000  # bytes of one line
-MOST_ITEMS = 10_000  # of one list of results
-MOST_TEXTS = 3_000_000  # ids, names and texts of all lines together
-MOST_HELD = 256_000_000  # bytes that these take in memory, where one rare character makes a text four times as large
-MOST_GOLD = 5_000_000  # bytes of a gold set, unpacked: each may become thirty in memory, of YAML eighty
+MAX_PACKED = 100_000_000  # bytes, as they lie in the file
+MAX_UNPACKED = 256_000_000  # bytes, of a gzipped file
+MAX_LINES = 1_000_000
+MAX_LINE = 4_000_000  # bytes of one line
+MAX_ITEMS = 10_000  # of one list of results
+MAX_TEXTS = 3_000_000  # ids, names and texts of all lines together
+MAX_HELD = 256_000_000  # bytes that these take in memory, where one rare character makes a text four times as large
+MAX_GOLD = 5_000_000  # bytes of a gold set, unpacked: each may become thirty in memory, of YAML eighty
 
 _FLAG = "--untrusted-run"
 _CHUNK = 1 << 18
@@ -38,7 +38,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Run:
-    """Open a run of a stranger: JSONL in a regular file, plain or gzipped, within the limits above.
+    """Open an untrusted run: JSONL in a regular file, plain or gzipped, within the limits above.
 
     It is always read as JSONL, so that no other reader ever sees it, in one process, and what it says about its own
     origin is left out.
@@ -52,7 +52,7 @@ def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Ru
     """
     if path == STDIN:
         raise bad_input(f"{_FLAG} reads a file, not standard input; name it with --run")
-    _measured(path, MOST_UNPACKED, jsonl=True)
+    _measured(path, MAX_UNPACKED, jsonl=True)
     run = read_run(path, "jsonl", needs=needs)
     return msgspec.structs.replace(run, rankings=_bounded(run), provenance={}, file=None)
 
@@ -63,7 +63,7 @@ def refuse_large_gold(path: str) -> None:
     Raises:
         RankgateError: no such file, no regular file, or more than a gold set may have.
     """
-    _measured(path, MOST_GOLD, jsonl=False)
+    _measured(path, MAX_GOLD, jsonl=False)
 
 
 def _measured(path: str, most: int, *, jsonl: bool) -> None:
@@ -72,8 +72,8 @@ def _measured(path: str, most: int, *, jsonl: bool) -> None:
     try:
         with os.fdopen(_opened(path, name), "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            if size > MOST_PACKED:
-                raise bad_input(f"has {size:,} bytes; {_FLAG} allows {MOST_PACKED:,}", file=name)
+            if size > MAX_PACKED:
+                raise bad_input(f"has {size:,} bytes; {_FLAG} allows {MAX_PACKED:,}", file=name)
             packed = file.read(len(GZIP)) == GZIP
             file.seek(0)
             read = io.BufferedReader(Unzipped(file, name), _CHUNK).read1 if packed else file.read
@@ -108,16 +108,16 @@ def _measure_lines(read: Callable[[int], bytes], name: str, most: int, *, jsonl:
         total += len(chunk)
         first, *others = chunk.split(b"\n")
         length += len(first)
-        if jsonl and length > MOST_LINE:  # any other line lies within the chunk
-            message = f"a line of more than {MOST_LINE:,} bytes; {_FLAG} allows no longer one"
+        if jsonl and length > MAX_LINE:  # any other line lies within the chunk
+            message = f"a line of more than {MAX_LINE:,} bytes; {_FLAG} allows no longer one"
             raise bad_input(message, file=name, line=lines + 1)
         if others:
             lines += len(others)
             length = len(others[-1])
         if total > most:
             raise bad_input(f"unpacks to more than {most:,} bytes; {_FLAG} allows no more", file=name)
-        if lines + bool(length) > MOST_LINES:
-            raise bad_input(f"has more than {MOST_LINES:,} lines; {_FLAG} allows no more", file=name)
+        if lines + bool(length) > MAX_LINES:
+            raise bad_input(f"has more than {MAX_LINES:,} lines; {_FLAG} allows no more", file=name)
 
 
 def _bounded(run: Run) -> Iterator[Ranking]:
@@ -127,14 +127,14 @@ def _bounded(run: Run) -> Iterator[Ranking]:
         details = ranking.details
         for each in filter(None, [ranking, *([details.raw, *(details.rewrites or ())] if details else [])]):
             length = len(each.ids) + each.duplicates
-            if length > MOST_ITEMS:
-                message = f"query {shown(ranking.query_id)} lists {length:,} results; {_FLAG} allows {MOST_ITEMS:,}"
+            if length > MAX_ITEMS:
+                message = f"query {shown(ranking.query_id)} lists {length:,} results; {_FLAG} allows {MAX_ITEMS:,}"
                 raise bad_input(message, file=run.name)
             texts = _texts(each)
             count += len(texts)
             held += sum(map(getsizeof, texts))
-        if count > MOST_TEXTS or held > MOST_HELD:
-            most = f"{MOST_TEXTS:,}" if count > MOST_TEXTS else f"{MOST_HELD:,} bytes in memory of"
+        if count > MAX_TEXTS or held > MAX_HELD:
+            most = f"{MAX_TEXTS:,}" if count > MAX_TEXTS else f"{MAX_HELD:,} bytes in memory of"
             raise bad_input(f"has more than {most} ids and texts; {_FLAG} allows no more", file=run.name)
         yield ranking
 

@@ -30,7 +30,7 @@ from rankgate.recording.retriever import Retrieve, failure, name_of
 from rankgate.recording.workers import Calls, Outcome, Question, ask
 from rankgate.statistics.quantiles import quantile
 
-MOST_FAILURES = 20  # to show
+MAX_FAILURES = 20  # to show
 FRUITLESS = 10  # calls that fail before one succeeds: the service is down, or the function is another
 
 
@@ -76,7 +76,7 @@ class RecordingError(RankgateError):
 
 def first_failures(recorded: Recorded) -> list[Problem]:
     """The failures to show: the first ones, and how many more there are."""
-    shown_first = list(recorded.failures[:MOST_FAILURES])
+    shown_first = list(recorded.failures[:MAX_FAILURES])
     more = len(recorded.failures) - len(shown_first)
     return [*shown_first, Problem(f"and {more} more")] if more else shown_first
 

@@ -10,10 +10,9 @@ from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, QueryChange
 from rankgate.model.report import Report
 from rankgate.model.values import Evidence
 from rankgate.model.wording import count_text, exact_decimals, size_text, value_text
-from rankgate.renderers.escape import shorten, visible
 
-MOST_IDS = 5
-MOST_VALUES = 5
+MAX_IDS = 5
+MAX_VALUES = 5
 
 # Makes text of the inputs safe to show: a code span in Markdown, one line elsewhere.
 Spell = Callable[[str], str]
@@ -22,11 +21,6 @@ _WHO = "The pull request"
 # Values that are words of ours, of which one asks for more than the other. A key tells nothing of its values: that of a
 # segment may end in any text.
 _ORDERED = {"error", "warning", *(each.value for each in Evidence), "warn", "fail", "untrusted", "trusted"}
-
-
-def quoted(text: str) -> str:
-    """Text of the inputs outside of Markdown: on one line, nothing hidden, in quotation marks."""
-    return repr(shorten(visible(text), 60))
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,7 +137,7 @@ def _with_removed(queries: QueryChanges, say: Spell) -> str:
 
 
 def _ids(count: int, ids: Sequence[str], spell: Spell) -> str:
-    shown = ids[:MOST_IDS]
+    shown = ids[:MAX_IDS]
     if not shown:
         return count_text(count, "private query", "private queries")
     more = f" and {count - len(shown):,} more" if count > len(shown) else ""
@@ -151,5 +145,5 @@ def _ids(count: int, ids: Sequence[str], spell: Spell) -> str:
 
 
 def _listed(values: Sequence[str], spell: Spell) -> str:
-    more = f" and {len(values) - MOST_VALUES:,} more" if len(values) > MOST_VALUES else ""
-    return f"{', '.join(map(spell, values[:MOST_VALUES]))}{more}"
+    more = f" and {len(values) - MAX_VALUES:,} more" if len(values) > MAX_VALUES else ""
+    return f"{', '.join(map(spell, values[:MAX_VALUES]))}{more}"

@@ -79,7 +79,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         differs=rows.differs,
         base_head=rows.base_head,
         base_items=rows.base_items,
-        moved_head=question_rows.moved_head,
+        moved_head=phrases.moved_head,
         moved_line=question_rows.moved_line,
         moved_questions=question_rows.moved_questions,
         move_item=question_rows.move_item,

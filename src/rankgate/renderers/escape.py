@@ -83,3 +83,8 @@ def block(lines: Iterable[str], language: str = "") -> str:
     longest = max((len(run) for line in shown for run in _BACKTICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{language}", *shown, fence])
+
+
+def quoted(text: str) -> str:
+    """Text of the inputs outside of Markdown: on one line, nothing hidden, in quotation marks."""
+    return repr(shorten(visible(text), 60))

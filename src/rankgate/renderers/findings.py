@@ -12,11 +12,11 @@ from rankgate.model.base_ref import BaseSide
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
-from rankgate.renderers.base_changes import changes, quoted
-from rankgate.renderers.escape import visible
+from rankgate.renderers.base_changes import changes
+from rankgate.renderers.escape import quoted, visible
 from rankgate.renderers.phrases import gate_change
 
-MOST_SEGMENTS = 3
+MAX_SEGMENTS = 3
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,8 +88,8 @@ def _message(rows: Sequence[GateResult], base: BaseSide | None) -> str:
     if not whole and parts:
         first, *parts = parts
         whole = [f"in {first.segment}, {reason}" for reason in sentences(first, base)]
-    named = ", ".join(f"{row.segment} ({gate_change(row)})" for row in parts[:MOST_SEGMENTS])
-    more = f" and {len(parts) - MOST_SEGMENTS} more" if len(parts) > MOST_SEGMENTS else ""
+    named = ", ".join(f"{row.segment} ({gate_change(row)})" for row in parts[:MAX_SEGMENTS])
+    more = f" and {len(parts) - MAX_SEGMENTS} more" if len(parts) > MAX_SEGMENTS else ""
     return f"{'; '.join(whole)}{f'; also in {named}{more}' if parts else ''}."
 
 

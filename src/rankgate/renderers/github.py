@@ -10,7 +10,7 @@ from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers.escape import visible
 from rankgate.renderers.findings import Finding, findings_of, path_in_repository
 
-MOST_PER_LEVEL = 10  # GitHub shows no more a step
+MAX_PER_LEVEL = 10  # GitHub shows no more a step
 
 
 def render_github(report: Report) -> str:
@@ -22,7 +22,7 @@ def render_github(report: Report) -> str:
     found = findings_of(report)
     lines: list[str] = []
     for level in ("error", "warning"):
-        lines += map(_command, islice((each for each in found if each.level == level), MOST_PER_LEVEL))
+        lines += map(_command, islice((each for each in found if each.level == level), MAX_PER_LEVEL))
     verdict = VERDICT_WORDS[report.verdict]
     lines.append(annotation("notice", f"{verdict}. {report.summary}"))
     return "\n".join(lines) + "\n"

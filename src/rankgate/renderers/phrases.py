@@ -23,19 +23,19 @@ from rankgate.renderers.escape import shorten, visible
 
 ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
 NOTHING = "–"
-MOST_FALLEN = 5
+MAX_FALLEN = 5
 LONGEST = 40  # characters of a name or a tag
 
-# A short label, and a clause that explains it; `first k` is the exhibit's. In the order of how much each one hurts.
+# A short label, and a clause that explains it; `first k` is the details's. In the order of how much each one hurts.
 CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
     Cause.NO_RESULT: ("no result", "the run lacks the question or returns an empty list"),
-    Cause.GONE: ("gone", "a right document that the baseline had in the first k is nowhere in the list now"),
-    Cause.LOWER: ("lower", "a right document left the first k and still stands further down"),
-    Cause.NEVER_FOUND: ("not found", "a right document is in the first k neither now nor in the baseline"),
+    Cause.GONE: ("gone", "a relevant document that the baseline had in the first k is nowhere in the list now"),
+    Cause.LOWER: ("lower", "a relevant document left the first k and still stands further down"),
+    Cause.NEVER_FOUND: ("not found", "a relevant document is in the first k neither now nor in the baseline"),
     Cause.NEW: ("new", "the baseline lacks the question"),
-    Cause.BETTER: ("better", "a right document came into the first k"),
-    Cause.FINE: ("fine", "all right documents are in the first k"),
-    Cause.NOTHING_RELEVANT: ("nothing to find", "the gold set names no right document"),
+    Cause.BETTER: ("better", "a relevant document came into the first k"),
+    Cause.FINE: ("fine", "all relevant documents are in the first k"),
+    Cause.NOTHING_RELEVANT: ("nothing to find", "the gold set names no relevant document"),
 }
 
 
@@ -213,9 +213,9 @@ def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterato
     fallen = [part for part in parts if part.fell and part.verdict is Verdict.PASS]
     shown = [
         f"{spell(part.segment or '')} {gate_change(part)} in {part.metric} ({'; '.join(sentences(part, None))})"
-        for part in sorted(fallen, key=lambda part: -abs(part.delta or 0.0))[:MOST_FALLEN]
+        for part in sorted(fallen, key=lambda part: -abs(part.delta or 0.0))[:MAX_FALLEN]
     ]
-    more = f" and {len(fallen) - MOST_FALLEN} more" if len(fallen) > MOST_FALLEN else ""
+    more = f" and {len(fallen) - MAX_FALLEN} more" if len(fallen) > MAX_FALLEN else ""
     if shown:
         yield f"Got worse and does not block: {'; '.join(shown)}{more}."
 
@@ -258,9 +258,9 @@ def queries_line(report: Report) -> str:
     asked, parts = count_text(queries.total, "question"), list[str]()
     stated = {name: value for name, value in report.metrics.items() if value.missing is not None}
     if not stated or len(stated) < len(report.metrics):
-        left_out = f"{queries.no_relevant:,} without a right document in the gold set left out"
+        left_out = f"{queries.no_relevant:,} without a relevant document in the gold set left out"
         parts += [f"{queries.scored:,} of {asked} scored", *[left_out] * bool(queries.no_relevant)]
-    for name, value in stated.items():  # what lines state is no matter of right documents
+    for name, value in stated.items():  # what lines state is no matter of relevant documents
         lacking = f" ({value.missing:,} missing, {value.undefined - (value.missing or 0):,} undefined)"
         if value.undefined or not parts:
             parts.append(f"{value.n:,} of {asked} have a value of {name}{lacking * bool(value.undefined)}")
@@ -317,3 +317,9 @@ def _decimals(gate: GateResult) -> int:
             drop = -gate.delta if gate.direction is Direction.HIGHER else gate.delta
             wanted.append(telling_decimals(drop, gate.regression_max, gate.unit))
     return max(wanted)
+
+
+def moved_head(report: Report) -> str:
+    """How many questions moved, in one line: `17 questions got worse, 3 got better`."""
+    moved = report.moved
+    return "" if moved is None else f"{count_text(moved.worse, 'question')} got worse, {moved.better:,} got better"

@@ -10,10 +10,10 @@ from rankgate.renderers.escape import code
 from rankgate.renderers.phrases import CAUSE_WORDS
 from rankgate.renderers.rows import named
 
-MOST_WORSE = 10
-MOST_BETTER = 5
-MOST_DOCUMENTS = 6
-LESS = "**Less:** the right documents are there, the metric fell"
+MAX_WORSE = 10
+MAX_BETTER = 5
+MAX_DOCUMENTS = 6
+LESS = "**Less:** the relevant documents are there, the metric fell"
 BETTER = "**Better**"
 
 
@@ -22,9 +22,9 @@ def moved_questions(report: Report, most: int | None = None) -> list[tuple[str, 
 
     The worse ones are a sample over what became of their relevant documents, in the report's order: the worst first.
     """
-    room = MOST_WORSE + MOST_BETTER if most is None else most
-    worse = sampled([move for move in report.misses if move.worse], lambda move: move.fate, min(MOST_WORSE, room))
-    better = [move for move in report.misses if not move.worse][: min(MOST_BETTER, room - len(worse))]
+    room = MAX_WORSE + MAX_BETTER if most is None else most
+    worse = sampled([move for move in report.misses if move.worse], lambda move: move.fate, min(MAX_WORSE, room))
+    better = [move for move in report.misses if not move.worse][: min(MAX_BETTER, room - len(worse))]
     groups: dict[str, list[Movement]] = {}
     for move in worse:
         groups.setdefault(heading(move.fate, move.k), []).append(move)
@@ -37,12 +37,6 @@ def heading(cause: Cause, k: int) -> str:
         return LESS
     label, clause = CAUSE_WORDS[cause]
     return f"**{label.capitalize()}:** {clause.replace('first k', f'first {k}')}"
-
-
-def moved_head(report: Report) -> str:
-    """How many questions moved, in one line: `17 worse, 3 better`."""
-    moved = report.moved
-    return "" if moved is None else f"{moved.worse:,} worse, {moved.better:,} better"
 
 
 def moved_line(report: Report, most: int | None = None) -> str:
@@ -69,7 +63,7 @@ def move_item(move: Movement, report: Report) -> str:
     question = f"{code(move.question)} ({code(move.query_id, 80)})" if move.question else code(move.query_id)
     values = f"{value_text(move.before, unit)} → {value_text(move.after, unit)}"
     lines = [f"- {question}: {named(move.metric, report)} {values}"]
-    shown, folded = phrases.telling(move.documents, move.k, MOST_DOCUMENTS)
+    shown, folded = phrases.telling(move.documents, move.k, MAX_DOCUMENTS)
     lines += [f"  - expected {code(doc.id, 120)}: {phrases.rank_move(doc)}" for doc in shown]
     lines += [f"  - and {len(folded):,} more"] if folded else []
     if move.instead:

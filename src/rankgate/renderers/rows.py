@@ -16,9 +16,9 @@ from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import block, cell, code, command_line, shorten
 from rankgate.renderers.what_differs import differences_line
 
-MOST_FACTS = 8
-MOST_QUERIES = 10
-MOST_PROBLEMS = 20
+MAX_FACTS = 8
+MAX_QUERIES = 10
+MAX_PROBLEMS = 20
 LONGEST_SENTENCE = 600  # characters
 
 _WITH_PARAMETERS = re.compile(r"[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
@@ -97,8 +97,8 @@ def _which(gate: GateResult) -> str:
     """The queries that a hard check found."""
     if not gate.queries:
         return ""
-    more = len(gate.queries) - MOST_QUERIES
-    listed = ", ".join(code(query, 80) for query in gate.queries[:MOST_QUERIES])
+    more = len(gate.queries) - MAX_QUERIES
+    listed = ", ".join(code(query, 80) for query in gate.queries[:MAX_QUERIES])
     return f": {listed}{f' and {more} more' if more > 0 else ''}"
 
 
@@ -143,8 +143,8 @@ def differs(report: Report) -> str:
 def source_item(name: str, source: Source) -> str:
     """Where an input came from and what it says of itself in a word or a number."""
     said = [f"{key}={value}" for key, value in source.about.items() if isinstance(value, str | int | float)]
-    parts = [code(source.path), *(code(fact, 120) for fact in said[:MOST_FACTS])]
-    more = f", and {len(said) - MOST_FACTS} more in `report.json`" if len(said) > MOST_FACTS else ""
+    parts = [code(source.path), *(code(fact, 120) for fact in said[:MAX_FACTS])]
+    more = f", and {len(said) - MAX_FACTS} more in `report.json`" if len(said) > MAX_FACTS else ""
     return f"- {name}: {', '.join(parts)}{more}"
 
 

@@ -15,11 +15,11 @@ from rankgate.model.wording import count_text, value_text
 from rankgate.renderers import phrases, rows
 from rankgate.renderers.escape import code
 from rankgate.renderers.phrases import NOTHING
-from rankgate.renderers.question_rows import all_listed, move_item, moved_head, moved_line, moved_questions
+from rankgate.renderers.question_rows import all_listed, move_item, moved_line, moved_questions
 from rankgate.renderers.rows import named
-from rankgate.renderers.segment_rows import MOST_TAGS, segment_head, segment_legend, segment_row
+from rankgate.renderers.segment_rows import MAX_TAGS, segment_head, segment_legend, segment_row
 
-MOST_TRENDS = 6
+MAX_TRENDS = 6
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 Room = Mapping[str, int]
@@ -81,7 +81,7 @@ def _problems(report: Report, room: Room) -> str:
     lines = [f"- {code(str(problem), 600)}" for problem in report.problems[: room["problems"]]]
     more = len(report.problems) - room["problems"]
     lines += [f"- and {count_text(more, 'more', 'more')} in `report.json`"] if more > 0 else []
-    return "\n".join(["No verdict could be reached, so this does not count as passed. To mend:\n", *lines])
+    return "\n".join(["No verdict could be reached, so this does not count as passed. To fix it:\n", *lines])
 
 
 def _finding(report: Report, room: Room) -> str:
@@ -178,7 +178,7 @@ def trend_head(report: Report) -> str:
 def trend_rows(report: Report) -> list[str]:
     """A row a metric: its values drawn from old to new, the lowest, the highest, the newest, and this run's."""
     found: list[str] = []
-    for name, metric in list(report.metrics.items())[:MOST_TRENDS]:
+    for name, metric in list(report.metrics.items())[:MAX_TRENDS]:
         values = [point.scores.get(name) for point in report.trend]
         known = [value for value in values if value is not None]
         if not known:
@@ -206,7 +206,7 @@ def _where_judged(count: Callable[[Report], int]) -> Callable[[Report], int]:
 
 
 def _problem_count(report: Report) -> int:
-    return min(len(report.problems), rows.MOST_PROBLEMS)
+    return min(len(report.problems), rows.MAX_PROBLEMS)
 
 
 def _question_count(report: Report) -> int:
@@ -231,7 +231,7 @@ SECTIONS = (
     Section(None, _differs, Budget("differs", _DIFFERS, 6, "what differs from the baseline")),
     Section(None, _notes, Budget("notes", _NOTES, 5, ("note", None))),
     Section(
-        lambda report: f"Questions whose right documents moved: {moved_head(report)}",
+        phrases.moved_head,
         _questions,
         Budget("questions", _question_count, 3, ("moved question", None), lambda r: len(r.misses)),
     ),
@@ -243,7 +243,7 @@ SECTIONS = (
     Section(
         lambda _: "By tag",
         _tags,
-        Budget("tags", lambda r: min(len(r.segments), MOST_TAGS), 2, ("tag", None), lambda r: len(r.segments)),
+        Budget("tags", lambda r: min(len(r.segments), MAX_TAGS), 2, ("tag", None), lambda r: len(r.segments)),
     ),
     Section(trend_head, _trend, Budget("trend", lambda r: len(trend_rows(r)), 1, ("trend", None))),
     Section(

@@ -9,9 +9,9 @@ from rankgate.renderers import phrases
 from rankgate.renderers.escape import cell
 from rankgate.renderers.rows import named
 
-MOST_METRICS = 4
-MOST_BESIDE = 2  # metrics where a change is drawn too: more would break its words
-MOST_TAGS = 60
+MAX_METRICS = 4
+MAX_BESIDE = 2  # metrics where a change is drawn too: more would break its words
+MAX_TAGS = 60
 WIDTH = 10  # characters on each side of no change
 
 
@@ -78,14 +78,14 @@ def _place(value: float, scale: float) -> int:
 def _columns(report: Report) -> list[str]:
     """The metrics that the table by tag has room for, in their order: those that failed or warned before the others."""
     bad = {gate.metric for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)}
-    most = MOST_BESIDE if _drawn(report) else MOST_METRICS
+    most = MAX_BESIDE if _drawn(report) else MAX_METRICS
     kept = sorted(report.metrics, key=lambda name: name not in bad)[:most]
     return [name for name in report.metrics if name in kept]
 
 
 def _drawn(report: Report) -> str | None:
     """The metric whose changes have intervals; None where none moved in any segment that is shown."""
-    for segment in report.segments[:MOST_TAGS]:
+    for segment in report.segments[:MAX_TAGS]:
         for name, value in segment.metrics.items():
             if value.delta_ci is not None and value.delta:
                 return name
@@ -94,6 +94,6 @@ def _drawn(report: Report) -> str | None:
 
 def _scale(report: Report, name: str) -> float:
     """The largest number that is drawn."""
-    values = [segment.metrics[name] for segment in report.segments[:MOST_TAGS]]
+    values = [segment.metrics[name] for segment in report.segments[:MAX_TAGS]]
     bounds = [bound for value in values for bound in (*(value.delta_ci or ()), value.delta) if bound is not None]
     return max(map(abs, bounds), default=1.0) or 1.0

@@ -9,15 +9,14 @@ from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
-from rankgate.renderers.base_changes import changes, quoted
 from rankgate.renderers.blocks import Block, Table, plain_text
-from rankgate.renderers.escape import inert, shorten, visible
+from rankgate.renderers.escape import inert, quoted, shorten, visible
 from rankgate.renderers.phrases import NOTHING, row_name
 from rankgate.renderers.what_differs import differences_line, plain
 
-MOST_MOVES = 3
-MOST_QUERIES = 10
-MOST_PROBLEMS = 20
+MAX_MOVES = 3
+MAX_QUERIES = 10
+MAX_PROBLEMS = 20
 HEADINGS = ("metric", "baseline", "now", "change", "limit", "status")
 
 
@@ -31,10 +30,10 @@ def terminal_blocks(report: Report) -> list[Block]:
     lines: list[Block] = [f"{VERDICT_WORDS[report.verdict]}  {report.summary}"]
     if report.problems:
         lines.append("")
-        for problem in report.problems[:MOST_PROBLEMS]:
+        for problem in report.problems[:MAX_PROBLEMS]:
             lines += _indented(str(problem))
-        if len(report.problems) > MOST_PROBLEMS:
-            lines.append(f"  and {len(report.problems) - MOST_PROBLEMS} more")
+        if len(report.problems) > MAX_PROBLEMS:
+            lines.append(f"  and {len(report.problems) - MAX_PROBLEMS} more")
     if report.gates:
         rows = [
             (
@@ -107,6 +106,10 @@ def _waived(report: Report) -> list[str]:
 
 def _changed(report: Report) -> list[str]:
     """What the pull request changed of the gate."""
+    if report.base is None:
+        return []
+    from rankgate.renderers.base_changes import changes  # noqa: PLC0415 -- paid only with a base
+
     return [change.text for change in changes(report, quoted)]
 
 
@@ -114,8 +117,8 @@ def _must_pass(report: Report) -> list[str]:
     """The queries that must pass and do not, by gate."""
     return [
         f"Must pass and does not ({gate.metric}): "
-        + ", ".join(shorten(inert(visible(query)), 40) for query in gate.queries[:MOST_QUERIES])
-        + (f" and {len(gate.queries) - MOST_QUERIES} more" if len(gate.queries) > MOST_QUERIES else "")
+        + ", ".join(shorten(inert(visible(query)), 40) for query in gate.queries[:MAX_QUERIES])
+        + (f" and {len(gate.queries) - MAX_QUERIES} more" if len(gate.queries) > MAX_QUERIES else "")
         for gate in report.gates
         if gate.queries
     ]
@@ -130,12 +133,11 @@ def _moves(report: Report) -> list[Block]:
     worse = [move for move in report.misses if move.worse]
     if not worse or report.moved is None:
         return []
-    moved = f"{report.moved.worse} worse, {report.moved.better} better"
-    lines: list[Block] = ["", f"Questions whose right documents moved: {moved}. The worst of each kind:"]
-    for move in sampled(worse, lambda move: move.fate, MOST_MOVES):
+    lines: list[Block] = ["", f"{phrases.moved_head(report)}. The worst of each kind:"]
+    for move in sampled(worse, lambda move: move.fate, MAX_MOVES):
         question = inert(visible(move.question or move.query_id))
         lines.append(f"  {shorten(inert(visible(move.query_id)), 40)}  {shorten(question, 70)}")
-        documents, _ = phrases.telling(move.documents, move.k, MOST_MOVES)
+        documents, _ = phrases.telling(move.documents, move.k, MAX_MOVES)
         lines += [f"    {shorten(inert(visible(doc.id)), 60)}  {phrases.rank_move(doc)}" for doc in documents]
     return lines
 

@@ -9,7 +9,7 @@ from rankgate.model.report import Report
 from rankgate.renderers.base_changes import Spell
 from rankgate.renderers.escape import shorten, visible
 
-MOST_SHOWN = 8
+MAX_SHOWN = 8
 _LONGEST = 40  # characters of a key or a value
 _CONTEXT = 8  # characters before the place where two long values part
 _NUMBER = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?")  # GitHub links seven digits where a commit begins with them
@@ -20,8 +20,8 @@ def differences_line(report: Report, spell: Spell) -> str:
     """`What differs from the baseline: index v1 → v2; gold +12 queries, 3 relabelled.`, or nothing."""
     parts = [_part(each, spell) for each in report.differences if each.what != GOLD or each.key == AS_OF]
     parts += filter(None, [_gold(report)])
-    more = len(parts) - MOST_SHOWN
-    shown = "; ".join(parts[:MOST_SHOWN]) + (f"; and {more} more in {spell('report.json')}" if more > 0 else "")
+    more = len(parts) - MAX_SHOWN
+    shown = "; ".join(parts[:MAX_SHOWN]) + (f"; and {more} more in {spell('report.json')}" if more > 0 else "")
     return f"What differs from the baseline: {shown}." if shown else ""
 
 

@@ -18,7 +18,7 @@ from rankgate.statistics.counts import Appended, counts_of, thinned, upper_bound
 from rankgate.statistics.quantiles import normal_quantile
 from rankgate.statistics.saddlepoint import Side
 
-FEWEST = 10  # clusters: under it their spread is not known, and there is no interval
+MIN_CLUSTERS = 10  # clusters: under it their spread is not known, and there is no interval
 _CLOSE = 1e-9  # of the way from the mean to the end
 _STEPS = 100
 
@@ -46,7 +46,7 @@ def clustered_mean_interval(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1, not {confidence!r}")
     sums = _sums(values, clusters)
-    if len(sums) < FEWEST:
+    if len(sums) < MIN_CLUSTERS:
         return None
     z = -normal_quantile((1 - confidence) / 2)
     lower = -_bound(_mirrored(sums), -(min(values) if low is None else min(low, *values)), z)
@@ -69,7 +69,7 @@ def clustered_mean_level(
         ValueError: a value or the range is not finite; not as many clusters as values.
     """
     sums = _sums(values, clusters)
-    if len(sums) < FEWEST:
+    if len(sums) < MIN_CLUSTERS:
         return None
     if side == "above":
         sums, value = _mirrored(sums), -value

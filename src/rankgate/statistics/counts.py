@@ -15,7 +15,7 @@ Appended = list[tuple[float, float]]  # one observation more, ascending: what it
 
 Size = TypeVar("Size", int, float)
 
-_MOST_DISTINCT = 10_000
+_MAX_DISTINCT = 10_000
 _BINS_PER_UNIT = 512
 _NEAR_ZERO = 0.01  # below this w, log(u / w) / w is rounding noise over a small number: take its limit
 _CLOSE = 1e-8  # in r*, that is, in standard errors
@@ -66,7 +66,7 @@ def thinned(counts: Counts) -> Counts:
     hypot(SD, x - mean) / 512 wide, however far out an outlier lies. So the mean stays, and the SD shrinks by less than
     1e-6 of itself.
     """
-    if len(counts) <= _MOST_DISTINCT:
+    if len(counts) <= _MAX_DISTINCT:
         return counts
     mean, unit = mean_of(counts), counts[-1][0] - counts[0][0]
     scale = unit * math.sqrt(mean_of([(((x - mean) / unit) ** 2, size) for x, size in counts]))

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from rankgate.statistics.quantiles import normal_quantile
 
-MOST_QUERIES = 10**9  # nobody has more, and the arithmetic stays exact
+MAX_QUERIES = 10**9  # nobody has more, and the arithmetic stays exact
 _POWER = 0.8416  # of 80 % in one direction
 _DIGITS = 4  # of both, as tables have them
 _ENOUGH_CHANGED = 10
@@ -121,9 +121,9 @@ class Sight(NamedTuple):
 
     def needed(self, evidence: str, regression_max: float) -> int | None:
         """The fewest queries that see; None where more than a billion would be needed, as with nothing allowed."""
-        if not (regression_max and self.sees(evidence, MOST_QUERIES, regression_max)):
+        if not (regression_max and self.sees(evidence, MAX_QUERIES, regression_max)):
             return None
-        low, high = 0, MOST_QUERIES  # what is compared falls as queries are added
+        low, high = 0, MAX_QUERIES  # what is compared falls as queries are added
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self.sees(evidence, middle, regression_max) else (middle, high)

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Sequence
 
 from rankgate.statistics.saddlepoint import Side
 
-FEWEST = 6  # clusters: of five that all moved alike, p is 1 in 32
+MIN_CLUSTERS = 6  # clusters: of five that all moved alike, p is 1 in 32
 _MOST = 29  # clusters: either half has at most 32,768 patterns, about twenty milliseconds
 _ROUNDING = 1e-9  # of the largest sum
 
@@ -40,7 +40,7 @@ def cluster_flip_p(
     sums = [math.fsum(group) for group in members.values()]
     farthest = max(map(abs, sums), default=0.0)
     moved = [x / farthest for x in sums if abs(x) > _ROUNDING * farthest]
-    if len(sums) < FEWEST or not moved:
+    if len(sums) < MIN_CLUSTERS or not moved:
         return 1.0, 1.0
     return _tail(sorted(map(abs, moved)), math.fsum(moved)), math.ldexp(1.0, -len(moved))
 

@@ -127,10 +127,10 @@ def test_a_run_without_a_value_is_no_point_and_is_counted() -> None:
         record("2026-01-02", scores={"recall@1": None}),
         record("2026-01-03", scores={}),
         record("2026-01-04", scores={"recall@1": 0.6}),
-        anew={record("2026-01-03", scores={}).id: {"recall@1": 0.9}},
+        rescored={record("2026-01-03", scores={}).id: {"recall@1": 0.9}},
     )
     curve = found.curves[0]
-    assert [(point.value, point.anew) for point in curve.points] == [(0.5, False), (0.9, True), (0.6, False)]
+    assert [(point.value, point.rescored) for point in curve.points] == [(0.5, False), (0.9, True), (0.6, False)]
     assert curve.missing == 1
     assert [point.change for point in curve.points] == [None, pytest.approx(0.4), pytest.approx(-0.3)]
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from rankgate.model.details import Cause, Exhibit, Expected, Listed, Measure, PanelRow, PanelValue, Question, Sweep
+from rankgate.model.details import (
+    Cause,
+    Expected,
+    Listed,
+    Measure,
+    PanelRow,
+    PanelValue,
+    Question,
+    ReportDetails,
+    Sweep,
+)
 from rankgate.model.values import Direction, Unit
 
 RECALL = Measure(name="recall@5", meaning="share found", unit=Unit.SHARE, direction=Direction.HIGHER)
@@ -25,7 +35,7 @@ def question_of(
     ranks: tuple[int | None, int | None] = (1, 1),
     metric: str = "recall@5",
 ) -> Question:
-    """A question with one right document."""
+    """A question with one relevant document."""
     return Question(
         query_id=query_id,
         question=f"what is {query_id}?",
@@ -38,13 +48,13 @@ def question_of(
     )
 
 
-def exhibit_of(
+def details_of(
     *questions: Question,
     panel: tuple[PanelRow, ...] = (),
     sweeps: tuple[Sweep, ...] = (),
     measure: Measure = RECALL,
-) -> Exhibit:
-    """An exhibit of these parts."""
-    return Exhibit(
+) -> ReportDetails:
+    """An details of these parts."""
+    return ReportDetails(
         leading=measure.name, k=5, depth=10, measures=(measure,), panel=panel, sweeps=sweeps, questions=questions
     )

@@ -9,7 +9,7 @@ from tests.renderers.reports import HOLDS, LATENCY, RECALL
 from rankgate.model.report import GateResult, Provenance, Report
 from rankgate.model.values import Direction, Verdict
 from rankgate.model.waiver_use import Waived
-from rankgate.renderers.pages.gates import BAR_WIDTH, MOST_GATES, Bar, bar_of, drift_lines, gate_lines, more_gates
+from rankgate.renderers.pages.gates import BAR_WIDTH, MAX_GATES, Bar, bar_of, drift_lines, gate_lines, more_gates
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_questions_of_a_hard_check_and_who_waived_it_are_named_within_bounds() -
     assert line.status == "waived"
 
 
-@pytest.mark.parametrize(("gates", "more"), [(1, 0), (MOST_GATES, 0), (MOST_GATES + 3, 3)])
+@pytest.mark.parametrize(("gates", "more"), [(1, 0), (MAX_GATES, 0), (MAX_GATES + 3, 3)])
 def test_gates_without_a_row_are_counted(gates: int, more: int) -> None:
     found = report(*[RECALL] * gates)
     assert (len(gate_lines(found)), more_gates(found)) == (gates - more, more)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.renderers.pages.exhibits import LATENCY, RECALL, exhibit_of, question_of
+from tests.renderers.pages.exhibits import LATENCY, RECALL, details_of, question_of
 
 from rankgate.model.details import Cause, Measure
 from rankgate.model.values import Direction
 from rankgate.renderers.pages.pairs import pairs_of, share_text, split, steps_of
 from rankgate.renderers.pages.spread import bin_of, spread_of
-from rankgate.renderers.pages.waterfall import MOST_BARS, Step, room_of, waterfall
+from rankgate.renderers.pages.waterfall import MAX_BARS, Step, room_of, waterfall
 
 CHANGES = st.lists(st.sampled_from([-1.0, -0.5, -1e-12, 0.0, 1e-12, 0.25, 1.0]), max_size=40)
 
@@ -66,7 +66,7 @@ def test_ties_are_a_number_and_a_share() -> None:
     changed = [question_of("a", Cause.GONE, 1.0, 0.0), question_of("b", Cause.BETTER, 0.0, 1.0)]
     left_out = [question_of("new", Cause.NEW, None, 1.0), question_of("nothing", Cause.NOTHING_RELEVANT, 1.0, None)]
     same = [question_of(f"s{n}", Cause.FINE) for n in range(6)]
-    found = pairs_of(exhibit_of(*changed, *left_out, *same))
+    found = pairs_of(details_of(*changed, *left_out, *same))
     assert found is not None
     assert [(tile.way, tile.count, tile.share) for tile in found.tiles] == [
         *(("worse", 1, "12%"), ("same", 6, "75%"), ("better", 1, "12%")),
@@ -79,9 +79,9 @@ def test_ties_are_a_number_and_a_share() -> None:
 
 def test_thousands_of_questions_make_a_bounded_picture() -> None:
     questions = [question_of(f"q{n}", Cause.LOWER, 1.0, (n % 97) / 97) for n in range(5000)]
-    found = pairs_of(exhibit_of(*questions))
+    found = pairs_of(details_of(*questions))
     assert found is not None
-    assert found.grouped == -(-5000 // MOST_BARS)
+    assert found.grouped == -(-5000 // MAX_BARS)
     assert len(found.wide) < 60_000
 
 
@@ -101,7 +101,7 @@ def test_ties_never_leave_the_changes_without_room(counts: tuple[int, int, int],
 
 def test_a_few_changes_among_thousands_have_a_bar_each() -> None:
     moved = [question_of(f"m{n}", Cause.GONE, 1.0, 0.0) for n in range(30)]
-    found = pairs_of(exhibit_of(*moved, *(question_of(f"s{n}", Cause.FINE) for n in range(2000))))
+    found = pairs_of(details_of(*moved, *(question_of(f"s{n}", Cause.FINE) for n in range(2000))))
     assert found is not None
     assert (found.grouped, found.shortened) == (1, True)
     assert [tile.share for tile in found.tiles] == ["1%", "99%", "0%"]
@@ -109,7 +109,7 @@ def test_a_few_changes_among_thousands_have_a_bar_each() -> None:
 
 
 def test_without_a_baseline_there_are_no_pairs() -> None:
-    assert pairs_of(exhibit_of(question_of("a", Cause.FINE, None, 1.0))) is None
+    assert pairs_of(details_of(question_of("a", Cause.FINE, None, 1.0))) is None
 
 
 @pytest.mark.parametrize(
@@ -122,19 +122,19 @@ def test_nothing_and_all_have_bins_of_their_own(value: float, expected: int) -> 
 
 def test_the_distribution_says_what_the_mean_hides() -> None:
     questions = [question_of(f"q{n}", Cause.FINE, 0.5, float(n % 2)) for n in range(4)]
-    found = spread_of(exhibit_of(*questions))
+    found = spread_of(details_of(*questions))
     assert found is not None
     assert found.said == (
-        "Now the mean is 50.0%: all right documents are found for 2 questions (50%), none for 2 (50%), some for 0.",
+        "Now the mean is 50.0%: all relevant documents are found for 2 questions (50%), none for 2 (50%), some for 0.",
         (
-            "In the baseline the mean is 50.0%: all right documents are found for 0 questions (0%), none for 0 (0%), "
-            "some for 4."
+            "In the baseline the mean is 50.0%: all relevant documents are found for 0 questions (0%), "
+            "none for 0 (0%), some for 4."
         ),
     )
 
 
 def test_the_distribution_never_says_all_or_none_where_it_is_neither() -> None:
     questions = [question_of(f"q{n}", Cause.FINE, None, float(n > 0)) for n in range(1000)]
-    found = spread_of(exhibit_of(*questions))
+    found = spread_of(details_of(*questions))
     assert found is not None
     assert "found for 999 questions (>99%), none for 1 (<1%)" in found.said[0]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.renderers.pages.exhibits import LATENCY, RECALL, exhibit_of, value_of
+from tests.renderers.pages.exhibits import LATENCY, RECALL, details_of, value_of
 
 from rankgate.model.details import Measure, PanelRow
 from rankgate.model.values import Direction
-from rankgate.renderers.pages.forest import MOST_DRAWN, changes_chart
+from rankgate.renderers.pages.forest import MAX_DRAWN, changes_chart
 from rankgate.renderers.pages.panels import Cell, panel_rows, way_of
 
 
@@ -63,7 +63,7 @@ def test_a_cell_says_the_value_and_what_changed(
     measure: Measure, delta: float | None, ci: tuple[float, float] | None, expected: Cell
 ) -> None:
     row = PanelRow(tag="lang:\u202ept", queries=10, values={measure.name: value_of(delta, ci)})
-    (found,) = panel_rows(exhibit_of(panel=(row,), measure=measure))
+    (found,) = panel_rows(details_of(panel=(row,), measure=measure))
     assert (found.tag, found.queries, found.cells) == ("lang:\\u202ept", 10, (expected,))
 
 
@@ -74,7 +74,7 @@ def rows(count: int) -> tuple[PanelRow, ...]:
 
 
 def test_segments_with_one_label_stay_rows_of_their_own_with_the_largest_loss_first() -> None:
-    found = changes_chart(exhibit_of(panel=rows(3)))
+    found = changes_chart(details_of(panel=rows(3)))
     assert found is not None
     picture, left_out = found
     texts = [part.partition("</text>")[0].rpartition(">")[2] for part in str(picture).split("<text")[1:]]
@@ -84,12 +84,12 @@ def test_segments_with_one_label_stay_rows_of_their_own_with_the_largest_loss_fi
 
 
 def test_of_many_segments_those_that_lost_least_are_counted_instead() -> None:
-    found = changes_chart(exhibit_of(panel=rows(MOST_DRAWN + 4)))
+    found = changes_chart(details_of(panel=rows(MAX_DRAWN + 4)))
     assert found is not None
     assert found[1] == 5
 
 
 def test_there_is_no_picture_of_one_row_nor_without_a_baseline() -> None:
-    assert changes_chart(exhibit_of(panel=rows(0))) is None
+    assert changes_chart(details_of(panel=rows(0))) is None
     bare = tuple(PanelRow(tag=tag, queries=1, values={"recall@5": value_of(None)}) for tag in (None, "a", "b"))
-    assert changes_chart(exhibit_of(panel=bare)) is None
+    assert changes_chart(details_of(panel=bare)) is None

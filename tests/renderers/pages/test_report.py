@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.renderers.pages.exhibits import exhibit_of, question_of
+from tests.renderers.pages.exhibits import details_of, question_of
 from tests.renderers.reports import MOVE, REPORT
 from tests.scenario_calls import make_page, report_of
 
 from rankgate.cli import main
 from rankgate.errors import Problem
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange
-from rankgate.model.details import Cause, Exhibit
+from rankgate.model.details import Cause, ReportDetails
 from rankgate.model.report import Diagnosis, Movement, Provenance, Report, Source, TrendPoint
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.waiver_use import WaiverUse
 from rankgate.renderers.escape import visible
 from rankgate.renderers.pages import origins
-from rankgate.renderers.pages.gates import MOST_GATES
+from rankgate.renderers.pages.gates import MAX_GATES
 from rankgate.renderers.pages.report import render_report
 from rankgate.renderers.pages.trend import Past, trend_of
 
@@ -76,7 +76,7 @@ def test_sections_stand_in_the_order_in_which_they_are_needed(tmp_path: Path) ->
     assert [" ".join(heading.split()) for heading in Read(page).headings[1:]] == [
         *("Gates", "Look here first", "Retrieval by segment", "How many results are worth it", "By segment"),
         *("Distribution behind the mean", "Wins and losses, question by question", "Questions to look at"),
-        *("What was compared, and how to repeat it", "The same again"),
+        *("What was compared, and how to repeat it", "Re-run this check"),
     ]
 
 
@@ -88,7 +88,7 @@ def test_a_page_from_report_json_alone_says_who_shows_the_rest(tmp_path: Path) -
     assert main(["render", str(source), "-o", str(written)]) == 0
     read = Read(written.read_text(encoding="utf-8"))
     assert "are shown by rankgate check -o report.html" in read.words
-    assert "2 questions worse, 0 better; the 2 that moved most" in read.words
+    assert "2 questions got worse, 0 got better; the 2 that moved most" in read.words
     assert "sin-azucar rank 1 → gone" in read.words
     assert "Retrieval by segment" not in read.words
 
@@ -210,11 +210,11 @@ def test_what_the_pull_request_weakened_is_said_in_words() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        pytest.param({"gates": REPORT.gates[:1] * (MOST_GATES + 2)}, "2 more gates are left out", id="gates"),
-        pytest.param({"gates": REPORT.gates[:1] * (MOST_GATES + 1)}, "1 more gate is left out", id="one gate"),
-        pytest.param({"gates": REPORT.gates[:1] * MOST_GATES}, None, id="all gates have a row"),
-        pytest.param({"base": base_of(origins.MOST_CHANGES + 3)}, "and 3 more changes", id="changes"),
-        pytest.param({"base": base_of(origins.MOST_CHANGES)}, None, id="all changes are listed"),
+        pytest.param({"gates": REPORT.gates[:1] * (MAX_GATES + 2)}, "2 more gates are left out", id="gates"),
+        pytest.param({"gates": REPORT.gates[:1] * (MAX_GATES + 1)}, "1 more gate is left out", id="one gate"),
+        pytest.param({"gates": REPORT.gates[:1] * MAX_GATES}, None, id="all gates have a row"),
+        pytest.param({"base": base_of(origins.MAX_CHANGES + 3)}, "and 3 more changes", id="changes"),
+        pytest.param({"base": base_of(origins.MAX_CHANGES)}, None, id="all changes are listed"),
     ],
 )
 def test_what_a_page_has_no_room_for_is_counted(change: dict[str, object], said: str | None) -> None:
@@ -223,28 +223,28 @@ def test_what_a_page_has_no_room_for_is_counted(change: dict[str, object], said:
 
 
 @pytest.mark.parametrize(
-    ("exhibit", "said"),
+    ("details", "said"),
     [
         pytest.param(
-            exhibit_of(question_of("a", Cause.FINE)),
+            details_of(question_of("a", Cause.FINE)),
             "are in the first 5 results, as they were in the baseline, and recall@5 changed for none.",
             id="nothing changed",
         ),
         pytest.param(
-            replace(exhibit_of(question_of("a", Cause.FINE)), leading=None),
+            replace(details_of(question_of("a", Cause.FINE)), leading=None),
             "are in the first 5 results, as they were in the baseline.",
             id="no metric of ranked documents",
         ),
         pytest.param(
-            exhibit_of(question_of("a", Cause.FINE, None)), "are in the first 5 results.", id="nothing to compare with"
+            details_of(question_of("a", Cause.FINE, None)), "are in the first 5 results.", id="nothing to compare with"
         ),
-        pytest.param(exhibit_of(), "There is no question to look at.", id="no question"),
+        pytest.param(details_of(), "There is no question to look at.", id="no question"),
     ],
 )
-def test_where_no_question_needs_a_look_the_page_says_what_is_known(exhibit: Exhibit, said: str) -> None:
-    words = Read(render_report(replace(REPORT, exhibit=exhibit))).words
+def test_where_no_question_needs_a_look_the_page_says_what_is_known(details: ReportDetails, said: str) -> None:
+    words = Read(render_report(replace(REPORT, details=details))).words
     assert said in words
-    assert ("All right documents of every question" in words) is bool(exhibit.questions)
+    assert ("All relevant documents of every question" in words) is bool(details.questions)
 
 
 LIVE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</title></style>", "{{ 7 }}", "&amp;"]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.renderers.pages.exhibits import LATENCY, exhibit_of, question_of
+from tests.renderers.pages.exhibits import LATENCY, details_of, question_of
 
 from rankgate.model.details import Cause, Expected, Listed
-from rankgate.renderers.pages.triage import MOST_CHOICES, MOST_ROWS, MOST_TAGS, Choice, Place, move_text, triage_of
+from rankgate.renderers.pages.triage import MAX_CHOICES, MAX_ROWS, MAX_TAGS, Choice, Place, move_text, triage_of
 from rankgate.renderers.phrases import CAUSE_WORDS
 
 
@@ -23,7 +23,7 @@ def test_every_cause_has_words() -> None:
 
 def test_the_largest_loss_comes_first_then_the_graver_cause_and_gains_last() -> None:
     found = triage_of(
-        exhibit_of(
+        details_of(
             question_of("better", Cause.BETTER, 0.0, 1.0),
             question_of("never", Cause.NEVER_FOUND, 0.0, 0.0),
             question_of("fine", Cause.FINE),
@@ -42,20 +42,20 @@ def test_the_largest_loss_comes_first_then_the_graver_cause_and_gains_last() -> 
 def test_without_a_baseline_the_slowest_come_first_and_what_has_no_value_before_them() -> None:
     values = {"quick": 5.0, "slow": 90.0, "unknown": None, "usual": 20.0}
     questions = [question_of(name, Cause.NEVER_FOUND, None, now, metric="latency") for name, now in values.items()]
-    found = triage_of(exhibit_of(*questions, measure=LATENCY))
+    found = triage_of(details_of(*questions, measure=LATENCY))
     assert [row.query_id for row in found.rows] == ["unknown", "slow", "usual", "quick"]
 
 
 def test_of_many_the_worst_have_a_row_and_the_rest_are_counted() -> None:
-    questions = [question_of(f"q{n}", Cause.LOWER, 1.0, n / 1000) for n in range(MOST_ROWS + 7)]
-    found = triage_of(exhibit_of(*reversed(questions)))
-    assert (len(found.rows), found.left_out) == (MOST_ROWS, 7)
+    questions = [question_of(f"q{n}", Cause.LOWER, 1.0, n / 1000) for n in range(MAX_ROWS + 7)]
+    found = triage_of(details_of(*reversed(questions)))
+    assert (len(found.rows), found.left_out) == (MAX_ROWS, 7)
     assert [row.query_id for row in found.rows[:2]] == ["q0", "q1"]
 
 
 def test_filters_offer_the_tags_and_causes_of_the_rows_with_their_numbers() -> None:
     found = triage_of(
-        exhibit_of(
+        details_of(
             question_of("a", Cause.GONE, 1.0, 0.0, tags=("lang:es", "x", "x")),
             question_of("b", Cause.LOWER, 1.0, 0.5, tags=("lang:es",)),
             question_of("c", Cause.FINE, tags=("unseen",)),
@@ -67,13 +67,13 @@ def test_filters_offer_the_tags_and_causes_of_the_rows_with_their_numbers() -> N
 
 
 def test_a_question_with_many_tags_can_be_filtered_by_those_that_it_shows() -> None:
-    found = triage_of(exhibit_of(question_of("a", Cause.GONE, 1.0, 0.0, tags=tuple(f"t{n:03d}" for n in range(300)))))
-    assert len(found.tags) == MOST_CHOICES
-    assert (len(found.rows[0].tags), found.rows[0].more_tags) == (MOST_TAGS, 300 - MOST_TAGS)
+    found = triage_of(details_of(question_of("a", Cause.GONE, 1.0, 0.0, tags=tuple(f"t{n:03d}" for n in range(300)))))
+    assert len(found.tags) == MAX_CHOICES
+    assert (len(found.rows[0].tags), found.rows[0].more_tags) == (MAX_TAGS, 300 - MAX_TAGS)
 
 
 def test_a_ranking_marks_what_the_gold_says() -> None:
-    (row,) = triage_of(exhibit_of(question_of("a", Cause.GONE, 1.0, 0.0))).rows
+    (row,) = triage_of(details_of(question_of("a", Cause.GONE, 1.0, 0.0))).rows
     assert row.before == (Place(id="right", right=True, mark="right"), Place(id="other", right=False, mark=""))
     assert row.now == (
         Place(id="other", right=False, mark=""),
@@ -106,7 +106,7 @@ def test_no_text_of_the_inputs_hides_anything_or_is_endless(query: str, tag: str
         expected=(Expected(id=document * 50, gain=1.0, before=1, after=None),),
         now=(Listed(id=document * 50, gain=None),),
     )
-    found = triage_of(exhibit_of(question))
+    found = triage_of(details_of(question))
     (row,) = found.rows
     shown = [row.query_id, row.question, *(text for _, text in row.tags), *(choice.label for choice in found.tags)]
     shown += [row.expected[0][0], *(place.id for place in row.now or ())]

@@ -94,7 +94,7 @@ _FETCH = f"""\
         if: >-
           github.event.pull_request && !(
           {_CHANGED.replace("    ", "          ")})
-        continue-on-error: true # where it is not kept any more, it is recorded anew
+        continue-on-error: true # where it is not kept any more, it is recorded again
         env:
           RUN: {{run}}
           GITHUB_TOKEN: ${{{{{{{{ github.token }}}}}}}}

@@ -14,7 +14,7 @@ from rankgate.renderers.dashboards.curves import curve_of
 from rankgate.renderers.dashboards.days import NOON, place_of, places_of
 from rankgate.renderers.dashboards.values import Acceptance, GateSet, Older, Release, ShownRun, Span, Value
 
-Anew = Mapping[str, Mapping[str, float | None]]  # by the id of a record and the name of a metric
+Rescored = Mapping[str, Mapping[str, float | None]]  # by the id of a record and the name of a metric
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ def gate_set(
     *,
     tags: Sequence[Tag] = (),
     spans: Sequence[Span] = (),
-    anew: Mapping[str, Mapping[str, float | None]] = {},
+    rescored: Mapping[str, Mapping[str, float | None]] = {},
     unscored: Sequence[str] = (),
 ) -> GateSet:
     """The values of one page.
@@ -76,8 +76,8 @@ def gate_set(
         shown: what is asked for.
         tags: the repository's releases.
         spans: of waivers.
-        anew: values that were not recorded.
-        unscored: what could not be scored anew.
+        rescored: values that were not recorded.
+        unscored: what could not be rescored.
     """
     records = remembered.runs()
     listed = records[max(0, len(records) - shown.limit) :]
@@ -89,8 +89,8 @@ def gate_set(
         _release(tag, by_commit, dict(zip((each.id for each in listed), places, strict=True))) for tag in tags
     )
     releases = tuple(each for each in releases if first <= each.at and each.date <= shown.date)
-    runs = _runs(listed, places, remembered, releases, shown, anew)
-    acceptances = _acceptances(remembered.accepted, {run.id: run for run in runs}, shown, anew)
+    runs = _runs(listed, places, remembered, releases, shown, rescored)
+    acceptances = _acceptances(remembered.accepted, {run.id: run for run in runs}, shown, rescored)
     return GateSet(
         name=name,
         page=page,
@@ -122,7 +122,7 @@ def _runs(
     remembered: Remembered,
     releases: Sequence[Release],
     shown: Shown,
-    anew: Anew,
+    rescored: Rescored,
 ) -> tuple[ShownRun, ...]:
     accepted = {record.id for record in remembered.accepted}
     golds = [record.gold.fingerprint if record.gold else None for record in listed]
@@ -144,25 +144,25 @@ def _runs(
             ),
             releases=tuple(release.tag for release in releases if release.run == record.id),
             new_gold=None not in (gold, before) and gold != before,
-            values=_values(record, shown, anew),
+            values=_values(record, shown, rescored),
         )
         for record, at, gold, before in zip(listed, places, golds, known, strict=True)
     )
 
 
-def _values(record: Record, shown: Shown, anew: Anew) -> dict[str, Value]:
+def _values(record: Record, shown: Shown, rescored: Rescored) -> dict[str, Value]:
     found: dict[str, Value] = {}
-    scored = anew.get(record.id, {})
+    scored = rescored.get(record.id, {})
     for metric in shown.metrics:
         if metric.name in record.scores:
             found[metric.name] = Value(value=record.scores[metric.name])
         elif metric.name in scored:
-            found[metric.name] = Value(value=scored[metric.name], anew=True)
+            found[metric.name] = Value(value=scored[metric.name], rescored=True)
     return found
 
 
 def _acceptances(
-    accepted: Sequence[Record], runs: Mapping[str, ShownRun], shown: Shown, anew: Anew
+    accepted: Sequence[Record], runs: Mapping[str, ShownRun], shown: Shown, rescored: Rescored
 ) -> tuple[Acceptance, ...]:
     """Those since the first run that is shown, and the one that was accepted when it came."""
     first = min((run.date for run in runs.values()), default="")
@@ -179,7 +179,7 @@ def _acceptances(
             verdict=record.verdict,
             reason=record.reason,
             by=record.by,
-            values=_values(record, shown, anew),
+            values=_values(record, shown, rescored),
         )
         for record, at in zip(told, places, strict=True)
     )

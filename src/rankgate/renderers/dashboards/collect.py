@@ -16,9 +16,9 @@ from rankgate.criteria.inputs import gold_of
 from rankgate.errors import bad_input, redacted
 from rankgate.metrics.base import Metric
 from rankgate.model.values import Need
-from rankgate.renderers.dashboards.build import Anew, Remembered, Shown, Tag, gate_set
+from rankgate.renderers.dashboards.build import Remembered, Rescored, Shown, Tag, gate_set
 from rankgate.renderers.dashboards.repository import releases, waiver_versions, web_address
-from rankgate.renderers.dashboards.rescored import scored_anew
+from rankgate.renderers.dashboards.rescored import rescore
 from rankgate.renderers.dashboards.spans import spans_of
 from rankgate.renderers.dashboards.values import Dashboard, GateSet
 
@@ -79,12 +79,12 @@ def _collected(path: str, page: str, asked: Asked, tags: Sequence[Tag]) -> GateS
         date=asked.date,
         limit=asked.limit,
     )
-    anew: Anew = {}
+    rescored: Rescored = {}
     unscored: list[str] = []
     records = remembered.runs()[-asked.limit :]
     if any(metric.name not in record.scores for metric in asked.metrics for record in records):
         gold = gold_of(None, criteria)
-        anew, unscored = scored_anew(memory, records, asked.metrics, gold, criteria.plan())
+        rescored, unscored = rescore(memory, records, asked.metrics, gold, criteria.plan())
     spans = spans_of(waiver_versions(criteria), units)
     return gate_set(
         criteria.name,
@@ -94,7 +94,7 @@ def _collected(path: str, page: str, asked: Asked, tags: Sequence[Tag]) -> GateS
         shown,
         tags=tags,
         spans=spans,
-        anew=anew,
+        rescored=rescored,
         unscored=unscored,
     )
 

@@ -68,7 +68,7 @@ def _points(name: str, runs: Sequence[ShownRun]) -> list[Point]:
                 date=run.date,
                 at=run.at,
                 value=found.value,
-                anew=found.anew,
+                rescored=found.rescored,
                 verdict=run.verdict,
                 accepted=run.accepted,
                 change=found.value - points[-1].value if points else None,

@@ -14,8 +14,8 @@ from rankgate.readers.dates import iso_day
 from rankgate.renderers.dashboards.build import Tag
 from rankgate.renderers.dashboards.spans import Version
 
-MOST_TAGS = 500
-MOST_VERSIONS = 200  # of a waiver file; what was in force before is unknown
+MAX_TAGS = 500
+MAX_VERSIONS = 200  # of a waiver file; what was in force before is unknown
 _REMOTE = re.compile(
     r"(?:(?:https|ssh)://(?:[^@/\s]+@)?github\.com/|(?:[^@/\s]+@)?github\.com:)(?P<name>[\w-]+/[\w.-]+?)(?:\.git)?/?",
     re.ASCII,
@@ -27,7 +27,7 @@ def releases() -> list[Tag]:
     asked = "%(refname:strip=2)%00%(objectname)%00%(*objectname)%00%(creatordate:short)"
     found = _said("for-each-ref", "--sort=creatordate", f"--format={asked}", "refs/tags/v[0-9]*")
     tags: list[Tag] = []
-    for line in found.splitlines()[-MOST_TAGS:]:
+    for line in found.splitlines()[-MAX_TAGS:]:
         name, own, peeled, date = line.split("\0")
         if iso_day(date):  # a tag of something that has no day is no release
             tags.append(Tag(name, peeled or own, date))
@@ -59,9 +59,9 @@ def _past(path: str) -> list[Version]:
         inside = Path(os.path.realpath(path)).relative_to(repository.root).as_posix()
     except (GitError, ValueError):
         return []
-    log = _said("log", f"--max-count={MOST_VERSIONS}", "--format=%H %cs", "--", inside, at=repository.root)
+    log = _said("log", f"--max-count={MAX_VERSIONS}", "--format=%H %cs", "--", inside, at=repository.root)
     lines = [line.split(" ") for line in reversed(log.splitlines())]
-    cut = len(lines) == MOST_VERSIONS or _said("rev-parse", "--is-shallow-repository").strip() == "true"
+    cut = len(lines) == MAX_VERSIONS or _said("rev-parse", "--is-shallow-repository").strip() == "true"
     versions: list[Version] = []
     for number, (commit, day) in enumerate(lines):
         version = _version(repository, commit, inside, None if cut and number == 0 else day)

@@ -15,17 +15,17 @@ from rankgate.criteria.inputs import deepest_cutoff
 from rankgate.errors import RankgateError
 from rankgate.metrics.base import Metric
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scoring import refuse_silence, refuse_strangers, score
+from rankgate.metrics.scoring import require_fields, require_gold_queries, score
 from rankgate.model.values import Gold
 from rankgate.model.wording import count_text
-from rankgate.renderers.dashboards.build import Anew
+from rankgate.renderers.dashboards.build import Rescored
 
 _Values = dict[str, float | None]
 
 
-def scored_anew(
+def rescore(
     memory: Memory, records: Sequence[Record], metrics: Sequence[Metric], gold: Gold, plan: Plan
-) -> tuple[Anew, list[str]]:
+) -> tuple[Rescored, list[str]]:
     """The missing values by record and metric, and sentences on what could not be scored.
 
     Args:
@@ -47,10 +47,10 @@ def scored_anew(
     said: list[str] = []
     if not_kept:
         said.append(
-            f"{count_text(not_kept, 'run')} could not be scored anew: this store keeps the rankings of what is "
+            f"{count_text(not_kept, 'run')} could not be rescored: this store keeps the rankings of what is "
             "accepted now and of anchors, and of all others the numbers alone."
         )
-    said += [f"{count_text(count, 'value')} could not be scored anew: {why}" for why, count in sorted(others.items())]
+    said += [f"{count_text(count, 'value')} could not be rescored: {why}" for why, count in sorted(others.items())]
     return found, said
 
 
@@ -76,8 +76,8 @@ def _values(memory: Memory, record: Record, metrics: Sequence[Metric], gold: Gol
     asked = replace(plan, metrics=metrics, keep_matched=False, depth=record.depth)
     run = open_record(memory, record, asked.needs, deepest=deepest_cutoff(asked, gold))
     scores = score(gold, run.rankings, asked)
-    refuse_strangers(scores, run.name, gold)
-    refuse_silence(scores, asked, run.name)
+    require_gold_queries(scores, run.name, gold)
+    require_fields(scores, asked, run.name)
     found: _Values = {}
     for metric in metrics:
         defined = [value for value in scores.values[metric.name] if value is not None]

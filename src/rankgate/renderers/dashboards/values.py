@@ -16,10 +16,10 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Value(_Part, frozen=True, kw_only=True):
-    """A metric of a run; None where it is undefined. `anew`: scored with today's gold set, not recorded at the time."""
+    """A metric of a run; None where it is undefined. `rescored`: with today's gold set, not recorded at the time."""
 
     value: float | None
-    anew: bool = False
+    rescored: bool = False
 
 
 class ShownRun(_Part, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class Point(_Part, frozen=True, kw_only=True):
     date: str
     at: float
     value: float
-    anew: bool
+    rescored: bool
     verdict: Verdict | None
     accepted: bool
     change: float | None
@@ -148,7 +148,7 @@ class Older(_Part, frozen=True, kw_only=True):
 class GateSet(_Part, frozen=True, kw_only=True):
     """One page: what a criteria file gates, over the life of its baseline store. Runs stand oldest first.
 
-    `unscored` says what `--metrics` asked for and could not be scored anew.
+    `unscored` says what `--metrics` asked for and could not be rescored.
     """
 
     name: str

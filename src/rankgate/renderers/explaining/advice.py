@@ -8,7 +8,7 @@ from rankgate.diagnosis.lexical import TELLING, Lexical, LexicalExpected, Sugges
 from rankgate.model.details import Expected
 from rankgate.renderers.explaining.layout import safe
 
-MOST_NAMED = 3
+MAX_NAMED = 3
 
 # For a table: what BM25 says, in few words.
 SHORT: dict[Suggestion, str] = {
@@ -84,7 +84,7 @@ def _sentence(
 def _at(ranks: Sequence[int | None]) -> str:
     """` at rank 2`, ` at ranks 2 and 5`; nothing where one has none, or there are more than are named."""
     known = [str(rank) for rank in ranks if rank is not None]
-    if not known or len(known) < len(ranks) or len(known) > MOST_NAMED:
+    if not known or len(known) < len(ranks) or len(known) > MAX_NAMED:
         return ""
     return f" at rank {known[0]}" if len(known) == 1 else f" at ranks {', '.join(known[:-1])} and {known[-1]}"
 
@@ -94,5 +94,5 @@ def _in_brackets(said: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = [*names[:MOST_NAMED], *([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else [])]
+    shown = [*names[:MAX_NAMED], *([f"{len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else [])]
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))

@@ -20,7 +20,7 @@ from rankgate.renderers.explaining.limits import (
 from rankgate.renderers.explaining.parts import question_lines, segment_lines, sight_lines, waiver_lines
 from rankgate.renderers.phrases import gate_status
 
-MOST_PARTS = 20
+MAX_PARTS = 20
 _MEANS = {
     Verdict.PASS: "nothing that this gate looks at is against the change",
     Verdict.WARN: "it warns and does not block",
@@ -131,8 +131,8 @@ def _verdict(found: GateExplained, report: Report) -> list[str]:
     parts = [row.result for row in (*found.segments, *found.since, *found.by_base)]
     bad = [part for part in parts if part.verdict is not Verdict.PASS]
     lines = [_said(gate, " over all questions" if bad else "", report)]
-    lines += [_said(part, _of_part(part), report) for part in bad[:MOST_PARTS]]
-    more = len(bad) - MOST_PARTS
+    lines += [_said(part, _of_part(part), report) for part in bad[:MAX_PARTS]]
+    more = len(bad) - MAX_PARTS
     if more > 0:
         lines.append(f"and {count_text(more, 'more part that fails or warns', 'more parts that fail or warn')}.")
     if gate.waived:

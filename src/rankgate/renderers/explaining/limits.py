@@ -23,8 +23,8 @@ from rankgate.model.wording import (
 from rankgate.renderers.explaining.layout import safe
 from rankgate.renderers.phrases import exact_proof
 
-MOST_NAMED = 10
-_MOST_DECIMALS = 9
+MAX_NAMED = 10
+_MAX_DECIMALS = 9
 _FINER = 2  # decimals more than needed to tell numbers apart, if a sum then adds up as it is written
 
 EVIDENCE = {
@@ -39,7 +39,7 @@ _RULINGS = {
     Ruling.INCONCLUSIVE: "broken by the number, within noise",
 }
 _WHY = {
-    "nothing_relevant": "the gold set names no right document for {them}",
+    "nothing_relevant": "the gold set names no relevant document for {them}",
     "no_result": "the run lacks {them}",
     "undefined": "the metric is undefined for {them}",
     "not_in_baseline": "the baseline lacks {them}",
@@ -162,7 +162,7 @@ def _ruling(check: LimitCheck, gate: GateResult) -> str:
 
 def _left_out(each: LeftOut) -> str:
     why = _WHY[each.why].format(them="it" if each.count == 1 else "them")
-    named = [safe(query, 40) for query in each.queries[:MOST_NAMED]]
+    named = [safe(query, 40) for query in each.queries[:MAX_NAMED]]
     more = each.count - len(named)
     ids = f" ({', '.join(named)}{f' and {more:,} more' if more else ''})" if named else ""
     return f"{count_text(each.count, 'question')}, since {why}{ids}"
@@ -218,7 +218,7 @@ def _decimals_of(row: Row) -> int:
         least.append(telling_decimals(check.difference, 0.0, unit))
         least.append(exact_decimals(check.right if check.limit == "threshold" else check.allowed, unit))
     start = max(least)
-    finer = range(start, min(start + _FINER, _MOST_DECIMALS) + 1)
+    finer = range(start, min(start + _FINER, _MAX_DECIMALS) + 1)
     return next((places for places in finer if _adds_up(row.checks, unit, places)), start)
 
 

@@ -11,8 +11,8 @@ from rankgate.renderers.explaining.layout import columns_of, finished, padded, p
 from rankgate.renderers.explaining.query import cause_clause, whereabouts
 from rankgate.renderers.phrases import CAUSE_WORDS
 
-MOST_DOCUMENTS = 6
-MOST_SHARED = 3
+MAX_DOCUMENTS = 6
+MAX_SHARED = 3
 
 
 def render_misses(found: Misses, unit: Unit | None, width: int) -> str:
@@ -26,9 +26,9 @@ def render_misses(found: Misses, unit: Unit | None, width: int) -> str:
     total = len(found.listed) + found.more
     if not total:
         asked = count_text(found.questions, "question")
-        return finished([f"None of {asked} is such a miss (a right document not in the first {found.k} results)."])
+        return finished([f"None of {asked} is such a miss (a relevant document not in the first {found.k} results)."])
     missed = set(found.causes) <= {cause.value for cause in MISSED}
-    what = f"miss a right document in the first {found.k} results" if missed else "are listed"
+    what = f"miss a relevant document in the first {found.k} results" if missed else "are listed"
     lines = paragraph(f"{total:,} of {count_text(found.questions, 'question')} {what}:", width, hanging=2)
     labels = {cause: CAUSE_WORDS[Cause(cause)][0].upper() for cause in found.causes}
     widest = max(map(len, labels.values()))
@@ -39,7 +39,7 @@ def render_misses(found: Misses, unit: Unit | None, width: int) -> str:
         lines += paragraph(text, width, indent=2, hanging=digits + widest + 4)
     lines += _shared(found, width)
     if found.found_by_words is not None:
-        said = f"BM25 finds a right document for {found.found_by_words} of the {len(found.listed)} questions listed."
+        said = f"BM25 finds a relevant document for {found.found_by_words} of the {len(found.listed)} questions listed."
         lines += ["", *paragraph(said, width, hanging=2)]
     for place, miss in enumerate(found.listed, start=1):
         lines += ["", *_miss(place, miss, found, unit, width)]
@@ -51,7 +51,7 @@ def render_misses(found: Misses, unit: Unit | None, width: int) -> str:
 
 def _shared(found: Misses, width: int) -> list[str]:
     lines: list[str] = []
-    for share in found.shared[:MOST_SHARED]:
+    for share in found.shared[:MAX_SHARED]:
         of_all = value_text(share.questions / share.of_questions, Unit.SHARE)
         which = "lost questions" if found.of_lost else "questions listed here"
         said = (
@@ -68,7 +68,7 @@ def _miss(place: int, miss: Miss, found: Misses, unit: Unit | None, width: int) 
     lines = paragraph(head, width, hanging=3)
     if miss.question:
         lines += paragraph(safe(miss.question, 300), width, indent=3)
-    documents = miss.expected[:MOST_DOCUMENTS]
+    documents = miss.expected[:MAX_DOCUMENTS]
     names = [safe(document.id, 60) for document in documents]
     widest = max(map(columns_of, names), default=0)
     ranks = {each.id: each for each in miss.lexical.expected} if miss.lexical else {}

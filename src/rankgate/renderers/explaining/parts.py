@@ -14,8 +14,8 @@ from rankgate.renderers.explaining.layout import safe
 from rankgate.renderers.explaining.limits import comparison_lines, threshold_lines
 from rankgate.renderers.phrases import gate_status
 
-MOST_SEGMENTS = 40
-MOST_QUERIES = 30
+MAX_SEGMENTS = 40
+MAX_QUERIES = 30
 _FINDING = frozenset({"hit", "mrr", "recall"})  # metrics whose worst is that nothing right was found
 
 _STATES: dict[WaiverState, str] = {
@@ -35,9 +35,9 @@ def segment_lines(found: GateExplained) -> list[list[str]]:
     order = (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
     rows = sorted(found.segments, key=lambda row: order.index(row.result.verdict))
     entries = [_holm(found)] if rows else []
-    entries += [[_segment_head(row.result), *_segment_body(row)] for row in rows[:MOST_SEGMENTS]]
-    if len(rows) > MOST_SEGMENTS:
-        entries.append([f"and {len(rows) - MOST_SEGMENTS} more, none of them worse."])
+    entries += [[_segment_head(row.result), *_segment_body(row)] for row in rows[:MAX_SEGMENTS]]
+    if len(rows) > MAX_SEGMENTS:
+        entries.append([f"and {len(rows) - MAX_SEGMENTS} more, none of them worse."])
     return [entry for entry in entries if entry]
 
 
@@ -126,5 +126,5 @@ def sight_lines(gate: GateResult) -> list[str]:
 
 
 def _listed(queries: Sequence[str]) -> str:
-    more = len(queries) - MOST_QUERIES
-    return ", ".join(safe(query, 40) for query in queries[:MOST_QUERIES]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(queries) - MAX_QUERIES
+    return ", ".join(safe(query, 40) for query in queries[:MAX_QUERIES]) + (f" and {more:,} more" if more > 0 else "")

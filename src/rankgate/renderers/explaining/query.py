@@ -15,8 +15,8 @@ from rankgate.renderers.phrases import CAUSE_WORDS, NOTHING, rank_move
 
 LONGEST_ID = 60
 LONGEST_QUESTION = 2_000
-MOST_EXPECTED = 50
-NOT_FOUND = "a right document is not in the first k"  # where there is no baseline to speak of
+MAX_EXPECTED = 50
+NOT_FOUND = "a relevant document is not in the first k"  # where there is no baseline to speak of
 
 
 def render_query(found: QueryExplained, width: int) -> str:
@@ -40,7 +40,7 @@ def render_query(found: QueryExplained, width: int) -> str:
 
 
 def cause_sentence(cause: Cause, k: int, *, compared: bool) -> str:
-    """`LOWER: a right document left the first 5 and still stands further down`."""
+    """`LOWER: a relevant document left the first 5 and still stands further down`."""
     return f"{CAUSE_WORDS[cause][0].upper()}: {cause_clause(cause, k, compared=compared)}"
 
 
@@ -59,7 +59,7 @@ def whereabouts(document: Expected, *, compared: bool, depth: int | None = None)
 
 
 def _expected(found: QueryExplained) -> list[str]:
-    documents = found.question.expected[:MOST_EXPECTED]
+    documents = found.question.expected[:MAX_EXPECTED]
     graded = _graded(found)
     names = [safe(document.id, LONGEST_ID) for document in documents]
     widest = max(map(columns_of, names))

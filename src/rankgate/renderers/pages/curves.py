@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from rankgate.model.details import Exhibit, Sweep
+from rankgate.model.details import ReportDetails, Sweep
 from rankgate.model.values import Direction, Unit
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.charts import AXES, BEFORE, INK, NOW, by, chart
 from rankgate.renderers.pages.panels import leading_measure
 
-MOST_SEGMENTS = 12
-MOST_NAMED = 10
+MAX_SEGMENTS = 12
+MAX_NAMED = 10
 NAMES = {"recall": "recall", "ndcg": "nDCG"}
 _UNITS = {"recall": Unit.SHARE, "ndcg": Unit.SCORE}
 
@@ -40,9 +40,9 @@ class Curves(msgspec.Struct, frozen=True, kw_only=True):
     compared: bool
 
 
-def curves_of(exhibit: Exhibit) -> Curves | None:
+def curves_of(details: ReportDetails) -> Curves | None:
     """The curves; None where nothing can be drawn, as with lists of one result."""
-    drawable = [sweep for sweep in exhibit.sweeps if len(sweep.cutoffs) > 1]
+    drawable = [sweep for sweep in details.sweeps if len(sweep.cutoffs) > 1]
     if not drawable:
         return None
     whole = [sweep for sweep in drawable if sweep.tag is None]
@@ -50,9 +50,9 @@ def curves_of(exhibit: Exhibit) -> Curves | None:
     for sweep in drawable:
         if sweep.tag is not None:
             tags.setdefault(sweep.tag, []).append(sweep)
-    losses = _losses(exhibit)
+    losses = _losses(details)
     ranked = sorted(tags, key=lambda tag: (losses.get(tag, 0.0), -tags[tag][0].queries))
-    kept, others = ranked[:MOST_SEGMENTS], ranked[MOST_SEGMENTS:]
+    kept, others = ranked[:MAX_SEGMENTS], ranked[MAX_SEGMENTS:]
     floor = _floor([sweep for tag in kept for sweep in tags[tag]])
     return Curves(
         whole=tuple(
@@ -61,19 +61,19 @@ def curves_of(exhibit: Exhibit) -> Curves | None:
         segments=tuple(
             _curve(tags[tag], f"curve-{place}", width=114, height=96, floor=floor) for place, tag in enumerate(kept)
         ),
-        left_out=tuple(shorten(visible(tag), 60) for tag in others[:MOST_NAMED]),
-        more_left_out=max(0, len(others) - MOST_NAMED),
+        left_out=tuple(shorten(visible(tag), 60) for tag in others[:MAX_NAMED]),
+        more_left_out=max(0, len(others) - MAX_NAMED),
         compared=any(sweep.baseline for sweep in drawable),
     )
 
 
-def _losses(exhibit: Exhibit) -> dict[str, float]:
+def _losses(details: ReportDetails) -> dict[str, float]:
     """The leading metric's change by tag, the worst the lowest; without a baseline there is none."""
-    measure = leading_measure(exhibit)
+    measure = leading_measure(details)
     if measure is None:
         return {}
     sign = 1 if measure.direction is Direction.HIGHER else -1
-    return {row.tag: sign * (row.values[measure.name].delta or 0.0) for row in exhibit.panel if row.tag is not None}
+    return {row.tag: sign * (row.values[measure.name].delta or 0.0) for row in details.panel if row.tag is not None}
 
 
 def knee_text(sweep: Sweep) -> str:

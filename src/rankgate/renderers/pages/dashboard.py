@@ -17,7 +17,7 @@ from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import trend_charts
 
 STYLES = ("dashboard.css",)
-MOST_TEXT = 300  # characters of a reason
+MAX_TEXT = 300  # characters of a reason
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _SAYS = {
     Verdict.PASS: "passed",
@@ -57,7 +57,7 @@ class _Words:
         self.outlook = outlook
         self.events = events_of
 
-    def text(self, value: str | None, limit: int = MOST_TEXT) -> str:
+    def text(self, value: str | None, limit: int = MAX_TEXT) -> str:
         """Text of a record on one line, with nothing hidden in it."""
         return shorten(visible(value or ""), limit)
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rankgate.model.details import Exhibit, Measure, PanelRow, PanelValue
+from rankgate.model.details import Measure, PanelRow, PanelValue, ReportDetails
 from rankgate.model.values import Direction, Unit
 from rankgate.model.wording import count_text, delta_text
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.charts import BETTER, FAINT, SAME, WORSE, by, chart
 from rankgate.renderers.pages.panels import leading_measure, way_of
 
-MOST_DRAWN = 16
+MAX_DRAWN = 16
 ALL = "all questions"
 
 _LABEL, _LEFT, _WIDTH, _STEP = 116, 124, 336, 24
@@ -21,18 +21,18 @@ _COLOURS = {"better": BETTER, "worse": WORSE, "unclear": SAME}
 _SHAPES = {"better": "triangle-up", "worse": "triangle-down", "unclear": "circle"}
 
 
-def changes_chart(exhibit: Exhibit) -> tuple[Markup, int] | None:
+def changes_chart(details: ReportDetails) -> tuple[Markup, int] | None:
     """The leading metric's change by segment, all questions first, then the largest loss; and how many are left out.
 
     None without a baseline or where there is but one row.
     """
-    measure = leading_measure(exhibit)
+    measure = leading_measure(details)
     if measure is None:
         return None
-    found = [(row, value) for row in exhibit.panel if (value := row.values[measure.name]).delta is not None]
+    found = [(row, value) for row in details.panel if (value := row.values[measure.name]).delta is not None]
     sign = 1 if measure.direction is Direction.HIGHER else -1
     found.sort(key=lambda pair: (pair[0].tag is not None, sign * (pair[1].delta or 0.0)))
-    drawn = found[:MOST_DRAWN]
+    drawn = found[:MAX_DRAWN]
     if len(drawn) < 2:  # noqa: PLR2004 -- one row is what the table of gates says already
         return None
     data = [_point(place, row, value, measure) for place, (row, value) in enumerate(drawn)]

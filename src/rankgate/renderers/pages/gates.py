@@ -12,8 +12,8 @@ from rankgate.renderers.escape import shorten, visible
 
 BAR_WIDTH = 140.0
 _PAD = 6.0
-MOST_GATES = 200
-MOST_QUERIES = 10
+MAX_GATES = 200
+MAX_QUERIES = 10
 
 
 class Bar(msgspec.Struct, frozen=True):
@@ -49,12 +49,12 @@ class GateLine(msgspec.Struct, frozen=True, kw_only=True):
 
 def gate_lines(report: Report) -> list[GateLine]:
     """The gates, and of their segments those that warn or fail."""
-    return [_line(gate, report) for gate in phrases.foremost(report, MOST_GATES)]
+    return [_line(gate, report) for gate in phrases.foremost(report, MAX_GATES)]
 
 
 def more_gates(report: Report) -> int:
     """How many gates have no row because there are so many."""
-    return max(0, len(phrases.shown_gates(report)) - MOST_GATES)
+    return max(0, len(phrases.shown_gates(report)) - MAX_GATES)
 
 
 def drift_lines(report: Report) -> list[GateLine]:
@@ -104,8 +104,8 @@ def _line(gate: GateResult, report: Report) -> GateLine:
         now_interval=phrases.gate_now_interval(gate),
         limit=phrases.gate_limit(gate),
         reasons=tuple(shorten(visible(reason), 600) for reason in sentences(gate, report.base)),
-        queries=tuple(shorten(visible(query), 80) for query in gate.queries[:MOST_QUERIES]),
-        more_queries=max(0, len(gate.queries) - MOST_QUERIES),
+        queries=tuple(shorten(visible(query), 80) for query in gate.queries[:MAX_QUERIES]),
+        more_queries=max(0, len(gate.queries) - MAX_QUERIES),
         waived=tuple(shorten(visible(text), 300) for text in (gate.waived.texts if gate.waived else ())),
     )
 

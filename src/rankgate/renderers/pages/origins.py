@@ -9,11 +9,11 @@ from rankgate.model.report import Report, Source
 from rankgate.model.values import Unit
 from rankgate.model.waiver_use import WaiverState, WaiverUse
 from rankgate.model.wording import exact_decimals, size_text
-from rankgate.renderers.base_changes import Change, changes, quoted
-from rankgate.renderers.escape import command_line, shorten, visible
+from rankgate.renderers.base_changes import Change, changes
+from rankgate.renderers.escape import command_line, quoted, shorten, visible
 
-MOST_FACTS = 20
-MOST_CHANGES = 100
+MAX_FACTS = 20
+MAX_CHANGES = 100
 STATES: dict[WaiverState, str] = {
     "in_force": "in force: lets the violation pass",
     "expiring": "in force, and ends within two weeks",
@@ -83,7 +83,7 @@ def command_of(report: Report) -> str:
 def base_changes(report: Report) -> tuple[list[Change], int]:
     """What the pull request changed of the gate, what weakens it first, and how many changes more there are."""
     found = changes(report, quoted)
-    return found[:MOST_CHANGES], max(0, len(found) - MOST_CHANGES)
+    return found[:MAX_CHANGES], max(0, len(found) - MAX_CHANGES)
 
 
 def waiver_lines(report: Report) -> list[WaiverLine]:
@@ -115,6 +115,6 @@ def _origin(what: str, source: Source) -> Origin:
     return Origin(
         what=what,
         path=shorten(visible(source.path), 200),
-        facts=tuple((shorten(visible(key), 60), shorten(visible(str(value)), 120)) for key, value in said[:MOST_FACTS]),
-        more=max(0, len(said) - MOST_FACTS),
+        facts=tuple((shorten(visible(key), 60), shorten(visible(str(value)), 120)) for key, value in said[:MAX_FACTS]),
+        more=max(0, len(said) - MAX_FACTS),
     )

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from markupsafe import Markup
 
-from rankgate.model.details import Exhibit, Measure
+from rankgate.model.details import Measure, ReportDetails
 from rankgate.model.values import TOLERANCE, Direction
 from rankgate.model.wording import delta_text
 from rankgate.renderers.pages.charts import chart
 from rankgate.renderers.pages.panels import leading_measure
-from rankgate.renderers.pages.waterfall import MOST_BARS, Step, room_of, waterfall
+from rankgate.renderers.pages.waterfall import MAX_BARS, Step, room_of, waterfall
 
 _WIDE, _NARROW = 620, 280
 
@@ -40,19 +40,19 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     shortened: bool
 
 
-def pairs_of(exhibit: Exhibit) -> Pairs | None:
+def pairs_of(details: ReportDetails) -> Pairs | None:
     """The changes of the questions that both runs have a value for; None where there are none."""
-    measure = leading_measure(exhibit)
+    measure = leading_measure(details)
     if measure is None:
         return None
-    found = [question.values[measure.name] for question in exhibit.questions if measure.name in question.values]
+    found = [question.values[measure.name] for question in details.questions if measure.name in question.values]
     changes = [after - before for before, after in found if before is not None and after is not None]
     if not changes:
         return None
     worse, same, better = split(changes, measure.direction)
     every = len(changes)
     counts = len(worse), same, len(better)
-    size = -(-(len(worse) + len(better)) // MOST_BARS) or 1
+    size = -(-(len(worse) + len(better)) // MAX_BARS) or 1
     room = room_of(counts)
     steps = steps_of(worse, 0, size), steps_of(better, len(worse) + room, size)
     tiles = tuple(

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from rankgate.model.details import Exhibit, Measure, PanelValue
+from rankgate.model.details import Measure, PanelValue, ReportDetails
 from rankgate.model.values import Direction
 from rankgate.model.wording import delta_text, interval_text, value_text
 from rankgate.renderers.escape import shorten, visible
@@ -33,15 +33,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[Cell, ...]
 
 
-def panel_rows(exhibit: Exhibit) -> list[Row]:
+def panel_rows(details: ReportDetails) -> list[Row]:
     """The panel as text."""
     return [
         Row(
             tag=None if row.tag is None else shorten(visible(row.tag), 60),
             queries=row.queries,
-            cells=tuple(_cell(row.values[measure.name], measure) for measure in exhibit.measures),
+            cells=tuple(_cell(row.values[measure.name], measure) for measure in details.measures),
         )
-        for row in exhibit.panel
+        for row in details.panel
     ]
 
 
@@ -64,6 +64,6 @@ def way_of(value: PanelValue, direction: Direction) -> Way:
     return "better" if rose is (direction is Direction.HIGHER) else "worse"
 
 
-def leading_measure(exhibit: Exhibit) -> Measure | None:
+def leading_measure(details: ReportDetails) -> Measure | None:
     """The metric whose changes are shown, as a column of the panel."""
-    return next((measure for measure in exhibit.measures if measure.name == exhibit.leading), None)
+    return next((measure for measure in details.measures if measure.name == details.leading), None)

@@ -21,9 +21,9 @@ from rankgate.renderers.pages.triage import triage_of
 from rankgate.renderers.phrases import CAUSE_WORDS
 from rankgate.renderers.what_differs import differences_line, plain
 
-MOST_PROBLEMS = 200
-MOST_MOVES = 100
-MOST_DOCUMENTS = 10
+MAX_PROBLEMS = 200
+MAX_MOVES = 100
+MAX_DOCUMENTS = 10
 ICONS = {"pass": "✓", "warn": "!", "fail": "✕", "not_judged": "?"}  # letters, which every font has; words stand beside
 
 
@@ -35,7 +35,7 @@ def render_report(report: Report) -> str:
     Raises:
         RankgateError: there are pictures to draw, and the extra that draws them is not installed.
     """
-    exhibit = None if report.exhibit is msgspec.UNSET else report.exhibit
+    details = None if report.details is msgspec.UNSET else report.details
     base_changes, more_base_changes = origins.base_changes(report)
     return page(
         "report.html.j2",
@@ -47,8 +47,8 @@ def render_report(report: Report) -> str:
         word=VERDICT_WORDS.__getitem__,
         icons=ICONS,
         count=count_text,
-        problems=[shorten(visible(str(problem)), 1000) for problem in report.problems[:MOST_PROBLEMS]],
-        more_problems=max(0, len(report.problems) - MOST_PROBLEMS),
+        problems=[shorten(visible(str(problem)), 1000) for problem in report.problems[:MAX_PROBLEMS]],
+        more_problems=max(0, len(report.problems) - MAX_PROBLEMS),
         gates=gate_lines(report),
         more_gates=more_gates(report),
         drift=drift_lines(report),
@@ -66,15 +66,15 @@ def render_report(report: Report) -> str:
         fine_print=[visible(text) for text in report.fine_print],
         findings=[_finding(each) for each in report.diagnosis],
         differs=visible(differences_line(report, plain)),
-        exhibit=exhibit,
-        panel=panel_rows(exhibit) if exhibit else [],
-        segments=changes_chart(exhibit) if exhibit else None,
-        curves=curves_of(exhibit) if exhibit else None,
-        spread=spread_of(exhibit) if exhibit else None,
-        pairs=pairs_of(exhibit) if exhibit else None,
-        triage=triage_of(exhibit, report.gates) if exhibit else None,
+        details=details,
+        panel=panel_rows(details) if details else [],
+        segments=changes_chart(details) if details else None,
+        curves=curves_of(details) if details else None,
+        spread=spread_of(details) if details else None,
+        pairs=pairs_of(details) if details else None,
+        triage=triage_of(details, report.gates) if details else None,
         causes=CAUSE_WORDS,
-        moves=[] if exhibit else moves_of(report),
+        moves=[] if details else moves_of(report),
         trend=trend_of(report),
         waivers=origins.waiver_lines(report),
         base_changes=base_changes,
@@ -105,12 +105,12 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 def moves_of(report: Report) -> list[Move]:
     """The report's list, the worst first."""
-    return [_move(move, report) for move in report.misses[:MOST_MOVES]]
+    return [_move(move, report) for move in report.misses[:MAX_MOVES]]
 
 
 def _move(move: Movement, report: Report) -> Move:
     unit = report.metrics[move.metric].unit
-    shown, folded = phrases.telling(move.documents, move.k, MOST_DOCUMENTS)
+    shown, folded = phrases.telling(move.documents, move.k, MAX_DOCUMENTS)
     return Move(
         query_id=shorten(visible(move.query_id), 80),
         question=shorten(visible(move.question or ""), 300),

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from rankgate.model.details import Exhibit
+from rankgate.model.details import ReportDetails
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text
 from rankgate.renderers.pages.charts import AXES, BEFORE, NOW, by, chart
@@ -35,11 +35,11 @@ def bin_of(value: float) -> int:
     return _BINS + 1 if value >= 1 else math.ceil(round(value * _BINS, 9))
 
 
-def spread_of(exhibit: Exhibit) -> Spread | None:
+def spread_of(details: ReportDetails) -> Spread | None:
     """Recall by question: the leading metric where that is a recall, else at 5; None where there is none."""
-    leading = exhibit.leading or ""
+    leading = details.leading or ""
     metric = leading if leading.startswith("recall@") else USUAL
-    pairs = [question.values[metric] for question in exhibit.questions if metric in question.values]
+    pairs = [question.values[metric] for question in details.questions if metric in question.values]
     now = [after for _, after in pairs if after is not None]
     before = [value for value, _ in pairs if value is not None]
     if not now:
@@ -59,7 +59,7 @@ def _sentence(who: str, values: Sequence[float]) -> str:
     none, full = bins.count(0), bins.count(_BINS + 1)
     mean = math.fsum(values) / len(values)
     return (
-        f"{who} the mean is {100 * mean:.1f}%: all right documents are found for {count_text(full, 'question')} "
+        f"{who} the mean is {100 * mean:.1f}%: all relevant documents are found for {count_text(full, 'question')} "
         f"({share_text(full, len(values))}), none for {none:,} ({share_text(none, len(values))}), "
         f"some for {len(values) - none - full:,}."
     )
@@ -85,7 +85,7 @@ def _spec(now: Sequence[float], before: Sequence[float]) -> dict[str, Any]:
     axis = {
         "values": [-0.05, 0.25, 0.5, 0.75, 1.05],
         "labelExpr": "datum.value < 0 ? 'none' : datum.value > 1 ? 'all' : format(datum.value, '.0%')",
-        "title": "share of the right documents found",
+        "title": "share of the relevant documents found",
         "grid": False,
     }
     x = {"type": "quantitative", "scale": {"domain": [-0.1, 1.1], "nice": False}, "axis": axis}

@@ -15,7 +15,7 @@ from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.charts import AXES, BEFORE, FAINT, NOW, WORSE, by, chart
 from rankgate.renderers.phrases import NOTHING
 
-MOST_METRICS = 8
+MAX_METRICS = 8
 _KINDS = ("recorded", "accepted", "this run")
 
 
@@ -50,7 +50,7 @@ def trend_of(report: Report) -> Trend | None:
     known = [name for name in report.metrics if any(point.scores.get(name) is not None for point in report.trend)]
     if not known:
         return None
-    kept = known[:MOST_METRICS]
+    kept = known[:MAX_METRICS]
     return Trend(
         lines=tuple(_line(report, name, place) for place, name in enumerate(kept)),
         rows=tuple(

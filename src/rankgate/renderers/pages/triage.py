@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rankgate.model.details import Cause, Exhibit, Expected, Listed, Question, sampled, worst_first
+from rankgate.model.details import Cause, Expected, Listed, Question, ReportDetails, sampled, worst_first
 from rankgate.model.report import GateResult
 from rankgate.model.tags import failing
 from rankgate.model.values import TOLERANCE, Unit
@@ -16,11 +16,11 @@ from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.pages.panels import leading_measure
 from rankgate.renderers.phrases import CAUSE_WORDS, NOTHING, rank_move, telling
 
-MOST_ROWS = 400
-MOST_DOCUMENTS = 10
-MOST_FOLDED = 30
-MOST_TAGS = 10
-MOST_CHOICES = 200
+MAX_ROWS = 400
+MAX_DOCUMENTS = 10
+MAX_FOLDED = 30
+MAX_TAGS = 10
+MAX_CHOICES = 200
 _QUIET = (Cause.FINE, Cause.NOTHING_RELEVANT)
 
 
@@ -68,26 +68,26 @@ class Triage(msgspec.Struct, frozen=True, kw_only=True):
     compared: bool
 
 
-def triage_of(exhibit: Exhibit, gates: Sequence[GateResult] = ()) -> Triage:
+def triage_of(details: ReportDetails, gates: Sequence[GateResult] = ()) -> Triage:
     """Questions without a finding and without a change have no row; of the others the worst of each cause have."""
-    measure = leading_measure(exhibit)
+    measure = leading_measure(details)
     metric = measure.name if measure else ""
 
     def moved(question: Question) -> bool:
         before, now = question.values.get(metric, (None, None))
         return before is not None and now is not None and abs(now - before) > TOLERANCE
 
-    order = worst_first(exhibit, failing(gates))
+    order = worst_first(details, failing(gates))
     told = [question for question in order if question.cause not in _QUIET or moved(question)]
-    kept = sampled(told, lambda question: question.cause, MOST_ROWS)
+    kept = sampled(told, lambda question: question.cause, MAX_ROWS)
     tags = Counter(tag for question in kept for tag in dict.fromkeys(question.tags))
-    chosen = sorted(tag for tag, _ in tags.most_common(MOST_CHOICES))
+    chosen = sorted(tag for tag, _ in tags.most_common(MAX_CHOICES))
     numbers = {tag: place for place, tag in enumerate(chosen)}
     causes = Counter(question.cause for question in kept)
-    compared = any(question.before is not None for question in exhibit.questions)
+    compared = any(question.before is not None for question in details.questions)
     unit = measure.unit if measure else Unit.SCORE
     return Triage(
-        rows=tuple(_row(question, metric, unit, numbers, exhibit.k, compared=compared) for question in kept),
+        rows=tuple(_row(question, metric, unit, numbers, details.k, compared=compared) for question in kept),
         tags=tuple(Choice(value=str(numbers[tag]), label=shorten(visible(tag), 60), count=tags[tag]) for tag in chosen),
         causes=tuple(
             Choice(value=cause.value, label=label, count=causes[cause])
@@ -95,13 +95,13 @@ def triage_of(exhibit: Exhibit, gates: Sequence[GateResult] = ()) -> Triage:
             if causes[cause]
         ),
         left_out=len(told) - len(kept),
-        quiet=len(exhibit.questions) - len(told),
+        quiet=len(details.questions) - len(told),
         compared=compared,
     )
 
 
 def _row(question: Question, metric: str, unit: Unit, numbers: dict[str, int], k: int, *, compared: bool) -> Triaged:
-    shown, folded = telling(question.expected, k, MOST_DOCUMENTS)
+    shown, folded = telling(question.expected, k, MAX_DOCUMENTS)
     before, now = question.values.get(metric, (None, None))
     texts = [NOTHING if value is None else value_text(value, unit) for value in (before, now)]
     tags = tuple(dict.fromkeys(question.tags))
@@ -110,12 +110,12 @@ def _row(question: Question, metric: str, unit: Unit, numbers: dict[str, int], k
         question=shorten(visible(question.question or ""), 300),
         cause=question.cause,
         label=CAUSE_WORDS[question.cause][0],
-        tags=tuple((numbers.get(tag), shorten(visible(tag), 60)) for tag in tags[:MOST_TAGS]),
-        more_tags=max(0, len(tags) - MOST_TAGS),
+        tags=tuple((numbers.get(tag), shorten(visible(tag), 60)) for tag in tags[:MAX_TAGS]),
+        more_tags=max(0, len(tags) - MAX_TAGS),
         values="" if not metric else " → ".join(texts) if compared else texts[1],
         expected=_texts(shown, compared=compared),
-        rest=_texts(folded[:MOST_FOLDED], compared=compared),
-        more_expected=max(0, len(folded) - MOST_FOLDED),
+        rest=_texts(folded[:MAX_FOLDED], compared=compared),
+        more_expected=max(0, len(folded) - MAX_FOLDED),
         before=_places(question.before),
         now=_places(question.now),
     )

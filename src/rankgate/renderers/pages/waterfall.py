@@ -10,7 +10,7 @@ from rankgate.model.details import Measure
 from rankgate.model.values import Direction, Unit
 from rankgate.renderers.pages.charts import BETTER, SAME, WORSE, by
 
-MOST_BARS = 160  # beyond, neighbours share a bar: more would be thinner than a line
+MAX_BARS = 160  # beyond, neighbours share a bar: more would be thinner than a line
 _HEIGHT = 220
 _LABEL = 90  # pixels that the label of the ties takes
 
@@ -43,7 +43,7 @@ def waterfall(
     worse, same, better = counts
     room = room_of(counts)
     every = worse + room + better
-    gap = 0.12 if every <= MOST_BARS // 2 else 0.0
+    gap = 0.12 if every <= MAX_BARS // 2 else 0.0
     scale = 100 if measure.unit is Unit.SHARE else 1
     bars = [
         {"from": step.begin + gap, "to": step.end - gap, "zero": 0, "change": step.change * scale, "way": way}
