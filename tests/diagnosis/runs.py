@@ -25,7 +25,7 @@ def gold_of(relevant: Mapping[str, str], tags: Mapping[str, Sequence[str]] | Non
 def scores_of(
     gold: Gold, lists: Mapping[str, str], metrics: str = "recall@5", latency: Mapping[str, float] | None = None
 ) -> Scores:
-    """A run scored with all that an details reads."""
+    """A run scored with all that the details read."""
     rankings = [
         Ranking(
             query_id,

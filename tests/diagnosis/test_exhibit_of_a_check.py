@@ -1,4 +1,4 @@
-"""The details of whole checks: its numbers are those that `rankgate score` prints, over all questions and by tag."""
+"""The details of whole checks: their numbers are those that `rankgate score` prints, over all questions and by tag."""
 
 from __future__ import annotations
 

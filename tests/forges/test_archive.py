@@ -1,4 +1,4 @@
-"""Archives of unknown_queries: what the usual tools write is read, anything else is one sentence, and quickly."""
+"""Untrusted archives: what the usual tools write is read, anything else is one sentence, and quickly."""
 
 from __future__ import annotations
 

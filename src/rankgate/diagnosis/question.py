@@ -30,7 +30,7 @@ class QueryExplained(_Part, frozen=True, kw_only=True):
     """A question with both rankings.
 
     Attributes:
-        question: as the details has it, its rankings down to `depth`.
+        question: as the details have it, its rankings down to `depth`.
         k: the first ranks, which its cause speaks of.
         depth: how many items are shown.
         compared: whether the check had a baseline.

@@ -26,7 +26,7 @@ def with_details(
 
     Args:
         report: the finished report, whose segments are shown.
-        depth: how many items of each ranking are kept; None where no details is asked for.
+        depth: how many items of each ranking are kept; None where no details are asked for.
         gold: the judgments.
         plan: what was scored; it asked also for `SHOWN`.
         candidate: the run's scores.

@@ -106,7 +106,7 @@ class Expected(_Part, frozen=True, kw_only=True):
 
 
 class Question(_Part, frozen=True, kw_only=True):
-    """A gold query: what was expected, both rankings down to the details's depth, and the metrics.
+    """A gold query: what was expected, both rankings down to the details' depth, and the metrics.
 
     `values` has by metric the value before and now; None where it is undefined, or the baseline lacks the query.
     `before` is None without a baseline or where that lacks the query, `now` where the run does.

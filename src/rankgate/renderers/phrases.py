@@ -26,7 +26,7 @@ NOTHING = "–"
 MAX_FALLEN = 5
 LONGEST = 40  # characters of a name or a tag
 
-# A short label, and a clause that explains it; `first k` is the details's. In the order of how much each one hurts.
+# A short label, and a clause that explains it; `first k` is the details'. In the order of how much each one hurts.
 CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
     Cause.NO_RESULT: ("no result", "the run lacks the question or returns an empty list"),
     Cause.GONE: ("gone", "a relevant document that the baseline had in the first k is nowhere in the list now"),

@@ -54,7 +54,7 @@ def details_of(
     sweeps: tuple[Sweep, ...] = (),
     measure: Measure = RECALL,
 ) -> ReportDetails:
-    """An details of these parts."""
+    """Details of these parts."""
     return ReportDetails(
         leading=measure.name, k=5, depth=10, measures=(measure,), panel=panel, sweeps=sweeps, questions=questions
     )
