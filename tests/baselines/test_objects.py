@@ -232,10 +232,13 @@ def test_no_request_is_made_for_what_another_one_says(bucket: str, monkeypatch: 
     assert MemoryStore(memory).open(frozenset()) is not None
     assert len(memory.recent("history", 12, until="2099-01-01")) == 12
     assert len(memory.recent("accepted", 12, until="2099-01-01")) == 3
-    assert sorted(asked) == ["get_object"] * 4 + ["list_objects_v2"]
+    # Earlier releases of s3fs list by another way, which is not counted here.
+    assert [each for each in asked if each != "list_objects_v2"] == ["get_object"] * 4
+    assert len(asked) <= 5
     asked.clear()
     assert len(memory.read("history", last=30)) == 30
-    assert sorted(asked) == ["get_object"] * 7 + ["list_objects_v2"], "the pointer has 24 of them"
+    assert [each for each in asked if each != "list_objects_v2"] == ["get_object"] * 7, "the pointer has 24 of them"
+    assert len(asked) <= 8
 
 
 def test_a_run_accepted_again_by_a_job_that_was_started_again_is_once_in_the_log(place: str) -> None:
