@@ -11,6 +11,7 @@ from tests.baselines.accepting import accept_into
 
 from rankgate.cli import main
 from rankgate.diagnosis import listings
+from rankgate.metrics import scored_run
 from rankgate.readers.formats import read_run
 
 CRITERIA = """
@@ -60,6 +61,7 @@ def held(queries: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, fell:
 
 @pytest.mark.parametrize("fell", [pytest.param(False, id="unchanged"), pytest.param(True, id="worse, pooled gold")])
 def test_what_a_query_takes_in_a_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, fell: bool) -> None:
+    monkeypatch.setattr(scored_run, "MAX_KEPT", 0)
     monkeypatch.setattr(listings, "MAX_QUERIES", 0)  # as for large runs, whose lists are not held
     # The first call loads modules; hash tables of the others are as full as each other.
     _, few, many = (held(queries, monkeypatch, tmp_path, fell=fell) for queries in (10, 1_000, 4_000))

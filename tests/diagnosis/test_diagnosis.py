@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import pytest
@@ -18,7 +20,8 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.report import Diagnosis, Oddities
 from rankgate.model.tags import TagShare, standing_out
-from rankgate.model.values import Details, Evidence, Gold, Item, MatchedQuery, Ranking, Sample
+from rankgate.model.values import Details, Evidence, Gold, MatchedQuery, Ranking, Sample
+from rankgate.readers.formats import read_run
 
 COUNT, LENGTH = 30, 20
 WORSE = 12  # of them
@@ -61,7 +64,7 @@ def found(now: Lists, before: Lists, *gates: Gate, asked: Gold | None = None, re
     candidate, baseline = (score(known, run.values(), plan) for run in (now, before))
     results = [decide(each, candidate, baseline) for each in gates]
     again = [listings_of(known, plan, run.values) if read else None for run in (now, before)]
-    return diagnose(known, plan.metrics, results, candidate, baseline, (again[0], again[1]))
+    return diagnose(known, plan.metrics, results, candidate, baseline, lambda: (again[0], again[1]))
 
 
 def rules(told: Sequence[Diagnosis]) -> list[str]:
@@ -336,10 +339,6 @@ def test_what_could_not_be_proven_is_not_explained() -> None:
     assert found(lists(moved_to(9), of=2), lists(), doubtful) == []
 
 
-def scored(*scores: float) -> list[Item]:
-    return [Item(score=each) for each in scores]
-
-
 def read(*rankings: Ranking) -> Listings | None:
     return listings_of(gold(), Plan(metrics=[]), lambda: rankings)
 
@@ -353,10 +352,21 @@ def read(*rankings: Ranking) -> Listings | None:
         pytest.param((0.1, 0.2, 0.3), False, id="three, which rise by accident"),
     ],
 )
-def test_lists_whose_scores_rise_are_named(scores: tuple[float, ...], *, rises: bool) -> None:
-    ids = [f"d{n}" for n in range(len(scores))]
-    named = oddities_of(gold(), BY_CHUNK, (read(Ranking("q1", ids, 0, Details(items=scored(*scores)))), None))
-    assert (named is not None and named.rising_queries == ["q1"]) is rises
+@pytest.mark.parametrize("extra", [{}, {"raw_topk": ["x"]}, {"latency_ms": {"total": 3}}, {"id": "other"}])
+@pytest.mark.parametrize("ranked", [True, False])
+def test_lists_whose_scores_rise_are_named(
+    scores: tuple[float, ...], extra: Mapping[str, object], tmp_path: Path, *, rises: bool, ranked: bool
+) -> None:
+    items = [{"chunk_id": f"d{n}", "score": score} for n, score in enumerate(scores)]
+    items = [each | {"rank": n} for n, each in enumerate(items, start=1)] if ranked else items
+    path = tmp_path / "run.jsonl"
+    path.write_text(json.dumps({"query_id": "q1", "topk": items, **extra}) + "\n")
+    quick = read_run(str(path)).file
+    assert quick is not None
+    with quick.parts(1) as [part]:
+        for rankings in (read_run(str(path)).rankings, part.rankings()):
+            named = oddities_of(gold(), BY_CHUNK, (read(*rankings), None))
+            assert (named is not None and named.rising_queries == ["q1"]) is rises
 
 
 def test_gold_ids_that_no_list_of_any_run_holds_are_named() -> None:

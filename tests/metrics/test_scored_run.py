@@ -32,7 +32,18 @@ def piped() -> ScoredRun:
     return scored(GOLD, Run(name="standard input", format="jsonl", rankings=once()), PLAN, never)
 
 
-def test_a_file_is_opened_again_each_time_it_is_asked_for(tmp_path: Path) -> None:
+@pytest.fixture(params=[pytest.param(3, id="few ids, which are kept"), pytest.param(2, id="read again")])
+def most_kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(side, "MAX_KEPT", request.param)
+
+
+@pytest.fixture
+def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(side, "MAX_KEPT", 0)
+
+
+@pytest.mark.usefixtures("most_kept")
+def test_the_lists_of_a_file_are_there_each_time_they_are_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.write_text('{"query_id": "q1", "retrieved": ["x", "a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n')
     found = scored(GOLD, read_run(str(file)), PLAN, lambda: read_run(str(file)))
@@ -40,6 +51,15 @@ def test_a_file_is_opened_again_each_time_it_is_asked_for(tmp_path: Path) -> Non
     assert [list(found.lists()) for _ in range(2)] == [LISTS, LISTS]
 
 
+def test_the_lists_of_few_ids_outlive_their_file(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    file.write_text('{"query_id": "q1", "retrieved": ["x", "a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n')
+    found = scored(GOLD, read_run(str(file)), PLAN, lambda: read_run(str(file)))
+    file.unlink()
+    assert [list(found.lists()) for _ in range(2)] == [LISTS, LISTS]
+
+
+@pytest.mark.parametrize("most", [0, 9], ids=["read again", "kept"])
 @pytest.mark.parametrize(
     ("odd", "ids", "duplicates"),
     [
@@ -49,8 +69,9 @@ def test_a_file_is_opened_again_each_time_it_is_asked_for(tmp_path: Path) -> Non
     ],
 )
 def test_lists_read_again_are_those_that_were_scored_whatever_lines_are_odd(
-    odd: str, ids: list[str], duplicates: int, tmp_path: Path
+    odd: str, ids: list[str], duplicates: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(side, "MAX_KEPT", most)
     file, line = tmp_path / "run.jsonl", '{"query_id": "%s", "retrieved": ["x", "a"]}\n'
     file.write_text(line % "q1" + odd + "\n" + line % "q3")
     found = scored(GOLD, read_run(str(file)), PLAN, lambda: read_run(str(file)))
@@ -58,6 +79,7 @@ def test_lists_read_again_are_those_that_were_scored_whatever_lines_are_odd(
     assert list(found.lists()) == list(read_run(str(file)).rankings) == wanted
 
 
+@pytest.mark.usefixtures("nothing_kept")
 def test_a_file_that_has_become_wrong_since_it_was_scored_is_named(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.write_text('{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n')
@@ -75,6 +97,7 @@ def stored(lists: list[Ranking]) -> Callable[[], Run]:
     return lambda: unpack(record, lambda: packed.data, frozenset(), name="baseline")
 
 
+@pytest.mark.usefixtures("most_kept")
 def test_a_stored_run_is_read_again_and_held_no_longer_than_that() -> None:
     opened = stored(LISTS)
     found = scored(GOLD, opened(), PLAN, opened)
@@ -96,12 +119,13 @@ def test_what_came_through_a_pipe_is_kept() -> None:
 
 
 def test_too_much_for_memory_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(side, "MAX_KEPT", 1)
+    monkeypatch.setattr(side, "MAX_PIPED", 2)
     found = piped()
     assert found.scores.values == {"recall@5": [1.0]}, "it is scored all the same"
     assert list(found.lists()) == []
 
 
+@pytest.mark.usefixtures("nothing_kept")
 def test_a_run_that_is_there_no_more_has_no_lists(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.write_text('{"query_id": "q1", "retrieved": ["a"]}\n')

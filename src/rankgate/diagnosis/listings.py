@@ -16,7 +16,6 @@ from rankgate.model.values import Gold, Outline, Ranking
 
 MAX_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
 DEEPEST = 100  # ranks of each list that are kept
-MIN_SCORES = 5
 
 
 class Listing(msgspec.Struct, frozen=True, gc=False):
@@ -29,7 +28,7 @@ class Listing(msgspec.Struct, frozen=True, gc=False):
 class Listings(msgspec.Struct, frozen=True):
     """A run by gold query. `documents` has every id that any list holds, with the document that it is a part of.
 
-    In the lists of `rising` the scores rise from rank to rank; five scores do so by accident in one of 120 lists.
+    In the lists of `rising` the scores rise from rank to rank; see `Ranking`.
     """
 
     by_query: Mapping[str, Listing]
@@ -42,7 +41,13 @@ Lists = tuple[Listings | None, Listings | None]
 
 
 def lists_of(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None) -> Lists:
-    """The lists of both runs; what they state beside the ids may be malformed where no metric asks for it."""
+    """The lists of both runs."""
+    now, before = (listings_of(gold, plan, side.lists) if side else None for side in (candidate, baseline))
+    return now, before
+
+
+def detailed_lists_of(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None) -> Lists:
+    """The same with what runs state beside the ids; that may be malformed where no metric asks for it."""
     now, before = (
         listings_of(gold, plan, side.details, side.lists) if side else None for side in (candidate, baseline)
     )
@@ -84,8 +89,7 @@ def _read(gold: Gold, depth: int, separator: str, rankings: Iterable[Ranking]) -
             continue
         raw = details.raw.ids[:DEEPEST] if details and details.raw else None
         by_query[ranking.query_id] = Listing([names.setdefault(item, item) for item in ranking.ids[:depth]], raw)
-        scores = [item.score for item in stated or () if item.score is not None]
-        if len(scores) >= MIN_SCORES and scores == sorted(scores) and scores[0] < scores[-1]:
+        if ranking.rising:
             rising.append(ranking.query_id)
     return Listings(by_query, documents, rising)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
-from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, case_of, excludes_zero, explain, fell, of_list, speaks
+from rankgate.diagnosis import causes
+from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, Explained, excludes_zero, fell, of_list, speaks
 from rankgate.diagnosis.listings import Lists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
@@ -45,7 +47,7 @@ def diagnose(
     results: Sequence[GateResult],
     candidate: Scores,
     baseline: Scores | None,
-    lists: Lists,
+    lists: Callable[[], Lists],
 ) -> list[Diagnosis]:
     """What holds, the most telling first: by the verdict of the gate that it explains, a cause before what is known.
 
@@ -55,14 +57,16 @@ def diagnose(
         results: the gates' results over all queries.
         candidate: the run's scores, with the matched queries.
         baseline: the baseline's.
-        lists: the run's and the baseline's; None where they cannot be read again.
+        lists: reads the run's and the baseline's, which is done once and only where something proven is explained.
     """
-    by_name = {metric.name: metric for metric in metrics}
+    by_name, read = {metric.name: metric for metric in metrics}, cache(lists)
     found: dict[str, Diagnosis] = {}
     for gate in sorted(filter(fell, results), key=lambda gate: (not speaks(gate), gate.verdict is not Verdict.FAIL)):
         metric, told = by_name[gate.metric], []
         if baseline and of_list(metric):
-            told = _of_lists(case_of(gate, metric, gold, candidate, baseline), candidate, baseline, lists)
+            case = causes.case_of(gate, metric, gold, candidate, baseline)
+            cause = causes.explain(case, *read()) if case.proven else None
+            told = _of_lists(case, cause, candidate, baseline)
             # A gate may hold by limits that are wide: gold ids that nobody returns are worth a warning all the same.
             told = told if speaks(gate) else [each for each in told if each.rule == STALE]
         elif baseline and speaks(gate) and metric.kind is Kind.LATENCY:
@@ -72,10 +76,9 @@ def diagnose(
     return list(found.values())
 
 
-def _of_lists(case: Case, candidate: Scores, baseline: Scores, lists: Lists) -> list[Diagnosis]:
+def _of_lists(case: Case, cause: Explained | None, candidate: Scores, baseline: Scores) -> list[Diagnosis]:
     """The cause, the tag that the worse questions share, and what is known of them."""
     found: list[Diagnosis] = []
-    cause = explain(case, *lists)
     if cause is not None:
         where, what = SAYS[cause.rule]
         chance = f"by chance {cause.by_chance:,} of {cause.of_chance:,}"

@@ -65,12 +65,13 @@ def _judged(gold: Gold, plan: Plan, side: ScoredRun) -> dict[str, float]:
     from rankgate.labelling.pool import results_of  # noqa: PLC0415 -- few gold sets are pooled
 
     shown, unjudged = Counter[int](), Counter[int]()
+    firsts = set(map(_first, plan.metrics))
     for each in side.lists():
         if sample := gold.samples.get(each.query_id):
-            docs = dict(results_of(each, plan.how))
+            docs = list(dict.fromkeys(doc for doc, _ in results_of(each, plan.how)))[: max(firsts)]
             unknown = [doc not in sample.gains and doc not in sample.negatives for doc in docs]
-            for k in set(map(_first, plan.metrics)):
-                shown[k] += len(unknown[:k])
+            for k in firsts:
+                shown[k] += min(k, len(unknown))
                 unjudged[k] += sum(unknown[:k])
     return {each.name: 1 - unjudged[_first(each)] / max(shown[_first(each)], 1) for each in plan.metrics}
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, score, total
-from rankgate.model.values import Gold, Scores
+from rankgate.model.values import Gold, Ranking, Scores
 from rankgate.readers.base import Run
 from rankgate.readers.ranges import LARGE, Part
 
@@ -41,7 +41,15 @@ def unwatched(share_read: Callable[[], float]) -> AbstractContextManager[object]
     return nullcontext(share_read)
 
 
-def score_run(gold: Gold, run: Run, plan: Plan, *, workers: int | None = None, watch: Watch = unwatched) -> Scores:
+def score_run(
+    gold: Gold,
+    run: Run,
+    plan: Plan,
+    *,
+    workers: int | None = None,
+    watch: Watch = unwatched,
+    through: Callable[[Iterable[Ranking]], Iterable[Ranking]] = iter,
+) -> Scores:
     """Score a run, reading it once; twice where something is wrong with it.
 
     Args:
@@ -51,6 +59,7 @@ def score_run(gold: Gold, run: Run, plan: Plan, *, workers: int | None = None, w
         workers: how many processes; None leaves it to the size of the file and the machine. A run that is no plain
             file of one query after the other, or a machine that cannot fork, has one.
         watch: see `Watch`.
+        through: is passed the rankings where one process reads all of them.
 
     Raises:
         RankgateError: the run is malformed, or changed while it was read; carries every problem.
@@ -58,11 +67,11 @@ def score_run(gold: Gold, run: Run, plan: Plan, *, workers: int | None = None, w
     """
     if run.file is not None:
         with run.file.parts(_allowed(run.file.size, workers)) as parts:
-            tally = _tally_of(gold, plan, parts, watch)
+            tally = _tally_of(gold, plan, parts, watch, through if len(parts) == 1 else iter)
         if tally is not None:
             return total(gold, plan, tally)
     with watch(run.share_read) if run.share_read else nullcontext():
-        return score(gold, run.rankings, plan)
+        return score(gold, through(run.rankings), plan)
 
 
 def _allowed(size: int, workers: int | None) -> int:
@@ -84,7 +93,13 @@ def _has_threads() -> bool:
     return threading.active_count() > 1
 
 
-def _tally_of(gold: Gold, plan: Plan, parts: Sequence[Part], watch: Watch) -> Tally | None:
+def _tally_of(
+    gold: Gold,
+    plan: Plan,
+    parts: Sequence[Part],
+    watch: Watch,
+    through: Callable[[Iterable[Ranking]], Iterable[Ranking]],
+) -> Tally | None:
     """What all parts add up to; None where the run must be read carefully."""
     if not parts:
         return None
@@ -97,7 +112,7 @@ def _tally_of(gold: Gold, plan: Plan, parts: Sequence[Part], watch: Watch) -> Ta
             return None  # no room for another process
         with watch(lambda: _share(parts)):
             try:
-                tally.add(parts[0].rankings())
+                tally.add(through(parts[0].rankings()))
             except Exception:  # noqa: BLE001 -- the careful reading raises it again, or says it better
                 return None
             for future in futures:

@@ -16,8 +16,9 @@ from rankgate.metrics.plan import Plan
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.readers.base import Run
 
-READ = frozenset({Need.RAW, Need.ITEM_SCORES, Need.DOCS})  # for the diagnosis, where a run states it
-MAX_KEPT = 100_000  # rankings of a pipe, which cannot be read again
+READ = frozenset({Need.RAW, Need.DOCS})  # for the diagnosis, where a run states it
+MAX_KEPT = 200_000  # ids of a file: above, reading it again costs less than the memory
+MAX_PIPED = 10_000_000  # ids of a pipe, which cannot be read again
 
 
 class ScoredRun(msgspec.Struct, frozen=True):
@@ -41,7 +42,7 @@ def scored(
     workers: int | None = None,
     watch: Watch = unwatched,
 ) -> ScoredRun:
-    """Score a run; see `score_run`. Its lists stay in its file, or in memory where they came through a pipe.
+    """Score a run; see `score_run`. Its lists are kept in memory where they are few or came through a pipe.
 
     Args:
         gold: the judgments.
@@ -51,15 +52,14 @@ def scored(
         workers: see `score_run`.
         watch: see `score_run`.
     """
-    if run.share_read is not None or run.depth is not None:  # a regular file, or stored as a baseline
-        scores = score_run(gold, run, plan, workers=workers, watch=watch)
-        run = msgspec.structs.replace(run, rankings=iter(()), file=None, share_read=None)  # which hold a stored run
-        return ScoredRun(
-            run, scores, partial(_rankings, again), partial(_rankings, partial(again, needs=plan.needs | READ))
-        )
-    kept: list[Ranking] = []
-    piped = msgspec.structs.replace(run, rankings=_keeping(run.rankings, kept))
-    return ScoredRun(run, score_run(gold, piped, plan, workers=workers, watch=watch), lambda: kept, lambda: kept)
+    piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
+    kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (Need.TEXTS not in plan.needs))
+    scores = score_run(gold, run, plan, workers=workers, watch=watch, through=kept.each)
+    if piped:
+        return ScoredRun(run, scores, lambda: kept.rankings, lambda: kept.rankings)
+    run = msgspec.structs.replace(run, rankings=iter(()), file=None, share_read=None)  # which hold a stored run
+    lists = (lambda: kept.rankings) if kept.whole else partial(_rankings, again)
+    return ScoredRun(run, scores, lists, partial(_rankings, partial(again, needs=plan.needs | READ)))
 
 
 def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:
@@ -93,12 +93,22 @@ def listed(gold: Gold, plan: Plan, candidate: ScoredRun, other: ScoredRun | None
     return msgspec.structs.replace(other.scores, relisted=tells) if other else None
 
 
-def _keeping(rankings: Iterable[Ranking], kept: list[Ranking]) -> Iterator[Ranking]:
-    """The rankings as they come; all of them are kept, or none where there are too many."""
-    count = 0
-    for count, ranking in enumerate(rankings, start=1):
-        if count <= MAX_KEPT:
-            kept.append(ranking)
-        yield ranking
-    if count > MAX_KEPT:
-        kept.clear()
+class _Kept:
+    """The rankings of a run as they go by: all of them, or none where they hold too many ids."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.rankings: list[Ranking] = []
+        self.whole = False
+
+    def each(self, rankings: Iterable[Ranking]) -> Iterator[Ranking]:
+        """The rankings from the first, which may be read once more after a flaw."""
+        self.rankings, room = [], self.most
+        for ranking in rankings:
+            room -= len(ranking.ids)
+            if room >= 0:
+                self.rankings.append(ranking)
+            yield ranking
+        self.whole = room >= 0
+        if not self.whole:
+            self.rankings = []

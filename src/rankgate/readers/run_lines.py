@@ -30,6 +30,7 @@ from rankgate.readers.run_shapes import (
     fast_shapes,
     loose_shape,
     plausible,
+    rising,
     to_ranking,
 )
 from rankgate.readers.source import Source
@@ -113,9 +114,10 @@ class _Lines:
         except _REFUSED:
             return None
         times = getattr(parsed, Need.LATENCY.value) if self._timed else None
-        if not times:
-            return Ranking(parsed.query_id, ids)
-        return Ranking(parsed.query_id, ids, 0, Details(latency_ms=times)) if plausible(times) else None
+        if times and not plausible(times):
+            return None
+        rises = isinstance(parsed, ContractLine) and rising(parsed.topk)
+        return Ranking(parsed.query_id, ids, 0, Details(latency_ms=times) if times else None, rises)
 
     def loose(self, line: bytes) -> LooseLine:
         """A line of any accepted shape, decoded.

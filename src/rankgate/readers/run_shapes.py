@@ -18,6 +18,7 @@ CAMEL = {"camel": "actualOutput"}
 TWO_LISTS = "more than one list of results; write one of topk, retrieved, actual_output"
 
 LONGEST = 1e12  # milliseconds: thirty years
+MIN_SCORES = 5  # of a list, before they are said to rise
 
 _DOC, _VERSION, _TEXT = Need.DOCS.value, Need.VERSIONS.value, Need.TEXTS.value  # looked up once, not for every item
 _OF_ITEMS = frozenset({Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES})
@@ -206,7 +207,16 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
         scores=None if scores is None else {name: each.value for name, each in given.items()},
         judges={name: who for name, each in given.items() if (who := each.judge or judge)} or None,
     )
-    return Ranking(query_id, ranked.ids, ranked.duplicates, None if details == Details() else details)
+    return Ranking(query_id, ranked.ids, ranked.duplicates, None if details == Details() else details, ranked.rising)
+
+
+def rising(items: Sequence[StrictItem | Item]) -> bool:
+    """Whether the scores of a list rise from rank to rank; see `Ranking`."""
+    first, last = (items[0].score, items[-1].score) if items else (None, None)
+    if first is None or last is None or first >= last:  # as good as every list
+        return False
+    scores = [item.score for item in items if item.score is not None]
+    return len(scores) >= MIN_SCORES and scores == sorted(scores)
 
 
 def plausible(times: Mapping[str, float | None] | None) -> bool:
@@ -231,10 +241,11 @@ def _ranking(query_id: str, written: list[Item], needs: frozenset[Need], where: 
         first = {item_id: position for position, item_id in reversed(list(enumerate(ids)))}
         kept = sorted(first.values())
         ids, items = [ids[position] for position in kept], [items[position] for position in kept]
+    rises = rising(items)
     if not needs & _OF_ITEMS:
-        return Ranking(query_id, ids, duplicates)
+        return Ranking(query_id, ids, duplicates, None, rises)
     try:
-        return Ranking(query_id, ids, duplicates, Details(items=[_item(item, needs) for item in items]))
+        return Ranking(query_id, ids, duplicates, Details(items=[_item(item, needs) for item in items]), rises)
     except ValueError as error:
         raise ValueError(f"{name}{error}") from error
 
