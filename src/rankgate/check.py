@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, gold_of, require_inputs, run_of, stored_runs
 from rankgate.criteria.waivers import waivers_of
-from rankgate.diagnosis.listings import detailed_lists_of, lists_of
+from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose
 from rankgate.diagnosis.movements import leading_metric, movements
 from rankgate.diagnosis.segments import by_tag
@@ -64,8 +64,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     leading = leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, before, results) if before and leading else []
-    lists = lists_of(gold, plan, candidate, baseline)
-    details = partial(detailed_lists_of, gold, plan, candidate, baseline)
+    lists, details = lists_of(gold, plan, candidate, baseline)
     found = diagnose(gold, plan.metrics, whole(results), candidate.scores, before, details)
     made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=found, lists=lists)
     return with_details(replace(made, trend=trend()), inputs.details, gold, plan, candidate.scores, before, leading)

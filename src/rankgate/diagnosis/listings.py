@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +29,8 @@ class Listing(msgspec.Struct, frozen=True, gc=False):
 class Listings(msgspec.Struct, frozen=True):
     """A run by gold query. `documents` has every id that any list holds, with the document that it is a part of.
 
+    Read without details and matched by chunk, every id is its own document.
+
     In the lists of `rising` the scores rise from rank to rank; see `Ranking`.
     """
 
@@ -40,33 +43,38 @@ class Listings(msgspec.Struct, frozen=True):
 Lists = tuple[Listings | None, Listings | None]
 
 
-def lists_of(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None) -> Lists:
-    """The lists of both runs."""
-    now, before = (listings_of(gold, plan, side.lists) if side else None for side in (candidate, baseline))
-    return now, before
+def lists_of(
+    gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None
+) -> tuple[Lists, Callable[[], Lists]]:
+    """The lists of both runs, and what reads them again with what they state beside the ids, if that is well-formed."""
+
+    def read(*, details: bool) -> Lists:
+        now, before = (
+            listings_of(gold, plan, *([side.details] * details), side.lists, documents=details) if side else None
+            for side in (candidate, baseline)
+        )
+        return now, before
+
+    return read(details=False), partial(read, details=True)
 
 
-def detailed_lists_of(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None) -> Lists:
-    """The same with what runs state beside the ids; that may be malformed where no metric asks for it."""
-    now, before = (
-        listings_of(gold, plan, side.details, side.lists) if side else None for side in (candidate, baseline)
-    )
-    return now, before
-
-
-def listings_of(gold: Gold, plan: Plan, *ways: Callable[[], Iterable[Ranking]]) -> Listings | None:
+def listings_of(
+    gold: Gold, plan: Plan, *ways: Callable[[], Iterable[Ranking]], documents: bool = True
+) -> Listings | None:
     """A run's lists to the plan's depth, by the first way to read it that works; None where none does or it is long.
 
     Args:
         gold: whose queries are kept.
         plan: to which depth lists are compared, and what separates a chunk's id from its document's.
         ways: how the run is read.
+        documents: whether the ids' documents are wanted, whatever the gold judges.
     """
+    separator = plan.how.separator if documents or plan.how.by is By.DOC else None
     if len(gold.samples) > MAX_QUERIES:
         return None
     for way in ways:
         try:
-            found = _read(gold, min(plan.depth or DEEPEST, DEEPEST), plan.how.separator, way())
+            found = _read(gold, min(plan.depth or DEEPEST, DEEPEST), separator, way())
         except RankgateError:
             continue
         if found.documents:
@@ -74,7 +82,7 @@ def listings_of(gold: Gold, plan: Plan, *ways: Callable[[], Iterable[Ranking]]) 
     return None
 
 
-def _read(gold: Gold, depth: int, separator: str, rankings: Iterable[Ranking]) -> Listings:
+def _read(gold: Gold, depth: int, separator: str | None, rankings: Iterable[Ranking]) -> Listings:
     by_query: dict[str, Listing] = {}
     names: dict[str, str] = {}  # one copy of each id, however many lists hold it
     documents: dict[str, str] = {}
@@ -82,9 +90,12 @@ def _read(gold: Gold, depth: int, separator: str, rankings: Iterable[Ranking]) -
     for ranking in rankings:
         details = ranking.details
         stated = details.items if details and details.items else None
-        for place, item in enumerate(ranking.ids):
-            if item not in documents:
-                documents[item] = document_of(item, stated[place].doc_id if stated else None, separator)
+        if separator is None:
+            documents.update(zip(ranking.ids, ranking.ids, strict=True))
+        else:
+            for place, item in enumerate(ranking.ids):
+                if item not in documents:
+                    documents[item] = document_of(item, stated[place].doc_id if stated else None, separator)
         if ranking.query_id not in gold.samples:
             continue
         raw = details.raw.ids[:DEEPEST] if details and details.raw else None

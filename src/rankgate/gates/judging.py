@@ -13,7 +13,7 @@ from rankgate.gates.decide import decide
 from rankgate.gates.decision_rule import beyond_drop
 from rankgate.metrics.base import Metric, sees_hits_alone
 from rankgate.metrics.comparison import compare
-from rankgate.metrics.matching import BY_CHUNK
+from rankgate.metrics.matching import BY_CHUNK, By
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
@@ -68,8 +68,8 @@ def _judged(gold: Gold, plan: Plan, side: ScoredRun) -> dict[str, float]:
     firsts = set(map(_first, plan.metrics))
     for each in side.lists():
         if sample := gold.samples.get(each.query_id):
-            docs = list(dict.fromkeys(doc for doc, _ in results_of(each, plan.how)))[: max(firsts)]
-            unknown = [doc not in sample.gains and doc not in sample.negatives for doc in docs]
+            docs = each.ids if plan.how.by is By.CHUNK else list(dict(results_of(each, plan.how)))
+            unknown = [doc not in sample.gains and doc not in sample.negatives for doc in docs[: max(firsts)]]
             for k in firsts:
                 shown[k] += min(k, len(unknown))
                 unjudged[k] += sum(unknown[:k])

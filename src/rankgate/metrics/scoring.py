@@ -38,7 +38,8 @@ class Tally:
     def __init__(self, gold: Gold, plan: Plan) -> None:
         self.gold = gold
         self.plan = plan
-        self.match = partial(match, depth=plan.depth, default_k=plan.default_k, how=plan.how, needs=plan.needs)
+        self.needs = plan.needs
+        self.match = partial(match, depth=plan.depth, default_k=plan.default_k, how=plan.how, needs=self.needs)
         self.rows = {query_id: row for row, query_id in enumerate(gold.samples)}
         self.columns: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.metrics]
         judged = any(sample.judge_gains for sample in gold.samples.values())
@@ -58,7 +59,7 @@ class Tally:
     def add(self, rankings: Iterable[Ranking]) -> None:
         """Score these rankings."""
         plan, samples, rows, seen = self.plan, self.gold.samples, self.rows, self.seen
-        depth, needs = plan.depth, plan.needs
+        depth, needs = plan.depth, self.needs
         columns, values = self.columns, Together(plan.metrics).values
         asked = [need for need in STATED if need in needs]
         for ranking in rankings:
@@ -92,7 +93,7 @@ class Tally:
         ranks = tuple([found[doc][0] if doc in found else None for doc, gain in sample.gains.items() if gain > 0])
         outline = Outline(ranks, query.retrieved, query.k, tuple([rank for rank, _ in query.repeats]))
         self.outlines[sample.query_id] = share(outline, outline)
-        if self.plan.needs:
+        if self.needs:
             force_setattr(query, "hits", share(query.hits, query.hits))
             force_setattr(query, "ideal", share(query.ideal, query.ideal))
             self.matched[sample.query_id] = query
