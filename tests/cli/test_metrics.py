@@ -159,7 +159,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
             "quantile": {"default": None, "required": False},
         },
         "views": [],
-        "needs": {"run": ["latency_ms"], "gold": [], "baseline": []},
+        "needs": {"run": ["latency_ms"], "gold": [], "baseline": [], "judge": []},
     }
 
 
@@ -184,7 +184,7 @@ def test_json_has_the_facts_that_are_not_a_constant_of_the_family(capsys: pytest
         "setf": "f(of=retrieved)@all",
     }
     assert f["views"] == VIEWS
-    assert raw["needs"] == {"run": ["raw_topk"], "gold": [], "baseline": []}
+    assert raw["needs"] == {"run": ["raw_topk"], "gold": [], "baseline": [], "judge": []}
 
 
 def test_what_is_written_parses(capsys: pytest.CaptureFixture[str]) -> None:
@@ -199,7 +199,7 @@ def test_what_is_written_parses(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_need_has_its_place(need: Need) -> None:
     described = {"needs": command.needs_of_files([need], [])}
     files = {file for file, keys in described["needs"].items() if keys}
-    assert files <= {"run", "gold", "baseline"}
+    assert files <= {"run", "gold", "baseline", "judge"}
     assert bool(command.needs_text(described)) == (need not in (Need.IDS, Need.JUDGED))
 
 

@@ -64,6 +64,7 @@ def test_one_row_is_all_that_a_metric_takes() -> None:
 
 # What each measured is by what the modules before this table read: the same, but that a class may now say otherwise.
 OTHERS = {Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.VERSIONS, Need.BASELINE}
+OTHERS |= {Need.VERDICTS}
 NAMES = {"score": "score(cost)", "source_share": "source_share(a)"}
 
 

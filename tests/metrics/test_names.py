@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate import metrics
-from rankgate.metrics import latency, registry, views
+from rankgate.metrics import answers, contexts, latency, registry, views
 from rankgate.metrics.base import BaseMetric, Cutoff, Metric
 from rankgate.metrics.contents import Containment, DistinctDocs, Freshness, Novelty, Redundancy
 from rankgate.metrics.drift import Overlap, RankBiasedOverlap
@@ -330,6 +330,11 @@ PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
     **dict.fromkeys((SourceCoverage, MisrouteRate, EntityF1), st.fixed_dictionaries({})),
     SourceShare: st.fixed_dictionaries({"source": WORDS}),
     Score: st.fixed_dictionaries({"field": WORDS}),
+    **{family: st.fixed_dictionaries({}) for family in FAMILIES if issubclass(family, answers.JudgedMetric)},
+    answers.FactualCorrectness: st.fixed_dictionaries({"beta": st.floats(0.01, 100)}),
+    answers.NoiseSensitivity: st.fixed_dictionaries({"mode": st.sampled_from(answers.Noise)}),
+    answers.AnswerRelevancy: st.fixed_dictionaries({"form": st.sampled_from(answers.Form)}),
+    contexts.ContextUtilization: st.fixed_dictionaries({"form": st.sampled_from(answers.Form)}),
     Latency: st.fixed_dictionaries({"stage": st.sampled_from(latency.Stage), "quantile": st.none() | SHARE}),
 }
 
@@ -543,10 +548,10 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
                 id=name,
             )
             for name, field in {
-                "context_recall": "context_recall",
-                "retrieval_Context-Precision": "context_precision",
-                "context_recall@5": "context_recall",
-                "faithfulness": "faithfulness",
+                "context_entity_recall": "context_entity_recall",
+                "retrieval_Context-Entity-Recall": "context_entity_recall",
+                "answer_accuracy@5": "answer_accuracy",
+                "hallucination": "hallucination",
             }.items()
         ),
         pytest.param(

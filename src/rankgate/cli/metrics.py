@@ -207,7 +207,7 @@ def parameters_of(kind: type, meanings: Mapping[str, str]) -> dict[str, Facts]:
 
 def needs_of_files(needs: Iterable[Need], gold_keys: Sequence[str]) -> dict[str, list[str]]:
     """The keys beyond ranked ids and judgments, by the file that has them."""
-    found: dict[str, list[str]] = {"run": [], "gold": list(gold_keys), "baseline": []}
+    found: dict[str, list[str]] = {"run": [], "gold": list(gold_keys), "baseline": [], "judge": []}
     for file, key in sorted(map(_place, needs)):
         found[file] += [key] if key else []
     return found
@@ -222,6 +222,7 @@ def _place(need: Need) -> tuple[str, str]:
         Need.NEGATIVES: ("gold", "negatives"),
         Need.IDS: ("run", ""),
         Need.BASELINE: ("baseline", "topk"),
+        Need.VERDICTS: ("judge", "verdicts"),
     }
     return elsewhere.get(need, ("run", f"topk[].{need.value}" if need in of_items else need.value))
 
@@ -230,7 +231,8 @@ def needs_text(facts: Facts) -> str:
     """Run `latency_ms`, gold `metadata.source`, a baseline; or nothing."""
     needs = facts["needs"]
     named = [f"{file} {', '.join(f'`{key}`' for key in needs[file])}" for file in ("run", "gold") if needs[file]]
-    return ", ".join([*named, *(["a baseline"] if needs["baseline"] else [])])
+    others = {"baseline": "a baseline", "judge": "verdicts of `rankgate judge`"}
+    return ", ".join([*named, *(text for file, text in others.items() if needs[file])])
 
 
 def range_text(facts: Facts) -> str:

@@ -28,6 +28,7 @@ class Kind(Enum):
     DRIFT = "drift"  # how far the list moved from the baseline's
     STATED = "stated"  # what the run states beside ids: routes, entities, versions, other tools' scores
     LATENCY = "latency"
+    ANSWER = "answer"  # of what was generated from the list, by a judge
 
 
 class Cutoff(Enum):

@@ -41,6 +41,21 @@ ROWS = (
     "rankgate.metrics.lines:MisrouteRate",
     "rankgate.metrics.lines:SourceShare",
     "rankgate.metrics.lines:EntityF1",
+    "rankgate.metrics.answers:Faithfulness",
+    "rankgate.metrics.answers:UnfaithfulRate",
+    "rankgate.metrics.answers:AnsweredRate",
+    "rankgate.metrics.answers:AbstainedRate",
+    "rankgate.metrics.answers:ClaimRecall",
+    "rankgate.metrics.answers:VitalClaimRecall",
+    "rankgate.metrics.answers:FactualCorrectness",
+    "rankgate.metrics.contexts:ContextRecall",
+    "rankgate.metrics.contexts:ContextPrecision",
+    "rankgate.metrics.contexts:ContextUtilization",
+    "rankgate.metrics.answers:NoiseSensitivity",
+    "rankgate.metrics.contexts:CitationPrecision",
+    "rankgate.metrics.contexts:CitationRecall",
+    "rankgate.metrics.answers:AnswerRelevancy",
+    "rankgate.metrics.answers:SemanticSimilarity",
     "rankgate.metrics.lines:Score",
     "rankgate.metrics.drift:Overlap",
     "rankgate.metrics.drift:RankBiasedOverlap",
@@ -63,8 +78,8 @@ PRESETS: dict[str, Preset] = {
     "ndcg_burges": ("ndcg", _EXPONENTIAL, ""),
     **{f"latency_p{percent}": ("latency", {"quantile": f"p{percent}"}, "") for percent in (50, 90, 95, 99)},
 }
-# Names of what a model judges, whoever asks it.
-JUDGED = r"(context|answer|response)_\w+|faithfulness|groundedness|hallucination|factual_correctness|noise_sensitivity"
+# Further names of what a model judges.
+JUDGED = r"(context|answer|response)_\w+|hallucination"
 
 Meaning = tuple[type[BaseMetric], dict[str, str], str]
 ENTRY_POINT_GROUP = "rankgate.metrics"

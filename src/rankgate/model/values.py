@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from rankgate.model.answers import AnswerVerdicts, GoldClaim
+
 # Differences smaller than this come from rounding in binary fractions and mean nothing.
 TOLERANCE = 1e-9
 
@@ -93,6 +95,9 @@ class Need(Enum):
     SOURCE = "source"
     ENTITIES = "entities"
     SCORES = "scores"
+    ANSWER = "answer"
+    # From a judge.
+    VERDICTS = "verdicts"
     # From the match.
     JUDGED = "judged items"
     NEGATIVES = "hard negatives"
@@ -101,7 +106,9 @@ class Need(Enum):
 
 
 # What a line states beside its list of results, by the key of `Details` that holds it.
-_STATED = (Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES)
+_STATED = (
+    *(Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.ANSWER, Need.VERDICTS),
+)
 LINE_KEYS: Mapping[Need, str] = {need: need.value.removesuffix("_topk") for need in _STATED}
 
 
@@ -171,6 +178,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     k: int | None = None
     no_answer: bool = False
     answers: tuple[str, ...] = ()
+    claims: tuple[GoldClaim, ...] = ()
     as_of: str | None = None
     source: str | None = None
     entities: tuple[str, ...] | None = None
@@ -227,6 +235,8 @@ class Details(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     entities: Sequence[str] | None = None
     scores: Mapping[str, float | None] | None = None
     judges: Mapping[str, str] | None = None
+    answer: str | None = None
+    verdicts: tuple[AnswerVerdicts, ...] | None = None
 
 
 class Ranking(msgspec.Struct, frozen=True, gc=False):

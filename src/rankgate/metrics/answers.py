@@ -1,0 +1,377 @@
+"""Metrics of the generated answer and of what it rests on, by a judge's verdicts.
+
+A value that rests on a missing verdict is neither 0 nor left out of the mean: the query counts as unjudged.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from enum import Enum
+from typing import Any, ClassVar
+
+from rankgate.metrics.base import Kind
+from rankgate.metrics.lines import LineMetric
+from rankgate.model.answers import (
+    Addressing,
+    AnswerState,
+    AnswerVerdicts,
+    Entailment,
+    Support,
+    Unjudged,
+    Want,
+)
+from rankgate.model.values import Details, Direction, MatchedQuery, Need, Sample, Unit
+
+_OF_ADDRESSING = {Addressing.FULLY: 1.0, Addressing.PARTLY: 0.5}
+RELEVANT = 2  # the lowest grade, of 0 to 3, with which a passage counts as relevant
+
+
+class Form(Enum):
+    """Whose formula: ours, or that of Ragas 0.4."""
+
+    OURS = "ours"
+    RAGAS = "ragas"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Noise(Enum):
+    """Which passages a wrong claim rests on."""
+
+    IRRELEVANT = "irrelevant"
+    RELEVANT = "relevant"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class JudgedMetric(LineMetric, frozen=True, kw_only=True):
+    """A metric by a judge's verdicts on an answer; where it is asked several times the mean of the values."""
+
+    asks: ClassVar[frozenset[Want]] = frozenset()
+    kind: ClassVar[Kind] = Kind.ANSWER
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.TEXTS, Need.VERDICTS})
+
+    @property
+    def wants(self) -> frozenset[Want]:
+        """What it needs of the judge."""
+        return self.asks
+
+    @abstractmethod
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """By one set of verdicts, of which none that it needs is missing; None where undefined."""
+
+    def counts(self, sample: Sample) -> bool:
+        """Whether a query that the run lacks has a value, which then is the worst."""
+        del sample
+        return False
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """The mean of the repeats for which it is defined; None where it is for none, or where one is unjudged."""
+        if query.details is None or not self.stated(query.details):
+            return None
+        values = [value for each in query.details.verdicts or () if (value := self.value(each)) is not None]
+        return sum(values) / len(values) if values else None
+
+    def stated(self, details: Details) -> bool:
+        """Whether all verdicts that it needs are there."""
+        return bool(details.verdicts) and not any(self.unjudged(each) for each in details.verdicts or ())
+
+    def unjudged(self, found: AnswerVerdicts) -> Unjudged | None:
+        """The first verdict that is missing."""
+        needed = (getattr(found, want.value) for want in sorted(self.wants, key=lambda want: want.value))
+        return next((each for each in needed if isinstance(each, Unjudged)), None)
+
+    def absent(self, query: MatchedQuery) -> float | None:
+        """The worst, for a query that the run lacks or whose verdicts are missing; None where that is undefined."""
+        judged = query.details.verdicts if query.details else None  # None of a query that the run lacks
+        if any(self.unjudged(each) for each in judged or ()):
+            return self.worst
+        return self.worst if query.sample is not None and self.counts(query.sample) else None
+
+
+class GoldClaimMetric(JudgedMetric, frozen=True, kw_only=True):
+    """A metric that compares with the claims of the gold, or with its reference answer."""
+
+    gold_keys: ClassVar[tuple[str, ...]] = ("metadata.claims",)
+
+    def counts(self, sample: Sample) -> bool:
+        """Where the gold says what a right answer says."""
+        return bool(sample.claims or sample.answers) and not sample.no_answer
+
+
+class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
+    """Share of the answer's claims that the passages support.
+
+    A claim counts as supported where the judge quotes a passage for it and the quote stands there. Undefined for an
+    answer without claims, such as a refusal, so that it rises where hard questions are refused: read it together with
+    `answered_rate`. Range 0 to 1; undefined for a query that the run lacks. Ragas' faithfulness is the same share, NaN
+    without claims; deepeval's is 1 without claims and counts "I do not know" as faithful.
+    """
+
+    key: ClassVar[str] = "faithfulness"
+    aliases: ClassVar[tuple[str, ...]] = ("groundedness",)
+    formula: ClassVar[str] = "supported claims / claims of the answer"
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.SUPPORT})
+    plain: ClassVar[str] = "share of the answers' claims that the passages support"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """Supported by all; None without claims."""
+        return share_supported(found.support)
+
+
+class UnfaithfulRate(JudgedMetric, frozen=True, kw_only=True):
+    """Whether any claim of the answer is without support. Lower is better.
+
+    What people label most surely, so calibrate a judge on this. Range 0 or 1; undefined for an answer without claims
+    and for a query that the run lacks.
+    """
+
+    key: ClassVar[str] = "unfaithful_rate"
+    formula: ClassVar[str] = "1 if a claim of the answer is not supported, else 0"
+    direction: ClassVar[Direction] = Direction.LOWER
+    worst: ClassVar[float | None] = 1.0
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.SUPPORT})
+    plain: ClassVar[str] = "share of answers with a claim that no passage supports"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """1.0 or 0.0; None without claims."""
+        share = share_supported(found.support)
+        return None if share is None else float(share < 1)
+
+
+class AnsweredRate(JudgedMetric, frozen=True, kw_only=True):
+    """Whether the answer to an answerable question asserts something.
+
+    0 for a refusal, for an empty answer and for a query that the run lacks. Range 0 or 1; undefined for questions with
+    `no_answer: true`.
+    """
+
+    key: ClassVar[str] = "answered_rate"
+    formula: ClassVar[str] = "over answerable questions: 1 if the answer asserts something, else 0"
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.STATE})
+    plain: ClassVar[str] = "share of answerable questions whose answer asserts something"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """1.0 or 0.0; None for a question that nothing answers."""
+        return None if found.no_answer else float(found.state is AnswerState.ASSERTS)
+
+    def counts(self, sample: Sample) -> bool:
+        """Where it can be answered."""
+        return not sample.no_answer
+
+
+class AbstainedRate(JudgedMetric, frozen=True, kw_only=True):
+    """Whether the answer to a question that nothing answers (`no_answer: true`) abstains, which is right there.
+
+    An answer abstains where it asserts nothing; an empty one only where the line states `abstained: true`, which is not
+    believed of an answer that asserts something. Range 0 or 1; undefined for answerable questions.
+    """
+
+    key: ClassVar[str] = "abstained_rate"
+    formula: ClassVar[str] = "over no_answer questions: 1 if the answer abstains, else 0"
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.STATE})
+    gold_keys: ClassVar[tuple[str, ...]] = ("metadata.no_answer",)
+    plain: ClassVar[str] = "share of unanswerable questions for which the system abstains"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """1.0 or 0.0; None for an answerable question."""
+        return float(found.state is AnswerState.ABSTAINED) if found.no_answer else None
+
+    def counts(self, sample: Sample) -> bool:
+        """Where nothing answers it."""
+        return sample.no_answer
+
+
+class ClaimRecall(GoldClaimMetric, frozen=True, kw_only=True):
+    """Share of what a right answer must say (`metadata.claims`) that the answer says.
+
+    Without claims, those of the reference answer (`metadata.answer`), which the judge splits once. 0 for a refusal, an
+    empty answer and a query that the run lacks. Range 0 to 1; undefined where the gold has neither, and for questions
+    with `no_answer: true`. Called nugget recall at TREC.
+    """
+
+    key: ClassVar[str] = "claim_recall"
+    aliases: ClassVar[tuple[str, ...]] = ("nugget_recall",)
+    formula: ClassVar[str] = "gold claims that the answer supports / gold claims"
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.GOLD_IN_ANSWER})
+    plain: ClassVar[str] = "share of what a right answer must say that the answers say"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """Supported by all; None without gold claims."""
+        return None if found.no_answer else share_supported(found.gold_in_answer)
+
+
+class VitalClaimRecall(ClaimRecall, frozen=True, kw_only=True):
+    """The same over the claims that are vital: all but those with `vital: false`.
+
+    Range 0 to 1; undefined where no claim is vital, and where `claim_recall` is.
+    """
+
+    key: ClassVar[str] = "vital_claim_recall"
+    aliases: ClassVar[tuple[str, ...]] = ("vital_nugget_recall",)
+    formula: ClassVar[str] = "vital gold claims that the answer supports / vital gold claims"
+    plain: ClassVar[str] = "share of the vital facts that the answers state"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """Supported by all; None without vital claims."""
+        claims = found.gold_claims if isinstance(found.gold_claims, tuple) else ()
+        pairs = zip(claims, supports(found.gold_in_answer), strict=False)
+        return None if found.no_answer else share_supported(tuple(each for claim, each in pairs if claim.vital))
+
+    def counts(self, sample: Sample) -> bool:
+        """Where a claim is vital; those of a reference answer are."""
+        vital = any(claim.vital for claim in sample.claims) if sample.claims else bool(sample.answers)
+        return vital and not sample.no_answer
+
+
+class FactualCorrectness(GoldClaimMetric, frozen=True, kw_only=True):
+    """F of two shares: the answer's claims that the reference supports, and `claim_recall`.
+
+    The reference is `metadata.answer`, else the gold's claims. 0 for an answer without claims and for a query that the
+    run lacks. Range 0 to 1; undefined where the gold has neither, and for questions with `no_answer: true`. As Ragas'
+    factual correctness in mode F1.
+
+    Attributes:
+        beta: how much more recall counts than precision; 1 by default.
+    """
+
+    beta: float = 1.0
+
+    key: ClassVar[str] = "factual_correctness"
+    aliases: ClassVar[tuple[str, ...]] = ("answer_correctness",)
+    formula: ClassVar[str] = "(1 + β²) p r / (β² p + r), p of the answer's claims, r of the gold's"
+    unit: ClassVar[Unit] = Unit.SCORE
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.CORRECTNESS, Want.GOLD_IN_ANSWER})
+    plain: ClassVar[str] = "how far the answers state the reference's facts and no others, 1 = exactly"
+
+    def __post_init__(self) -> None:
+        if self.beta <= 0:
+            raise ValueError(f"beta must be above 0, not {self.beta:g}")
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """F; None without a reference."""
+        recall = share_supported(found.gold_in_answer)
+        if found.no_answer or recall is None:
+            return None
+        precision, squared = share_supported(found.correctness) or 0.0, self.beta**2
+        weighted = squared * precision + recall
+        return (1 + squared) * precision * recall / weighted if weighted else 0.0
+
+
+class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
+    """Share of the answer's claims that are wrong by the reference and rest on a passage. Lower is better.
+
+    A passage is relevant where it supports a gold claim. With `mode=irrelevant` the claim rests on irrelevant passages
+    alone, with `mode=relevant` on a relevant one. Range 0 to 1; undefined without claims, without a reference and for a
+    query that the run lacks. After Ragas' noise sensitivity (Ru et al. 2024, RAGChecker).
+
+    Attributes:
+        mode: on which passages the wrong claims rest, irrelevant (default) or relevant.
+    """
+
+    mode: Noise = Noise.IRRELEVANT
+
+    key: ClassVar[str] = "noise_sensitivity"
+    formula: ClassVar[str] = "claims that the reference does not support and such passages do / claims"
+    direction: ClassVar[Direction] = Direction.LOWER
+    worst: ClassVar[float | None] = 1.0
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.SUPPORT, Want.CORRECTNESS, Want.GOLD_IN_CONTEXT})
+    gold_keys: ClassVar[tuple[str, ...]] = ("metadata.claims",)
+    plain: ClassVar[str] = "share of the answers' claims that are wrong and come from the passages"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """Such claims by all; None without claims or reference."""
+        support, truth = supports(found.support), supports(found.correctness)
+        if not truth or found.no_answer:
+            return None
+        relevant = {passage for each in supports(found.gold_in_context) for passage in rests_on(each)}
+        pairs = zip(support, truth, strict=True)
+        wrong = [set(rests_on(own)) for own, right in pairs if right.verdict is not Entailment.SUPPORTED]
+        wanted = self.mode is Noise.RELEVANT
+        return sum(bool(places) and bool(places & relevant) is wanted for places in wrong) / len(truth)
+
+
+class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
+    """How far the answer addresses the question: fully 1, partly 0.5, not at all or without commitment 0.
+
+    0 for an empty answer and for a query that the run lacks. Range 0 to 1; undefined for questions with
+    `no_answer: true`. `form=ragas` is the mean cosine of the question with three that the judge guesses from the
+    answer, clipped to 0 to 1, and 0 for a noncommittal answer; it needs an embedding model. deepeval's answer relevancy
+    is a share of statements.
+
+    Attributes:
+        form: ours (default), or ragas.
+    """
+
+    form: Form = Form.OURS
+
+    key: ClassVar[str] = "answer_relevancy"
+    aliases: ClassVar[tuple[str, ...]] = ("answer_relevance", "response_relevancy")
+    formula: ClassVar[str] = "1, 0.5 or 0 as the answer addresses the question"
+    unit: ClassVar[Unit] = Unit.SCORE
+    plain: ClassVar[str] = "how far the answers address the questions, 1 = fully"
+
+    @property
+    def wants(self) -> frozenset[Want]:
+        """The judge's word, and similarities where they are asked for."""
+        return frozenset({Want.ADDRESS, *([Want.QUESTION_SIMILARITY] if self.form is Form.RAGAS else [])})
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """The score; None for a question that nothing answers."""
+        if found.no_answer or not isinstance(found.address, Addressing):
+            return None
+        if self.form is Form.OURS or found.address is Addressing.NONCOMMITTAL:
+            return _OF_ADDRESSING.get(found.address, 0.0)
+        cosines = found.question_similarity if isinstance(found.question_similarity, tuple) else ()
+        return _clipped(sum(cosines) / len(cosines)) if cosines else 0.0
+
+    def counts(self, sample: Sample) -> bool:
+        """Where it can be answered."""
+        return not sample.no_answer
+
+
+class SemanticSimilarity(GoldClaimMetric, frozen=True, kw_only=True):
+    """Cosine of the embeddings of the answer and of the reference (`metadata.answer`), clipped to 0 to 1.
+
+    A wrong number changes it little: it cannot tell right from wrong. 0 for an empty answer and for a query that the
+    run lacks. Range 0 to 1; undefined without a reference and for questions with `no_answer: true`.
+    """
+
+    key: ClassVar[str] = "semantic_similarity"
+    aliases: ClassVar[tuple[str, ...]] = ("answer_similarity",)
+    formula: ClassVar[str] = "cosine of the embeddings of answer and reference, from 0 to 1"
+    unit: ClassVar[Unit] = Unit.SCORE
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.ANSWER_SIMILARITY})
+    gold_keys: ClassVar[tuple[str, ...]] = ("metadata.answer",)
+    plain: ClassVar[str] = "how alike answers and references are by their embeddings, 1 = the same"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """The cosine; None without a reference."""
+        known = found.answer_similarity
+        return _clipped(known) if isinstance(known, float) and not found.no_answer else None
+
+    def counts(self, sample: Sample) -> bool:
+        """Where there is a reference."""
+        return bool(sample.answers) and not sample.no_answer
+
+
+def supports(verdicts: Any) -> tuple[Support, ...]:
+    """The verdicts on claims; none where there are no claims."""
+    return verdicts if isinstance(verdicts, tuple) else ()
+
+
+def share_supported(verdicts: Any) -> float | None:
+    """Supported by all; None where there are no claims."""
+    found = supports(verdicts)
+    return sum(each.verdict is Entailment.SUPPORTED for each in found) / len(found) if found else None
+
+
+def rests_on(each: Support) -> tuple[int, ...]:
+    """The passages that a statement rests on; none where it is not supported."""
+    return each.passages if each.verdict is Entailment.SUPPORTED else ()
+
+
+def _clipped(cosine: float) -> float:
+    return min(1.0, max(0.0, cosine))

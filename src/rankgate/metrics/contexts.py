@@ -1,0 +1,124 @@
+"""Metrics of what the generator was shown, and of what it cited, by a judge's verdicts: no ids of the gold needed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rankgate.metrics.answers import RELEVANT, Form, GoldClaimMetric, JudgedMetric, rests_on, share_supported, supports
+from rankgate.model.answers import AnswerVerdicts, Want
+from rankgate.model.values import Unit
+
+
+class ContextRecall(GoldClaimMetric, frozen=True, kw_only=True):
+    """Share of what a right answer must say that the passages say: the retriever, judged without ids.
+
+    The claims are `metadata.claims`, else those of the reference answer. 0 without passages and for a query that the
+    run lacks. Range 0 to 1; undefined where the gold has neither, and for questions with `no_answer: true`. As Ragas'
+    context recall, which splits the reference into sentences.
+    """
+
+    key: ClassVar[str] = "context_recall"
+    formula: ClassVar[str] = "gold claims that the context supports / gold claims"
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.GOLD_IN_CONTEXT})
+    plain: ClassVar[str] = "share of what a right answer must say that the passages say"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """Supported by all; None without gold claims."""
+        return None if found.no_answer else share_supported(found.gold_in_context)
+
+
+class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
+    """Average precision of the passages, of which those are relevant that the judge grades 2 or 3 of 3.
+
+    0 where none is, and for a query that the run lacks. Range 0 to 1; undefined without passages. As Ragas' context
+    precision, which asks with the reference and by yes and no.
+    """
+
+    key: ClassVar[str] = "context_precision"
+    formula: ClassVar[str] = "mean over the relevant passages of precision at their rank"
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.RELEVANCE})
+    unit: ClassVar[Unit] = Unit.SCORE
+    plain: ClassVar[str] = "how high the relevant passages stand among those shown, 1 = on top"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """Average precision; None without passages."""
+        grades = found.relevance if isinstance(found.relevance, tuple) else ()
+        return _average_precision([grade >= RELEVANT for grade in grades])
+
+    def counts(self, sample: object) -> bool:
+        """Every query that the run lacks, as for lists."""
+        del sample
+        return True
+
+
+class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
+    """Share of the passages that some supported claim of the answer rests on.
+
+    Range 0 to 1; undefined without passages, without claims, and for a query that the run lacks. `form=ragas` is the
+    average precision of the passages by whether a claim rests on them.
+
+    Attributes:
+        form: ours (default), or ragas.
+    """
+
+    form: Form = Form.OURS
+
+    key: ClassVar[str] = "context_utilization"
+    formula: ClassVar[str] = "passages that a supported claim rests on / passages"
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.SUPPORT})
+    plain: ClassVar[str] = "share of the passages that the answers use"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """Used by shown; None without passages or claims."""
+        support, shown = supports(found.support), len(found.context)
+        if not support or not shown:
+            return None
+        used = {passage for each in support for passage in rests_on(each)}
+        if self.form is Form.RAGAS:
+            return _average_precision([number in used for number in range(1, shown + 1)])
+        return len(used) / shown
+
+
+class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):
+    """Share of the citations that name a passage on which a supported claim rests.
+
+    A citation of what was not among the passages is wrong. Range 0 to 1; undefined without citations, and for a query
+    that the run lacks.
+    """
+
+    key: ClassVar[str] = "citation_precision"
+    formula: ClassVar[str] = "citations that support a claim / citations"
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.SUPPORT})
+    plain: ClassVar[str] = "share of the citations that support what the answers say"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """Right by all; None without citations."""
+        used = {found.context[number - 1] for each in supports(found.support) for number in rests_on(each)}
+        cited = found.citations
+        return sum(citation in used for citation in cited) / len(cited) if cited else None
+
+
+class CitationRecall(JudgedMetric, frozen=True, kw_only=True):
+    """Share of the answer's claims that a cited passage supports; 0 for claims without any citation.
+
+    Range 0 to 1; undefined without claims, and for a query that the run lacks.
+    """
+
+    key: ClassVar[str] = "citation_recall"
+    formula: ClassVar[str] = "claims that a cited passage supports / claims"
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.SUPPORT})
+    plain: ClassVar[str] = "share of the answers' claims that a cited passage supports"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """Cited by all; None without claims."""
+        support = supports(found.support)
+        cited = {number for number, each in enumerate(found.context, start=1) if each in found.citations}
+        return sum(bool(cited.intersection(rests_on(each))) for each in support) / len(support) if support else None
+
+
+def _average_precision(relevant: list[bool]) -> float | None:
+    """Of a list in its order; 0 where nothing is relevant, None where it is empty."""
+    if not relevant:
+        return None
+    ranks = [rank for rank, each in enumerate(relevant, start=1) if each]
+    return sum(count / rank for count, rank in enumerate(ranks, start=1)) / len(ranks) if ranks else 0.0

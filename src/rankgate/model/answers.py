@@ -1,0 +1,133 @@
+"""What a judge said of an answer, as metrics read it: frozen values, with a reason in the place of what is missing."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+
+class UnjudgedKind(Enum):
+    """Why there is no verdict. What the model itself did lasts; what was in the way is tried again another time."""
+
+    NO_VERDICT = "no_verdict"  # nobody has asked the judge
+    NO_EMBEDDING_MODEL = "no_embedding_model"  # the settings name none
+    NO_JSON = "no_json"
+    SCHEMA = "schema"
+    NUMBERING = "numbering"  # the verdicts are not numbered from 1 to `limit`
+    UNKNOWN_PASSAGE = "unknown_passage"  # passage `number` of `limit`
+    CONTRADICTION = "contradiction"  # claims of an answer that asserts nothing, or the reverse
+    LENGTH = "length"
+    CONTENT_FILTER = "content_filter"
+    EMPTY = "empty"
+    CONTEXT_TOO_LONG = "context_too_long"  # about `number` tokens, of at most `limit`, where these are known
+    HTTP_STATUS = "http_status"  # `number` is the status
+    ENVELOPE = "envelope"  # an answer that no such endpoint gives, as a proxy's page
+    UNREACHABLE = "unreachable"
+    BUDGET = "budget"
+    INTERRUPTED = "interrupted"
+
+
+_PASSING = {"no_verdict", "no_embedding_model", "http_status", "envelope", "unreachable", "budget", "interrupted"}
+
+
+class Unjudged(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Stands where a verdict is missing; what the numbers mean depends on the kind."""
+
+    kind: UnjudgedKind
+    number: int | None = None
+    limit: int | None = None
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it is kept in the store: asking the same again would cost the same and hardly help."""
+        return self.kind.value not in _PASSING
+
+
+NO_VERDICT = Unjudged(UnjudgedKind.NO_VERDICT)
+
+
+class Entailment(Enum):
+    """What passages say of a statement. `UNVERIFIED`: called supported, by a quote that they do not have."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    ABSENT = "absent"
+    UNVERIFIED = "unverified"
+
+
+class Addressing(Enum):
+    """How far an answer addresses its question, or that it commits itself to nothing."""
+
+    FULLY = "fully"
+    PARTLY = "partly"
+    NO = "no"
+    NONCOMMITTAL = "noncommittal"
+
+
+class Support(msgspec.Struct, frozen=True):
+    """The verdict on statement `n`, with the numbers of the passages that it rests on and a quote from them."""
+
+    n: int
+    verdict: Entailment
+    passages: tuple[int, ...] = ()
+    quote: str = ""
+
+
+class GoldClaim(msgspec.Struct, frozen=True):
+    """What a right answer must say; one that is not vital may be missing."""
+
+    text: str
+    vital: bool = True
+
+
+class AnswerState(Enum):
+    """Whether an answer asserts something, abstains, or is not there: empty, and not said to be an abstention."""
+
+    ASSERTS = "asserts"
+    ABSTAINED = "abstained"
+    MISSING = "missing"
+
+
+class Want(Enum):
+    """What a metric needs of an answer, by the field of `AnswerVerdicts` that has it."""
+
+    STATE = "state"
+    SUPPORT = "support"
+    CORRECTNESS = "correctness"
+    GOLD_IN_ANSWER = "gold_in_answer"
+    GOLD_IN_CONTEXT = "gold_in_context"
+    RELEVANCE = "relevance"
+    ADDRESS = "address"
+    QUESTION_SIMILARITY = "question_similarity"
+    ANSWER_SIMILARITY = "answer_similarity"
+
+
+class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
+    """All that metrics read of one answer.
+
+    Each value is None where it was not wanted or has no meaning for the query, and an `Unjudged` where the judge's word
+    is missing. `support` are the claims against the context, `correctness` the claims against the reference, or against
+    the gold claims where there is no reference. `gold_in_answer` and `gold_in_context` are the gold claims, which are
+    those of the gold or else those of its reference. Of these four each has one verdict a claim, in order; passages are
+    numbers, from 1, of `context`, of the reference or the gold claims, of the answer (always 1), and of `context`.
+    `relevance` has a grade a passage of the context. `served` are the models that gave these verdicts.
+    """
+
+    query_id: str
+    context: tuple[str, ...]
+    citations: tuple[str, ...]
+    no_answer: bool
+    state: AnswerState | Unjudged | None = None
+    claims: tuple[str, ...] | Unjudged | None = None
+    support: tuple[Support, ...] | Unjudged | None = None
+    correctness: tuple[Support, ...] | Unjudged | None = None
+    gold_claims: tuple[GoldClaim, ...] | Unjudged | None = None
+    gold_in_answer: tuple[Support, ...] | Unjudged | None = None
+    gold_in_context: tuple[Support, ...] | Unjudged | None = None
+    relevance: tuple[int, ...] | Unjudged | None = None
+    address: Addressing | Unjudged | None = None
+    questions: tuple[str, ...] | Unjudged | None = None
+    question_similarity: tuple[float, ...] | Unjudged | None = None
+    answer_similarity: float | Unjudged | None = None
+    served: tuple[tuple[str, str | None], ...] = ()
