@@ -282,7 +282,7 @@ SAMPLE = Sample(query_id="q", gains={"a": 1.0}, answers=("ref",), claims=GOLD_CL
 def scored(name: str, *repeats: AnswerVerdicts, sample: Sample = SAMPLE, others: int = 0) -> Scores:
     samples = {each.query_id: each for each in [sample, *(Sample(query_id=f"{n}", gains={}) for n in range(others))]}
     gold = Gold(samples=samples, name="gold", format="yaml", fingerprint="")
-    rankings = [Ranking("q", ["a"], 0, Details(answer="x", verdicts=repeats))]
+    rankings = [Ranking("q", ["a"], 0, Details(verdicts=repeats))]
     return score(gold, rankings, Plan(metrics=[judged(name)]))
 
 

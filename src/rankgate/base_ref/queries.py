@@ -20,14 +20,20 @@ def query_changes(before: Gold, after: Gold) -> QueryChanges | None:
     added = [query_id for query_id in new if query_id not in old]
     removed = [query_id for query_id in old if query_id not in new]
     both = [(query_id, sample, new[query_id]) for query_id, sample in old.items() if query_id in new]
-    relabelled = [query_id for query_id, was, now in both if was.gains != now.gains]
-    edited = [query_id for query_id, was, now in both if was.gains == now.gains and _other(was) != _other(now, was)]
+    relabelled = [query_id for query_id, was, now in both if not _judged_alike(was, now)]
+    others = ((query_id, was, now) for query_id, was, now in both if _judged_alike(was, now))
+    edited = [query_id for query_id, was, now in others if _other(was) != _other(now, was)]
     changes = {"added": added, "removed": removed, "relabelled": relabelled, "edited": edited}
     if not any(changes.values()):
         return None
     named = {f"{name}_ids": [each for each in ids if each not in private][:MAX_IDS] for name, ids in changes.items()}
     counts = {name: len(ids) for name, ids in changes.items()}
     return msgspec.convert({"queries": len(old), **counts, **named}, QueryChanges)
+
+
+def _judged_alike(was: Sample, now: Sample) -> bool:
+    """Whether gains and claims are the same, in any order."""
+    return was.gains == now.gains and (was.claims == now.claims or set(was.claims) == set(now.claims))
 
 
 def _other(sample: Sample, was: Sample | None = None) -> Sample:

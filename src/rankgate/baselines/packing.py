@@ -15,16 +15,18 @@ from contextlib import nullcontext
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.baselines.migrations import RESTORE
 from rankgate.baselines.records import Record
 from rankgate.errors import bad_input
 from rankgate.model.gold_changes import GoldMark
-from rankgate.model.values import Details, Item, Need, Ranking
+from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Item, Need, Ranking
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.gzipped import Unzipped
 from rankgate.readers.ranges import Part, StoredRun
 from rankgate.readers.run_lines import read_jsonl, read_jsonl_quickly
+from rankgate.readers.run_shapes import ANSWER_KEYS
 from rankgate.readers.source import Source, shown_path
 
 DEFAULT_DEPTH = 100
@@ -56,7 +58,9 @@ def run_name(sha256: str) -> str:
 
 
 def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH) -> Packed:
-    """Ids to `depth`, and what the rankings were read with: latencies, and what gated metrics need.
+    """Ids to `depth`, and what the rankings were read with: latencies, answers, and what gated metrics need.
+
+    A list whose context lies deeper, without texts of its own, is kept as deep as that.
 
     Raises:
         RankgateError: the run is malformed or has no query.
@@ -83,6 +87,27 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
     data = bytes(packed)
     digest = hashlib.sha256(data).hexdigest()
     return Packed(data=data, sha256=digest, depth=depth, queries=queries, cut=cut, kept=sorted(kept))
+
+
+def with_context_texts(
+    rankings: Iterable[Ranking], with_texts: Iterable[Ranking], depth: int = CONTEXT_DEPTH
+) -> Iterator[Ranking]:
+    """Rankings whose answers have the texts of what the prompt held beside them, so that they can be judged again.
+
+    The items stay without texts: a metric that reads these would take the few for all.
+
+    Args:
+        rankings: of a run, read with `Need.ANSWER`.
+        with_texts: the same, read with `Need.TEXTS` too.
+        depth: how many items a prompt held where the run does not say.
+    """
+    for ranking, other in zip(rankings, with_texts, strict=True):
+        details = ranking.details
+        if details is None or details.generated is None:
+            yield ranking
+            continue
+        texts = {item_id: text for item_id, text in other.context(depth) if text is not None}
+        yield replace(ranking, details=replace(details, generated=replace(details.generated, texts=texts or None)))
 
 
 def recorded(packed: Packed, *, source: str, provenance: Mapping[str, Any], gold: GoldMark | None, date: str) -> Record:
@@ -159,7 +184,10 @@ def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *
 def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
     """The line of a ranking that has more than ids, as a run writes it; what it does not state is left out."""
     details = ranking.details or Details()
-    entry: dict[str, Any] = {"query_id": ranking.query_id, "retrieved": _listed(ranking, depth)}
+    generated = details.generated or Generated()
+    held = {*(generated.context or ())} - {*(generated.texts or ()), *ranking.ids[:depth]}
+    deepest = max((rank for rank, item_id in enumerate(ranking.ids, start=1) if item_id in held), default=depth)
+    entry: dict[str, Any] = {"query_id": ranking.query_id, "retrieved": _listed(ranking, deepest)}
     if details.raw is not None:
         entry[Need.RAW.value] = _listed(details.raw, depth)
     if details.rewrites is not None:
@@ -175,7 +203,9 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
         Need.ENTITIES: details.entities,
         Need.SCORES: None if details.scores is None else {**details.scores, **judged},
     }
-    return entry | {need.value: value for need, value in stated.items() if value is not None}
+    entry |= {need.value: value for need, value in stated.items() if value is not None}
+    answered = (generated.answer, generated.citations, generated.context, generated.texts, generated.abstained)
+    return entry | {key: value for key, value in zip(ANSWER_KEYS, answered, strict=True) if value is not None}
 
 
 def _listed(ranking: Ranking, depth: int) -> list[Any]:

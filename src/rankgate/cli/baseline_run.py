@@ -45,7 +45,7 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
     """
     from msgspec.structs import replace
 
-    from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
+    from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded, with_context_texts
     from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
     from rankgate.criteria.inputs import Inputs, gold_of, run_of
     from rankgate.errors import bad_input
@@ -68,19 +68,23 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
         gold = (
             gold_of(gold_file, criteria) if gold_file or (criteria and criteria.inputs.gold) else None
         )  # its public part
-        # Latencies always, for later gates; of the rest what today's gates read.
-        needs = frozenset({Need.LATENCY}) | (criteria.plan().needs if criteria else frozenset())
+        # Latencies and answers always, for later gates; of the rest what today's gates read.
+        needs = frozenset({Need.LATENCY, Need.ANSWER}) | (criteria.plan().needs if criteria else frozenset())
         opened = run_of(again, criteria, needs)
         name = "standard input" if run_file and path != run_file.path else opened.name
-        asked = 0
+        asked = answered = 0
 
         def rankings() -> Iterator[Ranking]:
-            nonlocal asked
+            nonlocal asked, answered
             for ranking in opened.rankings:
                 asked += gold is not None and ranking.query_id in gold.all_samples
+                answered += ranking.details is not None and ranking.details.generated is not None
                 yield ranking
 
         packed = pack(rankings(), source=name, depth=depth)
+        if answered and Need.TEXTS not in needs:  # which a run without answers may have in any shape
+            once, with_texts = (run_of(again, criteria, read).rankings for read in (needs, needs | {Need.TEXTS}))
+            packed = pack(with_context_texts(once, with_texts), source=name, depth=depth)
         if gold and not asked:
             raise bad_input(f"the run has none of the {len(gold.all_samples)} queries of {gold.name}", file=name)
         mark = mark_of(gold, fingerprint_of(gold)) if gold else None

@@ -187,6 +187,18 @@ class RunMap(Part):
     latency_ms: Text | None = Field(
         default=None, description="Milliseconds that the query took: a number, or an object of stages."
     )
+    answer: Text | None = Field(default=None, description="The answer that was generated; needs `items`.")
+    citations: Text | None = Field(default=None, description="The ids that the answer cites; needs `items`.")
+    context: Text | None = Field(
+        default=None,
+        description="The ids of what the prompt held, in its order; needs `items`. Absent: the first results.",
+    )
+    context_texts: Text | None = Field(
+        default=None, description="What the prompt held of an id, by id, where no result has that text; needs `items`."
+    )
+    abstained: Text | None = Field(
+        default=None, description="Whether the generator declined to answer, true or false; needs `items`."
+    )
 
     @model_validator(mode="after")
     def _can_be_read_by(self) -> RunMap:

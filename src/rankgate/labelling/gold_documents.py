@@ -69,6 +69,7 @@ def written(sample: Sample) -> Written:
         "tags": list(sample.tags) or None,
         "no_answer": sample.no_answer or None,
         "answer": list(sample.answers) or None,
+        "claims": [{"text": claim.text, "vital": claim.vital} for claim in sample.claims] or None,
         "as_of": sample.as_of,
         "source": sample.source,
         "entities": sample.entities if sample.entities is None else list(sample.entities),

@@ -44,7 +44,7 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True):
 
 _NO_PASSAGE = ""  # no passage is empty
 # What metrics read of the line as it stands, whatever the list holds.
-OF_THE_LINE = frozenset({Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES})
+OF_THE_LINE = frozenset({Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.ANSWER})
 _READS = {By.CHUNK: frozenset[Need](), By.DOC: frozenset({Need.DOCS}), By.TEXT: frozenset({Need.TEXTS})}
 BY_CHUNK = Matching()
 

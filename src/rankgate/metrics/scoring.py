@@ -146,6 +146,7 @@ STATED: dict[Need, Callable[[Ranking], bool | None]] = {
     Need.TEXTS: _items_state("text"),
     Need.VERSIONS: _items_state("version"),
     Need.ITEM_SCORES: _items_state("score"),
+    Need.ANSWER: _line_states("generated"),
     **{need: _line_states(key) for need, key in LINE_KEYS.items()},
 }
 

@@ -74,8 +74,8 @@ class Support(msgspec.Struct, frozen=True):
     quote: str = ""
 
 
-class GoldClaim(msgspec.Struct, frozen=True):
-    """What a right answer must say; one that is not vital may be missing."""
+class GoldClaim(msgspec.Struct, frozen=True, gc=False):
+    """One fact that a right answer must state, in NFC and with single spaces; one that is not vital may be missing."""
 
     text: str
     vital: bool = True

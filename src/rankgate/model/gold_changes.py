@@ -86,7 +86,7 @@ def judged(gold: Gold) -> dict[str, str]:
     """A short digest of each query's judgments, whatever their order in the file."""
     encode, digest = msgspec.json.Encoder().encode, hashlib.sha256
     return {
-        query_id: digest(encode(sorted(sample.gains.items()))).hexdigest()[:_LENGTH]
+        query_id: digest(b"".join(map(encode, sample.judgments()))).hexdigest()[:_LENGTH]
         for query_id, sample in gold.samples.items()
     }
 

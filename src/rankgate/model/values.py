@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -14,6 +14,8 @@ from rankgate.model.answers import AnswerVerdicts, GoldClaim
 TOLERANCE = 1e-9
 
 CONFIDENCE = 0.95  # of intervals, where nobody asks for another
+
+CONTEXT_DEPTH = 5  # items that a prompt is taken to hold where neither the run nor anybody else says
 
 # Lower and upper bound; None where the data do not support that bound.
 Interval = tuple[float | None, float | None]
@@ -95,7 +97,7 @@ class Need(Enum):
     SOURCE = "source"
     ENTITIES = "entities"
     SCORES = "scores"
-    ANSWER = "answer"
+    ANSWER = "answer"  # with citations, context and abstained
     # From a judge.
     VERDICTS = "verdicts"
     # From the match.
@@ -106,9 +108,7 @@ class Need(Enum):
 
 
 # What a line states beside its list of results, by the key of `Details` that holds it.
-_STATED = (
-    *(Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.ANSWER, Need.VERDICTS),
-)
+_STATED = (Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.VERDICTS)
 LINE_KEYS: Mapping[Need, str] = {need: need.value.removesuffix("_topk") for need in _STATED}
 
 
@@ -164,8 +164,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     `gains` maps every judged id to its gain; ids with a gain above zero are relevant. `judge_gains` are a judge's
     labels beside them, for documents that the gold does not judge. `negatives` are documents that must not stand above
     the relevant ones. `k` is the sample's own cut-off (`metadata.k`) for metrics whose name has none. `answers` are
-    texts of which any one answers the question, `as_of` the day (ISO 8601) for which it is asked, `source` and
-    `entities` what a
+    texts of which any one answers the question, `claims` what a right answer must say, each once. `as_of` is the day
+    (ISO 8601) for which it is asked, `source` and `entities` what a
     router and an entity extractor should have found.
     """
 
@@ -189,11 +189,17 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         """Ids with a positive gain, in the order of the gold file."""
         return [doc for doc, gain in self.gains.items() if gain > 0]
 
+    def judgments(self) -> list[Any]:
+        """The gains and, where there are any, the claims, as JSON can hold them, whatever their order in the file."""
+        claims = [sorted((claim.text, claim.vital) for claim in self.claims)] if self.claims else []
+        return [sorted(self.gains.items()), *claims]
+
 
 class Gold(msgspec.Struct, frozen=True, kw_only=True):
     """The gold set by query id, in file order.
 
-    `fingerprint` is a digest of the judgments, whatever the format; None until somebody asks for it (`fingerprint_of`).
+    `fingerprint` is a digest of the judgments, claims among them, whatever the format; None until somebody asks for it
+    (`fingerprint_of`).
     `left_out` are those of the file that are not judged here: private ones, or the others of a `private` part.
     """
 
@@ -219,12 +225,29 @@ class Item(msgspec.Struct, frozen=True, gc=False):
     score: float | None = None
 
 
+class Generated(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What a generator wrote from the results of a query, as the run states it; None where it does not say.
+
+    An empty answer is an answer. `citations` are the ids that the answer cites, each once, retrieved or not. `context`
+    are the ids of what the prompt held, in its order: each is an item of the list, or has its text in `texts`. These
+    texts are what the prompt held of an id, and count in place of the item's. `abstained` is what the line says,
+    whatever the answer.
+    """
+
+    answer: str | None = None
+    citations: tuple[str, ...] | None = None
+    context: tuple[str, ...] | None = None
+    texts: Mapping[str, str] | None = None
+    abstained: bool | None = None
+
+
 class Details(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What the run says of a query beyond ranked ids, as far as a metric asked for it; None where it does not say.
 
     `items` stand in the order of the ids. `raw` is the list before reranking, `rewrites` the lists that rewritten
     forms of the question gave. `source` is where the question was routed, `scores` are other tools' numbers, `judges`
-    has who gave them where that is named. A time or a number that its tool left undefined (null) is None.
+    has who gave them where that is named. A time or a number that its tool left undefined (null) is None. `generated`
+    is there where the line has any key of it, `verdicts` (one set a repeat) where a judge was asked for.
     """
 
     items: Sequence[Item] | None = None
@@ -235,7 +258,7 @@ class Details(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     entities: Sequence[str] | None = None
     scores: Mapping[str, float | None] | None = None
     judges: Mapping[str, str] | None = None
-    answer: str | None = None
+    generated: Generated | None = None
     verdicts: tuple[AnswerVerdicts, ...] | None = None
 
 
@@ -252,6 +275,18 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
     duplicates: int = 0
     details: Details | None = None
     rising: bool = False
+
+    def context(self, depth: int = CONTEXT_DEPTH) -> list[tuple[str, str | None]]:
+        """Ids and texts of what the prompt held: the context that the line states, else the first `depth` items.
+
+        A text is None where the run does not state it, or was not read with `Need.TEXTS`.
+        """
+        details = self.details or Details()
+        generated = details.generated or Generated()
+        listed = {item_id: item.text for item_id, item in zip(self.ids, details.items or (), strict=False)}
+        texts = {**listed, **(generated.texts or {})}
+        held = self.ids[:depth] if generated.context is None else generated.context
+        return [(item_id, texts.get(item_id)) for item_id in held]
 
 
 # As bytes it leaves out what is as the class has it, so that an empty tuple does not come back as an empty list.

@@ -164,7 +164,7 @@ def fingerprint_of(gold: Gold) -> str:
     digest = hashlib.sha256()
     queries = sorted(samples)
     for start in range(0, len(queries), _BATCH):  # the text of a whole large gold set would take more than the set
-        judged = [(query, sorted(samples[query].gains.items())) for query in queries[start : start + _BATCH]]
+        judged = [(query, *samples[query].judgments()) for query in queries[start : start + _BATCH]]
         digest.update((", " if start else "[").encode() + json.dumps(judged)[1:-1].encode())
     digest.update(b"]" if queries else b"[]")
     return digest.hexdigest()

@@ -16,7 +16,7 @@ from rankgate.readers.json_text import explain, line_json, source_json, spoken
 from rankgate.readers.mapping import FieldMap, Finder, MissingNameError, names_of
 from rankgate.readers.rows import Order, Row, Rows
 from rankgate.readers.run_lines import checked
-from rankgate.readers.run_shapes import loose_shape
+from rankgate.readers.run_shapes import ANSWER_KEYS, loose_shape
 from rankgate.readers.source import Source
 
 # Objects, each with its place for messages.
@@ -84,7 +84,8 @@ def _line(record: Any, finder: Finder, listed: str) -> dict[str, Any]:
         _item(entry, finder, f"{query}: result {position} of {listed}")
         for position, entry in enumerate(entries, start=1)
     ]
-    return {"query_id": query_id, "topk": items, "latency_ms": _times(finder.optional("latency_ms", record))}
+    line = {"query_id": query_id, "topk": items, "latency_ms": _times(finder.optional("latency_ms", record))}
+    return line | {key: finder.optional(key, record) for key in ANSWER_KEYS}
 
 
 def _item(entry: Any, finder: Finder, where: str) -> Any:

@@ -10,6 +10,7 @@ import msgspec
 
 from rankgate.errors import Problem, did_you_mean, shown
 from rankgate.model.values import Need
+from rankgate.readers.run_shapes import ANSWER_KEYS
 
 _DEEPEST = 3
 _MAX_NAMES = 20
@@ -28,6 +29,11 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     doc_id: str | None = None
     doc_version: str | None = None
     latency_ms: str | None = None
+    answer: str | None = None
+    citations: str | None = None
+    context: str | None = None
+    context_texts: str | None = None
+    abstained: str | None = None
 
     def problem(self) -> tuple[str, str] | None:
         """What the map lacks, as (key, message); None where it can be read by."""
@@ -39,6 +45,9 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
             return "order", "says which score is best, and the map names no `score`"
         if self.items is None and self.rank is None and self.order is None and "dist" in (self.score or "").lower():
             return "score", "is a distance by its name; add `order: ascending`, or `descending` if the highest is best"
+        of_query = next((key for key in ANSWER_KEYS if getattr(self, key) is not None), None)
+        if self.items is None and of_query is not None:
+            return of_query, "is of a query, and without `items` each row is one result; map `items`, or leave it out"
         return None
 
     @property
@@ -50,6 +59,7 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
 NAMES = tuple(key for key in FieldMap.__struct_fields__ if key != "order")  # what the map names in the file
 # What is read only where a metric needs it; the rest always.
 _NEEDED = {"text": Need.TEXTS, "doc_id": Need.DOCS, "doc_version": Need.VERSIONS, "latency_ms": Need.LATENCY}
+_NEEDED |= dict.fromkeys(ANSWER_KEYS, Need.ANSWER)
 
 
 class MissingNameError(ValueError):

@@ -17,6 +17,7 @@ from rankgate.readers.mapped import read_records
 from rankgate.readers.mapping import FieldMap, MissingNameError
 from rankgate.readers.recognition import Likeness, RunFormat
 from rankgate.readers.rows import Gathered, Order, Row, ranking_of
+from rankgate.readers.run_shapes import ANSWER_KEYS
 from rankgate.readers.source import FileMark, Source
 from rankgate.readers.tables import ROW_NEEDS, usual_map
 
@@ -107,7 +108,8 @@ class _File:
 
     def records(self, fields: FieldMap) -> Iterator[tuple[Problem, Any]]:
         """Rows as objects with the columns that the map reaches into."""
-        names = [name for key in ("query_id", "items", "latency_ms") if (name := getattr(fields, key)) is not None]
+        keys = ("query_id", "items", "latency_ms", *ANSWER_KEYS)
+        names = [name for key in keys if (name := getattr(fields, key)) is not None]
         roots = list(dict.fromkeys(name if name in self.columns else name.split(".")[0] for name in names))
         columns = [name for name in roots if name in self.columns] or list(self.columns)
         place = Problem("", self.name)

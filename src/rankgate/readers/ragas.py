@@ -57,6 +57,7 @@ def read_ragas(source: Source, needs: frozenset[Need], log: ProblemLog) -> Itera
     """Rankings from `retrieved_context_ids`, or else `retrieved_contexts`, in the order of the list.
 
     Texts are those of `retrieved_contexts`, unless ids stand beside them and are more or fewer: then none is known.
+    `response` is the answer, and all that was retrieved its context, since Ragas judges it so.
     """
     shape = loose_shape(needs)
     seen: dict[str, int] = {}
@@ -67,7 +68,7 @@ def read_ragas(source: Source, needs: frozenset[Need], log: ProblemLog) -> Itera
             items: list[Any] = list(ids)
             if isinstance(texts, list) and len(texts) == len(ids):
                 items = [{"chunk_id": each, "text": text} for each, text in zip(ids, texts, strict=True)]
-            written = msgspec.convert({"query_id": query_id, "topk": items}, shape)
+            written = msgspec.convert({"query_id": query_id, "topk": items, **_answer(line, ids, needs)}, shape)
         except ValueError as error:
             log.add(msgspec.structs.replace(place, message=str(error)))
             continue
@@ -75,6 +76,16 @@ def read_ragas(source: Source, needs: frozenset[Need], log: ProblemLog) -> Itera
         if ranking is not None:
             yield ranking
     log.raise_if_any()
+
+
+def _answer(line: Line, ids: list[str], needs: frozenset[Need]) -> dict[str, Any]:
+    """The answer and its context, under the contract's keys; nothing where it is not needed or there is none."""
+    answer = line.get("response") if Need.ANSWER in needs else None
+    if answer is None:
+        return {}
+    if not isinstance(answer, str):
+        raise ValueError(f"query {shown(_query_id(line))}: the response is {shown(answer)}, not a text")
+    return {"answer": answer, "context": list(dict.fromkeys(ids))}
 
 
 def _samples(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any, SupportsFloat
 
 from rankgate.errors import shown
+from rankgate.readers.run_shapes import ANSWER_KEYS
 
 
 class ResultError(ValueError):
@@ -57,11 +58,32 @@ def written_line(query_id: str, result: Any) -> dict[str, Any]:
     line["topk"] = ranked_items(whole["topk"], "")
     if whole.get("raw_topk") is not None:
         line["raw_topk"] = ranked_items(whole["raw_topk"], "raw_topk: ")
+    line |= _answer(whole)
     times = _stages(whole.get("latency_ms"))
     return {**line, "latency_ms": times} if times else line
 
 
-_BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms"})
+_BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms", *ANSWER_KEYS})
+
+
+def _answer(whole: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run line states of an answer, as far as it is there, in the order of `ANSWER_KEYS`."""
+    found = {key: whole[key] for key in ANSWER_KEYS if whole.get(key) is not None}
+    for key, value in found.items():
+        kinds, words = _ANSWER_KINDS[key]
+        if not isinstance(value, kinds):
+            raise ResultError(f"its {key} is {described(value)}; give {words}")
+        if isinstance(value, list | tuple):
+            found[key] = [_id(entry, f"{key}: item {at}") for at, entry in enumerate(value, start=1)]
+    return found
+
+
+_ANSWER_KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "answer": (str, "a text"),
+    **dict.fromkeys(("citations", "context"), ((list, tuple), "a list of ids")),
+    "context_texts": (Mapping, "a mapping of ids to texts"),
+    "abstained": (bool, "True or False"),
+}
 
 
 def by_score(scores: Mapping[Any, Any]) -> list[tuple[str | int, float]]:

@@ -24,6 +24,7 @@ from rankgate.readers.json_text import JsonError, explain, infinite_score, line_
 from rankgate.readers.ranges import LARGE, Quick
 from rankgate.readers.recognition import LINE_KEYS, LISTS, RAGAS_QUESTION, SAMPLE_KEYS, Beginning, Likeness, RunFormat
 from rankgate.readers.run_shapes import (
+    ANSWER_KEYS,
     ContractLine,
     LooseLine,
     SettledLine,
@@ -38,7 +39,7 @@ from rankgate.readers.source import Source
 # Keys of a line that belong to the query's result, not to the system that made it.
 PER_QUERY_KEYS = frozenset(
     {"query_id", "id", "topk", "raw_topk", "retrieved", "actual_output", "actualOutput", "latency_ms", "source"}
-    | {"entities", "scores", "input", "expected_output", "rewrites"}
+    | {"entities", "scores", "input", "expected_output", "rewrites", *ANSWER_KEYS}
 )
 
 _LOOKED_AT = 1_000  # lines: enough to tell, and a millisecond

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from rankgate.errors import shown
-from rankgate.model.values import Details, Need, Ranking
+from rankgate.model.values import Details, Generated, Need, Ranking
 from rankgate.model.values import Item as RankedItem
 from rankgate.readers.dates import iso_day
 
@@ -22,6 +23,7 @@ MIN_SCORES = 5  # of a list, before they are said to rise
 
 _DOC, _VERSION, _TEXT = Need.DOCS.value, Need.VERSIONS.value, Need.TEXTS.value  # looked up once, not for every item
 _OF_ITEMS = frozenset({Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES})
+ANSWER_KEYS = (Need.ANSWER.value, "citations", "context", "context_texts", "abstained")  # as they are written
 SEQUENCE: list[int | None] = list(range(1, 1_001))
 
 
@@ -137,6 +139,11 @@ _LINE_KEYS: dict[Need, Any] = {
     Need.ENTITIES: list[str] | None,
     Need.SCORES: dict[str, float | Judged | None] | None,
 }
+_ids = list[Id] | None
+_answer_kinds: tuple[Any, ...] = (str | None, _ids, _ids, dict[str, str] | None, bool | None)
+_ANSWER_FIELDS = [(key, kind, None) for key, kind in zip(ANSWER_KEYS, _answer_kinds, strict=True)]
+_stated = attrgetter(*ANSWER_KEYS)
+_NOT_STATED = (None,) * len(ANSWER_KEYS)
 
 
 @cache
@@ -153,7 +160,7 @@ def loose_shape(needs: frozenset[Need]) -> type[LooseLine]:
         rewrite: Any = msgspec.defstruct("Rewrite", [("topk", listed), ("query", str | None, None)], gc=False)
         lists.append((Need.REWRITES.value, list[rewrite] | None, None))
     fields = lists + _added(_LINE_KEYS, needs)
-    fields += [("judge", str | None, None)] * (Need.SCORES in needs)
+    fields += [("judge", str | None, None)] * (Need.SCORES in needs) + _ANSWER_FIELDS * (Need.ANSWER in needs)
     return msgspec.defstruct("Line", fields, bases=(LooseLine,), gc=False, rename=CAMEL)  # type: ignore[return-value]
 
 
@@ -166,14 +173,24 @@ def fast_shapes(needs: frozenset[Need]) -> tuple[type[SettledLine], ...]:
     """The shapes of the hot path that hold all that is needed; none where items or other lists are looked at."""
     if not needs:
         return (ContractLine, StoredLine)
-    if needs == {Need.LATENCY}:
-        timed = _added(_LINE_KEYS, needs)
-        made = [
-            msgspec.defstruct(f"Timed{shape.__name__}", timed, bases=(shape,), gc=False, rename=CAMEL)
-            for shape in (ContractLine, StoredLine)
-        ]
+    if needs <= {Need.LATENCY, Need.ANSWER}:
+        fields = _added(_LINE_KEYS, needs) + [(key, Any, None) for key in ANSWER_KEYS] * (Need.ANSWER in needs)
+        made = []
+        for shape in (ContractLine, StoredLine):
+            own = _without_answer(shape) if Need.ANSWER in needs else None
+            name = f"Fast{shape.__name__}"
+            made.append(msgspec.defstruct(name, fields, bases=(shape,), gc=False, rename=CAMEL, namespace=own))
         return tuple(made)  # type: ignore[arg-type]
     return ()
+
+
+def _without_answer(shape: type[ContractLine | StoredLine]) -> dict[str, Any]:
+    """What makes a shape leave lines that have an answer to a closer look."""
+
+    def settled(line: Any) -> list[str] | None:
+        return shape.settled(line) if _stated(line) == _NOT_STATED else None
+
+    return {"settled": settled}
 
 
 def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Ranking:
@@ -206,8 +223,47 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
         entities=getattr(line, Need.ENTITIES.value, None),
         scores=None if scores is None else {name: each.value for name, each in given.items()},
         judges={name: who for name, each in given.items() if (who := each.judge or judge)} or None,
+        generated=_generated(line, ranked) if Need.ANSWER in needs else None,
     )
     return Ranking(query_id, ranked.ids, ranked.duplicates, None if details == Details() else details, ranked.rising)
+
+
+def _generated(line: LooseLine, ranked: Ranking) -> Generated | None:
+    try:
+        return generated_of(line, ranked.ids)
+    except ValueError as error:
+        raise ValueError(f"query {shown(ranked.query_id)}: {error}") from error
+
+
+def generated_of(line: LooseLine, ids: Sequence[str]) -> Generated | None:
+    """What a line of the loose shape, with `Need.ANSWER`, states of an answer; None where it has no key of it.
+
+    Raises:
+        ValueError: an id of the context stands twice, or is neither in the list nor has a text, or a text is of an id
+            that is not in the context, nor, without one, in the list.
+    """
+    answer, citations, context, texts, abstained = stated = _stated(line)
+    if stated == _NOT_STATED:
+        return None
+    held, listed, seen = None if context is None else tuple(map(str, context)), {*ids}, set[str]()
+    for each in held or ():
+        if each in seen:
+            raise ValueError(f"context: {shown(each)} stands twice; name each passage of the prompt once")
+        if each not in listed and each not in (texts or {}):
+            advice = "list it there, or give what the prompt held of it in context_texts"
+            raise ValueError(f"context: {shown(each)} is not in the list of results; {advice}")
+        seen.add(each)
+    stray = next((each for each in texts or () if each not in (listed if held is None else seen)), None)
+    if stray is not None:
+        where = "the list of results" if held is None else "context"
+        raise ValueError(f"context_texts: {shown(stray)} is not in {where}, so the prompt did not hold it")
+    return Generated(
+        answer=answer,
+        citations=None if citations is None else tuple(dict.fromkeys(map(str, citations))),
+        context=held,
+        texts=texts or None,
+        abstained=abstained,
+    )
 
 
 def rising(items: Sequence[StrictItem | Item]) -> bool:

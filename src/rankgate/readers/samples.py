@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from typing import Annotated, Any
 
 import msgspec
 
 from rankgate.errors import Problem, shown
+from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.dates import iso_day
@@ -32,6 +34,7 @@ class Metadata(msgspec.Struct):
     tags: list[str] = []
     no_answer: bool = False
     answer: str | list[str] | None = None
+    claims: Any = None
     as_of: str | None = None
     source: str | int | None = None
     entities: list[str] | None = None
@@ -39,7 +42,7 @@ class Metadata(msgspec.Struct):
 
 
 # Keys that change what is scored, and are nobody's own beside `metadata`.
-_OF_METADATA = ("no_answer", "tags", "k", "as_of", "cluster", "entities")
+_OF_METADATA = ("no_answer", "tags", "k", "as_of", "cluster", "entities", "claims")
 
 
 class WrittenSample(msgspec.Struct):
@@ -142,6 +145,7 @@ def _checked(value: object, line: int | None) -> Sample:
         k=metadata.k,
         no_answer=metadata.no_answer,
         answers=_answers(written.expected_output, metadata.answer, name),
+        claims=_claims(metadata.claims, name),
         as_of=_day(metadata.as_of, name),
         source=None if metadata.source is None else str(metadata.source),
         entities=None if metadata.entities is None else tuple(dict.fromkeys(metadata.entities)),
@@ -180,6 +184,31 @@ def _answers(expected: object, answer: Any, name: str) -> tuple[str, ...]:
     if not all(isinstance(each, str) and each.strip() for each in answers) or not answers:
         raise _SampleError(f"{name}: the answer is {shown(answer)}; write a text that is not empty, or several", key)
     return tuple(answers)
+
+
+def _claims(written: object, name: str) -> tuple[GoldClaim, ...]:
+    """What a right answer must say, one fact each: texts, or objects with `text` and `vital`."""
+    key = "metadata.claims"
+    if written is None:
+        return ()
+    if not isinstance(written, list):
+        raise _SampleError(f"{name}: expected a list of claims, found {shown(written)}", key)
+    claims: dict[str, GoldClaim] = {}
+    for position, entry in enumerate(written):
+        stated = entry if isinstance(entry, dict) else {"text": entry}
+        text, vital, where = stated.get("text"), stated.get("vital", True), f"{key}[{position}]"
+        stray = next((each for each in stated if each not in {"text", "vital"}), None)
+        if stray is not None:
+            raise _SampleError(f"{name}: a claim has text and vital, and no {shown(stray)}", where)
+        if not isinstance(vital, bool):
+            raise _SampleError(f"{name}: expected true or false, found {shown(vital)}", f"{where}.vital")
+        if not isinstance(text, str) or not any(map(str.isalnum, text)):
+            raise _SampleError(f"{name}: the claim is {shown(text)}; write one fact in words", where)
+        folded = " ".join(unicodedata.normalize("NFC", text).split())
+        if folded in claims:
+            raise _SampleError(f"{name}: the claim {shown(folded)} stands twice; keep one", where)
+        claims[folded] = GoldClaim(folded, vital)
+    return tuple(claims.values())
 
 
 def _written(value: object) -> WrittenSample:

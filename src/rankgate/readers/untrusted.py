@@ -17,7 +17,7 @@ from sys import getsizeof
 import msgspec
 
 from rankgate.errors import bad_input, shown
-from rankgate.model.values import Details, Need, Ranking
+from rankgate.model.values import Details, Generated, Need, Ranking
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.gzipped import Unzipped
@@ -145,4 +145,7 @@ def _texts(ranking: Ranking) -> list[str]:
     items = [text for item in details.items or () for text in (item.doc_id, item.version, item.text) if text]
     named = [*(details.entities or ()), *(details.scores or ()), *(details.latency_ms or ()), details.source or ""]
     named += (details.judges or {}).values()
+    generated = details.generated or Generated()
+    named += [generated.answer or "", *(generated.citations or ()), *(generated.context or ())]
+    named += (generated.texts or {}).values()
     return [ranking.query_id, *ranking.ids, *items, *named]

@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
+from rankgate.model.values import Need
 from rankgate.readers.json_text import spoken
 from rankgate.readers.results import ResultError, described, written_line
-from rankgate.readers.run_shapes import Item
+from rankgate.readers.run_shapes import Item, generated_of, loose_shape
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -75,9 +76,19 @@ def read_back(data: bytes) -> Line:
 
     Raises:
         msgspec.MsgspecError: it does not.
+        ResultError: the context names what is not there.
     """
-    times = msgspec.json.decode(data, type=_Recorded).latency_ms
-    return Line(data, sum(times.values()) if times else 0.0)
+    line = msgspec.json.decode(data, type=_Recorded)
+    try:
+        generated_of(msgspec.json.decode(data, type=_ANSWERED), [str(item.name) for item in line.topk])
+    except msgspec.MsgspecError:
+        raise
+    except ValueError as error:
+        raise ResultError(f"its {error}") from error
+    return Line(data, sum(line.latency_ms.values()) if line.latency_ms else 0.0)
+
+
+_ANSWERED = loose_shape(frozenset({Need.ANSWER}))
 
 
 def _plain(value: Any) -> Any:

@@ -99,7 +99,7 @@ class PartialRun:
             self.notice = f"{self.name} is {other}; starting over"
             return
         for data in rest:
-            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            with suppress(ValueError):
                 query_id = msgspec.json.decode(data, type=_QueryId).query_id
                 if query_id in asked:
                     self.lines[query_id] = read_back(data + b"\n")
