@@ -1,0 +1,74 @@
+"""Whether a quote stands in the passages that it is said to be from: checked by comparing text, without a model.
+
+An invented quote fails. A true quote that proves nothing passes: this is no check of what a model concludes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+MIN_LENGTH, MAX_LENGTH = 12, 240
+_OMISSION = re.compile(r"\[?(?:…|\.{3,})\]?")
+# Scripts that say in one character what takes others two: Thai, Lao, Burmese, Khmer, Kana, Han and Hangul.
+_DENSE = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff]"
+)
+_QUOTES = "\"'`\u00b4\u02b9\u02ba\u02bc\u2032\u2033"
+_MINUS = "\u2212"
+
+
+class _Folding(dict[int, str | None]):
+    """What each character becomes: filled as characters come."""
+
+    def __missing__(self, code: int) -> str | None:
+        sign = chr(code)
+        category = unicodedata.category(sign)
+        folded: str | None = sign
+        if category in {"Cf", "Cc", "Zs", "Zl", "Zp"}:
+            folded = None
+        elif category == "Pd" or sign == _MINUS:
+            folded = "-"
+        elif category in {"Pi", "Pf"} or sign in _QUOTES:
+            folded = "'"
+        self[code] = folded
+        return folded
+
+
+_FOLDING = _Folding()
+
+
+def verified(quote: str, passages: Sequence[str]) -> bool:
+    """Whether each piece of a quote, which is cut at `…`, stands in one of the passages.
+
+    Case, white space, format characters, kinds of quotes and dashes and what Unicode holds for the same (NFKC) do not
+    count. A piece has at least 12 characters without white space, of which one in Han, Kana, Hangul, Thai and the like
+    counts twice, or else is the entire passage. All pieces together have at most 240.
+    """
+    pieces = [_folded(piece) for piece in _OMISSION.split(quote)]
+    pieces = [piece for piece in pieces if piece]
+    texts = [_folded(passage) for passage in passages]
+    if not pieces or sum(map(_length, pieces)) > MAX_LENGTH:
+        return False
+    return all(any(_proves(piece, text) for text in texts) for piece in pieces)
+
+
+def _proves(piece: str, text: str) -> bool:
+    if piece not in text:
+        return False
+    composed = unicodedata.normalize("NFC", piece)
+    return len(composed) + len(_DENSE.findall(composed)) >= MIN_LENGTH or piece == text
+
+
+def _length(piece: str) -> int:
+    return len(unicodedata.normalize("NFC", piece))
+
+
+@lru_cache(maxsize=512)  # the passages of a question come once a statement
+def _folded(text: str) -> str:
+    """Decomposed, so that a letter is found whether its accent follows or is part of it, in any order of accents."""
+    plain = unicodedata.normalize("NFKD", text.translate(_FOLDING)).casefold()
+    return unicodedata.normalize("NFKD", plain.translate(_FOLDING))
