@@ -228,7 +228,15 @@ HOMES = [
     ),
     pytest.param(
         "threading",
-        {"metrics.parallel", "cli.progress", "recording", "renderers.isolation", "judge.client", "judge.store"},
+        {
+            "metrics.parallel",
+            "cli.progress",
+            "recording",
+            "renderers.isolation",
+            "judge.client",
+            "judge.judging",
+            "judge.store",
+        },
         id="threading: around the work",
     ),
     pytest.param("argparse", {"cli"}, id="argparse: only the command line has arguments"),

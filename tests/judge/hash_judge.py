@@ -72,7 +72,9 @@ class HashJudge(LoopbackServer):
             }
         if task == "entail":
             return {
-                "verdicts": [self.verdict(n, s, passages, lying) for n, s in enumerate(content["statement"], start=1)]
+                "verdicts": [
+                    self.verdict(n, s, passages, lying=lying) for n, s in enumerate(content["statement"], start=1)
+                ]
             }
         if task == "relevance":
             words = set(content["question"][0].casefold().split())
@@ -85,7 +87,7 @@ class HashJudge(LoopbackServer):
             return {"questions": [f"{content['answer'][0]} ({n})?" for n in range(3)]}
         return {"ok": True}
 
-    def verdict(self, n: int, statement: str, passages: list[str], lying: bool) -> dict[str, Any]:
+    def verdict(self, n: int, statement: str, passages: list[str], *, lying: bool) -> dict[str, Any]:
         """True at the rates of the judge; a statement is called supported by a quote that passes the check."""
         found = self.truth(statement, passages)
         right = share("se" if found else "sp", statement) < (self.se if found else self.sp)
@@ -107,6 +109,7 @@ def content_of(body: dict[str, Any]) -> tuple[str, dict[str, list[str]]]:
 
 class _Handler(Handler):
     server: HashJudge
+    disable_nagle_algorithm = True  # else each response waits for an acknowledgement
 
     def answer(self, body: bytes) -> Answer | None:
         judge = self.server

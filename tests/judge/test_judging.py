@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.forges.faults import Answer as Response
-from tests.judge.cases import ALL, RETURNS, SHIPPING, answer, block, endpoint, run, settled, some_judge, verdicts
+from tests.judge.cases import ALL, RETURNS, SHIPPING, answer, endpoint, run, some_judge, verdicts
 from tests.judge.hash_judge import REFUSAL, HashJudge, judging, status
 
 from rankgate.judge.client import Spending
@@ -57,7 +57,7 @@ def test_an_answer_gets_all_its_verdicts(tmp_path: Path) -> None:
     assert isinstance(found.answer_similarity, float)
     assert 0 < found.answer_similarity < 1
     assert found.context == ("doc_1#p1", "doc_2#p4")
-    assert found.served == (("hash-judge-1", None), ("hash-judge-1", "fp_hash-judge-1"))
+    assert found.served == (("hash-judge-1", "fp_hash-judge-1"), ("hash-judge-1", None))
 
 
 def test_six_calls_serve_all_but_the_embeddings(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_six_calls_serve_all_but_the_embeddings(tmp_path: Path) -> None:
     ],
 )
 def test_an_abstention_counts_where_nothing_is_asserted(
-    text: str | None, stated: bool, state: AnswerState, calls: int, tmp_path: Path
+    text: str | None, *, stated: bool, state: AnswerState, calls: int, tmp_path: Path
 ) -> None:
     with judging() as server:
         found = verdicts(server, answer(text, abstained=stated), tmp_path, CLAIMS)
@@ -151,17 +151,26 @@ def test_many_claims_go_in_batches(claims: int, calls: list[int], tmp_path: Path
     assert [each.n for each in found.support] == list(range(1, claims + 1))
 
 
-def test_what_the_model_cannot_hold_is_batched_and_else_never_sent(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("limit", "calls"),
+    [
+        pytest.param(9_000, [30], id="all at once"),
+        pytest.param(3_300, [20, 10], id="in batches of 20"),
+        pytest.param(1_000, [], id="not at all"),
+    ],
+)
+def test_what_the_model_cannot_hold_is_batched_and_else_never_sent(
+    limit: int, calls: list[int], tmp_path: Path
+) -> None:
     text = " ".join(f"Fact {n} holds." for n in range(30))
+    judge = some_judge(context_tokens=limit)
+    store = Store(tmp_path / "s")
     with judging() as server:
-        for limit, calls in ((5_000, [20, 10]), (2_000, [])):
-            store = Store(tmp_path / f"{limit}")
-            judge = settled(server, store, context_tokens=limit)
-            run(server, [answer(text)], store, judge, wants=CLAIMS)
-            assert [len(each["statement"]) for each in server.questions("entail")] == calls
-            found = judged(answer(text), judge, CLAIMS, store).support
-        assert isinstance(found, Unjudged)
-        assert (found.kind, found.limit) == (UnjudgedKind.CONTEXT_TOO_LONG, 2_000)
+        run(server, [answer(text)], store, judge, wants=CLAIMS)
+        assert [len(each["statement"]) for each in server.questions("entail")] == calls
+    found = judged(answer(text), judge, CLAIMS, store).support
+    missing = isinstance(found, Unjudged) and found.kind is UnjudgedKind.CONTEXT_TOO_LONG and found.limit == limit
+    assert missing is (not calls)
 
 
 def test_without_an_embedding_model_similarities_have_a_reason(tmp_path: Path) -> None:
@@ -427,7 +436,3 @@ def test_sensitivity_and_specificity_of_the_hash_judge_are_those_stated() -> Non
         for kind in ("true", "false")
     }
     assert found == {"true": pytest.approx(0.9, abs=0.02), "false": pytest.approx(0.3, abs=0.03)}
-
-
-def test_the_block_of_a_test_is_one() -> None:
-    assert block().model == "hash-judge-2026-01-01"

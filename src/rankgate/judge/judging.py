@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from threading import Lock
 
 import msgspec
 
@@ -91,19 +92,20 @@ def judge_answers(
     """
     session = _Session(store, again=again)
 
-    def work(call: Call) -> Record:
+    def work(call: Call) -> None:
         record = ask(endpoint, judge, call.slot, call.inputs, spending)
         if record.unjudged is None or record.unjudged.kind.lasts:
             store.put(record)
-        return store.get(call.slot) or record  # another process may have been first
+        record = store.get(call.slot) or record  # another process may have been first
+        if session.take(record):
+            endpoint.stopped.set()
 
     with ThreadPoolExecutor(workers) as threads:
         try:
             while session.stopped is None and (calls := next_round(answers, judge, wants, session, repeats)):
                 total = len(session.records) + len(calls)
                 for done in as_completed([threads.submit(work, call) for call in calls]):
-                    if session.take(done.result()):
-                        endpoint.stopped.set()
+                    done.result()
                     watch(Progress(len(session.records), total, spending.tokens))
         except BaseException:
             endpoint.stopped.set()
@@ -125,7 +127,7 @@ class _Session:
     def __init__(self, store: Store, *, again: bool) -> None:
         self.records: dict[Slot, Record] = {}
         self.stopped: Unjudged | None = None
-        self._store, self._again, self._failures = store, again, 0
+        self._store, self._again, self._failures, self._lock = store, again, 0, Lock()
 
     def get(self, slot: Slot, /) -> Record | None:
         """The record of a slot; none of an earlier failure that is asked again."""
@@ -136,14 +138,15 @@ class _Session:
 
     def take(self, record: Record) -> Unjudged | None:
         """Note what came, and return why going on is of no use; what is interrupted by that has the same reason."""
-        missing = record.unjudged
-        if missing and missing.kind is UnjudgedKind.INTERRUPTED and self.stopped:
-            record = msgspec.structs.replace(record, unjudged=self.stopped)
-        failed = missing is not None and missing.kind in _FAILURES
-        self._failures = self._failures + 1 if failed else 0
-        status = (missing.number or 0) if missing and missing.kind is UnjudgedKind.HTTP_STATUS else 0
-        spent = missing is not None and missing.kind is UnjudgedKind.BUDGET
-        if spent or self._failures >= MAX_FAILURES or status in _NO_USE:
-            self.stopped = self.stopped or missing
-        self.records[record.slot] = record
-        return self.stopped
+        with self._lock:
+            missing = record.unjudged
+            if missing and missing.kind is UnjudgedKind.INTERRUPTED and self.stopped:
+                record = msgspec.structs.replace(record, unjudged=self.stopped)
+            failed = missing is not None and missing.kind in _FAILURES
+            self._failures = self._failures + 1 if failed else 0
+            status = (missing.number or 0) if missing and missing.kind is UnjudgedKind.HTTP_STATUS else 0
+            spent = missing is not None and missing.kind is UnjudgedKind.BUDGET
+            if spent or self._failures >= MAX_FAILURES or status in _NO_USE:
+                self.stopped = self.stopped or missing
+            self.records[record.slot] = record
+            return self.stopped

@@ -17,7 +17,7 @@ _DENSE = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
 )
-_QUOTES = "\"'`\u00b4\u02b9\u02ba\u02bc\u2032\u2033"
+_QUOTES = "\"'`\u00b4\u02b9\u02ba\u02bc\u201a\u201e\u2032\u2033\u301d\u301e\u301f"
 _MINUS = "\u2212"
 
 

@@ -124,7 +124,7 @@ def read_verdicts(path: str | Path) -> dict[Slot, Record]:
                     record = record_of(line)
                 except (ValueError, RecursionError) as error:
                     raise bad_input(explain(line, error), file=str(path), line=number) from error
-                if record.slot not in found or found[record.slot].unjudged:
+                if found.setdefault(record.slot, record).unjudged and not record.unjudged:
                     found[record.slot] = record
     except OSError as error:
         raise bad_input(f"cannot be read: {error.strerror}", file=str(path)) from error
