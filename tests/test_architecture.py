@@ -107,7 +107,11 @@ FORBIDDEN = [
     ("renderers.terminal", WITHOUT_SCORES, "everything that a renderer shows is in the report"),
     ("forges.workflows", ("criteria", "gates", "model.report", "readers.formats"), "names and paths in, text out"),
     ("baselines", ("metrics.scoring", "metrics.comparison", "model.wording"), "a store keeps runs, it judges none"),
-    ("judge.model", ("readers", "files", "judge"), "what metrics and renderers read of a judge needs no judge"),
+    (
+        "judge.answers",
+        ("readers", "files", "judge.tasks", "judge.store", "judge.client"),
+        "what metrics and renderers read of a judge needs no judge",
+    ),
     (
         "judge.plan",
         ("readers", "files", "judge.client", "judge.store", "judge.tasks"),
@@ -174,7 +178,7 @@ PURE_MODULES = {
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "days", "spans", "curves", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("criteria_changes", "queries", "stricter")),
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
-    *("rankgate.judge.model", "rankgate.judge.quotes", "rankgate.judge.plan"),
+    *("rankgate.judge.model", "rankgate.judge.answers", "rankgate.judge.quotes", "rankgate.judge.plan"),
     *("rankgate.baselines.base", "rankgate.baselines.trend", "rankgate.files.environment", "rankgate.forges.retry"),
     *(module for module in TREES if module.startswith("rankgate.forges.workflows.")),
 }  # of packages that otherwise see the world

@@ -8,10 +8,11 @@ from typing import Any
 
 from tests.judge.hash_judge import KEY, HashJudge
 
+from rankgate.judge.answers import Answer, AnswerVerdicts, GoldClaim, Passage
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import JudgeBlock, judge_of
-from rankgate.judge.judging import Outcome, judge_answers, settle
-from rankgate.judge.model import Answer, AnswerVerdicts, GoldClaim, Judge, Passage
+from rankgate.judge.judging import Progress, judge_answers, settle
+from rankgate.judge.model import Judge
 from rankgate.judge.plan import Want, judged
 from rankgate.judge.store import Store
 
@@ -60,7 +61,7 @@ def settled(server: HashJudge, store: Store, **values: Any) -> Judge:
 
 def run(
     server: HashJudge, answers: Sequence[Answer], store: Store, judge: Judge | None = None, **values: Any
-) -> Outcome:
+) -> Progress:
     """Judge answers with one worker, so that faults come in the order of the calls."""
     known: dict[str, Any] = {"endpoint": endpoint(server), "spending": Spending(), "workers": 1}
     wants = values.pop("wants", ALL)

@@ -72,14 +72,14 @@ class HashJudge(LoopbackServer):
             }
         if task == "entail":
             return {
-                "verdicts": [
+                "entries": [
                     self.verdict(n, s, passages, lying=lying) for n, s in enumerate(content["statement"], start=1)
                 ]
             }
         if task == "relevance":
             words = set(content["question"][0].casefold().split())
             graded = [min(3, len(words & set(passage.casefold().split()))) for passage in passages]
-            return {"grades": [{"n": n, "grade": grade} for n, grade in enumerate(graded, start=1)]}
+            return {"entries": [{"n": n, "grade": grade} for n, grade in enumerate(graded, start=1)]}
         if task == "address":
             refused = content["answer"] == [REFUSAL]
             return {"addresses": "no" if refused else "fully", "noncommittal": refused}
@@ -135,7 +135,7 @@ class _Handler(Handler):
         if fault == "numbering":
             next(iter(found.values())).pop()
         if fault == "unknown passage":
-            found["verdicts"][0]["passages"] = [99]
+            found["entries"][0]["passages"] = [99]
         text: str | None = json.dumps(found, ensure_ascii=False)
         if fault in {"empty", "no content"}:
             text = "" if fault == "empty" else None

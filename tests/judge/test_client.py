@@ -111,9 +111,7 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5) | st.just("supported"),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["verdicts", "n", "verdict", "passages", "quote", "claims", "asserts"]), inner
-        )
+        | st.dictionaries(st.sampled_from(["entries", "n", "verdict", "passages", "quote", "claims", "asserts"]), inner)
     ),
     max_leaves=12,
 )

@@ -14,9 +14,9 @@ from rankgate.errors import RankgateError
 from rankgate.judge.client import Spending
 from rankgate.judge.identity import Budget, JudgeBlock, judge_of, judges_of
 from rankgate.judge.judging import settle
-from rankgate.judge.model import Mode, Unjudged, UnjudgedKind
+from rankgate.judge.model import Mode, Task, Unjudged, UnjudgedKind
 from rankgate.judge.store import Store
-from rankgate.judge.tasks import SPECS
+from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import read_prompts, schema_of
 
 PROMPTS = read_prompts(None)
@@ -24,7 +24,7 @@ PROMPTS = read_prompts(None)
 
 def test_the_identity_is_a_hash_that_no_release_changes_by_accident() -> None:
     """With fixed prompts; it holds the schemas, so that it fails where a release of pydantic writes another one."""
-    assert judge_of(block(), "json_schema", {"split.j2": "x"}).short == "050d8868"
+    assert judge_of(block(), "json_schema", {"split.j2": "x"}).short == "bdcce21a"
 
 
 @pytest.mark.parametrize(
@@ -160,11 +160,11 @@ def test_an_endpoint_that_takes_none_has_a_reason(code: int, tmp_path: Path) -> 
 
 
 def test_every_task_has_a_prompt_and_a_plain_schema() -> None:
-    for task, spec in SPECS.items():
+    for task, reply in REPLIES.items():
         assert f"{task.value}.j2" in PROMPTS
-        assert '"title"' not in str(schema_of(spec.reply)).replace("'", '"')
-        assert schema_of(spec.reply)["additionalProperties"] is False
-    assert schema_of(SPECS[next(iter(SPECS))].reply) == {
+        assert '"title"' not in str(schema_of(reply)).replace("'", '"')
+        assert schema_of(reply)["additionalProperties"] is False
+    assert schema_of(REPLIES[Task.SPLIT]) == {
         "additionalProperties": False,
         "properties": {"asserts": {"type": "boolean"}, "claims": {"items": {"type": "string"}, "type": "array"}},
         "required": ["asserts", "claims"],

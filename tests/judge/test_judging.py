@@ -14,18 +14,10 @@ from tests.forges.faults import Answer as Response
 from tests.judge.cases import ALL, RETURNS, SHIPPING, answer, endpoint, run, some_judge, verdicts
 from tests.judge.hash_judge import REFUSAL, HashJudge, judging, status
 
+from rankgate.judge.answers import AnswerState, GoldClaim, Passage
 from rankgate.judge.client import Spending
 from rankgate.judge.judging import Progress, judge_answers
-from rankgate.judge.model import (
-    Addressed,
-    AnswerState,
-    Entailment,
-    GoldClaim,
-    Passage,
-    Support,
-    Unjudged,
-    UnjudgedKind,
-)
+from rankgate.judge.model import Addressed, Entailment, Support, Unjudged, UnjudgedKind
 from rankgate.judge.plan import Want, judged, next_round, plan_for
 from rankgate.judge.store import Store
 
@@ -343,7 +335,7 @@ def test_an_instruction_in_an_answer_stays_between_its_fences(tmp_path: Path) ->
         verdicts(server, answer(evil, context=(Passage("p", evil),)), tmp_path, CLAIMS)
         system, user = (message["content"] for message in server.requests[0]["messages"])
     assert "SYSTEM" not in system
-    lines = user.splitlines()
+    lines = user.split("\n")
     assert sum("SYSTEM" in line for line in lines) == 1
     assert [line for line in lines if line.startswith("Task")] == ["Task: split"]
 
@@ -370,7 +362,7 @@ def test_a_budget_is_never_exceeded(
     else:
         assert outcome.verdicts == {"hash-judge-1": 10}
     assert {record.judge for record in store.records()} <= {some_judge().id}
-    assert len(list(store.records())) == spending.calls, "every answer that was paid for is kept"
+    assert len(store.records()) == spending.calls, "every answer that was paid for is kept"
 
 
 def test_the_budget_that_is_enough_for_the_plan_is_enough(tmp_path: Path) -> None:
@@ -402,7 +394,8 @@ def test_progress_is_watched(tmp_path: Path) -> None:
     seen: list[Progress] = []
     with judging() as server:
         run(server, [answer()], Store(tmp_path / "s"), wants=CLAIMS, watch=seen.append)
-    assert seen == [Progress(1, 1, 110), Progress(2, 2, 220)]
+    assert [each[:4] for each in seen] == [(1, 1, 1, 110), (2, 2, 2, 220)]
+    assert seen[-1].verdicts == {"hash-judge-1": 2}
 
 
 def test_an_interrupt_ends_in_good_order(tmp_path: Path) -> None:
@@ -420,7 +413,7 @@ def test_an_interrupt_ends_in_good_order(tmp_path: Path) -> None:
                 answers, some_judge(), wants, endpoint=end, store=store, spending=Spending(), workers=2, watch=interrupt
             )
         assert end.stopped.is_set()
-        kept = len(list(store.records()))
+        kept = len(store.records())
         assert 1 <= kept == len(server.requests) < 50
 
 

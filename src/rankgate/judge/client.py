@@ -78,12 +78,7 @@ class Endpoint:
     """
 
     def __init__(self, address: str, key: str | None = None, *, wait: Callable[[float], object] | None = None) -> None:
-        """Nothing is sent yet.
-
-        Args:
-            address: below which /chat/completions lies.
-            key: sent as a bearer token; None takes that of the environment, and an empty one sends none.
-            wait: in place of waiting so many seconds.
+        """Nothing is sent yet. The key is the environment's unless it is given; an empty one is not sent.
 
         Raises:
             RankgateError: the key has characters that no header can hold.
@@ -98,16 +93,9 @@ class Endpoint:
         self._own = local()
 
     def post(self, path: str, body: object, shape: type[M], spending: Spending, estimate: int) -> M | Unjudged:
-        """The answer to a request, after at most five attempts at it.
+        """The answer to a request, after at most five attempts at it; one of another shape is a failed attempt.
 
-        Only what was answered, or may have been, is charged: of a refusal nothing.
-
-        Args:
-            path: as `/chat/completions`.
-            body: becomes JSON.
-            shape: what an answer has to be; another one is trouble, as an overloaded gateway's page.
-            spending: what it is charged to; tokens as estimated, which the caller corrects.
-            estimate: of the tokens.
+        Each attempt is charged with the estimate of its tokens, which the caller corrects; of a refusal nothing is.
         """
         data = canonical(body)
         last = Unjudged(UnjudgedKind.UNREACHABLE)

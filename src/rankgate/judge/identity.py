@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from rankgate.judge.model import MODES, Judge, Mode, digest
-from rankgate.judge.tasks import SPECS
+from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import read_prompts, schema_of
 
 PROTOCOL = "judge protocol 1"  # another number where what is done with prompts and answers changes
@@ -123,7 +123,7 @@ def judge_of(block: JudgeBlock, mode: Mode, prompts: Mapping[str, str] | None = 
         "parameters": block.parameters,
         "structured": mode,
         "prompts": texts,
-        "schemas": {task.value: schema_of(spec.reply) for task, spec in SPECS.items()},
+        "schemas": {task.value: schema_of(reply) for task, reply in REPLIES.items()},
     }
     return Judge(
         id=digest(shaping),

@@ -10,7 +10,7 @@ import json
 import unicodedata
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from msgspec.structs import asdict, force_setattr
@@ -83,10 +83,10 @@ class Inputs(msgspec.Struct, frozen=True, omit_defaults=True):
     statements: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        force_setattr(self, "question", _normal(self.question))
-        force_setattr(self, "answer", _normal(self.answer))
-        force_setattr(self, "passages", tuple(map(_normal, self.passages)))
-        force_setattr(self, "statements", tuple(map(_normal, self.statements)))
+        for name in ("question", "answer"):
+            force_setattr(self, name, _normal(getattr(self, name)))
+        for name in ("passages", "statements"):
+            force_setattr(self, name, tuple(map(_normal, getattr(self, name))))
 
     @property
     def key(self) -> str:
@@ -100,12 +100,9 @@ class Inputs(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.task is Task.SIMILARITY:
             return content, 0
         instructions = rough_tokens(prompts.get(f"{self.task.value}.j2", "")) + rough_tokens(prompts.get("data.j2", ""))
-        received = {
-            Task.SPLIT: rough_tokens(self.answer),
-            Task.ENTAIL: 60 * len(self.statements),
-            Task.RELEVANCE: 14 * len(self.passages),
-        }
-        return content + instructions + 120, received.get(self.task, 0) + 90
+        claims = rough_tokens(self.answer) if self.task is Task.SPLIT else 0
+        grades = 14 * len(self.passages) if self.task is Task.RELEVANCE else 0
+        return content + instructions + 120, claims + grades + 60 * len(self.statements) + 90
 
 
 class Entailment(Enum):
@@ -133,6 +130,9 @@ class Support(msgspec.Struct, frozen=True):
     quote: str = ""
 
 
+Supports: TypeAlias = tuple[Support, ...]
+
+
 class Addressed(msgspec.Struct, frozen=True):
     """How far an answer addresses its question, and whether it evades."""
 
@@ -140,11 +140,10 @@ class Addressed(msgspec.Struct, frozen=True):
     noncommittal: bool
 
 
-# Claims; one verdict a statement; a grade from 0 to 3 a passage; three questions; a cosine a text.
-Verdicts = Split | tuple[Support, ...] | tuple[int, ...] | Addressed | tuple[str, ...] | tuple[float, ...]
+# What a task ends in; per passage a grade from 0 to 3, three questions, a cosine a text.
 VERDICTS: Mapping[Task, Any] = {
     Task.SPLIT: Split,
-    Task.ENTAIL: tuple[Support, ...],
+    Task.ENTAIL: Supports,
     Task.RELEVANCE: tuple[int, ...],
     Task.ADDRESS: Addressed,
     Task.REVERSE: tuple[str, ...],
@@ -194,8 +193,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Known(Protocol):
     """Where verdicts are looked up: a store, or a dict of what a file holds."""
 
-    def get(self, slot: Slot, /) -> Record | None:
-        """The record of a slot; None where there is none."""
+    def get(self, slot: Slot, /) -> Record | None: ...  # noqa: D102
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,74 +211,6 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
     def short(self) -> str:
         """The eight digits by which people know it."""
         return self.id[:8]
-
-
-class Passage(msgspec.Struct, frozen=True):
-    """A text that the generator was shown, under the id by which the run and citations name it."""
-
-    id: str
-    text: str
-
-
-class GoldClaim(msgspec.Struct, frozen=True):
-    """What a right answer must say; one that is not vital may be missing."""
-
-    text: str
-    vital: bool = True
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run says of a query, and what the gold says of it.
-
-    `answer` is None where the line has none. `context` is what the prompt held, in its order; `citations` are ids.
-    `abstained` is what the line states. `reference` and `claims` are the gold's.
-    """
-
-    query_id: str
-    question: str
-    answer: str | None = None
-    context: tuple[Passage, ...] = ()
-    citations: tuple[str, ...] = ()
-    abstained: bool = False
-    reference: str | None = None
-    claims: tuple[GoldClaim, ...] = ()
-    no_answer: bool = False
-
-
-class AnswerState(Enum):
-    """Whether an answer asserts something, abstains, or is not there: empty, and not said to be an abstention."""
-
-    ASSERTS = "asserts"
-    ABSTAINED = "abstained"
-    MISSING = "missing"
-
-
-class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
-    """All that metrics read of one answer: None where it was not wanted or has no meaning, `Unjudged` where missing.
-
-    `support` are the claims against the context; `correctness` the claims against the reference, or against the gold
-    claims without one; `gold_in_answer` and `gold_in_context` the gold claims, which are those of the gold or else of
-    its reference. Each has one verdict a claim, in order; passages are numbers, from 1, of the context, of the
-    reference or the gold claims, of the answer (always 1), and of the context. `relevance` has a grade a passage of the
-    context. `served` are the models, with fingerprints, that gave these verdicts.
-    """
-
-    query_id: str
-    context: tuple[str, ...]
-    citations: tuple[str, ...]
-    no_answer: bool
-    state: AnswerState | Unjudged | None = None
-    claims: tuple[str, ...] | Unjudged | None = None
-    support: tuple[Support, ...] | Unjudged | None = None
-    correctness: tuple[Support, ...] | Unjudged | None = None
-    gold_claims: tuple[GoldClaim, ...] | Unjudged | None = None
-    gold_in_answer: tuple[Support, ...] | Unjudged | None = None
-    gold_in_context: tuple[Support, ...] | Unjudged | None = None
-    relevance: tuple[int, ...] | Unjudged | None = None
-    address: Addressed | Unjudged | None = None
-    question_similarity: tuple[float, ...] | Unjudged | None = None
-    answer_similarity: float | Unjudged | None = None
-    served: tuple[tuple[str, str | None], ...] = ()
 
 
 def canonical(value: Any) -> bytes:

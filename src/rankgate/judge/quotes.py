@@ -3,8 +3,6 @@
 An invented quote fails. A true quote that proves nothing passes: this is no check of what a model concludes.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -18,27 +16,23 @@ _DENSE = re.compile(
     "\U00020000-\U0003ffff]"
 )
 _QUOTES = "\"'`\u00b4\u02b9\u02ba\u02bc\u201a\u201e\u2032\u2033\u301d\u301e\u301f"
-_MINUS = "\u2212"
+_FOLDED = {  # by Unicode's category: no format and control characters nor white space, one dash, one quote
+    **dict.fromkeys(("Cf", "Cc", "Zs", "Zl", "Zp")),
+    "Pd": "-",
+    "Pi": "'",
+    "Pf": "'",
+}
 
 
 class _Folding(dict[int, str | None]):
     """What each character becomes: filled as characters come."""
 
     def __missing__(self, code: int) -> str | None:
-        sign = chr(code)
-        category = unicodedata.category(sign)
-        folded: str | None = sign
-        if category in {"Cf", "Cc", "Zs", "Zl", "Zp"}:
-            folded = None
-        elif category == "Pd" or sign == _MINUS:
-            folded = "-"
-        elif category in {"Pi", "Pf"} or sign in _QUOTES:
-            folded = "'"
-        self[code] = folded
-        return folded
+        self[code] = _FOLDED.get(unicodedata.category(chr(code)), chr(code))
+        return self[code]
 
 
-_FOLDING = _Folding()
+_FOLDING = _Folding({**dict.fromkeys(map(ord, _QUOTES), "'"), 0x2212: "-"})
 
 
 def verified(quote: str, passages: Sequence[str]) -> bool:
@@ -48,23 +42,16 @@ def verified(quote: str, passages: Sequence[str]) -> bool:
     count. A piece has at least 12 characters without white space, of which one in Han, Kana, Hangul, Thai and the like
     counts twice, or else is the entire passage. All pieces together have at most 240.
     """
-    pieces = [_folded(piece) for piece in _OMISSION.split(quote)]
-    pieces = [piece for piece in pieces if piece]
+    pieces = [piece for piece in map(_folded, _OMISSION.split(quote)) if piece]
+    composed = [unicodedata.normalize("NFC", piece) for piece in pieces]
+    long = [len(piece) + len(_DENSE.findall(piece)) >= MIN_LENGTH for piece in composed]
     texts = [_folded(passage) for passage in passages]
-    if not pieces or sum(map(_length, pieces)) > MAX_LENGTH:
-        return False
-    return all(any(_proves(piece, text) for text in texts) for piece in pieces)
-
-
-def _proves(piece: str, text: str) -> bool:
-    if piece not in text:
-        return False
-    composed = unicodedata.normalize("NFC", piece)
-    return len(composed) + len(_DENSE.findall(composed)) >= MIN_LENGTH or piece == text
-
-
-def _length(piece: str) -> int:
-    return len(unicodedata.normalize("NFC", piece))
+    fits = 0 < sum(map(len, composed)) <= MAX_LENGTH
+    stands = (
+        any(piece in text if enough else piece == text for text in texts)
+        for piece, enough in zip(pieces, long, strict=True)
+    )
+    return fits and all(stands)
 
 
 @lru_cache(maxsize=512)  # the passages of a question come once a statement

@@ -7,7 +7,7 @@ neither a killed process nor a second one at the same store does harm. A verdict
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -71,10 +71,9 @@ class Store:
                 self._base.rollback()
                 raise self._unusable(error) from error
 
-    def records(self, judge: str | None = None) -> Iterator[Record]:
-        """All records, or those of one judge, by judge, task, key and repeat."""
-        listed = "select line from verdicts where ? in (judge, '') order by judge, task, key, repeat"
-        yield from (record_of(line) for (line,) in self._run(listed, judge or ""))
+    def records(self) -> list[Record]:
+        """All records, by judge, task, key and repeat."""
+        return [record_of(line) for (line,) in self._run("select line from verdicts order by judge, task, key, repeat")]
 
     def mode(self, endpoint: str, model: str) -> Mode | None:
         """The form of answers that an endpoint was found to keep to with a model."""

@@ -3,13 +3,17 @@
 from collections.abc import Mapping
 
 from rankgate.judge.model import Task
-from rankgate.judge.tasks import address, entail, relevance, reverse, split
-from rankgate.judge.tasks.base import Spec
+from rankgate.judge.tasks.address import AddressReply
+from rankgate.judge.tasks.base import Reply
+from rankgate.judge.tasks.entail import EntailReply
+from rankgate.judge.tasks.relevance import RelevanceReply
+from rankgate.judge.tasks.reverse import ReverseReply
+from rankgate.judge.tasks.split import SplitReply
 
-SPECS: Mapping[Task, Spec] = {
-    Task.SPLIT: split.SPEC,
-    Task.ENTAIL: entail.SPEC,
-    Task.RELEVANCE: relevance.SPEC,
-    Task.ADDRESS: address.SPEC,
-    Task.REVERSE: reverse.SPEC,
+REPLIES: Mapping[Task, type[Reply]] = {
+    Task.SPLIT: SplitReply,
+    Task.ENTAIL: EntailReply,
+    Task.RELEVANCE: RelevanceReply,
+    Task.ADDRESS: AddressReply,
+    Task.REVERSE: ReverseReply,
 }

@@ -1,11 +1,9 @@
 """Whether an answer addresses its question, whatever is true."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from rankgate.judge.model import Addressed, Inputs
-from rankgate.judge.tasks.base import Reply, Spec
+from rankgate.judge.tasks.base import Reply
 
 
 class AddressReply(Reply):
@@ -14,10 +12,7 @@ class AddressReply(Reply):
     addresses: Literal["fully", "partly", "no"]
     noncommittal: bool
 
-
-def read(reply: AddressReply, _inputs: Inputs) -> Addressed:
-    """What it says."""
-    return Addressed(reply.addresses, reply.noncommittal)
-
-
-SPEC = Spec(AddressReply, read)
+    def verdicts(self, inputs: Inputs) -> Addressed:
+        """What it says."""
+        del inputs
+        return Addressed(self.addresses, self.noncommittal)

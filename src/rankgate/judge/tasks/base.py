@@ -9,17 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rankgate.errors import bad_input
-from rankgate.judge.model import Inputs, Task, Unjudged, UnjudgedKind, Verdicts
+from rankgate.judge.model import Inputs, Task, Unjudged, UnjudgedKind
 from rankgate.readers.json_text import JsonError, strict_json
 
 _FOLDER = Path(__file__).parent.parent / "prompts"
@@ -33,17 +33,21 @@ class Reply(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
-
-class Spec(NamedTuple):
-    """A task: the form of its answer, and what an answer means for the inputs."""
-
-    reply: type[Reply]
-    read: Callable[[Any, Inputs], Verdicts | Unjudged]
+    def verdicts(self, inputs: Inputs) -> Any:
+        """What the answer means for the inputs of its task, as `VERDICTS` has it, or the `Unjudged` that is wrong."""
+        raise NotImplementedError
 
 
-def wrong_numbers(found: Sequence[int], expected: int) -> Unjudged | None:
-    """The problem of numbers that are not 1 to `expected`, each once and in any order."""
-    right = sorted(found) == list(range(1, expected + 1))
+class Numbered(BaseModel):
+    """An entry of an answer that is about statement or passage `n`."""
+
+    model_config = Reply.model_config
+    n: int
+
+
+def wrong_numbers(found: Sequence[Numbered], expected: int) -> Unjudged | None:
+    """The problem of entries that are not numbered from 1 to `expected`, each once and in any order."""
+    right = sorted(each.n for each in found) == list(range(1, expected + 1))
     return None if right else Unjudged(UnjudgedKind.NUMBERING, len(found), expected)
 
 
@@ -72,15 +76,22 @@ def messages_of(prompts: Mapping[str, str], inputs: Inputs, schema: Mapping[str,
     one = [(name, getattr(inputs, name)) for name in ("question", "answer")]
     many = [("passage", inputs.passages), ("statement", inputs.statements)]
     content = one + [(f"{name} {n}", text) for name, texts in many for n, text in enumerate(texts, start=1)]
-    fenced = [(name, hashlib.sha256(text.encode()).hexdigest()[:16], _quoted(text)) for name, text in content if text]
-    system = _rendered(prompts, f"{inputs.task.value}.j2", schema=written)
-    user = _rendered(prompts, "content.j2", task=inputs.task.value, sections=fenced)
+    fenced = [
+        (name, hashlib.sha256(text.encode()).hexdigest()[:16], json.dumps(text, ensure_ascii=False))
+        for name, text in content
+        if text
+    ]
+    system = rendered(prompts, f"{inputs.task.value}.j2", schema=written)
+    user = rendered(prompts, "content.j2", task=inputs.task.value, sections=fenced)
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
-def again_text(prompts: Mapping[str, str], problem: str, **values: Any) -> str:
-    """The request to answer once more, with what was wrong by its name, as `numbering`, and numbers."""
-    return _rendered(prompts, "again.j2", problem=problem, **values)
+def rendered(prompts: Mapping[str, str], name: str, **values: Any) -> str:
+    """A prompt of a task, or the request to answer once more, as `again.j2` has it for what was wrong."""
+    try:
+        return _environment(tuple(sorted(prompts.items()))).get_template(name).render(**values)
+    except (jinja2.TemplateError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise bad_input(f"template error: {error}", file=name, line=getattr(error, "lineno", None)) from error
 
 
 def read_prompts(folder: str | None) -> dict[str, str]:
@@ -101,19 +112,8 @@ def read_prompts(folder: str | None) -> dict[str, str]:
         for task in (task for task in Task if f"{task.value}.j2" in prompts):
             messages_of(prompts, Inputs(task, question="?"), {})
         for kind in UnjudgedKind:
-            again_text(prompts, kind.value, number=0, limit=0, statements=[])
+            rendered(prompts, "again.j2", problem=kind.value, number=0, limit=0, statements=[])
     return prompts
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def _rendered(prompts: Mapping[str, str], name: str, **values: Any) -> str:
-    try:
-        return _environment(tuple(sorted(prompts.items()))).get_template(name).render(**values)
-    except (jinja2.TemplateError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
-        raise bad_input(f"template error: {error}", file=name, line=getattr(error, "lineno", None)) from error
 
 
 @lru_cache(maxsize=8)

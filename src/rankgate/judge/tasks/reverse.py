@@ -1,9 +1,7 @@
 """Three questions that an answer would answer, for the relevancy that Ragas computes by their embeddings."""
 
-from __future__ import annotations
-
 from rankgate.judge.model import Inputs, Unjudged, UnjudgedKind
-from rankgate.judge.tasks.base import Reply, Spec
+from rankgate.judge.tasks.base import Reply
 
 QUESTIONS = 3
 
@@ -13,13 +11,8 @@ class ReverseReply(Reply):
 
     questions: list[str]
 
-
-def read(reply: ReverseReply, _inputs: Inputs) -> tuple[str, ...] | Unjudged:
-    """Exactly three, none of them empty."""
-    questions = tuple(question.strip() for question in reply.questions)
-    if not all(questions):
-        return Unjudged(UnjudgedKind.SCHEMA)
-    return questions if len(questions) == QUESTIONS else Unjudged(UnjudgedKind.NUMBERING, len(questions), QUESTIONS)
-
-
-SPEC = Spec(ReverseReply, read)
+    def verdicts(self, inputs: Inputs) -> tuple[str, ...] | Unjudged:
+        """Exactly three, none of them empty."""
+        del inputs
+        questions = tuple(filter(None, map(str.strip, self.questions)))
+        return questions if len(questions) == QUESTIONS else Unjudged(UnjudgedKind.NUMBERING, len(questions), QUESTIONS)
