@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.forges.faults import Answer as Response
 from tests.judge.cases import ALL, RETURNS, SHIPPING, answer, endpoint, run, some_judge, verdicts
-from tests.judge.hash_judge import REFUSAL, HashJudge, judging, status
+from tests.judge.hash_judge import INJECTED, REFUSAL, HashJudge, judging, status
 
 from rankgate.judge.answers import AnswerState, GoldClaim, Passage
 from rankgate.judge.client import Spending
@@ -338,6 +338,22 @@ def test_an_instruction_in_an_answer_stays_between_its_fences(tmp_path: Path) ->
     lines = user.split("\n")
     assert sum("SYSTEM" in line for line in lines) == 1
     assert [line for line in lines if line.startswith("Task")] == ["Task: split"]
+
+
+@pytest.mark.parametrize(
+    ("obedient", "quoting", "verdict"),
+    [
+        pytest.param(False, "truly", "absent", id="a judge that reads content as data"),
+        pytest.param(True, "falsely", "unverified", id="an obedient one that makes a quote up"),
+        pytest.param(True, "truly", "supported", id="an obedient one that quotes truly: not caught, and not promised"),
+    ],
+)
+def test_what_an_injected_instruction_can_reach(*, obedient: bool, quoting: str, verdict: str, tmp_path: Path) -> None:
+    evil = Passage("p", f"{INJECTED} by this very passage.")
+    with judging() as server:
+        server.obedient, server.always = obedient, "lying" if quoting == "falsely" else None
+        found = verdicts(server, answer("It costs nothing.", context=(evil,)), tmp_path, CLAIMS)
+    assert kinds(found.support) == [verdict]
 
 
 # Budgets and workers

@@ -79,17 +79,18 @@ def ask(endpoint: Endpoint, judge: Judge, slot: Slot, inputs: Inputs, spending: 
 
 def choose_mode(endpoint: Endpoint, model: str, parameters: Mapping[str, Any], spending: Spending) -> Mode | Unjudged:
     """The best form that an endpoint both takes and keeps to, by asking it for `{"ok": true}`; or why it cannot say."""
-    found: _Completion | Unjudged = Unjudged(Kind.NO_JSON)
+    messages = [{"role": "user", "content": 'Answer with this JSON object and nothing else: {"ok": true}'}]
+    refused = Unjudged(Kind.NO_JSON)
     for mode in MODES:
-        messages = [{"role": "user", "content": 'Answer with this JSON object and nothing else: {"ok": true}'}]
         body = {**parameters, "model": model, "messages": messages, **_form(mode, "probe", _Probe)}
         found = endpoint.post("/chat/completions", body, _Completion, spending, 50)
         if isinstance(found, Unjudged):
             if found.kind is not Kind.HTTP_STATUS or found.number not in _NOT_TAKEN:
                 return found
+            refused = found
         elif mode == "prompt" or not isinstance(parsed(found.content or "", _Probe), Unjudged):
             return mode
-    return found if isinstance(found, Unjudged) else Unjudged(Kind.NO_JSON)
+    return refused
 
 
 class _Asking:

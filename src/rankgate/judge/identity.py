@@ -115,25 +115,14 @@ def judge_of(block: JudgeBlock, mode: Mode, prompts: Mapping[str, str] | None = 
     Raises:
         RankgateError: the block's own prompts cannot be used.
     """
-    texts = read_prompts(block.prompts) if prompts is None else dict(prompts)
     shaping: dict[str, Any] = {
-        "protocol": PROTOCOL,
-        "model": block.model,
-        "embedding_model": block.embedding_model,
-        "parameters": block.parameters,
-        "structured": mode,
-        "prompts": texts,
-        "schemas": {task.value: schema_of(reply) for task, reply in REPLIES.items()},
+        **block.model_dump(include={"model", "embedding_model", "parameters"}),
+        "mode": mode,
+        "prompts": read_prompts(block.prompts) if prompts is None else dict(prompts),
     }
-    return Judge(
-        id=digest(shaping),
-        model=block.model,
-        parameters=block.parameters,
-        mode=mode,
-        prompts=texts,
-        embedding_model=block.embedding_model,
-        context_tokens=block.context_tokens,
-    )
+    schemas = {task.value: schema_of(reply) for task, reply in REPLIES.items()}
+    identity = digest({**shaping, "schemas": schemas, "protocol": PROTOCOL})
+    return Judge(id=identity, **shaping, context_tokens=block.context_tokens)
 
 
 def judges_of(block: JudgeBlock) -> tuple[Judge, ...]:

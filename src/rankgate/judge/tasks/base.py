@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -51,6 +51,7 @@ def wrong_numbers(found: Sequence[Numbered], expected: int) -> Unjudged | None:
     return None if right else Unjudged(UnjudgedKind.NUMBERING, len(found), expected)
 
 
+@cache
 def schema_of(reply: type[Reply]) -> dict[str, Any]:
     """The JSON Schema of an answer as servers are sent it: without titles and descriptions."""
     plain: dict[str, Any] = _bare(reply.model_json_schema())
