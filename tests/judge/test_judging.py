@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import unicodedata
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from tests.forges.faults import Answer as Response
 from tests.judge.cases import ALL, RETURNS, SHIPPING, answer, endpoint, run, some_judge, verdicts
 from tests.judge.hash_judge import INJECTED, REFUSAL, HashJudge, judging, status
+from tests.judge.test_quotes import PASSAGES
 
 from rankgate.judge.answers import AnswerState, GoldClaim, Passage
 from rankgate.judge.client import Spending
@@ -27,6 +29,18 @@ CLAIMS = frozenset({Want.STATE, Want.SUPPORT})
 def kinds(supports: object) -> list[str]:
     assert isinstance(supports, tuple)
     return [each.verdict.value for each in supports]
+
+
+@pytest.mark.parametrize(("language", "text"), PASSAGES.items())
+def test_claims_stay_in_the_language_of_the_answer(language: str, text: str, tmp_path: Path) -> None:
+    with judging() as server:
+        found = verdicts(server, answer(text, context=(SHIPPING, Passage(language, text))), tmp_path, CLAIMS)
+        asked = server.questions("entail")[0]
+    assert isinstance(found.claims, tuple)
+    assert "".join("".join(found.claims).split()) == "".join(unicodedata.normalize("NFC", text).split())
+    assert asked["statement"] == list(found.claims)
+    assert isinstance(found.support, tuple)
+    assert {(each.verdict, each.passages) for each in found.support} == {(Entailment.SUPPORTED, (2,))}
 
 
 def test_an_answer_gets_all_its_verdicts(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -153,6 +154,17 @@ def test_a_store_that_is_none_is_named(tmp_path: Path) -> None:
         Store(tmp_path / "s")
     with pytest.raises(RankgateError, match="cannot be used as a store of verdicts"):
         Store(tmp_path)
+
+
+def test_a_store_of_another_version_is_named(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s")
+    store.put(RECORD)
+    with sqlite3.connect(tmp_path / "s") as base:
+        base.execute("update verdicts set line = ?", (LINE.replace(b"supported", b"endorsed"),))
+    base.close()
+    for read in (lambda: store.get(RECORD.slot), store.records):
+        with pytest.raises(RankgateError, match="cannot be used as a store of verdicts"):
+            read()
 
 
 def test_threads_share_a_store(tmp_path: Path) -> None:

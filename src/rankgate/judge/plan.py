@@ -33,7 +33,7 @@ _TOKENS_A_CLAIM, _TOKENS_BESIDE = 15, 900  # of an answer; of a request beside i
 
 
 class Want(Enum):
-    """What metrics need of an answer: the name of a field of `AnswerVerdicts`, and of what `_Look` looks up."""
+    """What metrics need of an answer, by the name of the field of `AnswerVerdicts` that has it."""
 
     STATE = "state"
     SUPPORT = "support"

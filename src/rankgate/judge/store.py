@@ -57,7 +57,7 @@ class Store:
         """The record of a slot; None where there is none."""
         where = "select line from verdicts where judge = ? and task = ? and key = ? and repeat = ?"
         rows = self._run(where, slot.judge, slot.task.value, slot.key, slot.repeat)
-        return record_of(rows[0][0]) if rows else None
+        return self._record(rows[0][0]) if rows else None
 
     def put(self, *records: Record) -> None:
         """Keep records, all or none, unless their slots have verdicts; they are on the disk when this returns."""
@@ -73,7 +73,8 @@ class Store:
 
     def records(self) -> list[Record]:
         """All records, by judge, task, key and repeat."""
-        return [record_of(line) for (line,) in self._run("select line from verdicts order by judge, task, key, repeat")]
+        rows = self._run("select line from verdicts order by judge, task, key, repeat")
+        return [self._record(line) for (line,) in rows]
 
     def mode(self, endpoint: str, model: str) -> Mode | None:
         """The form of answers that an endpoint was found to keep to with a model."""
@@ -90,6 +91,12 @@ class Store:
                 return self._base.execute(statement, values).fetchall()
             except sqlite3.Error as error:
                 raise self._unusable(error) from error
+
+    def _record(self, line: bytes) -> Record:
+        try:
+            return record_of(line)
+        except ValueError as error:  # of another version, or changed by hand
+            raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> RankgateError:
         return bad_input(f"cannot be used as a store of verdicts ({error}); name another file", file=self._path)
