@@ -73,7 +73,10 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"errors", "statistics"}, "the one error, and arithmetic on numbers that textbooks can check"),
     ({"model", "files"}, "the values that flow, and files as such"),
     ({"readers"}, "files become gold sets and runs; what is done with them later is not theirs to know"),
-    ({"metrics", "recording"}, "matched queries become values; the user's own retriever becomes a run"),
+    (
+        {"metrics", "recording", "judge"},
+        "matched queries become values; the user's own retriever becomes a run; a model's word on answers",
+    ),
     ({"baselines", "labelling"}, "where accepted runs lie, and what to label next: neither judges anything"),
     ({"criteria"}, "what is asked for, and the files that it names: it has not seen a score"),
     ({"diagnosis"}, "why, and which questions: from values to values"),
@@ -104,6 +107,16 @@ FORBIDDEN = [
     ("renderers.terminal", WITHOUT_SCORES, "everything that a renderer shows is in the report"),
     ("forges.workflows", ("criteria", "gates", "model.report", "readers.formats"), "names and paths in, text out"),
     ("baselines", ("metrics.scoring", "metrics.comparison", "model.wording"), "a store keeps runs, it judges none"),
+    (
+        "judge.answers",
+        ("readers", "files", "judge.tasks", "judge.store", "judge.client"),
+        "what metrics and renderers read of a judge needs no judge",
+    ),
+    (
+        "judge.plan",
+        ("readers", "files", "judge.client", "judge.store", "judge.tasks"),
+        "answers and verdicts in, calls out",
+    ),
     ("recording", ("metrics", "baselines", "renderers"), "recording writes a run; judging it is another command"),
     ("check", ("renderers", "files", "readers", "baselines"), "named steps only; details are further down"),
 ]
@@ -166,6 +179,7 @@ PURE_MODULES = {
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "days", "spans", "curves", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("criteria_changes", "queries", "stricter")),
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
+    *("rankgate.judge.model", "rankgate.judge.answers", "rankgate.judge.quotes", "rankgate.judge.plan"),
     *("rankgate.baselines.base", "rankgate.baselines.trend", "rankgate.files.environment", "rankgate.forges.retry"),
     *(module for module in TREES if module.startswith("rankgate.forges.workflows.")),
 }  # of packages that otherwise see the world
@@ -214,15 +228,27 @@ def test_packages_are_looked_for_in_one_place() -> None:
 
 HOMES = [
     pytest.param("multiprocessing", {"metrics.parallel"}, id="multiprocessing: parts of a run; no file is unpickled"),
-    pytest.param("concurrent", {"metrics.parallel"}, id="concurrent.futures: as above"),
+    pytest.param(
+        "concurrent", {"metrics.parallel", "judge.judging"}, id="concurrent.futures: as above; questions at once"
+    ),
     pytest.param(
         "threading",
-        {"metrics.parallel", "cli.progress", "recording", "renderers.isolation"},
+        {
+            "metrics.parallel",
+            "cli.progress",
+            "recording",
+            "renderers.isolation",
+            "judge.client",
+            "judge.judging",
+            "judge.store",
+        },
         id="threading: around the work",
     ),
     pytest.param("argparse", {"cli"}, id="argparse: only the command line has arguments"),
     pytest.param(
-        "jinja2", {"renderers.environment", "renderers.pages.shell"}, id="jinja2: Markdown and pages have templates"
+        "jinja2",
+        {"renderers.environment", "renderers.pages.shell", "judge.tasks.base"},
+        id="jinja2: Markdown, pages and prompts have templates",
     ),
     pytest.param("vl_convert", {"renderers.pages.charts"}, id="vl_convert: an extra, draws the charts of pages"),
     pytest.param("resource", {"renderers.sandboxed"}, id="resource: only a user's template is limited"),
@@ -247,18 +273,21 @@ HOMES = [
     ),
     pytest.param(
         "time",
-        {"recording", "forges.http", "baselines.git_branch", "baselines.git_place"},
+        {"recording", "forges.http", "baselines.git_branch", "baselines.git_place", "judge.client"},
         id="time: a recorded retriever is timed; the API asks to wait, and so do pushes of others",
     ),
-    pytest.param("pydantic", {"criteria"}, id="pydantic: criteria and waivers; msgspec where bytes are many"),
-    pytest.param("pydantic_core", {"criteria"}, id="pydantic_core: as pydantic"),
+    pytest.param("sqlite3", {"judge.store"}, id="sqlite3: verdicts while a judge works"),
+    pytest.param("pydantic", {"criteria", "judge"}, id="pydantic: criteria and waivers, and what a model answers"),
+    pytest.param("pydantic_core", {"criteria", "judge.identity"}, id="pydantic_core: as pydantic"),
     pytest.param("logging", set(), id="logging: nowhere, results are values"),
     pytest.param("random", set(), id="random: nowhere, nothing is drawn"),
     pytest.param("statistics", set(), id="statistics: nowhere, its import costs more than an interval"),
     pytest.param("numpy", set(), id="numpy: nowhere, its import costs more than a check"),
-    pytest.param("requests", {"forges.http"}, id="requests: where a request is sent, nowhere else"),
-    pytest.param("urllib3", {"forges.http"}, id="urllib3: what requests says about a failure, in our words"),
-    pytest.param("urllib", {"forges"}, id="urllib: addresses, and only of a platform's API"),
+    pytest.param("requests", {"forges.http", "judge.client"}, id="requests: where a request is sent, nowhere else"),
+    pytest.param(
+        "urllib3", {"forges.http", "judge.client"}, id="urllib3: what requests says about a failure, in our words"
+    ),
+    pytest.param("urllib", {"forges", "judge.identity"}, id="urllib: addresses of APIs"),
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(
         "subprocess",
@@ -436,6 +465,11 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
             "import rankgate.cli.inputs, rankgate.criteria.inputs, rankgate.metrics.parallel, rankgate.diagnosis.notes",
             {"pydantic", "yaml", "rankgate.criteria.model"},
             id="opening and scoring a run, in every process that helps",
+        ),
+        pytest.param(
+            "import rankgate.judge.plan, rankgate.judge.store",
+            {"pydantic", "jinja2", "requests", "rankgate.judge.tasks", "rankgate.judge.client"},
+            id="reading verdicts",
         ),
         pytest.param("import rankgate.recording.recorder, rankgate.cli.record", {"pydantic", "jinja2"}, id="recording"),
         pytest.param(

@@ -1,0 +1,184 @@
+"""One question and its verdicts: the prompt, the form that is requested, and a second try where an answer is unusable.
+
+Whatever an endpoint sends ends in verdicts or in an `Unjudged` with its reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import AliasPath, BaseModel, Field
+
+from rankgate.judge.client import Endpoint, Spending
+from rankgate.judge.model import (
+    MODES,
+    Entailment,
+    Inputs,
+    Judge,
+    Mode,
+    Record,
+    Slot,
+    Support,
+    Task,
+    Unjudged,
+    rough_tokens,
+)
+from rankgate.judge.model import UnjudgedKind as Kind
+from rankgate.judge.tasks import REPLIES
+from rankgate.judge.tasks.base import Reply, messages_of, parsed, rendered, schema_of
+
+RETRIES, QUOTE_RETRIES = 2, 1
+_SHOWN, _ECHOED = 200, 20_000  # characters of a server's name for itself, and of an answer that the model sees again
+_NOT_TAKEN = {400, 415, 422}  # how servers refuse a `response_format`
+_MESSAGE = ("choices", 0, "message")
+
+
+class _Response(BaseModel):
+    """What both kinds of answers say; the tokens that the server counted."""
+
+    model: str | None = None
+    system_fingerprint: str | None = None
+    sent: int | None = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"), ge=0, le=10**9)
+    received: int = Field(0, validation_alias=AliasPath("usage", "completion_tokens"), ge=0, le=10**9)
+
+
+class _Completion(_Response):
+    message: dict[str, Any] = Field(validation_alias=AliasPath(*_MESSAGE))
+    content: str | None = Field(None, validation_alias=AliasPath(*_MESSAGE, "content"))
+    refusal: str | None = Field(None, validation_alias=AliasPath(*_MESSAGE, "refusal"))
+    finish_reason: str | None = Field(None, validation_alias=AliasPath("choices", 0, "finish_reason"))
+
+
+class _Vector(BaseModel):
+    index: int
+    embedding: list[float]
+
+
+class _Embeddings(_Response):
+    data: list[_Vector]
+
+
+class _Probe(Reply):
+    ok: bool
+
+
+def ask(endpoint: Endpoint, judge: Judge, slot: Slot, inputs: Inputs, spending: Spending) -> Record:
+    """What the judge says of some inputs, with what it cost; `slot` is where that is kept.
+
+    Raises:
+        RankgateError: a prompt of the user does not render.
+    """
+    asking = _Asking(endpoint, judge, inputs, spending)
+    found = asking.cosines() if inputs.task is Task.SIMILARITY else asking.verdicts()
+    verdicts, unjudged = (None, found) if isinstance(found, Unjudged) else (found, None)
+    about: dict[str, Any] = {"model": asking.model, "fingerprint": asking.fingerprint, "tokens": asking.tokens}
+    return Record(**slot._asdict(), verdicts=verdicts, unjudged=unjudged, **about)
+
+
+def choose_mode(endpoint: Endpoint, model: str, parameters: Mapping[str, Any], spending: Spending) -> Mode | Unjudged:
+    """The best form that an endpoint both takes and keeps to, by asking it for `{"ok": true}`; or why it cannot say."""
+    messages = [{"role": "user", "content": 'Answer with this JSON object and nothing else: {"ok": true}'}]
+    refused = Unjudged(Kind.NO_JSON)
+    for mode in MODES:
+        body = {**parameters, "model": model, "messages": messages, **_form(mode, "probe", _Probe)}
+        found = endpoint.post("/chat/completions", body, _Completion, spending, 50)
+        if isinstance(found, Unjudged):
+            if found.kind is not Kind.HTTP_STATUS or found.number not in _NOT_TAKEN:
+                return found
+            refused = found
+        elif mode == "prompt" or not isinstance(parsed(found.content or "", _Probe), Unjudged):
+            return mode
+    return refused
+
+
+class _Asking:
+    """One question under way: what it cost so far, and who answered."""
+
+    def __init__(self, endpoint: Endpoint, judge: Judge, inputs: Inputs, spending: Spending) -> None:
+        self._endpoint, self._judge, self._inputs, self._spending = endpoint, judge, inputs, spending
+        self.tokens, self.model = (0, 0), ""
+        self.fingerprint: str | None = None
+
+    def verdicts(self) -> Any:
+        """The usable answer. The model learns what is wrong with an unusable one, twice, and with quotes, once.
+
+        Of a second answer for the sake of quotes only the verdicts on those statements count.
+        """
+        prompts, reply = self._judge.prompts, REPLIES[self._inputs.task]
+        begin = messages_of(prompts, self._inputs, None if self._judge.mode == "json_schema" else schema_of(reply))
+        messages, problems, quotes = begin, 0, 0
+        kept: Any = ()
+        while True:
+            found, content = self._answer(messages)
+            if isinstance(found, Unjudged):
+                problems += 1
+                if problems > RETRIES or not found.kind.lasts or found.kind is Kind.CONTEXT_TOO_LONG:
+                    return kept if kept and found.kind.lasts else found
+                again = rendered(prompts, "again.j2", problem=found.kind.value, number=found.number, limit=found.limit)
+                content = "" if found.kind in {Kind.LENGTH, Kind.CONTENT_FILTER, Kind.EMPTY} else content
+            else:
+                wrong = _unverified(kept)
+                kept = tuple(found[n] if n + 1 in wrong else each for n, each in enumerate(kept)) if wrong else found
+                wrong = _unverified(kept)
+                if not wrong or quotes == QUOTE_RETRIES:
+                    return kept
+                quotes += 1
+                again = rendered(prompts, "again.j2", problem=Entailment.UNVERIFIED.value, statements=wrong)
+            earlier = [{"role": "assistant", "content": content[:_ECHOED]}] if content else []
+            messages = [*begin, *earlier, {"role": "user", "content": again}]
+
+    def _answer(self, messages: list[dict[str, str]]) -> tuple[Any, str]:
+        judge, reply = self._judge, REPLIES[self._inputs.task]
+        body = {"model": judge.model, "messages": messages, **_form(judge.mode, self._inputs.task.value, reply)}
+        more = sum(rough_tokens(message["content"]) for message in messages[2:])
+        found = self._post("/chat/completions", {**judge.parameters, **body}, _Completion, more)
+        if isinstance(found, Unjudged):
+            return found, ""
+        content = found.content or ""
+        if found.finish_reason == "length":
+            return Unjudged(Kind.LENGTH), content
+        if found.finish_reason == "content_filter" or found.refusal:
+            return Unjudged(Kind.CONTENT_FILTER), content
+        said = parsed(content, reply)
+        return (said if isinstance(said, Unjudged) else said.verdicts(self._inputs)), content
+
+    def cosines(self) -> Any:
+        """The cosine of the answer with each of the other texts, from one request for all of them."""
+        texts = [self._inputs.answer, *self._inputs.passages]
+        body = {"model": self._judge.embedding_model, "input": texts, "encoding_format": "float"}
+        found = self._post("/embeddings", body, _Embeddings)
+        if isinstance(found, Unjudged):
+            return found
+        vectors = [each.embedding for each in sorted(found.data, key=lambda each: each.index)]
+        if sorted(each.index for each in found.data) != list(range(len(texts))):
+            return Unjudged(Kind.NUMBERING, len(vectors), len(texts))
+        lengths = [math.hypot(*vector) for vector in vectors]
+        if len(set(map(len, vectors))) > 1 or not all(0 < length < math.inf for length in lengths):
+            return Unjudged(Kind.SCHEMA)
+        units = [[x / length for x in vector] for vector, length in zip(vectors, lengths, strict=True)]
+        return tuple(math.fsum(map(float.__mul__, units[0], other)) for other in units[1:])
+
+    def _post(self, path: str, body: object, shape: type[Any], more: int = 0) -> Any:
+        """The answer or why there is none; charged with the tokens that the server counts, or else the estimate."""
+        sent, received = self._inputs.tokens(self._judge.prompts)
+        found = self._endpoint.post(path, body, shape, self._spending, sent + more + received)
+        if isinstance(found, _Response):
+            used = (sent + more, received) if found.sent is None else (found.sent, found.received)
+            self._spending.correct(sum(used) - sent - more - received)
+            self.tokens = (self.tokens[0] + used[0], self.tokens[1] + used[1])
+            self.model = (found.model or "")[:_SHOWN]
+            self.fingerprint = found.system_fingerprint and found.system_fingerprint[:_SHOWN]
+        return found
+
+
+def _form(mode: Mode, name: str, reply: type[Reply]) -> dict[str, Any]:
+    schema = {"json_schema": {"name": name, "strict": True, "schema": schema_of(reply)}}
+    own: dict[str, Any] = {"type": mode, **(schema if mode == "json_schema" else {})}
+    return {} if mode == "prompt" else {"response_format": own}
+
+
+def _unverified(found: Any) -> list[int]:
+    supports = [each for each in found if isinstance(each, Support)] if isinstance(found, tuple) else []
+    return [each.n for each in supports if each.verdict is Entailment.UNVERIFIED]

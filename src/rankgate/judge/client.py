@@ -1,0 +1,188 @@
+"""Requests to an OpenAI-compatible endpoint: repeated within limits, answers bounded, the key sent to it alone.
+
+A failure is a reason and a number, never the words of a library or a server, so that no key can stand in them. What a
+server echoes of the key is blotted out before anything is read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from threading import Event, Lock, local
+from typing import NamedTuple, TypeVar
+
+import requests
+import urllib3
+from pydantic import BaseModel, ValidationError
+from requests.utils import get_environ_proxies
+
+from rankgate import __version__
+from rankgate.errors import bad_input
+from rankgate.judge.identity import KEY_VARIABLE
+from rankgate.judge.model import Unjudged, UnjudgedKind, canonical
+from rankgate.readers.json_text import JsonError, strict_json
+
+TRIES = 5
+MAX_WAIT = 120.0  # seconds; a server that asks for more is not waited for
+MAX_BYTES = 8_000_000
+CONNECT_SECONDS, READ_SECONDS, BODY_SECONDS = 10.0, 300.0, 600.0
+_OK, _SERVER_ERRORS, _SECRET_LENGTH = 200, 500, 8
+_AGAIN = {408, 409, 425, 429}
+_CASE = re.IGNORECASE
+_TOO_LONG = re.compile(
+    rb"context[ _-]?(?:length|window|size)|maximum context|too many tokens|prompt is too long", _CASE
+)
+_FILTERED = re.compile(rb"content[_ ](?:filter|policy)", _CASE)
+M = TypeVar("M", bound=BaseModel)
+
+
+class _Response(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Spending:
+    """What is left of a budget, shared by threads: a request is begun only if it fits, and counted when it ends."""
+
+    def __init__(self, calls: int | None = None, tokens: int | None = None) -> None:
+        self.calls = self.tokens = 0
+        self._limits = (calls, tokens)
+        self._lock = Lock()
+
+    def begin(self, tokens: int) -> bool:
+        """Set aside a request of about so many tokens; False where the budget has no room for it."""
+        with self._lock:
+            for limit, needed in zip(self._limits, (self.calls + 1, self.tokens + tokens), strict=True):
+                if limit is not None and needed > limit:
+                    return False
+            self.calls += 1
+            self.tokens += tokens
+            return True
+
+    def correct(self, tokens: int, calls: int = 0) -> None:
+        """Add what a request took beyond, or less than, what was set aside."""
+        with self._lock:
+            self.calls += calls
+            self.tokens += tokens
+
+
+class Endpoint:
+    """One endpoint, for any number of threads.
+
+    Attributes:
+        stopped: once it is set, no further request is begun and no wait goes on.
+    """
+
+    def __init__(self, address: str, key: str | None = None, *, wait: Callable[[float], object] | None = None) -> None:
+        """Nothing is sent yet. The key is the environment's unless it is given; an empty one is not sent.
+
+        Raises:
+            RankgateError: the key has characters that no header can hold.
+        """
+        key = os.environ.get(KEY_VARIABLE, "") if key is None else key
+        if not re.fullmatch(r"[!-~]*", key):
+            raise bad_input("has a character that no key has", key=KEY_VARIABLE)
+        self.address = address.rstrip("/")
+        self.stopped = Event()
+        self._key = key
+        self._wait = wait or self.stopped.wait
+        self._own = local()
+
+    def post(self, path: str, body: object, shape: type[M], spending: Spending, estimate: int) -> M | Unjudged:
+        """The answer to a request, after at most five attempts at it; one of another shape is a failed attempt.
+
+        Each attempt is charged with the estimate of its tokens, which the caller corrects; of a refusal nothing is.
+        """
+        data = canonical(body)
+        last = Unjudged(UnjudgedKind.UNREACHABLE)
+        for attempt in range(TRIES):
+            if self.stopped.is_set():
+                return Unjudged(UnjudgedKind.INTERRUPTED)
+            if not spending.begin(estimate):
+                return Unjudged(UnjudgedKind.BUDGET)
+            response = self._once(path, data)
+            if response is None:
+                last = Unjudged(UnjudgedKind.UNREACHABLE)
+            elif response.status == _OK:
+                try:
+                    return shape.model_validate(strict_json(response.body))
+                except (JsonError, ValidationError, RecursionError):
+                    last = Unjudged(UnjudgedKind.ENVELOPE)
+            else:
+                spending.correct(-estimate, calls=-1)
+                last = _refusal(response)
+                if response.status not in _AGAIN and response.status < _SERVER_ERRORS:
+                    return last
+            seconds = pause(attempt, response.headers if response else {}, zlib.crc32(data))
+            if seconds is None or attempt == TRIES - 1:
+                break
+            self._wait(seconds)
+        return last
+
+    def _once(self, path: str, data: bytes) -> _Response | None:
+        """One attempt; None where no answer came, or none within the limits. A redirect is an answer, not followed."""
+        url = self.address + path
+        try:
+            with self._session().post(
+                url,
+                data=data,
+                stream=True,
+                allow_redirects=False,
+                timeout=(CONNECT_SECONDS, READ_SECONDS),
+                proxies=get_environ_proxies(url),
+            ) as response:
+                body, end = bytearray(), time.monotonic() + BODY_SECONDS
+                while chunk := response.raw.read1(65_536):
+                    body += chunk
+                    if len(body) > MAX_BYTES or time.monotonic() > end:
+                        return None
+                secret = len(self._key) >= _SECRET_LENGTH  # a shorter one is a word that a local server ignores
+                plain = bytes(body).replace(self._key.encode(), b"***") if secret else bytes(body)
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                return _Response(response.status_code, headers, plain)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError, TypeError):
+            return None
+
+    def _session(self) -> requests.Session:
+        """This thread's connections; of the environment only proxies and CA certificates count, no .netrc."""
+        if not hasattr(self._own, "session"):
+            session = requests.Session()
+            session.trust_env = False
+            names = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
+            session.verify = next(filter(None, map(os.environ.get, names)), None) or True
+            session.headers.clear()
+            session.headers.update({"User-Agent": f"rankgate/{__version__}", "Content-Type": "application/json"})
+            session.headers["Accept-Encoding"] = "identity"  # so that a limit in bytes is one
+            if self._key:
+                session.headers["Authorization"] = f"Bearer {self._key}"
+            self._own.session = session
+        session_of_thread: requests.Session = self._own.session
+        return session_of_thread
+
+
+def pause(attempt: int, headers: Mapping[str, str], seed: int) -> float | None:
+    """Seconds before the next attempt: what `Retry-After` asks for, or else 1, 2, 4, 8.
+
+    Up to a half is added, by the seed, so that requests which failed together do not come back together. None where the
+    server asks for more than `MAX_WAIT`.
+    """
+    text = headers.get("retry-after", "").strip()
+    requested = float(text[:12]) if re.fullmatch(r"\d+(?:\.\d+)?", text, re.ASCII) else 0.0
+    if requested > MAX_WAIT:
+        return None
+    spread = (seed ^ zlib.crc32(bytes([attempt]))) % 1_000 / 2_000
+    return max(requested, 2.0**attempt) * (1 + spread)
+
+
+def _refusal(response: _Response) -> Unjudged:
+    """A refusal by its status; of those that concern the content, what servers agree on saying about it."""
+    if response.status in {400, 413, 422}:
+        if _TOO_LONG.search(response.body):
+            return Unjudged(UnjudgedKind.CONTEXT_TOO_LONG)
+        if _FILTERED.search(response.body):
+            return Unjudged(UnjudgedKind.CONTENT_FILTER)
+    return Unjudged(UnjudgedKind.HTTP_STATUS, response.status)

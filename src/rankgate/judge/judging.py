@@ -1,0 +1,143 @@
+"""Judging carried out: rounds of calls in threads, each verdict kept as it comes, and an end in good order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from threading import Lock
+from typing import NamedTuple
+
+import msgspec
+
+from rankgate.judge.answers import Answer
+from rankgate.judge.asking import ask, choose_mode
+from rankgate.judge.client import Endpoint, Spending
+from rankgate.judge.identity import JudgeBlock, judge_of
+from rankgate.judge.model import Judge, Mode, Record, Slot, Unjudged, UnjudgedKind
+from rankgate.judge.plan import Call, Want, next_round
+from rankgate.judge.store import Store
+
+WORKERS = 8
+MAX_FAILURES = 3  # questions in a row that the endpoint fails at: then it is down, or refuses everything
+_FAILURES = {UnjudgedKind.HTTP_STATUS, UnjudgedKind.UNREACHABLE, UnjudgedKind.ENVELOPE}
+_NO_USE = {*range(300, 400), 401, 402, 403, 404, 405, 410}  # statuses after which no other question fares better
+
+
+class Progress(NamedTuple):
+    """How far judging is: calls done of those that are known to be needed, what was spent, and what came of it.
+
+    `verdicts` are counted by the model that the server named; what is `unjudged`, by reason. `stopped` is why judging
+    ended before all was asked.
+    """
+
+    done: int
+    total: int
+    calls: int
+    tokens: int
+    verdicts: Mapping[str, int]
+    unjudged: Mapping[UnjudgedKind, int]
+    stopped: Unjudged | None
+
+
+def settle(block: JudgeBlock, endpoint: Endpoint, store: Store, spending: Spending) -> Judge | Unjudged:
+    """The judge of a block: with `structured: auto` the endpoint is tried once, and the store remembers what it takes.
+
+    Raises:
+        RankgateError: the block's prompts cannot be used.
+    """
+    if block.structured != "auto":
+        return judge_of(block, block.structured)
+    mode: Mode | Unjudged | None = store.mode(block.endpoint, block.model)
+    mode = mode or choose_mode(endpoint, block.model, block.parameters, spending)
+    if isinstance(mode, Unjudged):
+        return mode
+    store.remember_mode(block.endpoint, block.model, mode)
+    return judge_of(block, mode)
+
+
+def judge_answers(
+    answers: Sequence[Answer],
+    judge: Judge,
+    wants: frozenset[Want],
+    *,
+    endpoint: Endpoint,
+    store: Store,
+    spending: Spending,
+    repeats: int = 1,
+    workers: int = WORKERS,
+    again: bool = False,
+    watch: Callable[[Progress], None] = lambda _: None,
+) -> Progress:
+    """Ask what is not known yet, each question `repeats` times, and keep each verdict before the next of its thread.
+
+    The store also takes what the model itself failed at, which is asked once more only with `again`. `watch` is called
+    in this thread after each call. An endpoint at which judging ended early is stopped, and of no further use.
+
+    Raises:
+        KeyboardInterrupt: as it came; no further call was begun, and what was answered is kept.
+        RankgateError: the store or a prompt of the user cannot be used.
+    """
+    session = _Session(store, again=again)
+
+    def work(call: Call) -> None:
+        record = ask(endpoint, judge, call.slot, call.inputs, spending)
+        if record.unjudged is None or record.unjudged.kind.lasts:
+            store.put(record)
+        if session.take(store.get(call.slot) or record):  # another process may have been first
+            endpoint.stopped.set()
+
+    with ThreadPoolExecutor(workers) as threads:
+        try:
+            progress = session.progress(0, spending)
+            while session.stopped is None and (calls := next_round(answers, judge, wants, session, repeats)):
+                total = progress.done + len(calls)
+                for done in as_completed([threads.submit(work, call) for call in calls]):
+                    done.result()
+                    progress = session.progress(total, spending)
+                    watch(progress)
+        except BaseException:
+            endpoint.stopped.set()
+            threads.shutdown(cancel_futures=True)
+            raise
+    return progress
+
+
+class _Session:
+    """What is known while judging goes on: the store, and what came this time, of which the store lacks failures."""
+
+    def __init__(self, store: Store, *, again: bool) -> None:
+        self.stopped: Unjudged | None = None
+        self._records: dict[Slot, Record] = {}
+        self._verdicts: Counter[str] = Counter()
+        self._unjudged: Counter[UnjudgedKind] = Counter()
+        self._store, self._again, self._failures, self._lock = store, again, 0, Lock()
+
+    def get(self, slot: Slot, /) -> Record | None:
+        """The record of a slot; none of an earlier failure that is asked again."""
+        found = self._records.get(slot) or self._store.get(slot)
+        return None if found and found.unjudged and self._again and slot not in self._records else found
+
+    def take(self, record: Record) -> Unjudged | None:
+        """Note what came, and return why going on is of no use; what is interrupted by that has the same reason."""
+        with self._lock:
+            missing = record.unjudged
+            if missing and missing.kind is UnjudgedKind.INTERRUPTED and self.stopped:
+                record = msgspec.structs.replace(record, unjudged=(missing := self.stopped))
+            self._failures = self._failures + 1 if missing and missing.kind in _FAILURES else 0
+            status = missing.number if missing and missing.kind is UnjudgedKind.HTTP_STATUS else None
+            spent = missing is not None and missing.kind is UnjudgedKind.BUDGET
+            if spent or self._failures >= MAX_FAILURES or status in _NO_USE:
+                self.stopped = self.stopped or missing
+            self._records[record.slot] = record
+            if missing:
+                self._unjudged[missing.kind] += 1
+            else:
+                self._verdicts[record.model] += 1
+            return self.stopped
+
+    def progress(self, total: int, spending: Spending) -> Progress:
+        """What came so far."""
+        with self._lock:
+            came = (self._verdicts.copy(), self._unjudged.copy(), self.stopped)
+            return Progress(len(self._records), total, spending.calls, spending.tokens, *came)

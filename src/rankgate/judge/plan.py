@@ -1,0 +1,238 @@
+"""From an answer to its verdicts: one walk says what is known, what is to be asked now, and what only after that.
+
+Reading, planning and asking take the same walk, so that what is judged is what is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rankgate.judge.answers import Answer, AnswerState, AnswerVerdicts, GoldClaim
+from rankgate.judge.model import (
+    NO_VERDICT,
+    Addressed,
+    Entailment,
+    Inputs,
+    Judge,
+    Known,
+    Slot,
+    Split,
+    Support,
+    Task,
+    Unjudged,
+    UnjudgedKind,
+    rough_tokens,
+)
+
+BATCH, MAX_TOGETHER = 20, 40  # statements in a request: all up to 40, or else 20 each
+_TOKENS_A_CLAIM, _TOKENS_BESIDE = 15, 900  # of an answer; of a request beside its passages and claims
+
+
+class Want(Enum):
+    """What metrics need of an answer, by the name of the field of `AnswerVerdicts` that has it."""
+
+    STATE = "state"
+    SUPPORT = "support"
+    CORRECTNESS = "correctness"
+    GOLD_IN_ANSWER = "gold_in_answer"
+    GOLD_IN_CONTEXT = "gold_in_context"
+    RELEVANCE = "relevance"
+    ADDRESS = "address"
+    QUESTION_SIMILARITY = "question_similarity"
+    ANSWER_SIMILARITY = "answer_similarity"
+
+
+_OF_CLAIMS = {Want.STATE, Want.SUPPORT, Want.CORRECTNESS}
+
+
+class Call(NamedTuple):
+    """A question that can be put to the judge now, and where its verdict will be kept."""
+
+    slot: Slot
+    inputs: Inputs
+
+
+class Walk(NamedTuple):
+    """One answer: its verdicts, the calls to make now, and about how many calls and tokens come after them."""
+
+    verdicts: AnswerVerdicts
+    calls: tuple[Call, ...]
+    later_calls: int
+    later_tokens: int
+
+
+class Plan(NamedTuple):
+    """The calls to make now, and about how many depend on their answers; tokens are sent and received, of all.
+
+    `cached` of the answers need no call, or none that another run's plan does not pay for.
+    """
+
+    answers: int
+    cached: int
+    calls: tuple[Call, ...]
+    later_calls: int
+    tokens: int
+
+
+def judged(answer: Answer, judge: Judge, wants: frozenset[Want], known: Known, repeat: int = 0) -> AnswerVerdicts:
+    """What the judge said of an answer, with an `Unjudged` in the place of what is missing."""
+    return walk(answer, judge, wants, known, repeat).verdicts
+
+
+def next_round(
+    answers: Iterable[Answer], judge: Judge, wants: frozenset[Want], known: Known, repeats: int = 1
+) -> list[Call]:
+    """What can be asked now, each slot once, in the order of the answers; empty where judging is done."""
+    walks = (walk(answer, judge, wants, known, repeat) for answer in answers for repeat in range(repeats))
+    return list({call.slot: call for each in walks for call in each.calls}.values())
+
+
+def plan_for(
+    answers: Sequence[Answer],
+    judge: Judge,
+    wants: frozenset[Want],
+    known: Known,
+    *,
+    repeats: int = 1,
+    planned: Iterable[Call] = (),
+) -> Plan:
+    """What judging a run takes. `planned` are the calls of another run's plan, which that one pays for."""
+    paid = {call.slot for call in planned}
+    calls: dict[Slot, Call] = {}
+    cached = later_calls = tokens = 0
+    for answer in answers:
+        walks = [walk(answer, judge, wants, known, repeat) for repeat in range(repeats)]
+        own = {call.slot: call for each in walks for call in each.calls if call.slot not in paid}
+        cached += not own
+        later_calls += sum(each.later_calls for each in walks) if own else 0
+        tokens += sum(each.later_tokens for each in walks) if own else 0
+        calls |= own
+    tokens += sum(sum(call.inputs.tokens(judge.prompts)) for call in calls.values())
+    return Plan(
+        answers=len(answers), cached=cached, calls=tuple(calls.values()), later_calls=later_calls, tokens=tokens
+    )
+
+
+def walk(answer: Answer, judge: Judge, wants: frozenset[Want], known: Known, repeat: int = 0) -> Walk:
+    """The verdicts on an answer as far as they are known, and what is still to be asked.
+
+    An answer that is not there needs no call to support nothing; nor do claims without a passage. A query that has no
+    answer is not asked whether it is addressed. The claims of a reference are those of the first repeat, so that all
+    repeats count the same ones.
+    """
+    look = _Look(judge, known, repeat)
+    question, reference, context = answer.question, answer.reference or "", tuple(each.text for each in answer.context)
+    text = "" if answer.answer is None or answer.answer.isspace() else answer.answer
+    split: Any = Split(asserts=False, claims=())
+    if text and wants & _OF_CLAIMS:
+        split = look.at(Inputs(Task.SPLIT, question, text))
+    claims = split if isinstance(split, Unjudged) else split.claims
+    gold: Any = answer.claims or None
+    if reference and not gold and wants & {Want.GOLD_IN_ANSWER, Want.GOLD_IN_CONTEXT}:
+        gold = look.at(Inputs(Task.SPLIT, question, reference), repeat=0)
+        gold = gold if isinstance(gold, Unjudged) else tuple(map(GoldClaim, gold.claims))
+    gold_texts = tuple(claim.text for claim in gold) if isinstance(gold, tuple) else gold
+    truth, asks = (reference,) if reference else gold_texts or (), not answer.no_answer
+    ways: Mapping[Want, Callable[[], Any]] = {
+        Want.STATE: lambda: _state(split, abstains=bool(text) or answer.abstained),
+        Want.SUPPORT: lambda: look.entailed(claims, context, text),
+        Want.CORRECTNESS: lambda: look.entailed(claims, truth, text) if truth else None,
+        Want.GOLD_IN_ANSWER: lambda: look.entailed(gold_texts, (text,) if text else (), reference),
+        Want.GOLD_IN_CONTEXT: lambda: look.entailed(gold_texts, context, reference),
+        Want.RELEVANCE: lambda: look.at(Inputs(Task.RELEVANCE, question, passages=context)) if context else None,
+        Want.ADDRESS: lambda: look.addressed(question, text) if asks else None,
+        Want.QUESTION_SIMILARITY: lambda: look.reversed(question, text) if asks and text else None,
+        Want.ANSWER_SIMILARITY: lambda: look.alike(text, reference) if reference else None,
+    }
+    found = {want.value: ways[want]() for want in Want if want in wants}
+    verdicts = AnswerVerdicts(
+        query_id=answer.query_id,
+        context=tuple(passage.id for passage in answer.context),
+        citations=answer.citations,
+        no_answer=answer.no_answer,
+        claims=claims if wants & _OF_CLAIMS else None,
+        gold_claims=gold,
+        served=tuple(sorted(look.served, key=str)),
+        **found,
+    )
+    return Walk(verdicts, tuple(look.calls), look.later_calls, look.later_tokens)
+
+
+def _state(split: Split | Unjudged, *, abstains: bool) -> AnswerState | Unjudged:
+    """An empty answer abstains where its line says so; one that asserts does not, whatever its line says."""
+    if isinstance(split, Unjudged):
+        return split
+    return AnswerState.ASSERTS if split.asserts else AnswerState.ABSTAINED if abstains else AnswerState.MISSING
+
+
+class _Look:
+    """Looks verdicts up, and notes those that are not there."""
+
+    def __init__(self, judge: Judge, known: Known, repeat: int) -> None:
+        self.judge, self.known, self.repeat = judge, known, repeat
+        self.calls: dict[Call, None] = {}
+        self.served: set[tuple[str, str | None]] = set()
+        self.later_calls = self.later_tokens = 0
+
+    def at(self, inputs: Inputs, repeat: int | None = None) -> Any:
+        """The verdicts on some inputs, or why there are none; of a damaged record that has too few there are none."""
+        slot = Slot(self.judge.id, inputs.task, inputs.key, self.repeat if repeat is None else repeat)
+        record = self.known.get(slot)
+        if record is not None:
+            self.served.add((record.model, record.fingerprint))
+            expected = len(inputs.statements) or len(inputs.passages)
+            if record.unjudged or not expected or len(record.verdicts) == expected:
+                return record.unjudged or record.verdicts
+            return Unjudged(UnjudgedKind.NUMBERING, len(record.verdicts), expected)
+        if inputs.task is Task.SIMILARITY and self.judge.embedding_model is None:
+            return Unjudged(UnjudgedKind.NO_EMBEDDING_MODEL)
+        if needed := self.beyond(inputs):
+            return Unjudged(UnjudgedKind.CONTEXT_TOO_LONG, needed, self.judge.context_tokens)
+        self.calls[Call(slot, inputs)] = None
+        return NO_VERDICT
+
+    def beyond(self, inputs: Inputs) -> int | None:
+        """The tokens of a request that the model cannot hold; None of one that it can."""
+        limit, tokens = self.judge.context_tokens, sum(inputs.tokens(self.judge.prompts))
+        return tokens if limit is not None and tokens > limit else None
+
+    def entailed(self, claims: tuple[str, ...] | Unjudged | None, passages: tuple[str, ...], text: str) -> Any:
+        """A verdict a claim. The text is what unknown claims will come from: so many calls and tokens come later."""
+        if not isinstance(claims, tuple):
+            if claims == NO_VERDICT and passages:
+                about = rough_tokens(text) // _TOKENS_A_CLAIM + 1
+                batches = 1 if about <= MAX_TOGETHER else -(-about // BATCH)
+                self.later_calls += batches
+                self.later_tokens += batches * (rough_tokens(" ".join(passages)) + _TOKENS_BESIDE) + about * 100
+            return claims
+        if not passages or not claims:
+            return tuple(Support(n, Entailment.ABSENT) for n in range(1, len(claims) + 1))
+        every = Inputs(Task.ENTAIL, passages=passages, statements=claims)
+        size = BATCH if len(claims) > MAX_TOGETHER or self.beyond(every) else len(claims)
+        starts = range(0, len(claims), size)
+        parts = [self.at(msgspec.structs.replace(every, statements=claims[at : at + size])) for at in starts]
+        if missing := next((part for part in parts if isinstance(part, Unjudged)), None):
+            return missing
+        each = (each for part in parts for each in part)
+        return tuple(msgspec.structs.replace(one, n=n) for n, one in enumerate(each, start=1))
+
+    def addressed(self, question: str, text: str) -> Any:
+        """Whether the answer addresses the question; one that is not there does not."""
+        return self.at(Inputs(Task.ADDRESS, question, text)) if text else Addressed("no", noncommittal=True)
+
+    def reversed(self, question: str, text: str) -> Any:
+        """Cosines of the question and those that the answer would answer."""
+        questions = self.at(Inputs(Task.REVERSE, answer=text))
+        if isinstance(questions, Unjudged):
+            self.later_calls += questions == NO_VERDICT
+            return questions
+        return self.at(Inputs(Task.SIMILARITY, answer=question, passages=questions))
+
+    def alike(self, text: str, reference: str) -> Any:
+        """The cosine of the answer and the reference; 0 for an answer that is not there."""
+        found = self.at(Inputs(Task.SIMILARITY, answer=text, passages=(reference,))) if text else (0.0,)
+        return found if isinstance(found, Unjudged) else found[0]

@@ -1,0 +1,146 @@
+"""Where verdicts are kept: SQLite while a judge works, one sorted JSON line a verdict beside a run.
+
+Each record is on the disk before the next question of its thread, and the first verdict of a slot stays, so that
+neither a killed process nor a second one at the same store does harm. A verdict takes the place of an `Unjudged`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from rankgate.errors import RankgateError, bad_input
+from rankgate.judge.model import MODES, Mode, Record, Slot, canonical
+from rankgate.readers.json_text import explain, line_json
+
+_TABLES = """
+create table if not exists verdicts (
+  judge text, task text, key text, repeat integer, verdict integer, line blob, primary key (judge, task, key, repeat)
+) without rowid;
+create table if not exists modes (endpoint text, model text, mode text, primary key (endpoint, model));
+"""
+_PUT = """
+insert into verdicts values (?, ?, ?, ?, ?, ?) on conflict do update
+set verdict = excluded.verdict, line = excluded.line where excluded.verdict > verdict
+"""
+_PATIENCE = 120.0  # seconds for another process that writes
+
+
+class Store:
+    """The verdicts of one SQLite file, for any number of threads and processes."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Open or create it.
+
+        Raises:
+            RankgateError: it cannot be opened, or is no such file; any later use may raise it as well.
+        """
+        self._path, self._lock = str(path), Lock()
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            self._base = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+        except (sqlite3.Error, OSError) as error:
+            raise self._unusable(error) from error
+        for statement in ("pragma journal_mode = wal", "pragma synchronous = full", *_TABLES.split(";")):
+            self._run(statement)
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._base.close()
+
+    def get(self, slot: Slot, /) -> Record | None:
+        """The record of a slot; None where there is none."""
+        where = "select line from verdicts where judge = ? and task = ? and key = ? and repeat = ?"
+        rows = self._run(where, slot.judge, slot.task.value, slot.key, slot.repeat)
+        return self._record(rows[0][0]) if rows else None
+
+    def put(self, *records: Record) -> None:
+        """Keep records, all or none, unless their slots have verdicts; they are on the disk when this returns."""
+        rows = [(*_plain(record.slot), record.unjudged is None, line_of(record)) for record in records]
+        with self._lock:
+            try:
+                self._base.execute("begin immediate")
+                self._base.executemany(_PUT, rows)
+                self._base.execute("commit")
+            except sqlite3.Error as error:
+                self._base.rollback()
+                raise self._unusable(error) from error
+
+    def records(self) -> list[Record]:
+        """All records, by judge, task, key and repeat."""
+        rows = self._run("select line from verdicts order by judge, task, key, repeat")
+        return [self._record(line) for (line,) in rows]
+
+    def mode(self, endpoint: str, model: str) -> Mode | None:
+        """The form of answers that an endpoint was found to keep to with a model."""
+        rows = self._run("select mode from modes where endpoint = ? and model = ?", endpoint, model)
+        return next((mode for mode in MODES if rows and mode == rows[0][0]), None)
+
+    def remember_mode(self, endpoint: str, model: str, mode: Mode) -> None:
+        """Keep it: another one would be another judge."""
+        self._run("insert or replace into modes values (?, ?, ?)", endpoint, model, mode)
+
+    def _run(self, statement: str, *values: Any) -> list[Any]:
+        with self._lock:
+            try:
+                return self._base.execute(statement, values).fetchall()
+            except sqlite3.Error as error:
+                raise self._unusable(error) from error
+
+    def _record(self, line: bytes) -> Record:
+        try:
+            return record_of(line)
+        except ValueError as error:  # of another version, or changed by hand
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> RankgateError:
+        return bad_input(f"cannot be used as a store of verdicts ({error}); name another file", file=self._path)
+
+
+def line_of(record: Record) -> bytes:
+    """A record as a line, which ends in a newline."""
+    return canonical(msgspec.to_builtins(record)) + b"\n"
+
+
+def record_of(line: bytes) -> Record:
+    """The record of a line.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return msgspec.convert(line_json(line), Record)
+
+
+def read_verdicts(path: str | Path) -> dict[Slot, Record]:
+    """What a `verdicts.jsonl` holds. Files may be appended to each other: the first verdict of a slot counts.
+
+    Raises:
+        RankgateError: it cannot be read, or a line is damaged; names the line.
+    """
+    found: dict[Slot, Record] = {}
+    try:
+        with Path(path).open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    record = record_of(line)
+                except (ValueError, RecursionError) as error:
+                    raise bad_input(explain(line, error), file=str(path), line=number) from error
+                if found.setdefault(record.slot, record).unjudged and not record.unjudged:
+                    found[record.slot] = record
+    except OSError as error:
+        raise bad_input(f"cannot be read: {error.strerror}", file=str(path)) from error
+    return found
+
+
+def written(records: Iterable[Record]) -> bytes:
+    """A `verdicts.jsonl`: a line a record, sorted."""
+    return b"".join(line_of(record) for record in sorted(records, key=lambda record: _plain(record.slot)))
+
+
+def _plain(slot: Slot) -> tuple[str, str, str, int]:
+    return (slot.judge, slot.task.value, slot.key, slot.repeat)

@@ -1,0 +1,77 @@
+"""Answers to judge, and a judge to ask, without waiting for anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.judge.hash_judge import KEY, HashJudge
+
+from rankgate.judge.answers import Answer, AnswerVerdicts, GoldClaim, Passage
+from rankgate.judge.client import Endpoint, Spending
+from rankgate.judge.identity import JudgeBlock, judge_of
+from rankgate.judge.judging import Progress, judge_answers, settle
+from rankgate.judge.model import Judge
+from rankgate.judge.plan import Want, judged
+from rankgate.judge.store import Store
+
+RETURNS = Passage("doc_1#p1", "You can return an article within 30 days. The refund takes two weeks.")
+SHIPPING = Passage("doc_2#p4", "Shipping within Europe costs five euros. Returns are free of charge.")
+ALL = frozenset(Want)
+
+
+def answer(text: str | None = "You can return an article within 30 days.", **values: Any) -> Answer:
+    """An answer to one question over two passages, with two gold claims."""
+    known: dict[str, Any] = {
+        "query_id": "q-1",
+        "question": "How long can I return an article?",
+        "context": (RETURNS, SHIPPING),
+        "reference": "You can return an article within 30 days.",
+        "claims": (
+            GoldClaim("You can return an article within 30 days"),
+            GoldClaim("Returns are free of charge", vital=False),
+        ),
+    }
+    return Answer(answer=text, **known | values)
+
+
+def block(server: HashJudge | None = None, **values: Any) -> JudgeBlock:
+    """The settings that name a server."""
+    address = server.address if server else "http://localhost:1/v1"
+    known: dict[str, Any] = {"endpoint": address, "model": "hash-judge-2026-01-01", "embedding_model": "bag-of-letters"}
+    return JudgeBlock(**known | values)
+
+
+def endpoint(server: HashJudge, slept: list[float] | None = None) -> Endpoint:
+    """The client's end, which notes waits in place of waiting."""
+    return Endpoint(server.address, KEY, wait=(slept if slept is not None else []).append)
+
+
+def some_judge(**values: Any) -> Judge:
+    return judge_of(block(**values), "json_schema")
+
+
+def settled(server: HashJudge, store: Store, **values: Any) -> Judge:
+    found = settle(block(server, **values), endpoint(server), store, Spending())
+    assert isinstance(found, Judge)
+    server.requests.clear()
+    return found
+
+
+def run(
+    server: HashJudge, answers: Sequence[Answer], store: Store, judge: Judge | None = None, **values: Any
+) -> Progress:
+    """Judge answers with one worker, so that faults come in the order of the calls."""
+    known: dict[str, Any] = {"endpoint": endpoint(server), "spending": Spending(), "workers": 1}
+    wants = values.pop("wants", ALL)
+    return judge_answers(answers, judge or some_judge(), wants, store=store, **known | values)
+
+
+def verdicts(
+    server: HashJudge, answer: Answer, folder: Path, wants: frozenset[Want] = ALL, **values: Any
+) -> AnswerVerdicts:
+    """Judge one answer and read what is known of it then."""
+    store = Store(folder / "verdicts.sqlite")
+    run(server, [answer], store, wants=wants, **values)
+    return judged(answer, some_judge(), wants, store)
