@@ -108,11 +108,6 @@ FORBIDDEN = [
     ("forges.workflows", ("criteria", "gates", "model.report", "readers.formats"), "names and paths in, text out"),
     ("baselines", ("metrics.scoring", "metrics.comparison", "model.wording"), "a store keeps runs, it judges none"),
     (
-        "judge.answers",
-        ("readers", "files", "judge.tasks", "judge.store", "judge.client"),
-        "what metrics and renderers read of a judge needs no judge",
-    ),
-    (
         "judge.plan",
         ("readers", "files", "judge.client", "judge.store", "judge.tasks"),
         "answers and verdicts in, calls out",
@@ -179,7 +174,7 @@ PURE_MODULES = {
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "days", "spans", "curves", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("criteria_changes", "queries", "stricter")),
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
-    *("rankgate.judge.model", "rankgate.judge.answers", "rankgate.judge.quotes", "rankgate.judge.plan"),
+    *("rankgate.judge.model", "rankgate.judge.quotes", "rankgate.judge.plan"),
     *("rankgate.baselines.base", "rankgate.baselines.trend", "rankgate.files.environment", "rankgate.forges.retry"),
     *(module for module in TREES if module.startswith("rankgate.forges.workflows.")),
 }  # of packages that otherwise see the world
@@ -278,7 +273,7 @@ HOMES = [
     ),
     pytest.param("sqlite3", {"judge.store"}, id="sqlite3: verdicts while a judge works"),
     pytest.param("pydantic", {"criteria", "judge"}, id="pydantic: criteria and waivers, and what a model answers"),
-    pytest.param("pydantic_core", {"criteria", "judge.identity"}, id="pydantic_core: as pydantic"),
+    pytest.param("pydantic_core", {"criteria", "judge.settings"}, id="pydantic_core: as pydantic"),
     pytest.param("logging", set(), id="logging: nowhere, results are values"),
     pytest.param("random", set(), id="random: nowhere, nothing is drawn"),
     pytest.param("statistics", set(), id="statistics: nowhere, its import costs more than an interval"),
@@ -287,7 +282,7 @@ HOMES = [
     pytest.param(
         "urllib3", {"forges.http", "judge.client"}, id="urllib3: what requests says about a failure, in our words"
     ),
-    pytest.param("urllib", {"forges", "judge.identity"}, id="urllib: addresses of APIs"),
+    pytest.param("urllib", {"forges", "judge.settings"}, id="urllib: addresses of APIs"),
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(
         "subprocess",

@@ -18,9 +18,9 @@ from rankgate.errors import RankgateError
 from rankgate.judge import client
 from rankgate.judge.asking import ask
 from rankgate.judge.client import MAX_WAIT, Endpoint, Spending, pause
-from rankgate.judge.model import Addressed, Inputs, Mode, Record, Slot, Task, Unjudged, UnjudgedKind
-from rankgate.judge.plan import Want
+from rankgate.judge.model import Addressed, Inputs, Mode, Record, Slot, Task
 from rankgate.judge.store import Store
+from rankgate.model.answers import Unjudged, UnjudgedKind, Want
 
 QUESTION = Inputs(Task.ADDRESS, "How long?", "Thirty days.")
 FINE = Addressed("fully", noncommittal=False)

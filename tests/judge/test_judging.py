@@ -16,12 +16,12 @@ from tests.judge.cases import ALL, RETURNS, SHIPPING, answer, endpoint, run, som
 from tests.judge.hash_judge import INJECTED, REFUSAL, HashJudge, judging, status
 from tests.judge.test_quotes import PASSAGES
 
-from rankgate.judge.answers import AnswerState, GoldClaim, Passage
 from rankgate.judge.client import Spending
 from rankgate.judge.judging import Progress, judge_answers
-from rankgate.judge.model import Addressed, Entailment, Support, Unjudged, UnjudgedKind
-from rankgate.judge.plan import Want, judged, next_round, plan_for
+from rankgate.judge.model import Passage
+from rankgate.judge.plan import judged, next_round, plan_for
 from rankgate.judge.store import Store
+from rankgate.model.answers import Addressing, AnswerState, Entailment, GoldClaim, Support, Unjudged, UnjudgedKind, Want
 
 CLAIMS = frozenset({Want.STATE, Want.SUPPORT})
 
@@ -57,7 +57,7 @@ def test_an_answer_gets_all_its_verdicts(tmp_path: Path) -> None:
     assert kinds(found.gold_in_context) == ["supported", "supported"]
     assert found.gold_claims == answer().claims
     assert found.relevance == (3, 0)
-    assert found.address == Addressed("fully", noncommittal=False)
+    assert found.address is Addressing.FULLY
     assert isinstance(found.question_similarity, tuple)
     assert len(found.question_similarity) == 3
     assert isinstance(found.answer_similarity, float)
@@ -102,7 +102,7 @@ def test_an_answer_that_is_not_there_supports_nothing_without_a_call(tmp_path: P
         assert server.requests == []
     assert kinds(found.gold_in_answer) == ["absent", "absent"]
     assert found.correctness == ()
-    assert found.address == Addressed("no", noncommittal=True)
+    assert found.address is Addressing.NONCOMMITTAL
     assert found.answer_similarity == 0.0
 
 
@@ -310,7 +310,7 @@ def test_a_failing_endpoint_ends_judging_and_what_came_before_is_kept(
     assert outcome.stopped == stopped
     assert outcome.unjudged == {stopped.kind: 7}
     states = [judged(each, some_judge(), wants, store).address for each in answers]
-    assert states == [Addressed("fully", noncommittal=False)] * 2 + [Unjudged(UnjudgedKind.NO_VERDICT)] * 7
+    assert states == [Addressing.FULLY] * 2 + [Unjudged(UnjudgedKind.NO_VERDICT)] * 7
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.judge.model import Inputs, Record, Slot, Support, Task, UnjudgedKind, canonical, digest, rough_tokens
+from rankgate.judge.model import Inputs, Record, Slot, Task, canonical, digest, rough_tokens
+from rankgate.model.answers import Support, UnjudgedKind
 
 BASE = Inputs(Task.ENTAIL, passages=("A passage.", "Another."), statements=("A statement.",))
 

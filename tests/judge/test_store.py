@@ -21,9 +21,10 @@ from tests.judge.cases import answer, some_judge
 from tests.judge.hash_judge import KEY, HashJudge, judging
 
 from rankgate.errors import RankgateError
-from rankgate.judge.model import Addressed, Entailment, Record, Split, Support, Task, Unjudged, UnjudgedKind
-from rankgate.judge.plan import Want, judged
+from rankgate.judge.model import Addressed, Record, Split, Task
+from rankgate.judge.plan import judged
 from rankgate.judge.store import Store, line_of, read_verdicts, record_of, written
+from rankgate.model.answers import Entailment, Support, Unjudged, UnjudgedKind, Want
 
 LINE = (
     b'{"fingerprint":"fp","judge":"3fa9","key":"k","model":"m","repeat":0,"task":"entail","tokens":[1840,96],'
@@ -181,8 +182,8 @@ import sys
 from tests.judge.cases import answer, some_judge
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.judging import judge_answers
-from rankgate.judge.plan import Want
 from rankgate.judge.store import Store
+from rankgate.model.answers import Want
 address, path = sys.argv[1:]
 answers = [answer(f"Answer {n} is this.", query_id=f"q-{n}") for n in range(6)]
 judge_answers(answers, some_judge(), frozenset({Want.STATE, Want.SUPPORT}), endpoint=Endpoint(address),

@@ -12,22 +12,11 @@ from typing import Any
 from pydantic import AliasPath, BaseModel, Field
 
 from rankgate.judge.client import Endpoint, Spending
-from rankgate.judge.model import (
-    MODES,
-    Entailment,
-    Inputs,
-    Judge,
-    Mode,
-    Record,
-    Slot,
-    Support,
-    Task,
-    Unjudged,
-    rough_tokens,
-)
-from rankgate.judge.model import UnjudgedKind as Kind
+from rankgate.judge.model import MODES, Inputs, Judge, Mode, Record, Slot, Task, rough_tokens
 from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import Reply, messages_of, parsed, rendered, schema_of
+from rankgate.model.answers import Entailment, Support, Unjudged
+from rankgate.model.answers import UnjudgedKind as Kind
 
 RETRIES, QUOTE_RETRIES = 2, 1
 _SHOWN, _ECHOED = 200, 20_000  # characters of a server's name for itself, and of an answer that the model sees again

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from rankgate.judge.answers import Answer
 from rankgate.judge.asking import ask, choose_mode
 from rankgate.judge.client import Endpoint, Spending
-from rankgate.judge.identity import JudgeBlock, judge_of
-from rankgate.judge.model import Judge, Mode, Record, Slot, Unjudged, UnjudgedKind
-from rankgate.judge.plan import Call, Want, next_round
+from rankgate.judge.identity import judge_of
+from rankgate.judge.model import Answer, Judge, Mode, Record, Slot
+from rankgate.judge.plan import Call, next_round
+from rankgate.judge.settings import JudgeBlock
 from rankgate.judge.store import Store
+from rankgate.model.answers import Unjudged, UnjudgedKind, Want
 
 WORKERS = 8
 MAX_FAILURES = 3  # questions in a row that the endpoint fails at: then it is down, or refuses everything

@@ -10,10 +10,12 @@ import json
 import unicodedata
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import asdict, force_setattr
+
+from rankgate.model.answers import GoldClaim, Supports, Unjudged
 
 Mode = Literal["json_schema", "json_object", "prompt"]
 MODES: tuple[Mode, ...] = ("json_schema", "json_object", "prompt")  # how the form of an answer is requested, best first
@@ -30,43 +32,29 @@ class Task(Enum):
     SIMILARITY = "similarity"
 
 
-class UnjudgedKind(Enum):
-    """Why there is no verdict."""
+class Passage(msgspec.Struct, frozen=True):
+    """A text that the generator was shown, under the id by which the run and citations name it."""
 
-    # The question cannot be answered, or not by this model: kept in the store.
-    NO_JSON = "no_json"
-    SCHEMA = "schema"
-    NUMBERING = "numbering"  # `number` verdicts, which are not numbered from 1 to `limit`
-    UNKNOWN_PASSAGE = "unknown_passage"  # passage `number` of `limit`
-    CONTRADICTION = "contradiction"  # claims of an answer that asserts nothing, or the reverse
-    LENGTH = "length"
-    CONTENT_FILTER = "content_filter"
-    EMPTY = "empty"
-    CONTEXT_TOO_LONG = "context_too_long"  # about `number` tokens, of at most `limit`, where these are known
-    # Something was in the way: tried again another time.
-    NO_VERDICT = "no_verdict"  # nobody has asked the judge
-    NO_EMBEDDING_MODEL = "no_embedding_model"  # the settings name none
-    HTTP_STATUS = "http_status"  # `number` is the status
-    ENVELOPE = "envelope"  # an answer that no such endpoint gives, as a proxy's page
-    UNREACHABLE = "unreachable"
-    BUDGET = "budget"
-    INTERRUPTED = "interrupted"
-
-    @property
-    def lasts(self) -> bool:
-        """Whether it is kept: asking the same again would cost the same and hardly help."""
-        return list(UnjudgedKind).index(self) < list(UnjudgedKind).index(UnjudgedKind.NO_VERDICT)
+    id: str
+    text: str
 
 
-class Unjudged(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Stands where a verdict is missing; what the numbers mean depends on the kind."""
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run says of a query, and what the gold says of it.
 
-    kind: UnjudgedKind
-    number: int | None = None
-    limit: int | None = None
+    `answer` is None where the line has none. `context` is what the prompt held, in its order; `citations` are ids.
+    `abstained` is what the line states. `reference` and `claims` are the gold's.
+    """
 
-
-NO_VERDICT = Unjudged(UnjudgedKind.NO_VERDICT)
+    query_id: str
+    question: str
+    answer: str | None = None
+    context: tuple[Passage, ...] = ()
+    citations: tuple[str, ...] = ()
+    abstained: bool = False
+    reference: str | None = None
+    claims: tuple[GoldClaim, ...] = ()
+    no_answer: bool = False
 
 
 class Inputs(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -105,32 +93,11 @@ class Inputs(msgspec.Struct, frozen=True, omit_defaults=True):
         return content + instructions + 120, claims + grades + 60 * len(self.statements) + 90
 
 
-class Entailment(Enum):
-    """What passages say of a statement. `UNVERIFIED`: called supported, by a quote that they do not have."""
-
-    SUPPORTED = "supported"
-    CONTRADICTED = "contradicted"
-    ABSENT = "absent"
-    UNVERIFIED = "unverified"
-
-
 class Split(msgspec.Struct, frozen=True):
     """The claims of an answer; one that asserts nothing, such as a refusal, has none."""
 
     asserts: bool
     claims: tuple[str, ...]
-
-
-class Support(msgspec.Struct, frozen=True):
-    """The verdict on statement `n`, with the numbers of the passages that it rests on and a quote from them."""
-
-    n: int
-    verdict: Entailment
-    passages: tuple[int, ...] = ()
-    quote: str = ""
-
-
-Supports: TypeAlias = tuple[Support, ...]
 
 
 class Addressed(msgspec.Struct, frozen=True):

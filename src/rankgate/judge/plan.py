@@ -6,44 +6,26 @@ Reading, planning and asking take the same walk, so that what is judged is what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import Enum
 from typing import Any, NamedTuple
 
 import msgspec
 
-from rankgate.judge.answers import Answer, AnswerState, AnswerVerdicts, GoldClaim
-from rankgate.judge.model import (
+from rankgate.judge.model import Addressed, Answer, Inputs, Judge, Known, Slot, Split, Task, rough_tokens
+from rankgate.model.answers import (
     NO_VERDICT,
-    Addressed,
+    Addressing,
+    AnswerState,
+    AnswerVerdicts,
     Entailment,
-    Inputs,
-    Judge,
-    Known,
-    Slot,
-    Split,
+    GoldClaim,
     Support,
-    Task,
     Unjudged,
     UnjudgedKind,
-    rough_tokens,
+    Want,
 )
 
 BATCH, MAX_TOGETHER = 20, 40  # statements in a request: all up to 40, or else 20 each
 _TOKENS_A_CLAIM, _TOKENS_BESIDE = 15, 900  # of an answer; of a request beside its passages and claims
-
-
-class Want(Enum):
-    """What metrics need of an answer, by the name of the field of `AnswerVerdicts` that has it."""
-
-    STATE = "state"
-    SUPPORT = "support"
-    CORRECTNESS = "correctness"
-    GOLD_IN_ANSWER = "gold_in_answer"
-    GOLD_IN_CONTEXT = "gold_in_context"
-    RELEVANCE = "relevance"
-    ADDRESS = "address"
-    QUESTION_SIMILARITY = "question_similarity"
-    ANSWER_SIMILARITY = "answer_similarity"
 
 
 _OF_CLAIMS = {Want.STATE, Want.SUPPORT, Want.CORRECTNESS}
@@ -222,7 +204,10 @@ class _Look:
 
     def addressed(self, question: str, text: str) -> Any:
         """Whether the answer addresses the question; one that is not there does not."""
-        return self.at(Inputs(Task.ADDRESS, question, text)) if text else Addressed("no", noncommittal=True)
+        found = self.at(Inputs(Task.ADDRESS, question, text)) if text else Addressed("no", noncommittal=True)
+        if isinstance(found, Unjudged):
+            return found
+        return Addressing.NONCOMMITTAL if found.noncommittal else Addressing(found.addresses)
 
     def reversed(self, question: str, text: str) -> Any:
         """Cosines of the question and those that the answer would answer."""

@@ -51,7 +51,7 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
 
     asks: ClassVar[frozenset[Want]] = frozenset()
     kind: ClassVar[Kind] = Kind.ANSWER
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.TEXTS, Need.VERDICTS})
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.VERDICTS})
 
     @property
     def wants(self) -> frozenset[Want]:

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import TypeAlias
 
 import msgspec
 
 
 class UnjudgedKind(Enum):
-    """Why there is no verdict. What the model itself did lasts; what was in the way is tried again another time."""
+    """Why there is no verdict."""
 
-    NO_VERDICT = "no_verdict"  # nobody has asked the judge
-    NO_EMBEDDING_MODEL = "no_embedding_model"  # the settings name none
+    # The question cannot be answered, or not by this model: kept in the store.
     NO_JSON = "no_json"
     SCHEMA = "schema"
-    NUMBERING = "numbering"  # the verdicts are not numbered from 1 to `limit`
+    NUMBERING = "numbering"  # `number` verdicts, which are not numbered from 1 to `limit`
     UNKNOWN_PASSAGE = "unknown_passage"  # passage `number` of `limit`
     CONTRADICTION = "contradiction"  # claims of an answer that asserts nothing, or the reverse
     LENGTH = "length"
     CONTENT_FILTER = "content_filter"
     EMPTY = "empty"
     CONTEXT_TOO_LONG = "context_too_long"  # about `number` tokens, of at most `limit`, where these are known
+    # Something was in the way: tried again another time.
+    NO_VERDICT = "no_verdict"  # nobody has asked the judge
+    NO_EMBEDDING_MODEL = "no_embedding_model"  # the settings name none
     HTTP_STATUS = "http_status"  # `number` is the status
     ENVELOPE = "envelope"  # an answer that no such endpoint gives, as a proxy's page
     UNREACHABLE = "unreachable"
     BUDGET = "budget"
     INTERRUPTED = "interrupted"
 
-
-_PASSING = {"no_verdict", "no_embedding_model", "http_status", "envelope", "unreachable", "budget", "interrupted"}
+    @property
+    def lasts(self) -> bool:
+        """Whether it is kept: asking the same again would cost the same and hardly help."""
+        return list(UnjudgedKind).index(self) < list(UnjudgedKind).index(UnjudgedKind.NO_VERDICT)
 
 
 class Unjudged(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -37,11 +42,6 @@ class Unjudged(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: UnjudgedKind
     number: int | None = None
     limit: int | None = None
-
-    @property
-    def lasts(self) -> bool:
-        """Whether it is kept in the store: asking the same again would cost the same and hardly help."""
-        return self.kind.value not in _PASSING
 
 
 NO_VERDICT = Unjudged(UnjudgedKind.NO_VERDICT)
@@ -72,6 +72,9 @@ class Support(msgspec.Struct, frozen=True):
     verdict: Entailment
     passages: tuple[int, ...] = ()
     quote: str = ""
+
+
+Supports: TypeAlias = tuple[Support, ...]
 
 
 class GoldClaim(msgspec.Struct, frozen=True, gc=False):
@@ -120,14 +123,13 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     no_answer: bool
     state: AnswerState | Unjudged | None = None
     claims: tuple[str, ...] | Unjudged | None = None
-    support: tuple[Support, ...] | Unjudged | None = None
-    correctness: tuple[Support, ...] | Unjudged | None = None
+    support: Supports | Unjudged | None = None
+    correctness: Supports | Unjudged | None = None
     gold_claims: tuple[GoldClaim, ...] | Unjudged | None = None
-    gold_in_answer: tuple[Support, ...] | Unjudged | None = None
-    gold_in_context: tuple[Support, ...] | Unjudged | None = None
+    gold_in_answer: Supports | Unjudged | None = None
+    gold_in_context: Supports | Unjudged | None = None
     relevance: tuple[int, ...] | Unjudged | None = None
     address: Addressing | Unjudged | None = None
-    questions: tuple[str, ...] | Unjudged | None = None
     question_similarity: tuple[float, ...] | Unjudged | None = None
     answer_similarity: float | Unjudged | None = None
     served: tuple[tuple[str, str | None], ...] = ()

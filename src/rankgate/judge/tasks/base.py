@@ -19,7 +19,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rankgate.errors import bad_input
-from rankgate.judge.model import Inputs, Task, Unjudged, UnjudgedKind
+from rankgate.judge.model import Inputs, Task
+from rankgate.model.answers import Unjudged, UnjudgedKind
 from rankgate.readers.json_text import JsonError, strict_json
 
 _FOLDER = Path(__file__).parent.parent / "prompts"

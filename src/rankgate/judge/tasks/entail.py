@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from rankgate.judge.model import Entailment, Inputs, Support, Supports, Unjudged, UnjudgedKind
+from rankgate.judge.model import Inputs
 from rankgate.judge.quotes import verified
 from rankgate.judge.tasks.base import Numbered, Reply, wrong_numbers
+from rankgate.model.answers import Entailment, Support, Supports, Unjudged, UnjudgedKind
 
 
 class SupportReply(Numbered):

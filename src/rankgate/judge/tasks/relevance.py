@@ -1,7 +1,8 @@
 """How relevant each passage is for a question, from 0 to 3: the scale of TREC that UMBRELA asks a model for."""
 
-from rankgate.judge.model import Inputs, Unjudged, UnjudgedKind
+from rankgate.judge.model import Inputs
 from rankgate.judge.tasks.base import Numbered, Reply, wrong_numbers
+from rankgate.model.answers import Unjudged, UnjudgedKind
 
 MAX_GRADE = 3
 

@@ -1,7 +1,8 @@
 """Three questions that an answer would answer, for the relevancy that Ragas computes by their embeddings."""
 
-from rankgate.judge.model import Inputs, Unjudged, UnjudgedKind
+from rankgate.judge.model import Inputs
 from rankgate.judge.tasks.base import Reply
+from rankgate.model.answers import Unjudged, UnjudgedKind
 
 QUESTIONS = 3
 

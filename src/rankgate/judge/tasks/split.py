@@ -1,7 +1,8 @@
 """An answer becomes claims: one fact each, self-contained, in the language of the answer."""
 
-from rankgate.judge.model import Inputs, Split, Unjudged, UnjudgedKind
+from rankgate.judge.model import Inputs, Split
 from rankgate.judge.tasks.base import Reply
+from rankgate.model.answers import Unjudged, UnjudgedKind
 
 MAX_CLAIMS, MAX_CHARACTERS = 200, 2_000
 
