@@ -73,13 +73,10 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"errors", "statistics"}, "the one error, and arithmetic on numbers that textbooks can check"),
     ({"model", "files"}, "the values that flow, and files as such"),
     ({"readers"}, "files become gold sets and runs; what is done with them later is not theirs to know"),
-    (
-        {"metrics", "recording", "judge"},
-        "matched queries become values; the user's own retriever becomes a run; a model's word on answers",
-    ),
+    ({"metrics", "recording"}, "matched queries become values; the user's own retriever becomes a run"),
     ({"baselines", "labelling"}, "where accepted runs lie, and what to label next: neither judges anything"),
     ({"criteria"}, "what is asked for, and the files that it names: it has not seen a score"),
-    ({"diagnosis"}, "why, and which questions: from values to values"),
+    ({"diagnosis", "judge"}, "why, and which questions, from values to values; a model's word on answers"),
     ({"gates"}, "criteria and scores become decisions, and decisions a report"),
     ({"renderers", "base_ref"}, "a report becomes text; a check judged by the base's files too"),
     ({"check", "forges"}, "the story, the only module that knows the order of the steps; a report reaches a platform"),
@@ -273,7 +270,7 @@ HOMES = [
     ),
     pytest.param("sqlite3", {"judge.store"}, id="sqlite3: verdicts while a judge works"),
     pytest.param("pydantic", {"criteria", "judge"}, id="pydantic: criteria and waivers, and what a model answers"),
-    pytest.param("pydantic_core", {"criteria", "judge.settings"}, id="pydantic_core: as pydantic"),
+    pytest.param("pydantic_core", {"criteria", "judge"}, id="pydantic_core: as pydantic"),
     pytest.param("logging", set(), id="logging: nowhere, results are values"),
     pytest.param("random", set(), id="random: nowhere, nothing is drawn"),
     pytest.param("statistics", set(), id="statistics: nowhere, its import costs more than an interval"),
@@ -282,7 +279,7 @@ HOMES = [
     pytest.param(
         "urllib3", {"forges.http", "judge.client"}, id="urllib3: what requests says about a failure, in our words"
     ),
-    pytest.param("urllib", {"forges", "judge.settings"}, id="urllib: addresses of APIs"),
+    pytest.param("urllib", {"forges", "criteria"}, id="urllib: addresses of APIs"),
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(
         "subprocess",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from msgspec.structs import replace
@@ -22,7 +23,10 @@ from rankgate.metrics.parallel import Watch, unwatched
 from rankgate.metrics.scored_run import listed, scored, scored_if_any
 from rankgate.metrics.scoring import ids_of
 from rankgate.model.report import Report
-from rankgate.model.values import Gold
+from rankgate.model.values import Gold, Need
+from rankgate.readers.base import Run
+
+Opened = Callable[..., Run]
 
 
 def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatched) -> Report:
@@ -51,12 +55,17 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     refuse_misfits(criteria, gold)
     plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.details else frozenset()), None
     open_baseline, open_anchor, trend = stored_runs(inputs, criteria, plan, gold)
+    open_run: Opened = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run)
+    if Need.VERDICTS in plan.needs:
+        from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
+
+        runs = (open_run, open_baseline, open_anchor)
+        open_run, open_baseline, open_anchor = judged_runs(inputs, criteria, gold, plan.metrics, *runs)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
         baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
     anchor = scored_if_any(gold, plan, open_anchor, workers=workers, watch=watch)
-    open_run = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run)
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)
     before, since = (listed(gold, plan, candidate, side) for side in (baseline, anchor))

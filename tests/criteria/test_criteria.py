@@ -646,7 +646,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "holdout, match, gold_changes, fork_runs, waiver_label)"
+                    "holdout, match, gold_changes, fork_runs, waiver_label, judge)"
                 )
             ],
             id="a key a level too high",
@@ -909,7 +909,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 ),
                 (
                     "5: name: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "holdout, match, gold_changes, fork_runs, waiver_label)"
+                    "holdout, match, gold_changes, fork_runs, waiver_label, judge)"
                 ),
             ],
             id="line and name",

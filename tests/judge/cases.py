@@ -8,12 +8,12 @@ from typing import Any
 
 from tests.judge.hash_judge import KEY, HashJudge
 
+from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import Progress, judge_answers, settle
 from rankgate.judge.model import Answer, Judge, Passage
 from rankgate.judge.plan import judged
-from rankgate.judge.settings import JudgeBlock
 from rankgate.judge.store import Store
 from rankgate.model.answers import AnswerVerdicts, GoldClaim, Want
 

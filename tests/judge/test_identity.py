@@ -10,12 +10,12 @@ from pydantic import ValidationError
 from tests.judge.cases import block, endpoint, settled, some_judge
 from tests.judge.hash_judge import judging, status
 
+from rankgate.criteria.judge_block import Budget, JudgeBlock
 from rankgate.errors import RankgateError
 from rankgate.judge.client import Spending
 from rankgate.judge.identity import judge_of, judges_of
 from rankgate.judge.judging import settle
 from rankgate.judge.model import Mode, Task
-from rankgate.judge.settings import Budget, JudgeBlock
 from rankgate.judge.store import Store
 from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import read_prompts, schema_of
@@ -102,8 +102,6 @@ def test_a_model_without_a_date_is_an_alias(model: str, *, alias: bool) -> None:
         pytest.param({"repeats": "1"}, "repeats", id="a number as text"),
         pytest.param({"api_key": "sk-1"}, "api_key", id="a key"),
         pytest.param({"budget": {"calls": -1}}, "budget", id="a negative budget"),
-        pytest.param({"calibration": {"file": "c.json", "max_age": "180"}}, "calibration", id="an age without a unit"),
-        pytest.param({"allow_unjudged": "pass"}, "allow_unjudged", id="unjudged as a pass"),
     ],
 )
 def test_settings_are_strict(wrong: dict[str, Any], loc: str) -> None:
@@ -115,8 +113,8 @@ def test_settings_are_strict(wrong: dict[str, Any], loc: str) -> None:
 def test_defaults_are_those_of_the_docs() -> None:
     found = JudgeBlock(endpoint="https://api.openai.com/v1/", model="m")
     assert found.endpoint == "https://api.openai.com/v1"
-    assert found.budget == Budget(calls=4_000, tokens=8_000_000, baseline_calls=None, fork_calls=0)
-    assert (found.structured, found.repeats, found.depth, found.max_unjudged) == ("auto", 1, 5, 0.01)
+    assert found.budget == Budget(calls=4_000, tokens=8_000_000, baseline_calls=None)
+    assert (found.structured, found.repeats, found.depth) == ("auto", 1, 5)
 
 
 # Which form of answers an endpoint takes

@@ -26,7 +26,7 @@ from rankgate.readers.source import STDIN
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
 
-Opener = Callable[[], Run | None]
+Opener = Callable[..., Run | None]
 OpenStore = Callable[[str, str | None, FieldMap | None], BaselineStore]
 
 
@@ -40,7 +40,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     nothing, whatever the criteria name. `labels` stand on the pull request; they count only with a base. `details` asks
     for what pages show beyond the report, with so many items of each ranking. `open_store` opens a store once: a branch
     is fetched and a bucket asked once, however many sides are judged by what lies there. `part` is what is judged of a
-    gold set that is private in part.
+    gold set that is private in part. `verdicts` is the file of what a judge said of answers.
     """
 
     date: str
@@ -56,6 +56,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[SetLabel, ...] = ()
     details: int | None = None
     part: Part = "public"
+    verdicts: str | None = None
     open_store: OpenStore = msgspec.field(default_factory=lambda: cache(store_for))
 
 

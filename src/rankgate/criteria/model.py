@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
+from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, place
 from rankgate.errors import bad_input, shown
@@ -32,7 +33,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.model.values import CONFIDENCE, Direction, Evidence, Need
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
-from rankgate.readers.yaml_text import KeyPath, load_yaml
+from rankgate.readers.yaml_text import KeyPath, YamlDocument, load_yaml
 
 ANCHOR_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"  # it stands in tables and file names
 _LONGEST_RANGE = 1.0
@@ -444,6 +445,9 @@ class Criteria(Part):
         description="A label of pull requests, such as 'rankgate: waive', by which somebody who may write waives "
         "the violations of one commit. Absent: no label does.",
     )
+    judge: JudgeBlock | None = Field(
+        default=None, description="The model that judges answers, for metrics such as faithfulness."
+    )
     name: NotWritten[str] = ""
 
     @property
@@ -480,9 +484,18 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
     if not isinstance(document.value, dict):
         raise bad_input(f"expected `gates:` with a list of gates, found {shown(document.value)}", file=name, line=1)
     found = validated(document, Criteria, name, at or path, _problems_between(document.value))
+    _require_judge(found, document, name)
     lines = (document.line(("gates", index)) for index in range(len(found.gates)))
     gates = tuple(_completed(gate, found, line) for gate, line in zip(found.gates, lines, strict=True))
     return found.model_copy(update={"name": name, "gates": gates})
+
+
+def _require_judge(criteria: Criteria, document: YamlDocument, name: str) -> None:
+    """A metric by a judge's verdicts needs to know whose."""
+    for index, gate in enumerate(criteria.gates):
+        if criteria.judge is None and Need.VERDICTS in gate.metric.needs:
+            text = f"{gate.metric.name} is judged by a model; say which one: judge: {{endpoint: …, model: …}}"
+            raise bad_input(text, file=name, line=document.line(("gates", index)), key=f"gates[{index}].name")
 
 
 def _completed(gate: Gate, criteria: Criteria, line: int | None) -> Gate:

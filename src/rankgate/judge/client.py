@@ -20,9 +20,9 @@ from pydantic import BaseModel, ValidationError
 from requests.utils import get_environ_proxies
 
 from rankgate import __version__
+from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import bad_input
 from rankgate.judge.model import canonical
-from rankgate.judge.settings import KEY_VARIABLE
 from rankgate.model.answers import Unjudged, UnjudgedKind
 from rankgate.readers.json_text import JsonError, strict_json
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.model import MODES, Judge, Mode, digest
-from rankgate.judge.settings import JudgeBlock
 from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import read_prompts, schema_of
 

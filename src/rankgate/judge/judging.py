@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.asking import ask, choose_mode
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.model import Answer, Judge, Mode, Record, Slot
 from rankgate.judge.plan import Call, next_round
-from rankgate.judge.settings import JudgeBlock
 from rankgate.judge.store import Store
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want
 
