@@ -109,7 +109,10 @@ def test_claims_stay_in_their_language(tmp_path: Path, form: str, language: str)
             id="vital in words",
         ),
         pytest.param(
-            {"claims": [{"text": "a", "vital": None}]}, "[0].vital", "expected true or false, found None", id="vital null"
+            {"claims": [{"text": "a", "vital": None}]},
+            "[0].vital",
+            "expected true or false, found None",
+            id="vital null",
         ),
         pytest.param(
             {"claims": [{"text": "a", "vital": 0}]}, "[0].vital", "expected true or false, found 0", id="vital as 0"
@@ -136,7 +139,7 @@ def test_bad_claims(tmp_path: Path, form: str, metadata: dict[str, Any], key: st
 
 @pytest.mark.parametrize("form", FORMS)
 def test_claims_beside_the_metadata_are_named(tmp_path: Path, form: str) -> None:
-    with pytest.raises(RankgateError, match="claims belongs under metadata; write metadata: {claims: …}"):
+    with pytest.raises(RankgateError, match=r"claims belongs under metadata; write metadata: \{claims: …\}"):
         read(tmp_path, {"claims": ["30 days"]}, form)
 
 

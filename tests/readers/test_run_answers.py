@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import duckdb
 import pytest
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.metrics import serialization
+from rankgate.metrics.lines import LineMetric
 from rankgate.metrics.matching import OF_THE_LINE, match
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, require_fields, score
-from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Gold, Item, Need, Ranking, Sample
+from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Gold, Item, MatchedQuery, Need, Ranking, Sample
 from rankgate.readers import untrusted
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
@@ -218,12 +220,12 @@ HOSTILE = {
     "brackets, braces and quotes": '"]}, "query_id": "other", "topk": ["b"], "x": "[{',
     "words that are no numbers": "NaN, Infinity and -0.0",
     "a megabyte": "word and word. " * 70_000,
-    "beyond the basic plane": "🧾👩\u200d👧 𝔘𝔫𝔦𝔠𝔬𝔡𝔢",
+    "beyond the basic plane": "🧾👩\u200d👧 𠮷野家",
     "combining": "e\u0301" * 50,
 }
 LANGUAGES = {
     "de": "Die Rückgabefrist beträgt 30 Tage.",
-    "fr": "Le délai de retour est de 30 jours, à compter de l’achat.",
+    "fr": "Le délai de retour est de 30 jours, à compter de l'achat.",
     "pt": "O prazo de devolução é de 30 dias.",
     "pl": "Zwrotu można dokonać w ciągu 30 dni.",
     "tr": "İade süresi 30 gündür; IĞDIR'a kargo ücretsizdir.",
@@ -241,7 +243,13 @@ LANGUAGES = {
 @pytest.mark.parametrize("form", ["jsonl", "json"])
 @pytest.mark.parametrize("escaped", [False, True])
 def test_a_text_is_kept_as_it_is(tmp_path: Path, form: str, text: str, escaped: bool) -> None:  # noqa: FBT001
-    line = {"answer": text, "query_id": "q", "topk": ["a", text], "citations": [text], "context": [text]}
+    line: dict[str, Any] = {
+        "answer": text,
+        "query_id": "q",
+        "topk": ["a", text],
+        "citations": [text],
+        "context": [text],
+    }
     line |= {"context_texts": {text: text}}
     path = tmp_path / "run"
     path.write_text(json.dumps(line if form == "jsonl" else [line], ensure_ascii=escaped) + "\n", "utf-8", newline="")
@@ -275,7 +283,9 @@ def test_these_keys_are_of_the_query_and_not_of_the_system(tmp_path: Path) -> No
             [("b", "cut"), ("z", "Z")],
             id="the line's own texts are read with the answer",
         ),
-        pytest.param({"context_texts": {"b": "cut"}}, WITH_TEXTS, [("a", "A"), ("b", "cut"), ("c", None)], id="one cut"),
+        pytest.param(
+            {"context_texts": {"b": "cut"}}, WITH_TEXTS, [("a", "A"), ("b", "cut"), ("c", None)], id="one cut"
+        ),
     ],
 )
 def test_context(tmp_path: Path, keys: dict[str, Any], needs: frozenset[Need], expected: list[Any]) -> None:
@@ -317,6 +327,16 @@ def test_a_map_names_them(tmp_path: Path, form: str) -> None:
     assert found.details == Details(items=[Item(text="30 days"), Item()], generated=FOUND)
     (found,) = opened(tmp_path, {**OWN, "out": 5, "prompt": 5}, frozenset(), form, MAP).rankings
     assert found == Ranking("q", ["a#1", "7"]), "without need it is not looked at"
+
+
+def test_a_map_of_parquet_names_them_too(tmp_path: Path) -> None:
+    path = tmp_path / "run.parquet"
+    rows = """SELECT 'q' AS qid, [{docId: 'a#1', body: '30 days'}, {docId: '7', body: NULL}] AS hits,
+        {text: 'You have 30 days.', refs: ['a#1', '7', 'invented']} AS out, ['7', 'parent', 'a#1'] AS prompt,
+        MAP {'parent': 'All about refunds.', '7': 'Cut he…'} AS passages, false AS refused"""
+    duckdb.execute(f"COPY ({rows}) TO '{path}' (FORMAT parquet)")  # noqa: S608 -- a temporary path
+    (found,) = read_run(path.as_posix(), needs=WITH_TEXTS, map=MAP).rankings
+    assert found == Ranking("q", ["a#1", "7"], 0, Details(items=[Item(text="30 days"), Item()], generated=FOUND))
 
 
 def test_a_mapped_answer_is_checked_as_any_other(tmp_path: Path) -> None:
@@ -369,13 +389,11 @@ def test_a_ragas_answer_that_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["answer", "citations", "context", "context_texts"])
-def test_all_that_is_held_of_an_untrusted_run_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
-) -> None:
+def test_all_that_is_held_of_an_untrusted_run_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     """The limit on what is held covers answers as it does texts."""
     monkeypatch.setattr(untrusted, "MAX_HELD", 10_000)
     long = "x" * 6_000
-    keys = {
+    keys: dict[str, dict[str, Any]] = {
         "answer": {"answer": long * 2},
         "citations": {"citations": [long, long + "y"]},
         "context": {"context": [long]},  # which is an id of the list too
@@ -415,10 +433,19 @@ def test_it_comes_back_from_another_process(tmp_path: Path) -> None:
     assert details.generated == FOUND
 
 
-def test_a_run_that_answers_nowhere_lacks_what_reads_it(tmp_path: Path) -> None:
-    class Answered(type(parse_metrics("mrr")[0]), frozen=True, kw_only=True):  # type: ignore[misc]
-        reads = ANSWER
+class Answered(LineMetric, frozen=True, kw_only=True):
+    """A metric that reads answers."""
 
+    key: ClassVar[str] = "answered"
+    formula: ClassVar[str] = "1"
+    plain: ClassVar[str] = "answered"
+    reads: ClassVar[frozenset[Need]] = ANSWER
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        return float(query.details is not None)
+
+
+def test_a_run_that_answers_nowhere_lacks_what_reads_it(tmp_path: Path) -> None:
     plan = Plan(metrics=[Answered()])
     silent = score(GOLD, [read(tmp_path, {"query_id": "q", "topk": ["a#1"]})], plan)
     with pytest.raises(RankgateError, match="reads `answer`, which the run states nowhere"):
