@@ -258,6 +258,11 @@ def test_what_to_look_at_first_is_said_by_the_side_that_failed(repository: Path)
             gold(*QUERIES, q4="other-q4"), "the pull request relabels 1 query of the gold set", id="relabelled"
         ),
         pytest.param(
+            gold(*QUERIES).replace("[doc-q4]", "[doc-q4], metadata: {claims: [it is q4]}"),
+            "the pull request relabels 1 query of the gold set",
+            id="another claim of a right answer",
+        ),
+        pytest.param(
             gold(*QUERIES).replace("what is q4?", "what is doc-q4?"),
             "the pull request edits 1 query of the gold set",
             id="another question",

@@ -26,6 +26,7 @@ many = settings(max_examples=150)
 some = settings(max_examples=60)
 
 TIMES = frozenset({Need.LATENCY})
+ANSWERS = frozenset({Need.ANSWER})
 METRICS = parse_metrics("hit@3,recall@3,precision@all,mrr,map,ndcg,ndcg(gain=exponential)@3,recall(rel=2)@k,latency")
 
 
@@ -45,6 +46,7 @@ READERS: dict[str, Read] = {
     "gold": read_gold,
     "run": rankings,
     "run with times": partial(rankings, needs=TIMES),
+    "run with answers": partial(rankings, needs=ANSWERS),
     "criteria": load_criteria,
     **{f"gold as {form}": partial(read_gold, format=form) for form in GOLD_FORMATS},
     **{f"run as {form}": partial(rankings, form=form) for form in RUN_FORMATS},
@@ -104,6 +106,7 @@ KEYS = st.text(max_size=3) | st.sampled_from(
         *("id", "query_id", "topk", "retrieved", "actual_output", "actualOutput", "chunk_id", "rank", "score"),
         *("latency_ms", "samples", "expected_output", "ids", "input", "question", "metadata", "k", "tags", "no_answer"),
         *("gates", "name", "threshold", "inputs", ""),
+        *("answer", "citations", "context", "context_texts", "abstained", "claims", "text", "vital"),
     )
 )
 NUMBERS = st.integers() | st.floats() | st.sampled_from([0, 1, -1, 2**63, 2**64, 10**30, 1e300, 5e-324, 1e-17, -0.0])

@@ -60,7 +60,7 @@ def run_name(sha256: str) -> str:
 def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH) -> Packed:
     """Ids to `depth`, and what the rankings were read with: latencies, answers, and what gated metrics need.
 
-    A list whose context lies deeper, without texts of its own, is kept as deep as that.
+    A list is kept deeper than that where the prompt of an answer held what lies there.
 
     Raises:
         RankgateError: the run is malformed or has no query.
@@ -185,8 +185,7 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
     """The line of a ranking that has more than ids, as a run writes it; what it does not state is left out."""
     details = ranking.details or Details()
     generated = details.generated or Generated()
-    held = {*(generated.context or ())} - {*(generated.texts or ()), *ranking.ids[:depth]}
-    deepest = max((rank for rank, item_id in enumerate(ranking.ids, start=1) if item_id in held), default=depth)
+    deepest = _depth_of_context(ranking, details.generated, depth) if details.generated else depth
     entry: dict[str, Any] = {"query_id": ranking.query_id, "retrieved": _listed(ranking, deepest)}
     if details.raw is not None:
         entry[Need.RAW.value] = _listed(details.raw, depth)
@@ -206,6 +205,13 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
     entry |= {need.value: value for need, value in stated.items() if value is not None}
     answered = (generated.answer, generated.citations, generated.context, generated.texts, generated.abstained)
     return entry | {key: value for key, value in zip(ANSWER_KEYS, answered, strict=True) if value is not None}
+
+
+def _depth_of_context(ranking: Ranking, generated: Generated, depth: int) -> int:
+    """How many items of an answered query are kept, so that its prompt can be put together again."""
+    texts, stated = generated.texts or {}, generated.context
+    held = {*texts, *ranking.ids[:CONTEXT_DEPTH]} if stated is None else {*stated} - {*texts}
+    return max((rank for rank, item_id in enumerate(ranking.ids, 1) if rank > depth and item_id in held), default=depth)
 
 
 def _listed(ranking: Ranking, depth: int) -> list[Any]:

@@ -23,7 +23,8 @@ def parser() -> argparse.ArgumentParser:
         "record",
         "Call your own retrieve function once per gold question and write what it returns as a run.\n\n"
         "The function gets the question and returns, best first, ids, (id, score) pairs or items like\n"
-        '{"chunk_id": "doc_1#p6", "score": 18.4, "doc_id": "doc_1"}; or a whole run line, a mapping with topk.\n'
+        '{"chunk_id": "doc_1#p6", "score": 18.4, "doc_id": "doc_1"}; or a whole run line, a mapping with topk\n'
+        "and, where it answers too, answer, citations, context and abstained.\n"
         "It may be async. Each call is timed into latency_ms. Answers are kept in FILE.partial until all questions\n"
         "are answered: after an interruption or failures the same command asks only what is missing. When ten calls\n"
         "have failed and none has succeeded, nothing more is asked.\n\n"

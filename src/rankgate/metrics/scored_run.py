@@ -53,7 +53,7 @@ def scored(
         watch: see `score_run`.
     """
     piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
-    kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (Need.TEXTS not in plan.needs))
+    kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {Need.TEXTS, Need.ANSWER}))
     scores = score_run(gold, run, plan, workers=workers, watch=watch, through=kept.each)
     if piped:
         return ScoredRun(run, scores, lambda: kept.rankings, lambda: kept.rankings)

@@ -97,7 +97,7 @@ class Need(Enum):
     SOURCE = "source"
     ENTITIES = "entities"
     SCORES = "scores"
-    ANSWER = "answer"  # with citations, context and abstained
+    ANSWER = "answer"  # with citations, context, context_texts and abstained
     # From a judge.
     VERDICTS = "verdicts"
     # From the match.
@@ -165,8 +165,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     labels beside them, for documents that the gold does not judge. `negatives` are documents that must not stand above
     the relevant ones. `k` is the sample's own cut-off (`metadata.k`) for metrics whose name has none. `answers` are
     texts of which any one answers the question, `claims` what a right answer must say, each once. `as_of` is the day
-    (ISO 8601) for which it is asked, `source` and `entities` what a
-    router and an entity extractor should have found.
+    (ISO 8601) for which it is asked, `source` and `entities` what a router and an entity extractor should have found.
     """
 
     query_id: str

@@ -139,9 +139,8 @@ _LINE_KEYS: dict[Need, Any] = {
     Need.ENTITIES: list[str] | None,
     Need.SCORES: dict[str, float | Judged | None] | None,
 }
-_ids = list[Id] | None
-_answer_kinds: tuple[Any, ...] = (str | None, _ids, _ids, dict[str, str] | None, bool | None)
-_ANSWER_FIELDS = [(key, kind, None) for key, kind in zip(ANSWER_KEYS, _answer_kinds, strict=True)]
+_ANSWER_KINDS: tuple[Any, ...] = (str, list[Id], list[Id], dict[str, str], bool)
+_ANSWER_FIELDS = [(key, kind | None, None) for key, kind in zip(ANSWER_KEYS, _ANSWER_KINDS, strict=True)]
 _stated = attrgetter(*ANSWER_KEYS)
 _NOT_STATED = (None,) * len(ANSWER_KEYS)
 
@@ -242,9 +241,7 @@ def generated_of(line: LooseLine, ids: Sequence[str]) -> Generated | None:
         ValueError: an id of the context stands twice, or is neither in the list nor has a text, or a text is of an id
             that is not in the context, nor, without one, in the list.
     """
-    answer, citations, context, texts, abstained = stated = _stated(line)
-    if stated == _NOT_STATED:
-        return None
+    answer, citations, context, texts, abstained = _stated(line)
     held, listed, seen = None if context is None else tuple(map(str, context)), {*ids}, set[str]()
     for each in held or ():
         if each in seen:
@@ -257,13 +254,14 @@ def generated_of(line: LooseLine, ids: Sequence[str]) -> Generated | None:
     if stray is not None:
         where = "the list of results" if held is None else "context"
         raise ValueError(f"context_texts: {shown(stray)} is not in {where}, so the prompt did not hold it")
-    return Generated(
+    found = Generated(
         answer=answer,
         citations=None if citations is None else tuple(dict.fromkeys(map(str, citations))),
         context=held,
         texts=texts or None,
         abstained=abstained,
     )
+    return None if found == Generated() else found
 
 
 def rising(items: Sequence[StrictItem | Item]) -> bool:

@@ -100,9 +100,9 @@ def record(
 ) -> Recorded:
     """Call `retrieve` once with the text of every gold question and write what it returns as a run.
 
-    The function returns ids, `(id, score)` pairs or items, best first, or a whole run line (see `results`), and may be
-    async. Each call is timed alone, in milliseconds, as `latency_ms: {"retrieve": …}`. The run is in gold order,
-    gzipped where its name ends in `.gz`, and replaces an older file in one step at the end.
+    The function returns ids, `(id, score)` pairs or items, best first, or a whole run line (see `results`), also one
+    with an answer, and may be async. Each call is timed alone, in milliseconds, as `latency_ms: {"retrieve": …}`. The
+    run is in gold order, gzipped where its name ends in `.gz`, and replaces an older file in one step at the end.
 
     Until then the answers are kept in `<path>.partial`, and so they are where too many questions failed. The next
     recording goes on from there: same gold set, retriever, provenance and version of the code, and only questions
