@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from rankgate.base_ref.queries import query_changes
 from rankgate.errors import Problem, RankgateError
 from rankgate.labelling.gold_documents import written
+from rankgate.model.answers import GoldClaim
 from rankgate.model.gold_changes import gold_changes, judged, mark_of
-from rankgate.model.values import Gold, GoldClaim, Sample
+from rankgate.model.values import Gold, Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import fingerprint_of, read_gold
 from rankgate.readers.samples import to_sample
