@@ -277,7 +277,7 @@ HOMES = [
     ),
     pytest.param("sqlite3", {"judge.store"}, id="sqlite3: verdicts while a judge works"),
     pytest.param("pydantic", {"criteria", "judge"}, id="pydantic: criteria and waivers, and what a model answers"),
-    pytest.param("pydantic_core", {"criteria", "judge.identity"}, id="pydantic_core: as pydantic"),
+    pytest.param("pydantic_core", {"criteria", "judge.settings"}, id="pydantic_core: as pydantic"),
     pytest.param("logging", set(), id="logging: nowhere, results are values"),
     pytest.param("random", set(), id="random: nowhere, nothing is drawn"),
     pytest.param("statistics", set(), id="statistics: nowhere, its import costs more than an interval"),
@@ -286,7 +286,7 @@ HOMES = [
     pytest.param(
         "urllib3", {"forges.http", "judge.client"}, id="urllib3: what requests says about a failure, in our words"
     ),
-    pytest.param("urllib", {"forges", "judge.identity"}, id="urllib: addresses of APIs"),
+    pytest.param("urllib", {"forges", "judge.settings"}, id="urllib: addresses of APIs"),
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(
         "subprocess",
@@ -469,6 +469,9 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
             "import rankgate.judge.plan, rankgate.judge.store",
             {"pydantic", "jinja2", "requests", "rankgate.judge.tasks", "rankgate.judge.client"},
             id="reading verdicts",
+        ),
+        pytest.param(
+            "import rankgate.judge.settings", {"jinja2", "requests", "rankgate.judge.tasks"}, id="a judge's settings"
         ),
         pytest.param("import rankgate.recording.recorder, rankgate.cli.record", {"pydantic", "jinja2"}, id="recording"),
         pytest.param(

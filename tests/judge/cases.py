@@ -10,10 +10,11 @@ from tests.judge.hash_judge import KEY, HashJudge
 
 from rankgate.judge.answers import Answer, AnswerVerdicts, GoldClaim, Passage
 from rankgate.judge.client import Endpoint, Spending
-from rankgate.judge.identity import JudgeBlock, judge_of
+from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import Progress, judge_answers, settle
 from rankgate.judge.model import Judge
 from rankgate.judge.plan import Want, judged
+from rankgate.judge.settings import JudgeBlock
 from rankgate.judge.store import Store
 
 RETURNS = Passage("doc_1#p1", "You can return an article within 30 days. The refund takes two weeks.")

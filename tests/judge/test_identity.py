@@ -12,9 +12,10 @@ from tests.judge.hash_judge import judging, status
 
 from rankgate.errors import RankgateError
 from rankgate.judge.client import Spending
-from rankgate.judge.identity import Budget, JudgeBlock, judge_of, judges_of
+from rankgate.judge.identity import judge_of, judges_of
 from rankgate.judge.judging import settle
 from rankgate.judge.model import Mode, Task, Unjudged, UnjudgedKind
+from rankgate.judge.settings import Budget, JudgeBlock
 from rankgate.judge.store import Store
 from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import read_prompts, schema_of

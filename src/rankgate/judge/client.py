@@ -21,8 +21,8 @@ from requests.utils import get_environ_proxies
 
 from rankgate import __version__
 from rankgate.errors import bad_input
-from rankgate.judge.identity import KEY_VARIABLE
 from rankgate.judge.model import Unjudged, UnjudgedKind, canonical
+from rankgate.judge.settings import KEY_VARIABLE
 from rankgate.readers.json_text import JsonError, strict_json
 
 TRIES = 5

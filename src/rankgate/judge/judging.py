@@ -13,9 +13,10 @@ import msgspec
 from rankgate.judge.answers import Answer
 from rankgate.judge.asking import ask, choose_mode
 from rankgate.judge.client import Endpoint, Spending
-from rankgate.judge.identity import JudgeBlock, judge_of
+from rankgate.judge.identity import judge_of
 from rankgate.judge.model import Judge, Mode, Record, Slot, Unjudged, UnjudgedKind
 from rankgate.judge.plan import Call, Want, next_round
+from rankgate.judge.settings import JudgeBlock
 from rankgate.judge.store import Store
 
 WORKERS = 8

@@ -88,7 +88,7 @@ class Store:
         self._run("insert or replace into modes values (?, ?, ?)", endpoint, model, mode)
 
     def _write_ahead(self) -> None:
-        """Switch to WAL. SQLite may refuse that at once while another process does the same: 4 of 360 times measured."""
+        """Switch to WAL; SQLite may refuse it at once while another process does the same (4 of 360 times, tried)."""
         for _ in range(_SWITCHES):
             with suppress(sqlite3.OperationalError):
                 self._base.execute("pragma journal_mode = wal")
