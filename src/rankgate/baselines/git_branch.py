@@ -14,8 +14,20 @@ from functools import cached_property
 
 import msgspec
 
-from rankgate.baselines.git_place import PATIENCE, PREFIX, Place, place_of
-from rankgate.baselines.git_transport import HERE, advice, held, lock_of, locked, outrun, refusal_of, refused
+from rankgate.baselines.git_place import (
+    HERE,
+    PATIENCE,
+    PREFIX,
+    Place,
+    advice,
+    held,
+    lock_of,
+    locked,
+    outrun,
+    place_of,
+    refusal_of,
+    refused,
+)
 from rankgate.baselines.packing import RUN
 from rankgate.baselines.records import LOGS
 from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
@@ -37,16 +49,10 @@ class _Tip(msgspec.Struct, frozen=True):
 
 
 class GitBranchTree:
-    """The files of a branch, at a remote or, where the repository has none, here.
-
-    Args:
-        branch: its name.
-        remote: a remote's name; `.` for the branch of this repository; None for origin, or `.` without any remote.
-    """
+    """The files of a branch, at a remote or here: `.`, or None for origin, or for here without any remote."""
 
     def __init__(self, branch: str = DEFAULT_BRANCH, remote: str | None = None) -> None:
-        self.branch = branch
-        self.remote = remote
+        self.branch, self.remote = branch, remote
         self._tip: _Tip | None = None
         self._read_already: dict[str, bytes] = {}
         self._lost = 0
@@ -88,8 +94,7 @@ class GitBranchTree:
     def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
         """Put a commit on top of the branch as it was last seen; the branch is made with the first one.
 
-        Returns:
-            False where the branch has moved meanwhile. That takes a moment longer each time, so that all get through.
+        False where the branch has moved meanwhile. That takes a moment longer each time, so that all get through.
         """
         tip = self._seen()
         files = {name: entry for name, entry in tip.files.items() if name not in deletes}
@@ -128,8 +133,8 @@ class GitBranchTree:
         return self._tip or _Tip(None, {})
 
     def _local_tip(self) -> str | None:
-        found = self._place.git("rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}")
-        return found.stdout.decode().strip() or None
+        answer = self._place.git("rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}")
+        return answer.stdout.decode().strip() or None
 
     def _fetched_tip(self, depth: int = 1) -> str | None:
         """The remote's tip. In a shallow clone no more than that is fetched; a whole one must not become shallow."""
@@ -151,9 +156,8 @@ class GitBranchTree:
             files[name] = Entry(mode, kind, blob, name)
         accepted = MANIFEST in files and any(map(RUN.fullmatch, files))
         if not accepted and not any(log_name(log) in files for log in LOGS):
-            raise GitError(
-                f"{self.spec}: this branch exists and holds no baselines; it is left as it is, choose another name"
-            )
+            why = "this branch exists and holds no baselines; it is left as it is, choose another name"
+            raise GitError(f"{self.spec}: {why}")
         if header.count(b"\nparent ") > 1:
             raise self._edited(f"it ends in a merge ({commit[:7]}); undo that with `git revert -m 1 {commit[:7]}`")
         return files
@@ -194,14 +198,10 @@ class GitBranchTree:
 
     def _identity(self) -> dict[str, str]:
         """Nothing where the user has a name and an address, ours for what is missing; never the machine's name."""
-        asked = [
-            self._place.git("-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT")
-            for who in ("AUTHOR", "COMMITTER")
-        ]
-        if not any(found.returncode for found in asked):
+        roles, only = ("AUTHOR", "COMMITTER"), ("-c", "user.useConfigOnly=true")
+        if not any(self._place.git(*only, "var", f"GIT_{who}_IDENT").returncode for who in roles):
             return {}
-        ours = {f"GIT_{who}_NAME": _NAME for who in ("AUTHOR", "COMMITTER")}
-        ours |= {f"GIT_{who}_EMAIL": _EMAIL for who in ("AUTHOR", "COMMITTER")}
+        ours = {f"GIT_{who}_{what}": own for who in roles for what, own in (("NAME", _NAME), ("EMAIL", _EMAIL))}
         return {name: os.environ.get(name) or value for name, value in ours.items()}
 
     def _edited(self, how: str) -> GitError:
@@ -209,11 +209,7 @@ class GitBranchTree:
 
 
 def branch_memory(spec: str) -> TreeMemory:
-    """The memory that `git+branch:NAME` or `git+branch:NAME@REMOTE` names; without a name, on the usual branch.
-
-    Raises:
-        RankgateError: it is an address.
-    """
+    """The memory that `git+branch:NAME` or `git+branch:NAME@REMOTE` names; without a name, on the usual branch."""
     branch, at, remote = spec.removeprefix(PREFIX).rpartition("@")
     if at and ":" in spec.removeprefix(PREFIX):  # neither name can hold one, an address with a password does
         raise bad_input("takes the name of a branch and that of a remote, and no address", file=f"{PREFIX}NAME@REMOTE")
