@@ -38,8 +38,8 @@ def _change(gate: GateResult, other: GateResult | None) -> GateChange:
     here, there, apart = gate.delta, other.delta if other else None, None
     if other and here is not None and there is not None:
         apart = square_and_add(here, gate.delta_ci or (None, None), there, other.delta_ci or (None, None))
-    sides = {"before": gate.baseline, "now": gate.value, "change": here, "private": there}
-    return GateChange(gate=gate.name, metric=gate.metric, verdict=gate.verdict, apart=apart, **sides)
+    values = {"before": gate.baseline, "now": gate.value, "change": here, "private": there}
+    return GateChange(gate=gate.name, metric=gate.metric, verdict=gate.verdict, apart=apart, **values)
 
 
 def private_refusal(private: Report) -> str | None:
@@ -50,18 +50,12 @@ def private_refusal(private: Report) -> str | None:
     return None if private.gates else "the private part of the gold set could not be judged: does the run answer it?"
 
 
-def scores_of(report: Report) -> dict[str, float | None]:
-    """Each gated metric's value, as a record keeps it."""
-    return {name: value.value for name, value in report.metrics.items()}
-
-
 def refusal(report: Report) -> str | None:
     """Why a run does not become the baseline by itself; None where it may."""
     if report.verdict is Verdict.FAIL:
         return f"the run fails its gates: {report.summary}"
     if report.verdict is Verdict.NOT_JUDGED:
-        said = "; ".join(map(str, report.problems))
-        return f"the run could not be judged: {said or report.summary}"
+        return f"the run could not be judged: {'; '.join(map(str, report.problems)) or report.summary}"
     if any(gate.waived for gate in report.gates):  # a waiver lets a change be merged; what is normal is said here
         return f"the run violates a gate, which is waived: {report.summary}"
     return None

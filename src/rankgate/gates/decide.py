@@ -24,7 +24,19 @@ from rankgate.metrics.comparison import (
 )
 from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate
 from rankgate.model.report import Detectable, GateResult
-from rankgate.model.values import LINE_KEYS, EvidenceState, Need, Reason, ReasonKind, Ruling, Scores, Verdict
+from rankgate.model.values import (
+    LINE_KEYS,
+    TOLERANCE,
+    Evidence,
+    EvidenceState,
+    Gold,
+    Need,
+    Reason,
+    ReasonKind,
+    Ruling,
+    Scores,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
@@ -46,8 +58,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     clustered = bool(candidate.clusters) and metric.at_quantile is None
     gap = gaps(metric, candidate, baseline)
     ruled: list[_Ruled] = []
-    warnings: list[Reason] = []
-    unjudged: list[Reason] = []
+    warnings, unjudged = list[Reason](), list[Reason]()
     if own is None and finite and baseline is None and Need.BASELINE in metric.needs:
         warnings.append(Reason(ReasonKind.NO_BASELINE))
     elif own is None:
@@ -94,9 +105,9 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         evidence=gate.evidence,
         evidence_state=state,
         confidence=gate.confidence,
-        violation=None
-        if unjudged
-        else max((each.beyond for each in ruled if each.found.ruling is Ruling.VIOLATED), default=None),
+        violation=max(
+            (each.beyond for each in ruled if each.found.ruling is Ruling.VIOLATED and not unjudged), default=None
+        ),
         only_inconclusive=bool(inconclusive) and not (unjudged or violations or warnings),
         detectable=_detectable(gate, candidate, own, pairs),
         verdict=verdict,
@@ -105,6 +116,60 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         n=own.n if own else 0,
         n_pairs=pairs.n_pairs if pairs else 0,
         line=gate.line,
+    )
+
+
+def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores | None) -> GateResult | None:
+    """A row of its own for a gate's drift since the anchor, judged by `drift_max` as a drop is by `regression_max`.
+
+    The estimate decides, whatever the gate's evidence: many small accepted drops, each within noise, add up to one that
+    is not. None where there is nothing to say: the metric compares with the baseline itself, or there is no anchor of
+    that name yet and no limit either.
+    """
+    if Need.BASELINE in gate.metric.needs or (anchor is None and gate.drift_max is None):
+        return None
+    limits = {"threshold": None, "regression_max": gate.drift_max, "evidence": Evidence.ESTIMATE}
+    result = decide(gate.model_copy(update=limits), candidate, anchor)
+    result = replace(result, name=f"{gate.name} since {anchor_name}", since=anchor_name)
+    if anchor is None and result.verdict is not Verdict.NOT_JUDGED:
+        lacking = [Reason(ReasonKind.NO_ANCHOR)]
+        return replace(result, verdict=Verdict.WARN, reasons=lacking, evidence_state=EvidenceState.NO_BASELINE)
+    return result
+
+
+def with_hard_checks(
+    result: GateResult, gate: Gate, gold: Gold, candidate: Scores, baseline: Scores | None
+) -> GateResult:
+    """The gate's result with its rules for single queries: what must pass, and how many may be lost.
+
+    A query fails where the gate's metric is at its worst: nothing right was found. It is lost where it fails now and
+    did not in the baseline. Each rule that is broken violates the gate.
+    """
+    from rankgate.criteria.queries import must_pass_rows  # noqa: PLC0415 -- paid only where asked for
+
+    metric, must = gate.metric, must_pass_rows(gate, gold)
+
+    def at_worst(value: float | None) -> bool:
+        return value is not None and metric.worst is not None and abs(value - metric.worst) <= TOLERANCE
+
+    failed = [row for row, value in enumerate(candidate.values[metric.name]) if at_worst(value)]
+    broken = [row for row in failed if row in must]
+    violations = [Reason(ReasonKind.MUST_PASS, count=len(broken))] if broken else []
+    if gate.max_lost_queries is not None and baseline is not None:
+        before = baseline_column(metric, baseline)
+        lost = sum(before[row] is not None and not at_worst(before[row]) for row in failed)
+        if lost > gate.max_lost_queries:
+            violations.append(Reason(ReasonKind.LOST, count=lost, limit=gate.max_lost_queries))
+    if not violations or result.verdict is Verdict.NOT_JUDGED:
+        return result
+    worse = result.verdict in (Verdict.FAIL, Verdict.WARN)
+    return replace(
+        result,
+        verdict=Verdict.FAIL if gate.blocks else Verdict.WARN,
+        only_inconclusive=False,
+        hard_check_failed=True,
+        reasons=[*violations, *(result.reasons if worse else [])],
+        queries=[candidate.query_ids[row] for row in broken],
     )
 
 
@@ -159,10 +224,8 @@ def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pai
 
 
 def _rule(gate: Gate, pairs: Comparison) -> Finding:
-    most = gate.regression_max or 0.0
-    return rule_on_drop(
-        *(gate.evidence, pairs.delta, pairs.ci, most, gate.metric.direction, pairs.exact, gate.confidence)
-    )
+    limit = (gate.regression_max or 0.0, gate.metric.direction)
+    return rule_on_drop(gate.evidence, pairs.delta, pairs.ci, *limit, pairs.exact, gate.confidence)
 
 
 def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> list[Reason]:

@@ -15,8 +15,6 @@ from typing import NamedTuple, assert_never
 
 from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Evidence, EvidenceState, Exact, Interval, Ruling
 
-Bounds = tuple[float | None, float | None]
-
 
 class Finding(NamedTuple):
     """A ruling, what the interval says beside it, and by which reading."""
@@ -97,7 +95,7 @@ def _known(evidence: Evidence, low: float | None, high: float | None) -> bool:
     return (low if evidence is Evidence.PROVEN_SAFE else high) is not None
 
 
-def upright(ci: Interval | None, direction: Direction) -> Bounds:
+def upright(ci: Interval | None, direction: Direction) -> Interval:
     """The bounds so that below is worse."""
     low, high = ci or (None, None)
     if direction is Direction.HIGHER:

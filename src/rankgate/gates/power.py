@@ -36,18 +36,12 @@ def detectable(
     clusters: Sequence[Hashable] = (),
     relevant: float = 1.0,
 ) -> Detectable | None:
-    """What the gold set can see of the drop that the gate forbids.
+    """What the gold set can see of the drop that the gate forbids, over the queries that are or will be compared.
 
-    Args:
-        gate: with `regression_max`.
-        queries: how many are compared, or will be.
-        differences: of the paired values, whose spread is measured if enough of them moved; else it is assumed.
-        clusters: of those queries, where the gold names any.
-        relevant: how many relevant documents a query has on average, which recall's steps depend on.
-
-    Returns:
-        None where nothing can be said: no drop is forbidden, nothing is compared, the metric is a quantile, or its
-        spread is neither measured nor, its values not being rates, to be assumed.
+    The spread of the `differences` of their paired values is measured if enough of them moved; else it is assumed, by
+    how many `relevant` documents a query has on average, which recall's steps depend on. None where nothing can be
+    said: no drop is forbidden, nothing is compared, the metric is a quantile, or its spread is neither measured nor,
+    its values not being rates, to be assumed.
     """
     limit, farthest = gate.regression_max, max(map(abs, differences), default=0.0)
     if limit is None or queries < 1 or gate.metric.at_quantile is not None or farthest > _LARGEST:
@@ -95,15 +89,11 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
         return f"{why}; allow a {harm} of {margin}{assumed}" if safe or (gate.noise and gate.regression_max) else None
     needed = f"about {_rounded_up(seen.queries_needed):,}"
     if safe:
-        return (
-            f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time; {needed} "
-            f"questions would do, or allowing {margin}{assumed}"
-        )
-    some, possible = (
-        f"{harm}s of {size_text(seen.detectable, unit)} or more are",
-        not is_rate(gate.metric) or seen.detectable <= 1,
-    )
-    caught = f"{some if possible else f'no {harm} is'} detected 80 % of the time"
+        rarely = f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time"
+        return f"{rarely}; {needed} questions would do, or allowing {margin}{assumed}"
+    possible = not is_rate(gate.metric) or seen.detectable <= 1
+    some = f"{harm}s of {size_text(seen.detectable, unit)} or more are" if possible else f"no {harm} is"
+    caught = f"{some} detected 80 % of the time"
     twice = size_text(2 * gate.regression_max, unit, exact_decimals(2 * gate.regression_max, unit))
     return f"with {asked}, {caught} ({limit} allowed); {needed} would detect {twice}{assumed}"
 

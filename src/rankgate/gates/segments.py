@@ -6,7 +6,7 @@ third of the runs without any change. What is within noise, and what is too smal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -56,20 +56,13 @@ class _Part:
     """One segment with both sides' scores on it, and the gate as it applies to it."""
 
     def __init__(
-        self,
-        gate: Gate,
-        rule: SegmentRule,
-        name: str,
-        limits: Limits,
-        candidate: Scores,
-        baseline: Scores | None,
+        self, gate: Gate, rule: SegmentRule, name: str, limits: Limits, candidate: Scores, baseline: Scores | None
     ) -> None:
-        blocks = (limits.severity or gate.severity) == "error"
         # Judged as if it blocked, so that a violation is told from a warning; `concluded` gives it its severity.
         own = {"threshold": limits.threshold, "regression_max": limits.regression_max}
         self.gate = gate.model_copy(update={**own, "severity": "error", "segments": ()})
-        self.name, self.blocks, self.smallest = name, blocks, rule.min_queries
-        self.candidate, self.baseline = candidate, baseline
+        self.name, self.smallest, self.candidate, self.baseline = name, rule.min_queries, candidate, baseline
+        self.blocks = (limits.severity or gate.severity) == "error"
         column = candidate.values[gate.metric.name]
         self.missing = gaps(gate.metric, candidate, None).missing
         self.size = sum(value is not None for value in column) + len(self.missing)
@@ -111,15 +104,12 @@ def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str, float]:
     """
     levels = {part.name: min(_levels(gate.metric, part), default=1.0) for part in parts}
     tests = 2 if any(None not in (part.gate.threshold, part.gate.regression_max) for part in parts) else 1
-    order = sorted(levels, key=levels.__getitem__)
+    order, share = sorted(levels, key=levels.__getitem__), 1 - gate.confidence
     confidences: dict[str, float] = {}
-    share = 1 - gate.confidence
     for rank, name in enumerate(order):
         confidences[name] = 1 - share / (tests * (len(order) - rank))
         if not levels[name] < (1 - confidences[name]) / 2:
-            stopped = confidences[name]
-            confidences |= dict.fromkeys(order[rank:], stopped)
-            break
+            return confidences | dict.fromkeys(order[rank:], confidences[name])
     return confidences
 
 
@@ -138,11 +128,7 @@ def _levels(metric: Metric, part: _Part) -> Iterator[float]:
 
 
 def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:
-    """A rule must fit the gold: its keys and the values that it names exist, and its segments can be large enough.
-
-    Raises:
-        RankgateError: every rule that does not.
-    """
+    """Refuse every rule that does not fit the gold: its keys and values exist, and its segments can be large enough."""
     problems = [
         Problem(message, name, gate.line, f"gate {gate.name}: segments.{key}")
         for gate in gates
@@ -164,9 +150,8 @@ def _misfits(rule: SegmentRule, gold: Gold) -> Iterator[tuple[str, str]]:
     if rule.min_queries > len(gold.samples):
         count = count_text(len(gold.samples), "query", "queries")
         yield "min_queries", f"{rule.min_queries} is more than the {count} of {gold.name}: no segment could be judged"
-    values: Mapping[str, object] = {name.partition(":")[2]: rows for name, rows in segments_of(gold, rule.by).items()}
-    if len(rule.by) > 1:
-        values = segments_of(gold, rule.by)
+    names = segments_of(gold, rule.by)
+    values = list(names) if len(rule.by) > 1 else [name.partition(":")[2] for name in names]
     for value in rule.only:
         if value not in values:
             known = f" (known: {', '.join(sorted(values))})"
