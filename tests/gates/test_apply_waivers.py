@@ -10,9 +10,8 @@ from tests.renderers.reports import RECALL, REPORT, texts
 
 from rankgate.criteria.waivers import Waiver, Waivers, ceiling, entry
 from rankgate.gates.apply_waivers import waive, waive_by_label
-from rankgate.model.exit_codes import exit_code
 from rankgate.model.reasons import sentences
-from rankgate.model.report import GateResult, Report
+from rankgate.model.report import GateResult, Report, exit_code
 from rankgate.model.values import SEVERITY_ORDER, Reason, ReasonKind, Verdict
 from rankgate.model.waiver_use import SetLabel, Waived
 

@@ -120,7 +120,7 @@ def _report(arguments: argparse.Namespace) -> Report:
 
 def _explained(arguments: argparse.Namespace, report: Report, look: _Look | None) -> str:
     """What was asked for. A gate comes before a question of the same name: a gold set may hold any id."""
-    from rankgate.diagnosis.lookup import gates_named, question_named, unknown, unknown_gate, unknown_question
+    from rankgate.gates.explain import gates_named, question_named, unknown, unknown_gate, unknown_question
 
     details = _exhibit(report)
     if arguments.misses and details:
@@ -159,7 +159,7 @@ def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult
 def _query(
     arguments: argparse.Namespace, report: Report, details: ReportDetails, question: Question, look: _Look | None
 ) -> str:
-    from rankgate.diagnosis.question import explain_query
+    from rankgate.diagnosis.misses import explain_query
     from rankgate.renderers.explaining.query import render_query
 
     found = explain_query(report, details, question, look(question, details.k) if look else None)

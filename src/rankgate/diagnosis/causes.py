@@ -17,7 +17,7 @@ from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column
 from rankgate.model.details import Cause, fate_of
 from rankgate.model.report import GateResult
-from rankgate.model.values import TOLERANCE, Direction, Gold, Interval, Sample, Scores, Verdict
+from rankgate.model.values import TOLERANCE, Direction, Gold, Interval, Sample, Scores, Verdict, upright
 from rankgate.statistics.chance import at_least
 
 LEVEL = 0.01  # one-sided, of every test here
@@ -54,14 +54,11 @@ SAYS = {
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """What got worse by a gate's metric.
+    """What got worse by a gate's metric, which is of the list that the run returns.
 
-    Attributes:
-        metric: of the list that the run returns.
-        samples: every gold query for which both runs have a value, in the order of the gold.
-        worse: those of them that got worse, with what became of their relevant documents. `FINE`: none left the first
-            k, so that they moved within it, or the metric sees something else.
-        proven: whether the interval of the change excludes zero.
+    `samples` are the gold queries for which both runs have a value, in the order of the gold; `worse` those of them
+    that got worse, with what became of their relevant documents. `FINE`: none left the first k, so that they moved
+    within it, or the metric sees something else. `proven` says whether the interval of the change excludes zero.
     """
 
     metric: Metric
@@ -96,10 +93,8 @@ def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, bas
 
 def excludes_zero(ci: Interval | None, direction: Direction) -> bool:
     """Whether the interval of a change lies on the side of the worse."""
-    low, high = ci or (None, None)
-    if direction is Direction.HIGHER:
-        return high is not None and high < 0
-    return low is not None and low > 0
+    _, best = upright(ci, direction)
+    return best is not None and best < 0
 
 
 def speaks(gate: GateResult) -> bool:
@@ -150,13 +145,8 @@ def _stale(case: Case, queries: Sequence[str], now: Listings, before: Listings) 
     """Whether lists are as long as they were, enough ids are gone, and as good as each has an id of its own instead."""
     longest = {max((len(each.ids) for each in run.by_query.values()), default=0) for run in (now, before)}
     explained = set(queries)
-    gone = {
-        doc
-        for sample in case.samples
-        if sample.query_id in explained
-        for doc in sample.relevant()
-        if doc in before.documents and doc not in now.documents
-    }
+    relevant = {doc for sample in case.samples if sample.query_id in explained for doc in sample.relevant()}
+    gone = {doc for doc in relevant if doc in before.documents and doc not in now.documents}
     fresh = {item for query in explained for item in now.by_query[query].ids if item not in before.documents}
     return len(longest) == 1 and len(fresh) >= len(gone) >= MIN_STALE
 
@@ -171,10 +161,8 @@ class _Pairs:
         self.owners: dict[tuple[str, ...], str] = {}
         for query in self.samples:
             self.owners.setdefault(self.before_of(query), query)
-        head: set[str] = set()
-        for query in self.samples:
-            if query in now.by_query:
-                head.update(now.by_query[query].ids[: self.k_of(query)])
+        answered = (query for query in self.samples if query in now.by_query)
+        head = {item for query in answered for item in now.by_query[query].ids[: self.k_of(query)]}
         self.reminted = _reminted(head, now.documents, before.documents)
 
     def k_of(self, query: str) -> int:

@@ -9,7 +9,7 @@ import msgspec
 from rankgate.metrics.base import Metric, Together
 from rankgate.metrics.comparison import baseline_column, on_rows, same_lists
 from rankgate.metrics.matching import match
-from rankgate.model.values import Gold, Need, Ranking, Scores
+from rankgate.model.values import Gold, Need, Ranking, Sample, Scores
 
 Column = Sequence[float | None]
 
@@ -24,11 +24,10 @@ class Columns(msgspec.Struct, frozen=True):
 
 
 def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baseline: Scores | None) -> Columns:
-    """The metrics' values; those for which the run states nothing are left out.
+    """The metrics' values, as the check scored them or from what it matched; without what the run states nothing of.
 
-    What the check scored is taken from there. A query that the run lacks has the metric's worst value, as in a check.
-    The baseline has no value for a query that it lacks, nor for a metric that reads what it nowhere states, or the
-    baseline itself.
+    A query that the run lacks has the metric's worst value, as in a check. The baseline has no value for a query that
+    it lacks, nor for a metric that reads what it nowhere states, or the baseline itself.
     """
     shown = [metric for metric in metrics if not metric.needs & candidate.unstated.keys()]
     now = _columns(shown, gold, candidate, absent=True)
@@ -38,10 +37,11 @@ def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baselin
     before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in shown if each.needs & unknown}
     known = [metric for metric in shown if metric.name not in before]
     before |= _columns(known, gold, baseline, absent=False)
-    return Columns(
-        *(shown, now, before),
-        lambda metric, rows: same_lists(metric, on_rows(candidate, rows), on_rows(baseline, rows)),
-    )
+
+    def same(metric: Metric, rows: Sequence[int]) -> bool:
+        return same_lists(metric, on_rows(candidate, rows), on_rows(baseline, rows))
+
+    return Columns(shown, now, before, same)
 
 
 def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, Column]:
@@ -53,14 +53,12 @@ def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: b
     }
     others = [metric for metric in metrics if metric.name not in scored]
     values = Together(others).values
-    rows: list[list[float | None]] = []
-    for query_id, sample in gold.samples.items():
-        query = scores.matched.get(query_id)
-        if query is not None:
-            rows.append(values(query))
-        elif absent:
-            nothing = match(sample, Ranking(query_id, []))
-            rows.append([metric.absent(nothing) for metric in others])
-        else:
-            rows.append([None] * len(others))
+
+    def row_of(query_id: str, sample: Sample) -> list[float | None]:
+        if (query := scores.matched.get(query_id)) is not None:
+            return values(query)
+        nothing = match(sample, Ranking(query_id, [])) if absent else None
+        return [metric.absent(nothing) if nothing else None for metric in others]
+
+    rows = [row_of(query_id, sample) for query_id, sample in gold.samples.items()]
     return {**scored, **{metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}}

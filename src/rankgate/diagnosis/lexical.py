@@ -57,11 +57,7 @@ class Lexical(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LexicalIndex:
-    """Documents, indexed by their words.
-
-    Args:
-        documents: of which at least one has a word.
-        name: of their file, for messages.
+    """Documents, indexed by their words; `name` is that of their file, for messages.
 
     Raises:
         RankgateError: the extra is not installed, or no document has a word.
@@ -87,32 +83,20 @@ class LexicalIndex:
     def look(self, question: Question, k: int, depth: int) -> Lexical:
         """What BM25 finds for a question, and what that and the run's ranking suggest.
 
-        Args:
-            question: with the run's ranks of what is expected.
-            k: the first ranks, in which a document is wanted.
-            depth: how many results count as found, of BM25 and of the run.
+        Documents are wanted in the first `k` ranks; `depth` results count as found, of BM25 and of the run.
         """
         scores = self._scores(question.question or "")
         order = sorted(scores, key=lambda place: (-scores[place], place))
         ranks = {place: rank for rank, place in enumerate(order, start=1)}
         expected = tuple(self._placed(document, ranks, k, depth) for document in question.expected)
-        return Lexical(
-            first=tuple(self._hit(place, scores[place]) for place in order[:depth]),
-            expected=expected,
-            suggests=_most_telling(question, expected),
-        )
-
-    def _hit(self, place: int, score: float) -> LexicalHit:
-        own, whole = self._ids[place]
-        return LexicalHit(own, score, whole)
+        first = tuple(LexicalHit(self._ids[place][0], scores[place], self._ids[place][1]) for place in order[:depth])
+        return Lexical(first=first, expected=expected, suggests=_most_telling(question, expected))
 
     def _scores(self, question: str) -> dict[int, float]:
         """The documents that share a word with the question, by their place."""
-        asked = [word for word in words(question) if word in self._known]
-        if not asked:
-            return {}
-        found = enumerate(self._index.get_scores(asked).tolist())
-        return {place: score for place, score in found if score > 0}
+        known = [word for word in words(question) if word in self._known]
+        scores = enumerate(self._index.get_scores(known).tolist() if known else ())
+        return {place: score for place, score in scores if score > 0}
 
     def _placed(self, document: Expected, ranks: dict[int, int], k: int, depth: int) -> LexicalExpected:
         places = self._places.get(document.id)

@@ -49,27 +49,21 @@ def diagnose(
 ) -> list[Diagnosis]:
     """What holds, the most telling first: by the verdict of the gate that it explains, a cause before what is known.
 
-    Args:
-        gold: the judgments.
-        metrics: the gated metrics.
-        results: the gates' results over all queries.
-        candidate: the run's scores, with the matched queries.
-        baseline: the baseline's.
-        lists: the run's and the baseline's; None where they cannot be read again.
+    `results` are those over all queries, of gates on these metrics.
     """
     by_name = {metric.name: metric for metric in metrics}
-    found: dict[str, Diagnosis] = {}
+    by_rule: dict[str, Diagnosis] = {}
     for gate in sorted(filter(fell, results), key=lambda gate: (not speaks(gate), gate.verdict is not Verdict.FAIL)):
-        metric, told = by_name[gate.metric], []
+        metric, findings = by_name[gate.metric], []
         if baseline and of_list(metric):
-            told = _of_lists(case_of(gate, metric, gold, candidate, baseline), candidate, baseline, lists)
-            # A gate may hold by limits that are wide: gold ids that nobody returns are worth a warning all the same.
-            told = told if speaks(gate) else [each for each in told if each.rule == STALE]
+            findings = _of_lists(case_of(gate, metric, gold, candidate, baseline), candidate, baseline, lists)
         elif baseline and speaks(gate) and metric.kind is Kind.LATENCY:
-            told = _latency(gate, metric, candidate, baseline)
-        for each in told:
-            found.setdefault(each.rule, each)
-    return list(found.values())
+            findings = _latency(gate, metric, candidate, baseline)
+        for each in findings:
+            # A gate may hold by limits that are wide: gold ids that nobody returns are worth a warning all the same.
+            if speaks(gate) or each.rule == STALE:
+                by_rule.setdefault(each.rule, each)
+    return list(by_rule.values())
 
 
 def _of_lists(case: Case, candidate: Scores, baseline: Scores, lists: Lists) -> list[Diagnosis]:
@@ -121,8 +115,8 @@ def _with_tag(rule: str, text: str, numbers: Mapping[str, int], tag: TagShare | 
     if tag is None:
         return Diagnosis(rule=rule, finding=text, evidence=numbers)
     who = "all" if tag.misses == tag.of_misses else f"{tag.misses:,}"
-    said = f"{text}; {who} of them are tagged {{tag}} ({_share(tag)})"
-    return Diagnosis(rule=rule, finding=said, evidence={**numbers, **_numbers(tag)})
+    text = f"{text}; {who} of them are tagged {{tag}} ({_share(tag)})"
+    return Diagnosis(rule=rule, finding=text, evidence={**numbers, **_numbers(tag)})
 
 
 def _numbers(tag: TagShare) -> dict[str, str | int]:

@@ -24,14 +24,11 @@ def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metr
 
     Only metrics of relevant documents count, since a change in latency moves none; None where no gate has one.
     """
-    ranked = [
-        (gate.metric, result) for gate, result in zip(gates, results, strict=True) if gate.metric.kind is Kind.RELEVANCE
-    ]
-    for wanted in (Verdict.FAIL, Verdict.WARN):
-        for metric, result in ranked:
-            if result.verdict is wanted and result.delta:
-                return metric
-    return ranked[0][0] if ranked else None
+    both = zip(gates, results, strict=True)
+    ranked = [(gate.metric, result) for gate, result in both if gate.metric.kind is Kind.RELEVANCE]
+    moved = [(metric, result.verdict) for metric, result in ranked if result.delta]
+    violated = [metric for wanted in (Verdict.FAIL, Verdict.WARN) for metric, verdict in moved if verdict is wanted]
+    return next(iter([*violated, *(metric for metric, _ in ranked)]), None)
 
 
 def first_k(metric: Metric | None, own: int = DEFAULT_K) -> int:
@@ -47,7 +44,7 @@ def movements(
     Those that got worse are in the order of `severity`, where `gates` say which segments fail, then by the change of
     the metric; the others follow by the change, then by documents gained, the best last.
     """
-    found: list[tuple[tuple[float, ...], Movement]] = []
+    ranked: list[tuple[tuple[float, ...], Movement]] = []
     fails = failing(gates)
     sign = 1 if metric.direction is Direction.HIGHER else -1
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
@@ -81,9 +78,8 @@ def movements(
             no_result=no_result,
         )
         worst = severity(moves, k, no_result=no_result, failing=fails(sample.tags))
-        found.append(((0, *worst, change) if worse else (1, change, gained - lost), movement))
-    found.sort(key=lambda entry: entry[0])
-    return [movement for _, movement in found]
+        ranked.append(((0, *worst, change) if worse else (1, change, gained - lost), movement))
+    return [movement for _, movement in sorted(ranked, key=lambda entry: entry[0])]
 
 
 def most_telling(moved: Sequence[Movement], most: int = MAX_LISTED) -> list[Movement]:

@@ -35,11 +35,10 @@ def notes_of(
         notes.append(f"{count} removed from the rankings.")
     notes += judge_notes(criteria.metrics(), scores)
     if baseline is None:
-        if any(gate.regression_max is not None for gate in criteria.gates):
-            floors = any(gate.threshold is not None for gate in criteria.gates)
-            what = "floors were judged, drops were not" if floors else "drops were not judged"
-            notes.append(f"There is no baseline yet: {what}.")
-        return notes
+        drops = any(gate.regression_max is not None for gate in criteria.gates)
+        floors = any(gate.threshold is not None for gate in criteria.gates)
+        what = "floors were judged, drops were not" if floors else "drops were not judged"
+        return [*notes, f"There is no baseline yet: {what}."] if drops else notes
     if baseline.scores.missing:
         count = count_text(len(baseline.scores.missing), "query is", "queries are")
         notes.append(f"{count} new since the baseline or absent from it, and not compared.")
@@ -52,9 +51,8 @@ def notes_of(
         max((outline.retrieved for outline in side.outlines.values()), default=0) for side in (scores, baseline.scores)
     )
     if whole and max(longest, before) >= OTHER_LENGTH * min(longest, before) > 0:
-        notes.append(
-            f"Lists have up to {longest:,} results now, {before:,} in the baseline; metrics of the whole list see that."
-        )
+        lengths = f"up to {longest:,} results now, {before:,} in the baseline"
+        notes.append(f"Lists have {lengths}; metrics of the whole list see that.")
     return notes
 
 
@@ -63,10 +61,9 @@ def untrusted_notes(criteria: Criteria, *, untrusted: bool) -> list[str]:
     if not untrusted:
         return []
     counts = "; a pass counts once a maintainer has accepted them" if criteria.fork_runs == "untrusted" else ""
-    supplied = (
-        "Rankings supplied by the pull request: they were scored here, by this repository's own gold set and criteria"
-    )
-    return [f"{supplied}, but nobody here has seen the retriever return them{counts}."]
+    scored = "they were scored here, by this repository's own gold set and criteria"
+    unseen = f"but nobody here has seen the retriever return them{counts}"
+    return [f"Rankings supplied by the pull request: {scored}, {unseen}."]
 
 
 def part_notes(gold: Gold) -> list[str]:
@@ -79,19 +76,17 @@ def part_notes(gold: Gold) -> list[str]:
 def gold_note(changes: GoldChanges) -> str:
     """What became of the gold set since the baseline was accepted, in one sentence."""
     named = {"added": changes.added, "removed": changes.removed, "relabelled": changes.relabelled}
-    told = [f"{count:,} {what}" for what, count in named.items() if count]
-    counts = f" ({', '.join(told)})" if told else ""
-    return f"The gold set changed since the baseline was accepted{counts}; both runs are scored with today's."
+    counts = ", ".join(f"{count:,} {what}" for what, count in named.items() if count)
+    which = f" ({counts})" if counts else ""
+    return f"The gold set changed since the baseline was accepted{which}; both runs are scored with today's."
 
 
 def judge_notes(metrics: Sequence[Metric], scores: Scores) -> list[str]:
     """What a judge's labels beside the gold would make of the values, one sentence a metric that they move."""
     notes: list[str] = []
     for metric in metrics if scores.with_judge else ():
-        judged, defined = (
-            judged_value(metric, scores),
-            [value for value in scores.values[metric.name] if value is not None],
-        )
+        judged = judged_value(metric, scores)
+        defined = [value for value in scores.values[metric.name] if value is not None]
         own = metric.aggregate(defined) if defined else None
         if judged is None or judged.value is None or own is None or judged.value == own:
             continue

@@ -14,20 +14,11 @@ MAX_INTERVALS = 24  # segments whose changes have one, the largest
 
 
 def by_tag(
-    gold: Gold,
-    metrics: Sequence[Metric],
-    candidate: Scores,
-    baseline: Scores | None,
-    leading: Metric | None = None,
+    gold: Gold, metrics: Sequence[Metric], candidate: Scores, baseline: Scores | None, leading: Metric | None = None
 ) -> list[Segment]:
     """One segment a tag, by dimension in the order of the gold and by value within it.
 
-    Args:
-        gold: the judgments, with the tags.
-        metrics: what is shown by tag.
-        candidate: the run's scores.
-        baseline: the baseline's, where there is one.
-        leading: the metric whose change has an interval, in the largest segments; None for none.
+    In the largest segments the change of the `leading` metric has an interval.
     """
     members: dict[tuple[str, str], list[int]] = {}
     for index, sample in enumerate(gold.samples.values()):
@@ -36,51 +27,30 @@ def by_tag(
     dimensions = list(dict.fromkeys(dimension for dimension, _ in members))
     ordered = sorted(members.items(), key=lambda entry: (dimensions.index(entry[0][0]), entry[0][1]))
     largest = sorted(members, key=lambda key: -len(members[key]))[:MAX_INTERVALS]
-    columns = [
-        (metric, candidate.values[metric.name], baseline_column(metric, baseline) if baseline else None)
-        for metric in metrics
-    ]
+    before = {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
 
-    def change(metric: Metric, indices: Sequence[int], key: tuple[str, str]) -> Comparison | None:
-        if baseline is None or metric is not leading or key not in largest:
-            return None
-        pairs = paired_scores(metric, on_rows(candidate, indices), on_rows(baseline, indices))
-        return pairs.compared() if pairs else None
-
-    return [
-        Segment(
-            dimension=dimension,
-            value=value,
-            queries=len(indices),
-            metrics={
-                metric.name: _value(metric, indices, new, old, change(metric, indices, key))
-                for metric, new, old in columns
-            },
+    def value_of(metric: Metric, rows: Sequence[int], key: tuple[str, str]) -> SegmentValue:
+        values = [candidate.values[metric.name][row] for row in rows]
+        defined = [value for value in values if value is not None]
+        pairs: Comparison | None = None
+        if baseline and metric is leading and key in largest:
+            bounded = paired_scores(metric, on_rows(candidate, rows), on_rows(baseline, rows))
+            pairs = bounded.compared() if bounded else None
+        elif baseline:
+            pairs = compare(metric, values, [before[metric.name][row] for row in rows], with_interval=False)
+        return SegmentValue(
+            value=metric.aggregate(defined) if defined else None,
+            n=len(defined),
+            baseline=pairs.baseline if pairs else None,
+            delta=pairs.delta if pairs else None,
+            delta_ci=pairs.ci if pairs else None,
+            n_pairs=pairs.n_pairs if pairs else 0,
+            unit=metric.unit,
+            direction=metric.direction,
         )
-        for key, indices in ordered
-        for dimension, value in [key]
-    ]
 
-
-def _value(
-    metric: Metric,
-    indices: Sequence[int],
-    new: Sequence[float | None],
-    old: Sequence[float | None] | None,
-    bounded: Comparison | None,
-) -> SegmentValue:
-    values = [new[index] for index in indices]
-    defined = [value for value in values if value is not None]
-    pairs = bounded or (
-        compare(metric, values, [old[index] for index in indices], with_interval=False) if old else None
-    )
-    return SegmentValue(
-        value=metric.aggregate(defined) if defined else None,
-        n=len(defined),
-        baseline=pairs.baseline if pairs else None,
-        delta=pairs.delta if pairs else None,
-        delta_ci=pairs.ci if pairs else None,
-        n_pairs=pairs.n_pairs if pairs else 0,
-        unit=metric.unit,
-        direction=metric.direction,
-    )
+    segments: list[Segment] = []
+    for key, rows in ordered:
+        shown = {metric.name: value_of(metric, rows, key) for metric in metrics}
+        segments.append(Segment(dimension=key[0], value=key[1], queries=len(rows), metrics=shown))
+    return segments

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 from rankgate.diagnosis.columns import Column, Columns
 from rankgate.metrics.base import Metric
@@ -32,21 +33,21 @@ def sweeps_of(tag: str | None, rows: Sequence[int], cutoffs: Sequence[int], colu
 
     With a baseline both are over the queries for which both runs have a value, so that the curves can be compared.
     """
-    found: list[Sweep] = []
-    for measure, family in (("recall", Recall), ("ndcg", NDCG)):
+    sweeps: list[Sweep] = []
+    measures: dict[Literal["recall", "ndcg"], type[Recall | NDCG]] = {"recall": Recall, "ndcg": NDCG}
+    for measure, family in measures.items():
         metrics = [family(cutoff=k) for k in cutoffs]
-        before = columns.before[metrics[0].name] if columns.before else None
-        now = columns.now[metrics[0].name]
-        kept = [row for row in rows if now[row] is not None and (before is None or before[row] is not None)]
+        both = [side for side in (columns.now, columns.before) if side is not None]
+        kept = [row for row in rows if all(side[metrics[0].name][row] is not None for side in both)]
         if not kept:
             continue
-        candidate = [_mean(metric, columns.now[metric.name], kept) for metric in metrics]
-        baseline = [_mean(metric, columns.before[metric.name], kept) for metric in metrics] if columns.before else None
-        found.append(
+        candidate, *others = [[_mean(each, side[each.name], kept) for each in metrics] for side in both]
+        baseline = others[0] if others else None
+        sweeps.append(
             Sweep(
                 tag=tag,
                 queries=len(kept),
-                measure="recall" if measure == "recall" else "ndcg",
+                measure=measure,
                 cutoffs=tuple(cutoffs),
                 candidate=tuple(candidate),
                 baseline=tuple(baseline) if baseline else None,
@@ -54,7 +55,7 @@ def sweeps_of(tag: str | None, rows: Sequence[int], cutoffs: Sequence[int], colu
                 baseline_knee=knee(cutoffs, baseline) if baseline else None,
             )
         )
-    return found
+    return sweeps
 
 
 def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int | None:
@@ -63,11 +64,8 @@ def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int | None:
     Both axes are scaled to 0 to 1, as in Kneedle (Satopää et al. 2011), with ln k as abscissa. None where the curve
     rises by less than `LEAST_RISE` or nowhere lies above the line by `LEAST_BEND`. The smallest of several.
     """
-    if len(cutoffs) < 3:  # noqa: PLR2004 -- two points are a line
-        return None
-    rise = values[-1] - values[0]
-    width = math.log(cutoffs[-1] / cutoffs[0])
-    if rise < LEAST_RISE:
+    rise, width = values[-1] - values[0], math.log(cutoffs[-1] / cutoffs[0])
+    if len(cutoffs) < 3 or rise < LEAST_RISE:  # noqa: PLR2004 -- two points are a line
         return None
     above = [
         (value - values[0]) / rise - math.log(k / cutoffs[0]) / width for k, value in zip(cutoffs, values, strict=True)

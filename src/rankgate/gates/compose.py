@@ -21,6 +21,7 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
 from rankgate.metrics.matching import OF_THE_LINE
+from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
@@ -40,7 +41,7 @@ from rankgate.model.report import (
     Segment,
     Source,
 )
-from rankgate.model.values import CONFIDENCE, Gold, Scores, Verdict, worst
+from rankgate.model.values import CONFIDENCE, Gold, Need, Scores, Verdict, worst
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from rankgate.criteria import Criteria
 
 MAX_IDS = 20
+SHOWN = frozenset({Need.IDS, Need.DOCS, Need.LATENCY})  # what details need of the runs beyond what metrics ask for
 ISSUES = "https://github.com/rankgate/rankgate/issues"
 _EMPTY = "every list of the run is empty"
 _STALE = (
@@ -132,6 +134,27 @@ def compose(
         ),
     )
     return with_summary(report)
+
+
+def with_details(
+    report: Report,
+    depth: int | None,
+    gold: Gold,
+    plan: Plan,
+    candidate: Scores,
+    baseline: Scores | None,
+    leading: Metric | None,
+) -> Report:
+    """The report with what pages show beyond it, `depth` items of each ranking; as it is where `depth` is None.
+
+    The plan had to read `SHOWN` as well; `leading` is the metric whose changes are listed.
+    """
+    if depth is None:
+        return report
+    from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- paid only where asked for
+
+    details = details_of(gold, plan.metrics, leading, report.segments, candidate, baseline, depth=depth)
+    return replace(report, details=details)
 
 
 def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:

@@ -13,7 +13,17 @@ from __future__ import annotations
 
 from typing import NamedTuple, assert_never
 
-from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Evidence, EvidenceState, Exact, Interval, Ruling
+from rankgate.model.values import (
+    CONFIDENCE,
+    TOLERANCE,
+    Direction,
+    Evidence,
+    EvidenceState,
+    Exact,
+    Interval,
+    Ruling,
+    upright,
+)
 
 
 class Finding(NamedTuple):
@@ -93,14 +103,6 @@ def _ruling(evidence: Evidence, *, violates: bool, harm: bool, safe: bool, known
 def _known(evidence: Evidence, low: float | None, high: float | None) -> bool:
     """Whether the data support the bound that matters: the worst case for safety, the best case for harm."""
     return (low if evidence is Evidence.PROVEN_SAFE else high) is not None
-
-
-def upright(ci: Interval | None, direction: Direction) -> Interval:
-    """The bounds so that below is worse."""
-    low, high = ci or (None, None)
-    if direction is Direction.HIGHER:
-        return low, high
-    return (None if high is None else -high), (None if low is None else -low)
 
 
 def _upright(value: float, direction: Direction) -> float:

@@ -1,4 +1,4 @@
-"""How a gate's verdict came about: every number that went into it, and what each limit made of them. Pure."""
+"""What a word names, a gate or a question; and how a gate's verdict came about, number by number. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from rankgate.errors import bad_input, did_you_mean, shown
 from rankgate.gates.decision_rule import beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
@@ -195,3 +196,51 @@ def _lost(gate: GateResult, metric: Metric, questions: Sequence[Question]) -> li
         if metric.worst is not None and before is not None and now is not None
         if abs(now - metric.worst) <= TOLERANCE < abs(before - metric.worst)
     ]
+
+
+def gates_named(report: Report, word: str) -> list[GateResult]:
+    """The gates of that name, else those of that metric in any of its spellings; empty where there is none.
+
+    Rows about a part, such as a segment or the drift since an anchor, are not among them: they go with their gate.
+    """
+    gates, metric = whole_gates(report), _metric(word)
+    name = metric.name if metric else word
+    return [gate for gate in gates if gate.name == word] or [gate for gate in gates if gate.metric == name]
+
+
+def whole_gates(report: Report) -> list[GateResult]:
+    """The gates as the head's criteria have them, one row each; those that only the base has."""
+    own = [gate for gate in report.gates if gate.segment is None and gate.since is None]
+    heads = {gate.name for gate in own if gate.judged_by is None}
+    return [gate for gate in own if gate.judged_by is None or gate.name not in heads]
+
+
+def question_named(details: ReportDetails, word: str) -> Question | None:
+    """The question of that id."""
+    return next((question for question in details.questions if question.query_id == word), None)
+
+
+def unknown_gate(report: Report, word: str) -> Exception:
+    """The error for a word that names no gate."""
+    return bad_input(f"no gate {shown(word)}{did_you_mean(word, _gate_words(report))} (gates: {_listed(report)})")
+
+
+def unknown_question(details: ReportDetails, word: str) -> Exception:
+    """The error for a word that names no question."""
+    near = did_you_mean(word, [question.query_id for question in details.questions])
+    return bad_input(f"no question {shown(word)} in the gold set{near}")
+
+
+def unknown(report: Report, details: ReportDetails, word: str) -> Exception:
+    """The error for a word that names neither."""
+    known = [*_gate_words(report), *(question.query_id for question in details.questions)]
+    what = f"neither a gate nor a question of the gold set is called {shown(word)}"
+    return bad_input(f"{what}{did_you_mean(word, known)} (gates: {_listed(report)})")
+
+
+def _gate_words(report: Report) -> list[str]:
+    return [word for gate in whole_gates(report) for word in (gate.metric, gate.name)]
+
+
+def _listed(report: Report) -> str:
+    return ", ".join(dict.fromkeys(shown(gate.metric)[1:-1] for gate in whole_gates(report))) or "none"

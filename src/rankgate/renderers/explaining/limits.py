@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankgate.gates.decision_rule import upright
 from rankgate.gates.explain import GateExplained, LeftOut, LimitCheck, Row
 from rankgate.model.report import GateResult
-from rankgate.model.values import TOLERANCE, Direction, Evidence, Ruling, Unit
+from rankgate.model.values import TOLERANCE, Direction, Evidence, Ruling, Unit, upright
 from rankgate.model.wording import (
     confidence_text,
     count_text,
