@@ -57,10 +57,6 @@ class BaselineStore(Protocol):
     """A place that holds the accepted run."""
 
     @property
-    def spec(self) -> str:
-        """How users name this place after `--baseline`."""
-
-    @property
     def memory(self) -> Memory | None:
         """All that the place remembers; None where it is but a run."""
 
@@ -78,11 +74,6 @@ class MemoryStore(msgspec.Struct, frozen=True):
     """A store that remembers for which commit each run was accepted."""
 
     memory: Memory
-
-    @property
-    def spec(self) -> str:
-        """The memory's."""
-        return self.memory.spec
 
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
         """The run that was accepted for the commit to compare with, or for the nearest one before it."""

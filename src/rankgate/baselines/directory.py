@@ -22,7 +22,6 @@ from rankgate.baselines.records import LOGS
 from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.files.writing import make_directories, write_atomic
-from rankgate.model.lineage import commits_behind
 from rankgate.model.values import Need
 from rankgate.readers.base import Run
 
@@ -94,7 +93,8 @@ class DirectoryTree:
         file = Path(self.path) / name
         try:
             with file.open("rb") as opened:
-                opened.seek(0 if last is None else max(0, opened.seek(0, os.SEEK_END) - last))
+                if last is not None:
+                    opened.seek(max(0, opened.seek(0, os.SEEK_END) - last))
                 return opened.read()
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -106,11 +106,6 @@ class DirectoryStore(msgspec.Struct, frozen=True):
     """The default store: what is accepted now, in a directory."""
 
     path: str
-
-    @property
-    def spec(self) -> str:
-        """The directory's path."""
-        return self.path
 
     @property
     def memory(self) -> TreeMemory:
@@ -135,7 +130,8 @@ def _opened(memory: TreeMemory, needs: frozenset[Need], deepest: int, where: Whe
     run = open_record(memory, record, needs, deepest=deepest)
     if where is None:
         return run
-    behind = commits_behind(record.commit, where.ancestors()) if record.commit else None
+    ancestors = list(where.ancestors()) if record.commit else []
+    behind = ancestors.index(record.commit) if record.commit in ancestors else None
     return replace(run, lineage=lineage_of(Chosen(record=record, how="here", commits_behind=behind), where.date))
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from rankgate.baselines import KINDS
 from rankgate.baselines.base import BaselineStore, MemoryStore, Where, chosen_of
-from rankgate.errors import bad_input, redacted
+from rankgate.errors import bad_input
 from rankgate.model.values import Need
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
@@ -29,16 +29,7 @@ class RunFileStore(msgspec.Struct, frozen=True):
     path: str
     format: str | None = None
     map: FieldMap | None = None
-
-    @property
-    def spec(self) -> str:
-        """The file's path."""
-        return redacted(self.path)
-
-    @property
-    def memory(self) -> None:
-        """None: a run remembers nothing."""
-        return
+    memory: None = None  # a run remembers nothing
 
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run:
         """The run; its lists are whole, so that any cut-off can be read."""

@@ -17,7 +17,7 @@ from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column
 from rankgate.model.details import Cause, fate_of
 from rankgate.model.report import GateResult
-from rankgate.model.values import TOLERANCE, Direction, Gold, Interval, Sample, Scores, Verdict, upright
+from rankgate.model.values import TOLERANCE, Direction, Gold, Interval, Sample, Scores, Verdict
 from rankgate.statistics.chance import at_least
 
 LEVEL = 0.01  # one-sided, of every test here
@@ -74,7 +74,6 @@ def of_list(metric: Metric) -> bool:
 
 def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, baseline: Scores) -> Case:
     """Gather what got worse."""
-    sign = 1 if metric.direction is Direction.HIGHER else -1
     worse: dict[str, Cause] = {}
     samples: list[Sample] = []
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
@@ -83,7 +82,7 @@ def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, bas
         if after is None or before is None or old is None:
             continue
         samples.append(sample)
-        if sign * (after - before) < -TOLERANCE:
+        if metric.direction.sign * (after - before) < -TOLERANCE:
             new = candidate.outlines.get(sample.query_id)
             moved = document_moves(sample, old, new)
             worse[sample.query_id] = fate_of(moved, first_k(metric, old.k), no_result=not (new and new.retrieved))
@@ -93,7 +92,7 @@ def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, bas
 
 def excludes_zero(ci: Interval | None, direction: Direction) -> bool:
     """Whether the interval of a change lies on the side of the worse."""
-    _, best = upright(ci, direction)
+    _, best = direction.upright(ci)
     return best is not None and best < 0
 
 
@@ -104,24 +103,15 @@ def speaks(gate: GateResult) -> bool:
 
 def fell(gate: GateResult) -> bool:
     """Whether the metric is worse than the baseline's, and the gate limits that."""
-    worse = gate.delta or 0.0 if gate.direction is Direction.LOWER else -(gate.delta or 0.0)
-    return gate.regression_max is not None and worse > TOLERANCE
+    return gate.regression_max is not None and gate.direction.sign * (gate.delta or 0.0) < -TOLERANCE
 
 
-class Explained(msgspec.Struct, frozen=True):
-    """A cause, the questions that it explains, and how often it seems to hold by chance."""
-
-    rule: str
-    queries: Sequence[str]
-    by_chance: int
-    of_chance: int
-
-
-def explain(case: Case, now: Listings | None, before: Listings | None) -> Explained | None:
+def explain(case: Case, now: Listings | None, before: Listings | None) -> tuple[str, list[str], int] | None:
     """The one cause that explains more than half of the questions that got worse, and more than chance does.
 
-    None where there is none: the interval of the change includes zero, nothing explains so many, or the one-sided
-    binomial test against the rate by chance, (hits + 1) / (trials + 2), does not pass at 1 %.
+    With it come the questions that it explains, and for how many of all it seems to hold by chance. None where there
+    is none: the interval of the change includes zero, nothing explains so many, or the one-sided binomial test against
+    the rate by chance, (hits + 1) / (trials + 2), does not pass at 1 %.
     """
     if not case.proven or now is None or before is None:
         return None
@@ -137,8 +127,7 @@ def explain(case: Case, now: Listings | None, before: Listings | None) -> Explai
     queries = [query for query, each in causes.items() if each == cause]
     if at_least(count, len(case.worse), (by_chance + 1) / (len(ids) + 2)) >= LEVEL:
         return None
-    found = Explained(cause, queries, by_chance, len(ids))
-    return None if cause == STALE and not _stale(case, queries, now, before) else found
+    return None if cause == STALE and not _stale(case, queries, now, before) else (cause, queries, by_chance)
 
 
 def _stale(case: Case, queries: Sequence[str], now: Listings, before: Listings) -> bool:

@@ -69,14 +69,13 @@ def diagnose(
 def _of_lists(case: Case, candidate: Scores, baseline: Scores, lists: Lists) -> list[Diagnosis]:
     """The cause, the tag that the worse questions share, and what is known of them."""
     found: list[Diagnosis] = []
-    cause = explain(case, *lists)
-    if cause is not None:
-        where, what = SAYS[cause.rule]
-        chance = f"by chance {cause.by_chance:,} of {cause.of_chance:,}"
-        text = f"{where}: {_those(len(cause.queries), case, what, what)} ({chance})"
-        numbers = {"explained": len(cause.queries), "by_chance": cause.by_chance, "of_chance": cause.of_chance}
-        tag = _tag_of(cause.queries, case, candidate, baseline)
-        found.append(_with_tag(cause.rule, text, {"worse": len(case.worse), **numbers}, tag))
+    if (cause := explain(case, *lists)) is not None:
+        (rule, queries, by_chance), total = cause, len(case.samples)
+        where, what = SAYS[rule]
+        text = f"{where}: {_those(len(queries), case, what, what)} (by chance {by_chance:,} of {total:,})"
+        numbers = {"explained": len(queries), "by_chance": by_chance, "of_chance": total}
+        tag = _tag_of(queries, case, candidate, baseline)
+        found.append(_with_tag(rule, text, {"worse": len(case.worse), **numbers}, tag))
     if not case.worse:
         return found
     fates = Counter(case.worse.values())

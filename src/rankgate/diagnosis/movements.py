@@ -11,7 +11,7 @@ from rankgate.metrics.matching import DEFAULT_K
 from rankgate.model.details import Expected, sampled, severity
 from rankgate.model.report import GateResult, Movement
 from rankgate.model.tags import failing
-from rankgate.model.values import Direction, Gold, Outline, Sample, Scores, Verdict
+from rankgate.model.values import Gold, Outline, Sample, Scores, Verdict
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
@@ -46,7 +46,6 @@ def movements(
     """
     ranked: list[tuple[tuple[float, ...], Movement]] = []
     fails = failing(gates)
-    sign = 1 if metric.direction is Direction.HIGHER else -1
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
     for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
         if after is None or before is None or sample.query_id not in baseline.outlines:
@@ -61,7 +60,7 @@ def movements(
         gained = sum(within(move.after, k) and not within(move.before, k) for move in moves)
         if after == before and lost == gained:
             continue
-        change = sign * (after - before)
+        change = metric.direction.sign * (after - before)
         no_result, worse = new is None or not new.retrieved, (change, gained - lost) < (0, 0)
         movement = Movement(
             query_id=sample.query_id,

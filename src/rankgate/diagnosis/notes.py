@@ -22,17 +22,14 @@ def notes_of(
     criteria: Criteria, candidate: ScoredRun, baseline: ScoredRun | None, changes: GoldChanges | None = None
 ) -> list[str]:
     """One sentence a fact: what was left out, counted as worst, cut, or judged otherwise."""
-    notes: list[str] = []
     scores = candidate.scores
-    if scores.missing:
-        gone = count_text(len(scores.missing), "query is", "queries are")
-        notes.append(f"{gone} absent from the run; where relevance is scored, that counts as the worst.")
-    if scores.unknown_queries:
-        count = count_text(len(scores.unknown_queries), "query of the run has", "queries of the run have")
-        notes.append(f"{count} no judgment and {'was' if len(scores.unknown_queries) == 1 else 'were'} ignored.")
-    if scores.duplicates:
-        count = count_text(scores.duplicates, "repeated id was", "repeated ids were")
-        notes.append(f"{count} removed from the rankings.")
+    unknown, counts = len(scores.unknown_queries), "where relevance is scored, that counts as the worst"
+    absent = f"{count_text(len(scores.missing), 'query is', 'queries are')} absent from the run; {counts}."
+    without = f"{count_text(unknown, 'query of the run has', 'queries of the run have')} no judgment"
+    ignored = f"{without} and {'was' if unknown == 1 else 'were'} ignored."
+    removed = f"{count_text(scores.duplicates, 'repeated id was', 'repeated ids were')} removed from the rankings."
+    facts = [(scores.missing, absent), (unknown, ignored), (scores.duplicates, removed)]
+    notes = [text for number, text in facts if number]
     notes += judge_notes(criteria.metrics(), scores)
     if baseline is None:
         drops = any(gate.regression_max is not None for gate in criteria.gates)

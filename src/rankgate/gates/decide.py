@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from rankgate.gates.decision_rule import Finding, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
+from rankgate.gates.decision_rule import Finding, rule_on_drop, rule_on_floor
 from rankgate.gates.power import detectable
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import (
@@ -24,23 +24,12 @@ from rankgate.metrics.comparison import (
 )
 from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate
 from rankgate.model.report import Detectable, GateResult
-from rankgate.model.values import (
-    LINE_KEYS,
-    TOLERANCE,
-    Evidence,
-    EvidenceState,
-    Gold,
-    Need,
-    Reason,
-    ReasonKind,
-    Ruling,
-    Scores,
-    Verdict,
-)
+from rankgate.model.values import LINE_KEYS, Evidence, EvidenceState, Need, Reason, ReasonKind, Ruling, Scores, Verdict
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
 
+Ruled = tuple[Finding, Reason]  # what became of a limit, and why
 LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 
 
@@ -53,11 +42,16 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     values = candidate.values[metric.name]
     old_values = baseline_column(metric, baseline) if baseline else []
     finite = all(abs(value) <= LARGEST for value in chain(values, old_values) if value is not None)
-    own, pairs = _measured(gate, candidate, baseline) if finite else (None, None)
-
+    own: Estimate | None = None
+    pairs: Comparison | None = None
+    if finite:
+        ends = attainable(metric, candidate, values)
+        own = estimate(values, metric, confidence=gate.confidence, clusters=candidate.clusters, ends=ends)
+        both = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
+        pairs = both.compared(gate.confidence) if both else None
     clustered = bool(candidate.clusters) and metric.at_quantile is None
     gap = gaps(metric, candidate, baseline)
-    ruled: list[_Ruled] = []
+    ruled: list[Ruled] = []
     warnings, unjudged = list[Reason](), list[Reason]()
     if own is None and finite and baseline is None and Need.BASELINE in metric.needs:
         warnings.append(Reason(ReasonKind.NO_BASELINE))
@@ -75,13 +69,16 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     if own is not None:
         warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
     violations, inconclusive, held = (
-        [replace(each.reason, clusters=clustered) for each in ruled if each.found.ruling is ruling]
+        [replace(reason, clusters=clustered) for found, reason in ruled if found.ruling is ruling]
         for ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE, Ruling.HOLDS)
     )
     alone = pairs is None if gate.regression_max is not None else Need.BASELINE in metric.needs and baseline is None
-    state = EvidenceState.NO_BASELINE if alone else _state([each.found for each in ruled])
+    states, unsure = {found.state for found, _ in ruled}, (EvidenceState.NO_INTERVAL, EvidenceState.INCONCLUSIVE)
+    least_certain = next((state for state in unsure if state in states), EvidenceState.CLEAR)
+    state = EvidenceState.NO_BASELINE if alone else least_certain
     if pairs and too_many(gap.other_judge, pairs.n_pairs):
         pairs, state = None, EvidenceState.NOT_COMPARABLE
+    beyond = [found.beyond for found, _ in ruled if found.ruling is Ruling.VIOLATED]
     blocked = Verdict.FAIL if gate.blocks else Verdict.WARN
     doubtful = bool(warnings or inconclusive)
     verdict = Verdict.NOT_JUDGED if unjudged else blocked if violations else Verdict.WARN if doubtful else Verdict.PASS
@@ -105,9 +102,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         evidence=gate.evidence,
         evidence_state=state,
         confidence=gate.confidence,
-        violation=max(
-            (each.beyond for each in ruled if each.found.ruling is Ruling.VIOLATED and not unjudged), default=None
-        ),
+        violation=max(beyond) if beyond and not unjudged else None,
         only_inconclusive=bool(inconclusive) and not (unjudged or violations or warnings),
         detectable=_detectable(gate, candidate, own, pairs),
         verdict=verdict,
@@ -137,42 +132,6 @@ def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores
     return result
 
 
-def with_hard_checks(
-    result: GateResult, gate: Gate, gold: Gold, candidate: Scores, baseline: Scores | None
-) -> GateResult:
-    """The gate's result with its rules for single queries: what must pass, and how many may be lost.
-
-    A query fails where the gate's metric is at its worst: nothing right was found. It is lost where it fails now and
-    did not in the baseline. Each rule that is broken violates the gate.
-    """
-    from rankgate.criteria.queries import must_pass_rows  # noqa: PLC0415 -- paid only where asked for
-
-    metric, must = gate.metric, must_pass_rows(gate, gold)
-
-    def at_worst(value: float | None) -> bool:
-        return value is not None and metric.worst is not None and abs(value - metric.worst) <= TOLERANCE
-
-    failed = [row for row, value in enumerate(candidate.values[metric.name]) if at_worst(value)]
-    broken = [row for row in failed if row in must]
-    violations = [Reason(ReasonKind.MUST_PASS, count=len(broken))] if broken else []
-    if gate.max_lost_queries is not None and baseline is not None:
-        before = baseline_column(metric, baseline)
-        lost = sum(before[row] is not None and not at_worst(before[row]) for row in failed)
-        if lost > gate.max_lost_queries:
-            violations.append(Reason(ReasonKind.LOST, count=lost, limit=gate.max_lost_queries))
-    if not violations or result.verdict is Verdict.NOT_JUDGED:
-        return result
-    worse = result.verdict in (Verdict.FAIL, Verdict.WARN)
-    return replace(
-        result,
-        verdict=Verdict.FAIL if gate.blocks else Verdict.WARN,
-        only_inconclusive=False,
-        hard_check_failed=True,
-        reasons=[*violations, *(result.reasons if worse else [])],
-        queries=[candidate.query_ids[row] for row in broken],
-    )
-
-
 def _detectable(gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comparison | None) -> Detectable | None:
     """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
     counts = [len(outline.ranks) for outline in candidate.outlines.values() if outline.ranks]
@@ -184,33 +143,14 @@ def _detectable(gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comp
     return detectable(gate, queries=own.n if own else 0, clusters=alone, relevant=relevant)
 
 
-def _measured(gate: Gate, candidate: Scores, baseline: Scores | None) -> tuple[Estimate | None, Comparison | None]:
-    metric, confidence, clusters = gate.metric, gate.confidence, candidate.clusters
-    values = candidate.values[metric.name]
-    ends = attainable(metric, candidate, values)
-    own = estimate(values, metric, confidence=confidence, clusters=clusters, ends=ends)
-    pairs = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
-    return own, pairs.compared(confidence) if pairs else None
+def _floor(gate: Gate, own: Estimate, threshold: float) -> Ruled:
+    found = rule_on_floor(gate.evidence, own.value, own.ci, threshold, gate.metric.direction)
+    return found, Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
 
 
-class _Ruled(NamedTuple):
-    """What became of a limit, why, and how far the value lies beyond it."""
-
-    found: Finding
-    reason: Reason
-    beyond: float
-
-
-def _floor(gate: Gate, own: Estimate, threshold: float) -> _Ruled:
-    direction = gate.metric.direction
-    found = rule_on_floor(gate.evidence, own.value, own.ci, threshold, direction)
-    reason = Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
-    return _Ruled(found, reason, beyond_floor(own.value, threshold, direction))
-
-
-def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pairs: Comparison, gap: Gaps) -> _Ruled:
+def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pairs: Comparison, gap: Gaps) -> Ruled:
     """The ruling on the pairs; in doubt where another way to count the same queries gives another one."""
-    metric, most, values = gate.metric, gate.regression_max or 0.0, candidate.values[gate.metric.name]
+    metric, values = gate.metric, candidate.values[gate.metric.name]
     found = _rule(gate, pairs)
     reason = Reason(ReasonKind.REGRESSION, ruling=found.ruling, state=found.state)
     if too_many(gap.one_sided, len(values)) and metric.needs & LINE_KEYS.keys():
@@ -220,7 +160,7 @@ def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pai
         if _rule(gate, worst).ruling is not found.ruling:
             found = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
             reason = replace(reason, count=len(gap.one_sided), at_worst=worst.delta)
-    return _Ruled(found, reason, beyond_drop(pairs.delta, most, metric.direction))
+    return found, reason
 
 
 def _rule(gate: Gate, pairs: Comparison) -> Finding:
@@ -231,13 +171,10 @@ def _rule(gate: Gate, pairs: Comparison) -> Finding:
 def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> list[Reason]:
     """Why a gate cannot be judged: on a side that it looks at, too many queries lack the value."""
     drops = pairs is not None and gate.regression_max is not None
-    sides: list[tuple[Literal["run", "baseline"], Sequence[int]]]
-    sides = [("run", gap.missing), ("baseline", gap.missing_before if drops else [])]
-    return [
-        Reason(ReasonKind.MISSING, count=len(rows), among=among, source=source)
-        for source, rows in sides
-        if too_many(rows, among)
-    ]
+    sources: dict[Literal["run", "baseline"], Sequence[int]]
+    sources = {"run": gap.missing, "baseline": gap.missing_before if drops else []}
+    lacking = [(source, len(rows)) for source, rows in sources.items() if too_many(rows, among)]
+    return [Reason(ReasonKind.MISSING, count=count, among=among, source=source) for source, count in lacking]
 
 
 def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | None, gap: Gaps) -> list[Reason]:
@@ -252,18 +189,9 @@ def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | Non
     return []
 
 
-def _state(found: Sequence[Finding]) -> EvidenceState:
-    """The least certain of several states."""
-    states = {each.state for each in found}
-    unsure = (EvidenceState.NO_INTERVAL, EvidenceState.INCONCLUSIVE)
-    return next((state for state in unsure if state in states), EvidenceState.CLEAR)
-
-
 def _doubts(gate: Gate, candidate: Scores, gap: Gaps, *, compared: bool) -> list[Reason]:
     """Reasons to look twice although no limit is broken."""
-    found: list[Reason] = []
-    if candidate.missing and gate.metric.worst is None:
-        found.append(Reason(ReasonKind.ABSENT, count=len(candidate.missing)))
-    if compared and gate.regression_max is not None and len(gap.one_sided) > FEW * len(candidate.query_ids):
-        found.append(Reason(ReasonKind.ONE_SIDED, count=len(gap.one_sided)))
-    return found
+    absent, one_sided = candidate.missing, gap.one_sided
+    uneven = compared and gate.regression_max is not None and len(one_sided) > FEW * len(candidate.query_ids)
+    doubts = [Reason(ReasonKind.ABSENT, count=len(absent))] if absent and gate.metric.worst is None else []
+    return [*doubts, Reason(ReasonKind.ONE_SIDED, count=len(one_sided))] if uneven else doubts

@@ -8,12 +8,12 @@ from typing import Literal
 import msgspec
 
 from rankgate.errors import bad_input, did_you_mean, shown
-from rankgate.gates.decision_rule import beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
+from rankgate.gates.decision_rule import rule_on_drop, rule_on_floor
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.model.details import Cause, Question, ReportDetails
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import TOLERANCE, Direction, EvidenceState, Ruling, Verdict, worst
+from rankgate.model.values import TOLERANCE, EvidenceState, Ruling, Verdict, worst
 from rankgate.model.waiver_use import WaiverUse
 
 
@@ -103,14 +103,14 @@ def checks_of(gate: GateResult) -> list[LimitCheck]:
     if None not in change:
         limit, delta, left, right = (number for number in change if number is not None)
         ruled = rule_on_drop(gate.evidence, delta, gate.delta_ci, limit, gate.direction, gate.exact, gate.confidence)
-        allowed = 0.0 if limit == 0 else -limit if gate.direction is Direction.HIGHER else limit
-        beyond = beyond_drop(delta, limit, gate.direction)
-        checks.append(LimitCheck("regression_max", left, right, delta, allowed, beyond, ruled.ruling, ruled.state))
+        allowed = 0.0 if limit == 0 else -gate.direction.sign * limit
+        numbers = (left, right, delta, allowed, ruled.beyond)
+        checks.append(LimitCheck("regression_max", *numbers, ruled.ruling, ruled.state))
     if gate.threshold is not None and gate.value is not None:
         value, floor = gate.value, gate.threshold
         ruled = rule_on_floor(gate.evidence, value, gate.ci, floor, gate.direction)
-        beyond = beyond_floor(value, floor, gate.direction)
-        checks.append(LimitCheck("threshold", value, floor, value - floor, 0.0, beyond, ruled.ruling, ruled.state))
+        numbers = (value, floor, value - floor, 0.0, ruled.beyond)
+        checks.append(LimitCheck("threshold", *numbers, ruled.ruling, ruled.state))
     return checks
 
 

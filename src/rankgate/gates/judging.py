@@ -136,7 +136,7 @@ def judge_all(
     for gate in criteria.gates:
         result = decide(gate, candidate, baseline)
         if gate.must_pass or gate.max_lost_queries is not None:
-            from rankgate.gates.decide import with_hard_checks  # noqa: PLC0415 -- paid only where asked for
+            from rankgate.gates.segments import with_hard_checks  # noqa: PLC0415 -- paid only where asked for
 
             result = with_hard_checks(result, gate, gold, candidate, baseline)
         results.append(result)

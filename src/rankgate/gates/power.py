@@ -12,10 +12,10 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
-from rankgate.metrics.base import Metric, widest_change
+from rankgate.metrics.base import widest_change
 from rankgate.metrics.estimates import is_rate
 from rankgate.model.report import Detectable, GateResult
-from rankgate.model.values import Direction, Evidence, EvidenceState, Verdict
+from rankgate.model.values import Evidence, EvidenceState, Verdict
 from rankgate.model.wording import count_text, exact_decimals, harm_word, size_text
 from rankgate.statistics import power
 
@@ -46,7 +46,9 @@ def detectable(
     limit, farthest = gate.regression_max, max(map(abs, differences), default=0.0)
     if limit is None or queries < 1 or gate.metric.at_quantile is not None or farthest > _LARGEST:
         return None
-    planned = _usual_spread(gate.metric, relevant) if is_rate(gate.metric) else None
+    # Recall of one relevant document is a hit; the more there are, the smaller the steps in which it moves.
+    usual = min(_HIT, max(_MAX_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
+    planned = (usual if gate.metric.spread is None else gate.metric.spread) if is_rate(gate.metric) else None
     spread = power.planning_spread(differences, clusters, planned=planned, queries=queries)
     if spread is None:
         return None
@@ -61,13 +63,6 @@ def detectable(
         assumed=spread.assumed,
         sees=sight.sees(evidence, queries, limit),
     )
-
-
-def _usual_spread(metric: Metric, relevant: float) -> float:
-    """Recall of one relevant document is a hit; the more there are, the smaller the steps in which it moves."""
-    if metric.spread is not None:
-        return metric.spread
-    return min(_HIT, max(_MAX_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
 
 
 def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
@@ -118,7 +113,7 @@ def leaves_open(result: GateResult) -> bool:
     if result.evidence_state is EvidenceState.CLEAR and result.verdict is not Verdict.PASS:
         return False
     low, high = result.delta_ci or (None, None)
-    limit = (result.regression_max or 0.0) * (-1 if result.direction is Direction.HIGHER else 1)
+    limit = -result.direction.sign * (result.regression_max or 0.0)
     return result.delta_ci != (0.0, 0.0) and (low is None or low <= limit) and (high is None or limit <= high)
 
 

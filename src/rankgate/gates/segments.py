@@ -1,4 +1,6 @@
-"""A gate's limits on the queries that share a tag: each segment judged for itself, many of them with care.
+"""A gate's limits on the queries that share a tag, and its rules for single queries.
+
+Each segment is judged for itself, many of them with care. Single queries must pass, or only so many may be lost.
 
 Under `proven_harm` the segments of one rule share a Holm correction: thirty segments would else fail at least once in a
 third of the runs without any change. What is within noise, and what is too small, is shown and never blocks.
@@ -11,14 +13,25 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from rankgate.criteria import Gate, Limits, SegmentRule
+from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import gaps, on_rows, paired_scores, too_many
+from rankgate.metrics.comparison import baseline_column, gaps, on_rows, paired_scores, too_many
 from rankgate.metrics.estimates import attainable, defined_only, level
 from rankgate.model.headline import fell
 from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
-from rankgate.model.values import Direction, Evidence, EvidenceState, Gold, Reason, ReasonKind, Scores, Verdict
+from rankgate.model.values import (
+    TOLERANCE,
+    Direction,
+    Evidence,
+    EvidenceState,
+    Gold,
+    Reason,
+    ReasonKind,
+    Scores,
+    Verdict,
+)
 from rankgate.model.wording import count_text
 from rankgate.statistics.saddlepoint import Side
 from rankgate.statistics.sign_flips import MIN_CLUSTERS
@@ -125,6 +138,40 @@ def _levels(metric: Metric, part: _Part) -> Iterator[float]:
     if part.gate.regression_max is not None and part.baseline is not None:
         pairs = paired_scores(metric, part.candidate, part.baseline, noise=part.gate.noise)
         yield pairs.level() if pairs else 1.0
+
+
+def with_hard_checks(
+    result: GateResult, gate: Gate, gold: Gold, candidate: Scores, baseline: Scores | None
+) -> GateResult:
+    """The gate's result with its rules for single queries: what must pass, and how many may be lost.
+
+    A query fails where the gate's metric is at its worst: nothing right was found. It is lost where it fails now and
+    did not in the baseline. Each rule that is broken violates the gate.
+    """
+    metric, must = gate.metric, must_pass_rows(gate, gold)
+
+    def at_worst(value: float | None) -> bool:
+        return value is not None and metric.worst is not None and abs(value - metric.worst) <= TOLERANCE
+
+    failed = [row for row, value in enumerate(candidate.values[metric.name]) if at_worst(value)]
+    broken = [row for row in failed if row in must]
+    violations = [Reason(ReasonKind.MUST_PASS, count=len(broken))] if broken else []
+    if gate.max_lost_queries is not None and baseline is not None:
+        before = baseline_column(metric, baseline)
+        lost = sum(before[row] is not None and not at_worst(before[row]) for row in failed)
+        if lost > gate.max_lost_queries:
+            violations.append(Reason(ReasonKind.LOST, count=lost, limit=gate.max_lost_queries))
+    if not violations or result.verdict is Verdict.NOT_JUDGED:
+        return result
+    worse = result.verdict in (Verdict.FAIL, Verdict.WARN)
+    return replace(
+        result,
+        verdict=Verdict.FAIL if gate.blocks else Verdict.WARN,
+        only_inconclusive=False,
+        hard_check_failed=True,
+        reasons=[*violations, *(result.reasons if worse else [])],
+        queries=[candidate.query_ids[row] for row in broken],
+    )
 
 
 def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:

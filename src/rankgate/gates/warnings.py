@@ -48,27 +48,19 @@ def gold_facts(gold: Gold) -> list[str]:
 
 def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str]:
     """Facts of a run under the gold set."""
-    facts: list[str] = []
-    answered = {ranking.query_id: ranking for ranking in rankings}
+    answered, known = dict.fromkeys(ranking.query_id for ranking in rankings), gold.all_samples
     missing = [query_id for query_id in gold.samples if query_id not in answered]
-    known = gold.all_samples
-    unknown_queries = [query_id for query_id in answered if query_id not in known]
-    if missing:
-        count = count_text(len(missing), "query is", "queries are")
-        facts.append(f"{count} absent from {name} and would score as worst; {_named(missing)}")
-    if unknown_queries:
-        count = count_text(len(unknown_queries), "query", "queries")
-        facts.append(f"{count} of {name} without a sample in the gold set; {_named(unknown_queries)}")
+    unknown = [query_id for query_id in answered if query_id not in known]
     repeated = [ranking.query_id for ranking in rankings if ranking.duplicates]
-    if repeated:
-        total = sum(ranking.duplicates for ranking in rankings)
-        where = f"{count_text(total, 'repeated id')} in {count_text(len(repeated), 'ranking')} of {name}"
-        facts.append(f"{where} would be removed; {_named(repeated)}")
     empty = [ranking.query_id for ranking in rankings if not ranking.ids]
-    if empty:
-        count = count_text(len(empty), "ranking")
-        facts.append(f"{count} of {name} without a single result; {_named(empty)}")
-    return facts
+    removed = count_text(sum(ranking.duplicates for ranking in rankings), "repeated id")
+    facts = [
+        (missing, f"{count_text(len(missing), 'query is', 'queries are')} absent from {name} and would score as worst"),
+        (unknown, f"{count_text(len(unknown), 'query', 'queries')} of {name} without a sample in the gold set"),
+        (repeated, f"{removed} in {count_text(len(repeated), 'ranking')} of {name} would be removed"),
+        (empty, f"{count_text(len(empty), 'ranking')} of {name} without a single result"),
+    ]
+    return [f"{text}; {_named(ids)}" for ids, text in facts if ids]
 
 
 def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]]) -> list[str]:

@@ -14,7 +14,7 @@ from rankgate.errors import Problem, ProblemKind
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.reasons import plain_sentence
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import TOLERANCE, Direction, EvidenceState, ReasonKind, Verdict, upright
+from rankgate.model.values import TOLERANCE, EvidenceState, ReasonKind, Verdict
 from rankgate.model.wording import count_text
 
 _UNCOMPARED = {ReasonKind.NO_BASELINE, ReasonKind.NO_ANCHOR}
@@ -135,6 +135,6 @@ def fell(result: GateResult, *, certain: bool) -> bool:
     if result.delta is None or result.n_pairs == 0:
         return False
     if not certain:
-        return (result.delta if result.direction is Direction.HIGHER else -result.delta) < -TOLERANCE
-    _, best = upright(result.delta_ci, result.direction)
+        return result.direction.sign * result.delta < -TOLERANCE
+    _, best = result.direction.upright(result.delta_ci)
     return best is not None and best < 0

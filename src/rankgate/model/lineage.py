@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -66,8 +65,3 @@ def clock_problems(lineage: Lineage, today: str) -> list[str]:
     return [
         f"the baseline is dated {lineage.date}, after the day of this check ({today}); one of the two dates is wrong"
     ]
-
-
-def commits_behind(commit: str | None, ancestors: Sequence[str]) -> int | None:
-    """How many commits lie between a commit and the first of these; None where it is not among them."""
-    return ancestors.index(commit) if commit in ancestors else None
