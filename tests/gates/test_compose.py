@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from rankgate import __version__
 from rankgate.criteria import Criteria, Gate, InputFile
 from rankgate.criteria.inputs import Inputs
-from rankgate.diagnosis.movements import leading_metric, movements
-from rankgate.diagnosis.segments import by_tag
+from rankgate.diagnosis.movements import by_tag, leading_metric, movements
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.compose import ISSUES, MAX_IDS, compose, internal_error, not_judged
 from rankgate.gates.decide import decide

@@ -19,14 +19,12 @@ from rankgate.baselines.git_place import (
     PATIENCE,
     PREFIX,
     Place,
-    advice,
     held,
     lock_of,
     locked,
     outrun,
     place_of,
     refusal_of,
-    refused,
 )
 from rankgate.baselines.packing import RUN
 from rankgate.baselines.records import LOGS
@@ -65,7 +63,11 @@ class GitBranchTree:
 
     def refresh(self) -> None:
         """Fetch the branch, and nothing else."""
-        commit = self._local_tip() if self._place.remote == HERE else self._fetched_tip()
+        if self._place.remote == HERE:
+            answer = self._place.git("rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}")
+            commit = answer.stdout.decode().strip() or None
+        else:
+            commit = self._fetched_tip()
         self._tip = _Tip(commit, self._files(commit) if commit else {})
         self._read_already.clear()
 
@@ -132,10 +134,6 @@ class GitBranchTree:
             self.refresh()
         return self._tip or _Tip(None, {})
 
-    def _local_tip(self) -> str | None:
-        answer = self._place.git("rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}")
-        return answer.stdout.decode().strip() or None
-
     def _fetched_tip(self, depth: int = 1) -> str | None:
         """The remote's tip. In a shallow clone no more than that is fetched; a whole one must not become shallow."""
         place = self._place
@@ -174,8 +172,8 @@ class GitBranchTree:
             return None
         if outrun(found):
             return found
-        why = refusal_of(found, place.environment)
-        if refused(found) or advice(found):
+        why, final = refusal_of(found, place.environment)
+        if final:
             raise GitError(f"{self.spec}: the push to {place.remote} was refused: {why}")
         try:
             now = self._fetched_tip(depth=100)

@@ -233,18 +233,16 @@ def outrun(pushed: Answer) -> bool:
     return refusal[1] == b"rejected" or bool(_QUICKER.search(refusal[2]))
 
 
-def refused(pushed: Answer) -> bool:
-    """Whether the server answered a push with --porcelain by a no; else it may have applied it before it was gone."""
-    return bool(_REFUSAL.search(pushed.stdout))
+def refusal_of(pushed: Answer, environment: Mapping[str, str]) -> tuple[str, bool]:
+    """Why a push with --porcelain was refused: the reason that git gives, and the server's first words.
 
-
-def refusal_of(pushed: Answer, environment: Mapping[str, str]) -> str:
-    """Why a push with --porcelain was refused: the reason that git gives, and the server's first words."""
+    And whether the server said no; else it may have applied the push before it was gone.
+    """
     refusal = _REFUSAL.search(pushed.stdout)
     if refusal is None:
-        return complaint(pushed, environment) + advice(pushed)
+        return complaint(pushed, environment) + advice(pushed), bool(advice(pushed))
     why = _clean(refusal[2].decode("utf-8", "replace"), environment)
-    return f"{why}: {complaint(pushed, environment)}" if b"remote: " in pushed.stderr else why
+    return f"{why}: {complaint(pushed, environment)}" if b"remote: " in pushed.stderr else why, True
 
 
 def complaint(found: Answer, environment: Mapping[str, str]) -> str:

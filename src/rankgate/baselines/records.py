@@ -85,7 +85,7 @@ def decode_record(
         RankgateError: its schema is newer than this release.
     """
     try:
-        version = schema_of(data)
+        version = msgspec.json.decode(data, type=_Version).schema_version
         if version > SCHEMA_VERSION:
             known = f"this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate"
             raise bad_input(f"baseline schema {version} is newer than {known}", file=file, line=line)
@@ -98,11 +98,6 @@ def decode_record(
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError) as error:
         why = f"has no schema {error}" if isinstance(error, KeyError) else str(error)
         raise DamagedRecordError([Problem(f"damaged {what}: {why}; {advice}", file, line)]) from error
-
-
-def schema_of(data: bytes) -> int:
-    """The schema that a record was written in; a msgspec.MsgspecError where it is no record of any."""
-    return msgspec.json.decode(data, type=_Version).schema_version
 
 
 def _from_1(raw: Mapping[str, Any]) -> dict[str, Any]:

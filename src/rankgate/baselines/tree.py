@@ -23,16 +23,7 @@ from msgspec.structs import replace
 
 from rankgate.baselines.memory import Unless, amended
 from rankgate.baselines.packing import RUN, checked, run_name
-from rankgate.baselines.records import (
-    LOGS,
-    RESTORE,
-    SCHEMA_VERSION,
-    DamagedRecordError,
-    Log,
-    Record,
-    decode_record,
-    schema_of,
-)
+from rankgate.baselines.records import LOGS, RESTORE, SCHEMA_VERSION, DamagedRecordError, Log, Record, decode_record
 from rankgate.errors import Problem, RankgateError, bad_input
 
 
@@ -190,7 +181,8 @@ class TreeMemory:
     def _contradiction(self, accepted: Record, log: Sequence[Record]) -> str | None:
         """What the log of acceptances says otherwise than the manifest."""
         if not log:
-            written_today = schema_of(self.tree.read(MANIFEST) or b"") == SCHEMA_VERSION
+            manifest = msgspec.json.decode(self.tree.read(MANIFEST) or b"{}")
+            written_today = manifest.get("schema_version") == SCHEMA_VERSION
             empty = f"is empty or not there, and {MANIFEST} says that {accepted.id} is accepted; {_FROM_GIT}"
             return empty if written_today else None
         if log[-1].id != accepted.id:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
 
-from rankgate.diagnosis.columns import Columns, columns_of
+import msgspec
+
 from rankgate.diagnosis.movements import document_moves, first_k, within
-from rankgate.diagnosis.sweeps import cutoffs_for, sweep_metrics, sweeps_of
-from rankgate.metrics.base import Cutoff, Metric
-from rankgate.metrics.comparison import compare
+from rankgate.metrics.base import Cutoff, Metric, Together
+from rankgate.metrics.comparison import baseline_column, compare, on_rows, same_lists
 from rankgate.metrics.contents import DistinctDocs
 from rankgate.metrics.estimates import estimate
 from rankgate.metrics.gains import NDCG
 from rankgate.metrics.latency import Latency
+from rankgate.metrics.matching import match
 from rankgate.metrics.ranks import ReciprocalRank
 from rankgate.metrics.sets import Precision, Recall
 from rankgate.model.details import (
@@ -24,18 +27,34 @@ from rankgate.model.details import (
     PanelValue,
     Question,
     ReportDetails,
+    Sweep,
     fate_of,
 )
 from rankgate.model.report import Segment
 from rankgate.model.tags import split_tag
-from rankgate.model.values import Gold, MatchedQuery, Sample, Scores
+from rankgate.model.values import Gold, MatchedQuery, Need, Ranking, Sample, Scores
 
 MAX_TAGS = 40  # with a row and curves of their own, the largest first
 MIN_QUERIES = 5  # queries with which a tag has curves
+GRID = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100)
+LEAST_RISE = 0.01  # from the first cut-off to the last: a curve that rises by less has no knee
+LEAST_BEND = 0.05  # of the rise, above the straight line between the ends
 MEASURES: tuple[Metric, ...] = (
     *(Recall(cutoff=1), Recall(cutoff=3), Recall(cutoff=5), NDCG(cutoff=5), Precision(cutoff=5)),
     *(DistinctDocs(cutoff=5), ReciprocalRank(cutoff=Cutoff.WHOLE), Latency(quantile=0.5), Latency(quantile=0.9)),
 )
+
+
+Column = Sequence[float | None]
+
+
+class Columns(msgspec.Struct, frozen=True):
+    """Metrics with their values for the run and, where there is one, for the baseline: a row a gold query."""
+
+    metrics: Sequence[Metric]
+    now: Mapping[str, Column]
+    before: Mapping[str, Column] | None
+    same: Callable[[Metric, Sequence[int]], bool] = lambda *_: False  # are the scored lists of these rows equal?
 
 
 def details_of(
@@ -68,7 +87,14 @@ def details_of(
             Measure(name=each.name, meaning=each.meaning, unit=each.unit, direction=each.direction)
             for each in columns.metrics
         ),
-        panel=tuple(_panel_row(tag, rows, columns, candidate.clusters) for tag, rows in scopes),
+        panel=tuple(
+            PanelRow(
+                tag=tag,
+                queries=len(rows),
+                values={each.name: _panel_value(each, rows, columns, candidate.clusters) for each in columns.metrics},
+            )
+            for tag, rows in scopes
+        ),
         sweeps=tuple(
             sweep
             for tag, rows in scopes
@@ -77,6 +103,47 @@ def details_of(
         ),
         questions=tuple(questions_of(gold, columns, k, depth, candidate, baseline)),
     )
+
+
+def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baseline: Scores | None) -> Columns:
+    """The metrics' values, as the check scored them or from what it matched; without what the run states nothing of.
+
+    A query that the run lacks has the metric's worst value, as in a check. The baseline has no value for a query that
+    it lacks, nor for a metric that reads what it nowhere states, or the baseline itself.
+    """
+    shown = [metric for metric in metrics if not metric.needs & candidate.unstated.keys()]
+    now = _columns(shown, gold, candidate, absent=True)
+    if baseline is None:
+        return Columns(shown, now, None)
+    unknown = baseline.unstated.keys() | {Need.BASELINE}
+    before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in shown if each.needs & unknown}
+    known = [metric for metric in shown if metric.name not in before]
+    before |= _columns(known, gold, baseline, absent=False)
+
+    def same(metric: Metric, rows: Sequence[int]) -> bool:
+        return same_lists(metric, on_rows(candidate, rows), on_rows(baseline, rows))
+
+    return Columns(shown, now, before, same)
+
+
+def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, Column]:
+    """The values as they were scored, or from what was matched; a query that was not takes the worst, or none."""
+    scored = {
+        metric.name: scores.values[metric.name] if absent else baseline_column(metric, scores)
+        for metric in metrics
+        if metric.name in scores.values
+    }
+    others = [metric for metric in metrics if metric.name not in scored]
+    values = Together(others).values
+
+    def row_of(query_id: str, sample: Sample) -> list[float | None]:
+        if (query := scores.matched.get(query_id)) is not None:
+            return values(query)
+        nothing = match(sample, Ranking(query_id, [])) if absent else None
+        return [metric.absent(nothing) if nothing else None for metric in others]
+
+    rows = [row_of(query_id, sample) for query_id, sample in gold.samples.items()]
+    return {**scored, **{metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}}
 
 
 def _largest_tags(gold: Gold, segments: Sequence[Segment]) -> list[tuple[str, list[int]]]:
@@ -88,12 +155,6 @@ def _largest_tags(gold: Gold, segments: Sequence[Segment]) -> list[tuple[str, li
             if key in scopes:
                 scopes[key][1].append(row)
     return list(scopes.values())
-
-
-def _panel_row(tag: str | None, rows: Sequence[int], columns: Columns, clusters: Sequence[str]) -> PanelRow:
-    """The panel over some rows of the gold, which share a tag; `clusters` are those of all its queries, if any."""
-    values = {metric.name: _panel_value(metric, rows, columns, clusters) for metric in columns.metrics}
-    return PanelRow(tag=tag, queries=len(rows), values=values)
 
 
 def _panel_value(metric: Metric, rows: Sequence[int], columns: Columns, clusters: Sequence[str]) -> PanelValue:
@@ -112,6 +173,67 @@ def _panel_value(metric: Metric, rows: Sequence[int], columns: Columns, clusters
         delta_ci=pairs.ci if pairs else None,
         n_pairs=pairs.n_pairs if pairs else 0,
     )
+
+
+def cutoffs_for(depth: int) -> tuple[int, ...]:
+    """The cut-offs of a sweep over lists of at most so many results: no further than the first that holds them all."""
+    within = [k for k in GRID if k < depth]
+    return (*within, *[k for k in GRID if k >= depth][:1])
+
+
+def sweep_metrics(cutoffs: Sequence[int]) -> list[Metric]:
+    """What has to be scored for a sweep."""
+    return [family(cutoff=k) for family in (Recall, NDCG) for k in cutoffs]
+
+
+def sweeps_of(tag: str | None, rows: Sequence[int], cutoffs: Sequence[int], columns: Columns) -> list[Sweep]:
+    """Both curves over some rows of the gold; none where nothing is defined on them.
+
+    With a baseline both are over the queries for which both runs have a value, so that the curves can be compared.
+    """
+
+    def mean(metric: Metric, column: Column, rows: Sequence[int]) -> float:
+        return metric.aggregate([value for row in rows if (value := column[row]) is not None])
+
+    sweeps: list[Sweep] = []
+    measures: dict[Literal["recall", "ndcg"], type[Recall | NDCG]] = {"recall": Recall, "ndcg": NDCG}
+    for measure, family in measures.items():
+        metrics = [family(cutoff=k) for k in cutoffs]
+        both = [side for side in (columns.now, columns.before) if side is not None]
+        kept = [row for row in rows if all(side[metrics[0].name][row] is not None for side in both)]
+        if not kept:
+            continue
+        candidate, *others = [[mean(each, side[each.name], kept) for each in metrics] for side in both]
+        baseline = others[0] if others else None
+        sweeps.append(
+            Sweep(
+                tag=tag,
+                queries=len(kept),
+                measure=measure,
+                cutoffs=tuple(cutoffs),
+                candidate=tuple(candidate),
+                baseline=tuple(baseline) if baseline else None,
+                knee=knee(cutoffs, candidate),
+                baseline_knee=knee(cutoffs, baseline) if baseline else None,
+            )
+        )
+    return sweeps
+
+
+def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int | None:
+    """The cut-off after which more results bring little: where the curve lies highest above the line between its ends.
+
+    Both axes are scaled to 0 to 1, as in Kneedle (Satopää et al. 2011), with ln k as abscissa. None where the curve
+    rises by less than `LEAST_RISE` or nowhere lies above the line by `LEAST_BEND`. The smallest of several.
+    """
+    rise, width = values[-1] - values[0], math.log(cutoffs[-1] / cutoffs[0])
+    if len(cutoffs) < 3 or rise < LEAST_RISE:  # noqa: PLR2004 -- two points are a line
+        return None
+    above = [
+        (value - values[0]) / rise - math.log(k / cutoffs[0]) / width for k, value in zip(cutoffs, values, strict=True)
+    ]
+    highest = max(above)
+    return cutoffs[above.index(highest)] if highest >= LEAST_BEND else None
 
 
 def questions_of(

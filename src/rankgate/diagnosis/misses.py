@@ -147,6 +147,7 @@ def explain_misses(
                 lexical=lexical(each) if lexical else None,
             )
         )
+    by_words = [any(each.shown for each in miss.lexical.expected) for miss in listed if miss.lexical]
     counts = Counter(question.cause for question in misses)
     compared = report.provenance.baseline is not None
     lost = [question for question in misses if question.cause in LOST] if compared and cause is None else misses
@@ -160,7 +161,7 @@ def explain_misses(
         shared=tuple(standing_out([each.tags for each in lost], [each.tags for each in looked_at])),
         listed=tuple(listed),
         more=len(misses) - len(listed),
-        found_by_words=sum(_by_words(miss) for miss in listed) if lexical else None,
+        found_by_words=sum(by_words) if lexical else None,
     )
 
 
@@ -169,7 +170,3 @@ def _came(question: Question, k: int) -> list[str]:
     known = {document.id for document in question.expected} | {item.id for item in (question.before or ())[:k]}
     new = (item.id for item in (question.now or ())[:k] if not (item.gain or 0) > 0)
     return [item for item in new if item not in known][:MAX_INSTEAD]
-
-
-def _by_words(miss: Miss) -> bool:
-    return miss.lexical is not None and any(each.rank is not None and each.shown for each in miss.lexical.expected)

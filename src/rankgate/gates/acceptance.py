@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rankgate.model.reasons import sentences
-from rankgate.model.report import GateResult, Report
+from rankgate.model.report import Report
 from rankgate.model.values import Interval, ReasonKind, Verdict
 from rankgate.statistics.quantiles import square_and_add
 
@@ -31,15 +31,15 @@ class GateChange(msgspec.Struct, frozen=True, kw_only=True):
 def changes_of(report: Report, private: Report | None = None) -> list[GateChange]:
     """What would change, a line a gate over all its queries; of a drift, `before` is the anchor's value."""
     others = {gate.name: gate for gate in private.gates} if private else {}
-    return [_change(gate, others.get(gate.name)) for gate in report.gates if gate.segment is None]
-
-
-def _change(gate: GateResult, other: GateResult | None) -> GateChange:
-    here, there, apart = gate.delta, other.delta if other else None, None
-    if other and here is not None and there is not None:
-        apart = square_and_add(here, gate.delta_ci or (None, None), there, other.delta_ci or (None, None))
-    values = {"before": gate.baseline, "now": gate.value, "change": here, "private": there}
-    return GateChange(gate=gate.name, metric=gate.metric, verdict=gate.verdict, apart=apart, **values)
+    changes: list[GateChange] = []
+    for gate in (gate for gate in report.gates if gate.segment is None):
+        other, here, apart = others.get(gate.name), gate.delta, None
+        there = other.delta if other else None
+        if other and here is not None and there is not None:
+            apart = square_and_add(here, gate.delta_ci or (None, None), there, other.delta_ci or (None, None))
+        values = {"before": gate.baseline, "now": gate.value, "change": here, "private": there}
+        changes.append(GateChange(gate=gate.name, metric=gate.metric, verdict=gate.verdict, apart=apart, **values))
+    return changes
 
 
 def private_refusal(private: Report) -> str | None:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from rankgate.criteria.waivers import Waiver, Waivers
-from rankgate.model.headline import with_summary
+from rankgate.model.headline import concluded
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import Verdict, worst
+from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import SetLabel, Waived, WaiverState, WaiverUse
 from rankgate.readers.dates import days_between
 
@@ -38,7 +38,7 @@ def waive(report: Report, waivers: Waivers, date: str) -> Report:
     wrong = [sentence for use, sentence in odd if use.state in ("expired", "unknown")]
     notes = [f"{sentence[0].upper()}{sentence[1:]}." for _, sentence in odd if sentence not in wrong]
     warnings, notes = [*report.warnings, *wrong], [*report.notes, *notes]
-    return _concluded(replace(report, gates=gates, waivers=uses, warnings=warnings, notes=notes))
+    return concluded(replace(report, gates=gates, waivers=uses, warnings=warnings, notes=notes))
 
 
 def waive_by_label(report: Report, label: SetLabel, allowed: str | None) -> Report:
@@ -52,7 +52,7 @@ def waive_by_label(report: Report, label: SetLabel, allowed: str | None) -> Repo
         replace(gate, verdict=Verdict.WARN, waived=waived) if waivable(gate) and gate.waived is None else gate
         for gate in report.gates
     ]
-    return report if gates == report.gates else _concluded(replace(report, gates=gates))
+    return report if gates == report.gates else concluded(replace(report, gates=gates))
 
 
 def refusal(label: SetLabel | None, does: str) -> str | None:
@@ -116,9 +116,3 @@ def _sentence(use: WaiverUse, gates: Sequence[GateResult], date: str) -> str:
         "not_judged": "does not count, since the gate could not be judged",
     }
     return f"{which} {texts[use.state]}" if use.state in texts else ""
-
-
-def _concluded(report: Report) -> Report:
-    """The report with the verdict and the sentence that its gates and warnings now give."""
-    own = [Verdict.FAIL for _ in report.failures] + [Verdict.WARN for _ in report.warnings]
-    return with_summary(replace(report, verdict=worst([*(gate.verdict for gate in report.gates), *own])))

@@ -25,7 +25,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
-from rankgate.model.headline import with_summary
+from rankgate.model.headline import concluded, with_summary
 from rankgate.model.lineage import age_problems, clock_problems, lineage_note
 from rankgate.model.reasons import problems_of, unjudged_text
 from rankgate.model.report import (
@@ -41,7 +41,7 @@ from rankgate.model.report import (
     Segment,
     Source,
 )
-from rankgate.model.values import CONFIDENCE, Gold, Need, Scores, Verdict, worst
+from rankgate.model.values import CONFIDENCE, Gold, Need, Scores, Verdict
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
@@ -81,8 +81,6 @@ def compose(
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
     lists_now = candidate.scores.outlines.values()
     warnings += [_EMPTY] if lists_now and not any(outline.retrieved for outline in lists_now) else []
-    own = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in warnings)]
-    verdict = worst([*(result.verdict for result in results), *own])
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     public = inputs.part == "public"  # the part that a baseline remembers
@@ -90,7 +88,7 @@ def compose(
     mark = mark_of(gold, fingerprint, by_query=False)
     worse = sum(movement.worse for movement in moved)
     report = Report(
-        verdict=verdict,
+        verdict=Verdict.PASS,
         summary="",
         problems=problems_of(results, criteria.name, None),
         failures=failures,
@@ -133,7 +131,7 @@ def compose(
             command=_command(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
         ),
     )
-    return with_summary(report)
+    return concluded(report)
 
 
 def with_details(

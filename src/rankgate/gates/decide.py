@@ -65,7 +65,9 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
             lost = baseline is not None and pairs is None and not baseline.unstated.keys() & metric.needs
             (unjudged if lost and metric.worst is not None else warnings).extend(uncompared)
             ruled += [_drop(gate, candidate, old_values, pairs, gap)] if pairs and not uncompared else []
-        ruled += [_floor(gate, own, gate.threshold)] if gate.threshold is not None else []
+        if gate.threshold is not None:
+            found = rule_on_floor(gate.evidence, own.value, own.ci, gate.threshold, metric.direction)
+            ruled.append((found, Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)))
     if own is not None:
         warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
     violations, inconclusive, held = (
@@ -141,11 +143,6 @@ def _detectable(gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comp
         return detectable(gate, queries=n, differences=moved, clusters=labels, relevant=relevant)
     alone = defined_only(candidate.clusters, candidate.values[gate.metric.name])
     return detectable(gate, queries=own.n if own else 0, clusters=alone, relevant=relevant)
-
-
-def _floor(gate: Gate, own: Estimate, threshold: float) -> Ruled:
-    found = rule_on_floor(gate.evidence, own.value, own.ci, threshold, gate.metric.direction)
-    return found, Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
 
 
 def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pairs: Comparison, gap: Gaps) -> Ruled:

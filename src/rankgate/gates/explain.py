@@ -77,7 +77,11 @@ class GateExplained(msgspec.Struct, frozen=True, kw_only=True):
 
 def explain_gate(report: Report, gate: GateResult) -> GateExplained:
     """What a report says of one of its gates; questions are named where it has its details, else counted."""
-    rows = [each for each in report.gates if _goes_with(each, gate)]
+
+    def goes_with(each: GateResult) -> bool:
+        return each.name == gate.name or (each.since is not None and each.name == f"{gate.name} since {each.since}")
+
+    rows = list(filter(goes_with, report.gates))
     questions = report.details.questions if isinstance(report.details, ReportDetails) else None
     metric = _metric(gate.metric)
     return GateExplained(
@@ -116,10 +120,6 @@ def checks_of(gate: GateResult) -> list[LimitCheck]:
 
 def _row(gate: GateResult) -> Row:
     return Row(result=gate, checks=tuple(checks_of(gate)))
-
-
-def _goes_with(each: GateResult, gate: GateResult) -> bool:
-    return each.name == gate.name or (each.since is not None and each.name == f"{gate.name} since {each.since}")
 
 
 def _metric(name: str) -> Metric | None:
@@ -215,32 +215,13 @@ def whole_gates(report: Report) -> list[GateResult]:
     return [gate for gate in own if gate.judged_by is None or gate.name not in heads]
 
 
-def question_named(details: ReportDetails, word: str) -> Question | None:
-    """The question of that id."""
-    return next((question for question in details.questions if question.query_id == word), None)
-
-
-def unknown_gate(report: Report, word: str) -> Exception:
-    """The error for a word that names no gate."""
-    return bad_input(f"no gate {shown(word)}{did_you_mean(word, _gate_words(report))} (gates: {_listed(report)})")
-
-
-def unknown_question(details: ReportDetails, word: str) -> Exception:
-    """The error for a word that names no question."""
-    near = did_you_mean(word, [question.query_id for question in details.questions])
-    return bad_input(f"no question {shown(word)} in the gold set{near}")
-
-
-def unknown(report: Report, details: ReportDetails, word: str) -> Exception:
-    """The error for a word that names neither."""
-    known = [*_gate_words(report), *(question.query_id for question in details.questions)]
-    what = f"neither a gate nor a question of the gold set is called {shown(word)}"
-    return bad_input(f"{what}{did_you_mean(word, known)} (gates: {_listed(report)})")
-
-
-def _gate_words(report: Report) -> list[str]:
-    return [word for gate in whole_gates(report) for word in (gate.metric, gate.name)]
-
-
-def _listed(report: Report) -> str:
-    return ", ".join(dict.fromkeys(shown(gate.metric)[1:-1] for gate in whole_gates(report))) or "none"
+def unknown(word: str, report: Report | None, details: ReportDetails | None) -> Exception:
+    """The error for a word that names no gate of the report, no question of the details, or neither."""
+    gates = whole_gates(report) if report else []
+    ids = [question.query_id for question in details.questions] if details else []
+    near = did_you_mean(word, [*(name for gate in gates for name in (gate.metric, gate.name)), *ids])
+    if report is None:
+        return bad_input(f"no question {shown(word)} in the gold set{near}")
+    listed = ", ".join(dict.fromkeys(shown(gate.metric)[1:-1] for gate in gates)) or "none"
+    neither = f"neither a gate nor a question of the gold set is called {shown(word)}"
+    return bad_input(f"{neither if details else f'no gate {shown(word)}'}{near} (gates: {listed})")

@@ -14,7 +14,7 @@ from rankgate.errors import Problem, ProblemKind
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.reasons import plain_sentence
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import TOLERANCE, EvidenceState, ReasonKind, Verdict
+from rankgate.model.values import TOLERANCE, EvidenceState, ReasonKind, Verdict, worst
 from rankgate.model.wording import count_text
 
 _UNCOMPARED = {ReasonKind.NO_BASELINE, ReasonKind.NO_ANCHOR}
@@ -24,6 +24,12 @@ def with_summary(report: Report) -> Report:
     """The report with the sentence that its verdict, gates and problems now give."""
     frame, reason, paradox = _parts(report)
     return replace(report, summary=f"{frame.format(reason)}{paradox}")
+
+
+def concluded(report: Report) -> Report:
+    """The report with the worst verdict of its gates, failures and warnings, and with the sentence that this gives."""
+    own = [Verdict.FAIL for _ in report.failures] + [Verdict.WARN for _ in report.warnings]
+    return with_summary(replace(report, verdict=worst([*(gate.verdict for gate in report.gates), *own])))
 
 
 def short_headline(report: Report) -> str:
