@@ -144,9 +144,7 @@ queries = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size
 lists_of_ids = st.dictionaries(queries, st.lists(queries, unique=True, max_size=6), min_size=1, max_size=5)
 
 
-@settings(
-    max_examples=50,
-)  # each writes through to the disk
+@settings(max_examples=50)  # each writes through to the disk
 @given(lists_of_ids, st.integers(1, 7))
 def test_any_ids_come_back_cut_at_the_depth(lists: dict[str, list[str]], depth: int) -> None:
     """Quotes, line ends, spaces, other scripts: an id is an id."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.baselines.counted import Counted
 from tests.renderers.dashboards.memories import made, record, sha
 
 from rankgate.baselines.directory import DirectoryStore, DirectoryTree
@@ -79,30 +80,11 @@ def test_of_ten_thousand_records_in_a_directory_the_end_is_read(tmp_path: Path) 
     assert tree.read_bytes == 12 * USUAL_LINE
 
 
-class _Asked:
-    """Notes what a bucket is asked for."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-        self.asked: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-    def names(self, folder: str) -> Any:
-        self.asked.append(f"{folder}/")
-        return self.inner.names(folder)
-
-    def read(self, names: Sequence[str]) -> Any:
-        self.asked += names
-        return self.inner.read(names)
-
-
 def test_in_a_bucket_the_pointer_is_asked_and_has_the_last_of_the_history(tmp_path: Path) -> None:
     memory = memory_at(tmp_path.as_uri())
     for number in range(MAX_RECENT + 2):
         memory.add("history", *made(day(number)))
-    asked: Any = _Asked(memory.objects)
+    asked: Any = Counted(memory.objects)
     found = ObjectMemory(asked).recent("history", 100, until=day(100))
     assert [each.date for each in found] == [day(number) for number in range(2, MAX_RECENT + 2)]
     assert asked.asked == ["pointer.json"]
@@ -120,11 +102,7 @@ def test_a_damaged_record_of_a_buckets_history_stops_nobody_and_is_named_where_a
         memory.read("history")
 
 
-@given(
-    sizes=st.lists(st.integers(0, 3 * USUAL_LINE), max_size=12),
-    most=st.integers(1, 6),
-    until=st.integers(-1, 12),
-)
+@given(sizes=st.lists(st.integers(0, 3 * USUAL_LINE), max_size=12), most=st.integers(1, 6), until=st.integers(-1, 12))
 def test_it_is_the_end_of_the_log_whatever_the_lines_are(sizes: list[int], most: int, until: int) -> None:
     records = [record(day(number), reason="x" * size) for number, size in enumerate(sizes)]
     log = b"".join(msgspec.json.encode(each) + b"\n" for each in records)

@@ -37,11 +37,7 @@ def scored(asked: Gold, lists: Mapping[str, str], metrics: str = "recall@5") -> 
 
 
 def moved(
-    now: Mapping[str, str],
-    before: Mapping[str, str] = ACCEPTED,
-    *,
-    metric: str = "recall@5",
-    asked: Gold | None = None,
+    now: Mapping[str, str], before: Mapping[str, str] = ACCEPTED, *, metric: str = "recall@5", asked: Gold | None = None
 ) -> list[Movement]:
     known = asked or gold()
     return movements(known, parse_metric(metric), scored(known, now, metric), scored(known, before, metric))
@@ -89,10 +85,7 @@ def test_a_movement_tells_all_that_there_is_to_tell() -> None:
             k=5,
             lost=1,
             gained=0,
-            documents=[
-                Expected(id="b", gain=3.0, before=1, after=3),
-                Expected(id="c", gain=1.0, before=2, after=None),
-            ],
+            documents=[Expected(id="b", gain=3.0, before=1, after=3), Expected(id="c", gain=1.0, before=2, after=None)],
         )
     ]
 
@@ -175,20 +168,9 @@ def test_a_long_list_has_some_of_every_kind() -> None:
 Severity = Literal["error", "warning"]
 
 
-def gate(
-    metric: str,
-    *,
-    floor: float | None = None,
-    drop: float | None = None,
-    severity: Severity = "error",
-) -> Gate:
+def gate(metric: str, *, floor: float | None = None, drop: float | None = None, severity: Severity = "error") -> Gate:
     return Gate(
-        name=metric,
-        metric=parse_metric(metric),
-        threshold=floor,
-        regression_max=drop,
-        severity=severity,
-        line=None,
+        name=metric, metric=parse_metric(metric), threshold=floor, regression_max=drop, severity=severity, line=None
     )
 
 

@@ -197,10 +197,7 @@ TOLD = Reason(ReasonKind.TEXT, text="no baseline: whether recall@5 got worse cou
             id="warn: no baseline, the floor of another gate holds",
         ),
         pytest.param(
-            [
-                result(WARN, "recall@5", NO_BASELINE),
-                result(WARN, "mrr", LOW, floor=0.62),
-            ],
+            [result(WARN, "recall@5", NO_BASELINE), result(WARN, "mrr", LOW, floor=0.62)],
             "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
             "always first) is 0.612, below the floor of 0.620; 1 more gate warns.",
             id="warn: no baseline, but a floor that does not hold says more",

@@ -19,6 +19,13 @@ from rankgate.readers.corpus import Document
 Suggestion = Literal[
     "not_in_corpus", "run_misses", "run_lower", "neither", "run_alone", "both", "no_question", "nothing_relevant"
 ]
+# By whether BM25 has it, and whether the run has it.
+_SUGGESTED: dict[tuple[bool, bool], Suggestion] = {
+    (True, False): "run_misses",
+    (False, False): "neither",
+    (False, True): "run_alone",
+    (True, True): "both",
+}
 # Of what documents suggest, the most telling first.
 TELLING: tuple[Suggestion, ...] = ("not_in_corpus", "run_misses", "run_lower", "neither", "run_alone", "both")
 
@@ -107,15 +114,6 @@ class LexicalIndex:
         if suggests == "both" and rank is not None and rank <= k < (document.after or 0):
             suggests = "run_lower"
         return LexicalExpected(id=document.id, rank=rank, shown=found, suggests=suggests)
-
-
-# By whether BM25 has it, and whether the run has it.
-_SUGGESTED: dict[tuple[bool, bool], Suggestion] = {
-    (True, False): "run_misses",
-    (False, False): "neither",
-    (False, True): "run_alone",
-    (True, True): "both",
-}
 
 
 def _most_telling(question: Question, expected: Sequence[LexicalExpected]) -> Suggestion:

@@ -22,21 +22,14 @@ from rankgate.statistics.saddlepoint import difference_interval
 ONE_STAGE = 0.7  # of the time, or of its rise
 KNOWN, NO_RESULTS = "known", "no_results"  # rules of what is known, without a cause
 _STAGES = ("retrieve", "rerank")
+# What became of the questions, of one or of many.
 _KNOWN = {
-    Cause.NO_RESULT: ("returns no results now", "return no results now"),
-    Cause.GONE: (
-        "no longer lists a relevant document that was in the first {k}",
-        "no longer list a relevant document that was in the first {k}",
-    ),
-    Cause.LOWER: (
-        "still lists its relevant documents, but one fell below the first {k}",
-        "still list their relevant documents, but one fell below the first {k}",
-    ),
-    Cause.FINE: (
-        "has its relevant documents in the first {k} as before, but scores lower",
-        "have their relevant documents in the first {k} as before, but score lower",
-    ),
+    Cause.NO_RESULT: "return{s} no results now",
+    Cause.GONE: "no longer list{s} a relevant document that was in the first {k}",
+    Cause.LOWER: "still list{s} {their} relevant documents, but one fell below the first {k}",
+    Cause.FINE: "{have} {their} relevant documents in the first {k} as before, but score{s} lower",
 }
+_ONE, _MANY = {"s": "s", "their": "its", "have": "has"}, {"s": "", "their": "their", "have": "have"}
 
 
 def diagnose(
@@ -80,7 +73,7 @@ def _of_lists(case: Case, candidate: Scores, baseline: Scores, lists: Lists) -> 
         return found
     fates = Counter(case.worse.values())
     fate = max(fates, key=lambda each: (fates[each], -list(Cause).index(each)))
-    one, many = (text.format(k=first_k(case.metric)) for text in _KNOWN[fate])
+    one, many = (_KNOWN[fate].format(k=first_k(case.metric), **forms) for forms in (_ONE, _MANY))
     queries = [query for query, each in case.worse.items() if each is fate]
     tag = _tag_of(queries, case, candidate, baseline)
     numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}
@@ -98,16 +91,15 @@ def _tag_of(queries: Sequence[str], case: Case, candidate: Scores, baseline: Sco
     """The tag that stands out among these questions, if the change over all questions with it is proven."""
     tags = {sample.query_id: sample.tags for sample in case.samples}
     found = standing_out([tags[query] for query in queries], list(tags.values()))
-    return next((each for each in found if _proven_with(each.tag, case, candidate, baseline)), None)
-
-
-def _proven_with(tag: str, case: Case, candidate: Scores, baseline: Scores) -> bool:
-    """Whether the change over the queries with a tag excludes zero."""
-    having = {sample.query_id for sample in case.samples if tag in sample.tags}
     now, before = candidate.values[case.metric.name], baseline_column(case.metric, baseline)
-    part = [value if query in having else None for query, value in zip(candidate.query_ids, now, strict=True)]
-    pairs = compare(case.metric, part, before, clusters=candidate.clusters)
-    return pairs is not None and excludes_zero(pairs.ci, case.metric.direction)
+    for each in found:
+        part = [
+            x if each.tag in tags.get(query, ()) else None for query, x in zip(candidate.query_ids, now, strict=True)
+        ]
+        pairs = compare(case.metric, part, before, clusters=candidate.clusters)
+        if pairs is not None and excludes_zero(pairs.ci, case.metric.direction):
+            return each
+    return None
 
 
 def _with_tag(rule: str, text: str, numbers: Mapping[str, int], tag: TagShare | None) -> Diagnosis:

@@ -57,7 +57,11 @@ def noise_of(metric: Metric, columns: Sequence[Sequence[float | None]]) -> Noise
         return None
     compared = [pairs.compared(None) for pairs in found]
     shifts, fewest = [abs(each.delta) for each in compared], min(each.n_pairs for each in compared)
-    spread = _root_mean_variance([pairs.changes for pairs in found]) if fewest > 1 else None
+    spread = None
+    if fewest > 1:  # the root of the mean variance
+        samples = [(pairs.changes, math.fsum(pairs.changes) / len(pairs.changes)) for pairs in found]
+        squares = [math.fsum((x - mean) ** 2 for x in changes) / (len(changes) - 1) for changes, mean in samples]
+        spread = math.sqrt(math.fsum(squares) / len(squares))
     margin = noise = None
     if spread is not None and len(columns) >= MIN_RUNS and metric.at_quantile is None:
         # The mean squared shift between two of K runs is twice the variance of their means.
@@ -82,11 +86,3 @@ def lower_fifth(freedom: int) -> float:
     """What chi-squared with so many degrees of freedom, at least 2, falls below in a fifth of all samples."""
     part = 2 / (9 * freedom)  # Wilson & Hilferty 1931: 0.3 % too high at 7, less above
     return _LOWER_FIFTH.get(freedom, freedom * (1 - part - _FIFTH * math.sqrt(part)) ** 3)
-
-
-def _root_mean_variance(samples: Sequence[Sequence[float]]) -> float:
-    variances = []
-    for differences in samples:
-        mean = math.fsum(differences) / len(differences)
-        variances.append(math.fsum((x - mean) ** 2 for x in differences) / (len(differences) - 1))
-    return math.sqrt(math.fsum(variances) / len(variances))

@@ -82,7 +82,9 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
         moved = f"whole runs move by themselves (`noise: {gate.noise:g}`), so that no number of questions shows {limit}"
         why = moved if gate.noise and gate.regression_max else why
         return f"{why}; allow a {harm} of {margin}{assumed}" if safe or (gate.noise and gate.regression_max) else None
-    needed = f"about {_rounded_up(seen.queries_needed):,}"
+    # To three digits, rounded up: more would pretend to know the spread that well.
+    step = 10 ** max(0, len(str(seen.queries_needed)) - _DIGITS)
+    needed = f"about {-(-seen.queries_needed // step) * step:,}"
     if safe:
         rarely = f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time"
         return f"{rarely}; {needed} questions would do, or allowing {margin}{assumed}"
@@ -115,9 +117,3 @@ def leaves_open(result: GateResult) -> bool:
     low, high = result.delta_ci or (None, None)
     limit = -result.direction.sign * (result.regression_max or 0.0)
     return result.delta_ci != (0.0, 0.0) and (low is None or low <= limit) and (high is None or limit <= high)
-
-
-def _rounded_up(count: int) -> int:
-    """To three digits: more would pretend to know the spread that well."""
-    step: int = 10 ** max(0, len(str(count)) - _DIGITS)
-    return -(-count // step) * step
