@@ -14,18 +14,7 @@ from functools import cached_property
 
 import msgspec
 
-from rankgate.baselines.git_place import (
-    HERE,
-    PATIENCE,
-    PREFIX,
-    Place,
-    held,
-    lock_of,
-    locked,
-    outrun,
-    place_of,
-    refusal_of,
-)
+from rankgate.baselines.git_place import HERE, PATIENCE, PREFIX, Place, held, lock_of, locked, outrun, place_of
 from rankgate.baselines.packing import RUN
 from rankgate.baselines.records import LOGS
 from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
@@ -172,7 +161,7 @@ class GitBranchTree:
             return None
         if outrun(found):
             return found
-        why, final = refusal_of(found, place.environment)
+        why, final = place.refusal_of(found)
         if final:
             raise GitError(f"{self.spec}: the push to {place.remote} was refused: {why}")
         try:

@@ -94,8 +94,24 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return ref
 
     def said(self, found: Answer) -> str:
-        """What git or the server complained of, without a secret."""
-        return complaint(found, self.environment)
+        """What git or the server complained of first, on one line, without the steps before it and without a secret."""
+        lines = found.stderr.decode("utf-8", "replace").splitlines()
+        blamed = (line for line in lines if re.match(r"(?:remote|fatal|error): *\S", line))
+        return self._clean(re.sub(r"^(?:(?:remote|fatal|error): *)+", "", next(blamed, said(found))))
+
+    def refusal_of(self, pushed: Answer) -> tuple[str, bool]:
+        """Why a push with --porcelain was refused: the reason that git gives, and the server's first words.
+
+        And whether the server said no; else it may have applied the push before it was gone.
+        """
+        refusal, why = _REFUSAL.search(pushed.stdout), self.said(pushed)
+        if refusal is None:
+            return why + advice(pushed), bool(advice(pushed))
+        reason = self._clean(refusal[2].decode("utf-8", "replace"))
+        return f"{reason}: {why}" if b"remote: " in pushed.stderr else reason, True
+
+    def _clean(self, text: str) -> str:
+        return on_one_line(without_secrets(text, self.environment).strip())
 
 
 def place_of(branch: str, remote: str | None, *, spec: str, folder: str = ".", tokens: Sequence[str] = TOKENS) -> Place:
@@ -233,25 +249,6 @@ def outrun(pushed: Answer) -> bool:
     return refusal[1] == b"rejected" or bool(_QUICKER.search(refusal[2]))
 
 
-def refusal_of(pushed: Answer, environment: Mapping[str, str]) -> tuple[str, bool]:
-    """Why a push with --porcelain was refused: the reason that git gives, and the server's first words.
-
-    And whether the server said no; else it may have applied the push before it was gone.
-    """
-    refusal = _REFUSAL.search(pushed.stdout)
-    if refusal is None:
-        return complaint(pushed, environment) + advice(pushed), bool(advice(pushed))
-    why = _clean(refusal[2].decode("utf-8", "replace"), environment)
-    return f"{why}: {complaint(pushed, environment)}" if b"remote: " in pushed.stderr else why, True
-
-
-def complaint(found: Answer, environment: Mapping[str, str]) -> str:
-    """What git or the server complained of first, on one line, without the steps before it."""
-    lines = found.stderr.decode("utf-8", "replace").splitlines()
-    blamed = (line for line in lines if re.match(r"(?:remote|fatal|error): *\S", line))
-    return _clean(re.sub(r"^(?:(?:remote|fatal|error): *)+", "", next(blamed, said(found))), environment)
-
-
 def advice(found: Answer) -> str:
     """What to do where the remote does not let us in, or nothing."""
     if not _NOT_ALLOWED.search(found.stderr):
@@ -260,7 +257,3 @@ def advice(found: Answer) -> str:
         "in Actions the job needs `permissions: contents: write`, elsewhere RANKGATE_TOKEN or git's own credentials"
     )
     return f"; {needed}"
-
-
-def _clean(text: str, environment: Mapping[str, str]) -> str:
-    return on_one_line(without_secrets(text, environment).strip())

@@ -75,14 +75,14 @@ def of_list(metric: Metric) -> bool:
 def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, baseline: Scores) -> Case:
     """Gather what got worse."""
     worse: dict[str, Cause] = {}
-    samples: list[Sample] = []
+    samples, sign = list[Sample](), metric.direction.sign
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
     for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
         old = baseline.outlines.get(sample.query_id)
         if after is None or before is None or old is None:
             continue
         samples.append(sample)
-        if metric.direction.sign * (after - before) < -TOLERANCE:
+        if sign * (after - before) < -TOLERANCE:
             new = candidate.outlines.get(sample.query_id)
             moved = document_moves(sample, old, new)
             worse[sample.query_id] = fate_of(moved, first_k(metric, old.k), no_result=not (new and new.retrieved))
@@ -155,11 +155,9 @@ class _Pairs:
         self.reminted = _reminted(head, now.documents, before.documents)
 
     def k_of(self, query: str) -> int:
-        """The first ranks that the metric looks at."""
         return first_k(self.metric, self.samples[query].k or 0)
 
     def before_of(self, query: str) -> tuple[str, ...]:
-        """The baseline's list."""
         return tuple(self.before.by_query[query].ids) if query in self.before.by_query else ()
 
     def cause(self, query: str, as_of: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from rankgate.diagnosis.movements import document_moves, first_k, within
+from rankgate.diagnosis.movements import document_moves, first_k
 from rankgate.metrics.base import Cutoff, Metric, Together
 from rankgate.metrics.comparison import baseline_column, compare, on_rows, same_lists
 from rankgate.metrics.contents import DistinctDocs
@@ -28,6 +28,7 @@ from rankgate.model.details import (
     Question,
     ReportDetails,
     Sweep,
+    came,
     fate_of,
 )
 from rankgate.model.report import Segment
@@ -43,7 +44,6 @@ MEASURES: tuple[Metric, ...] = (
     *(Recall(cutoff=1), Recall(cutoff=3), Recall(cutoff=5), NDCG(cutoff=5), Precision(cutoff=5)),
     *(DistinctDocs(cutoff=5), ReciprocalRank(cutoff=Cutoff.WHOLE), Latency(quantile=0.5), Latency(quantile=0.9)),
 )
-
 
 Column = Sequence[float | None]
 
@@ -200,7 +200,8 @@ def sweeps_of(tag: str | None, rows: Sequence[int], cutoffs: Sequence[int], colu
     for measure, family in measures.items():
         metrics = [family(cutoff=k) for k in cutoffs]
         both = [side for side in (columns.now, columns.before) if side is not None]
-        kept = [row for row in rows if all(side[metrics[0].name][row] is not None for side in both)]
+        first = [side[metrics[0].name] for side in both]
+        kept = [row for row in rows if None not in [column[row] for column in first]]
         if not kept:
             continue
         candidate, *others = [[mean(each, side[each.name], kept) for each in metrics] for side in both]
@@ -273,9 +274,9 @@ def cause_of(
     fate = fate_of(expected, k, no_result=False)
     if fate is not Cause.FINE:
         return fate
-    if compared and any(within(each.after, k) and not within(each.before, k) for each in expected):
+    if compared and any(came(each, k) for each in expected):
         return Cause.BETTER
-    return Cause.FINE if all(within(each.after, k) for each in expected) else Cause.NEVER_FOUND
+    return Cause.FINE if all(each.after is not None and each.after <= k for each in expected) else Cause.NEVER_FOUND
 
 
 def _listed(sample: Sample, query: MatchedQuery | None, depth: int) -> tuple[Listed, ...] | None:

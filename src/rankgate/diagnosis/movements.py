@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import Comparison, baseline_column, compare, on_rows, paired_scores
 from rankgate.metrics.matching import DEFAULT_K
-from rankgate.model.details import Expected, sampled, severity
+from rankgate.model.details import Expected, came, left, sampled, severity
 from rankgate.model.report import GateResult, Movement, Segment, SegmentValue
 from rankgate.model.tags import failing, split_tag
 from rankgate.model.values import Gold, Outline, Sample, Scores, Verdict
@@ -57,8 +57,7 @@ def movements(
             continue
         k = first_k(metric, old.k)
         moves = document_moves(sample, old, new)
-        lost = sum(within(move.before, k) and not within(move.after, k) for move in moves)
-        gained = sum(within(move.after, k) and not within(move.before, k) for move in moves)
+        lost, gained = sum(left(move, k) for move in moves), sum(came(move, k) for move in moves)
         if after == before and lost == gained:
             continue
         change = metric.direction.sign * (after - before)
@@ -96,11 +95,6 @@ def document_moves(sample: Sample, old: Outline | None, new: Outline | None) -> 
     before, after = (outline.ranks if outline else [None] * len(docs) for outline in (old, new))
     moves = zip(docs, before, after, strict=True)
     return [Expected(id=doc, gain=sample.gains[doc], before=was, after=now) for doc, was, now in moves]
-
-
-def within(rank: int | None, k: int) -> bool:
-    """Whether a document stands in the first k."""
-    return rank is not None and rank <= k
 
 
 def by_tag(

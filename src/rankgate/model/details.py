@@ -149,6 +149,11 @@ def left(document: Expected, k: int) -> bool:
     return (document.before or _NOWHERE) <= k < (document.after or _NOWHERE)
 
 
+def came(document: Expected, k: int) -> bool:
+    """Whether a document came into the first k."""
+    return (document.after or _NOWHERE) <= k < (document.before or _NOWHERE)
+
+
 def depth_of(document: Expected) -> int:
     """How far it fell; from a list into none counts as further than within any list."""
     return (document.after or _NOWHERE) - (document.before or _NOWHERE)
@@ -174,7 +179,7 @@ def worst_first(details: ReportDetails, failing: Callable[[Sequence[str]], bool]
         before, now = question.values.get(name, (None, None))
         change = 0.0 if before is None or now is None else (before - now if lower else now - before)
         lost = sum(left(each, details.k) for each in question.expected)
-        gained = sum((each.after or _NOWHERE) <= details.k < (each.before or _NOWHERE) for each in question.expected)
+        gained = sum(came(each, details.k) for each in question.expected)
         change = 0.0 if abs(change) <= TOLERANCE else change
         value = -_NOWHERE if now is None else -now if lower else now  # a value that is not there is the worst
         if question.before is not None and (change, gained - lost) < (0, 0):
