@@ -61,12 +61,10 @@ class BaselineStore(Protocol):
         """All that the place remembers; None where it is but a run."""
 
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
-        """The accepted run, or None where nothing has been accepted yet; of several the one for `where`, or the newest.
+        """The accepted run, or None where nothing has been accepted yet; of several that for `where`, or the newest.
 
-        `needs` is what the metrics read beyond ids, `deepest` the lowest rank that one reads by its cut-off.
-
-        Raises:
-            RankgateError: what is stored is damaged, was written by a newer rankgate, or does not reach `deepest`.
+        `needs` is what the metrics read beyond ids; an error where it is damaged, of a newer rankgate, or does not
+        reach the rank `deepest`, the lowest that a metric reads by its cut-off.
         """
 
 

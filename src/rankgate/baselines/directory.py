@@ -1,7 +1,6 @@
 """A memory of runs in a directory, usually in the repository itself.
 
-Files carry their digest in their name or are replaced as a whole, the manifest last: that is the one step which makes a
-run the baseline. Killed at any byte, the directory holds the old baseline or the new one, whole.
+The manifest is written last and makes a run the baseline: killed at any byte, the directory holds the old or the new.
 """
 
 from __future__ import annotations

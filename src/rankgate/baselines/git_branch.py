@@ -1,7 +1,6 @@
 """A tree of files on a branch of its own: read at its tip, written as a commit on top of it and pushed without force.
 
-The branch is never checked out, and neither index nor working tree nor any branch of the user's is touched. What was
-fetched lies under `refs/rankgate/`. A commit's time is the machine's; nothing is ever decided by it.
+Nothing of the user's is touched: what was fetched lies under `refs/rankgate/`. Nothing is decided by a commit's time.
 """
 
 from __future__ import annotations
@@ -83,10 +82,7 @@ class GitBranchTree:
         return (self.read(name) or b"")[-size:]
 
     def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
-        """Put a commit on top of the branch as it was last seen; the branch is made with the first one.
-
-        False where the branch has moved meanwhile. That takes a moment longer each time, so that all get through.
-        """
+        """Put a commit on top of the branch as last seen; False, a moment later each time, where that has moved."""
         tip = self._seen()
         files = {name: entry for name, entry in tip.files.items() if name not in deletes}
         for name, data in writes.items():
@@ -130,11 +126,7 @@ class GitBranchTree:
         return place.made("rev-parse", "--verify", ref) if ref else None
 
     def _files(self, commit: str) -> dict[str, Entry]:
-        """What the tip has, once it is sure that it is ours.
-
-        A branch without any log of ours belongs to somebody else. A merge may have dropped records of one side, and a
-        shallow clone could not tell.
-        """
+        """What the tip has, once it is sure that it is ours: it has a log of ours, and no merge has dropped records."""
         header = self._place.read("the branch", "cat-file", "commit", commit).split(b"\n\n", 1)[0]
         files: dict[str, Entry] = {}
         for line in filter(None, self._place.read("the branch", "ls-tree", "-z", "--full-tree", commit).split(b"\0")):
@@ -150,10 +142,7 @@ class GitBranchTree:
         return files
 
     def _pushed(self, commit: str, tip: _Tip) -> Answer | None:
-        """None where the remote has the commit; what git answered where somebody else was quicker.
-
-        A server that is gone before it answers may have applied the push, so that it is asked.
-        """
+        """None where the remote has the commit, also where it was gone before it said so; else what git answered."""
         options = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no")
         place = self._place
         found = place.git("push", *options, place.remote, f"{commit}:refs/heads/{self.branch}")

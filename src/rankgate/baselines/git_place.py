@@ -1,7 +1,6 @@
 """Where a branch of baselines lies, and git run there: how it is let through to a remote, and what its answers mean.
 
-The user's own settings count, a token where the job has one, and no question is asked. Of an answer it is read whether
-somebody else was quicker, who refused, and why, without a secret in it.
+The user's own settings count, a token where the job has one, and no question is asked; no answer shows a secret.
 """
 
 from __future__ import annotations
@@ -75,10 +74,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return found.stdout
 
     def fetch(self, source: str, name: str, *options: str) -> str | None:
-        """Fetch one ref of the remote and nothing else, and keep it under `refs/rankgate/`; the ref that it is kept as.
-
-        None where the remote has no such branch; a GitError where it cannot be reached or refuses.
-        """
+        """Fetch one ref of the remote and nothing else, to `refs/rankgate/`; None where it has no such branch."""
         ref = f"refs/rankgate/{_quoted(self.remote)}/{_quoted(name)}"
         fetch = ("fetch", *_FETCH, *options, self.remote, f"+{source}:{ref}")
         found = self.git(*fetch)
@@ -100,10 +96,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return self._clean(re.sub(r"^(?:(?:remote|fatal|error): *)+", "", next(blamed, said(found))))
 
     def refusal_of(self, pushed: Answer) -> tuple[str, bool]:
-        """Why a push with --porcelain was refused: the reason that git gives, and the server's first words.
-
-        And whether the server said no; else it may have applied the push before it was gone.
-        """
+        """Why a push with --porcelain was refused, in words of git and the server; and whether the server said no."""
         refusal, why = _REFUSAL.search(pushed.stdout), self.said(pushed)
         if refusal is None:
             return why + advice(pushed), bool(advice(pushed))

@@ -71,11 +71,7 @@ class ObjectMemory:
         return list(self._records(log, names, hinted=log == "accepted" or last is not None).values())
 
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
-        """The last records of a log up to a day, oldest first; of the history as many as the pointer has.
-
-        The pointer alone is asked, so that a long history costs a check nothing. Whoever records a run rewrites it;
-        of two at once the later one's may stand there without the other's, until the next is recorded.
-        """
+        """As `Memory` says; the pointer alone is read, which may lack one of two that were recorded at once."""
         pointed = self._pointed()
         known = {"history": pointed.recent, "accepted": tuple(pointed.accepted.values())}
         records = known[log] if log in known else self.read(log)

@@ -24,11 +24,7 @@ _ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<place>[^?#*\[\]\s]+)
 
 
 def objects_at(url: str) -> Objects:
-    """What lies at a `scheme://` address: `file://` by itself, all others through fsspec. Most ask for nothing yet.
-
-    Raises:
-        RankgateError: no plain or absolute address, an unknown scheme, no connection, or a package is not installed.
-    """
+    """What lies at a plain `scheme://` address: `file://` by itself, all others through fsspec."""
     return _LocalObjects(url) if url.startswith(LOCAL) else _CloudObjects(url)
 
 

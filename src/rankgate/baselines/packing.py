@@ -108,11 +108,7 @@ def checked(data: bytes, record: Record, file: str, *, advice: str = RESTORE) ->
 def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *, name: str, deepest: int = 0) -> Run:
     """Open a stored run, whose file `fetch` gives, its digest checked; lists are read when they are iterated over.
 
-    `needs` is what the metrics read beyond ids, `deepest` the lowest rank that one reads by its cut-off, `name` that of
-    the place, for messages and reports.
-
-    Raises:
-        RankgateError: it is not stored that deep, or what `fetch` raises.
+    An error where a metric reads ranks down to `deepest` and the run is not stored that deep.
     """
     if deepest > record.depth:
         stored = f"the gates read ranks down to {deepest}, this baseline was stored to {record.depth}"

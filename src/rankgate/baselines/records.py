@@ -78,12 +78,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 def decode_record(
     data: bytes, file: str, *, line: int | None = None, what: str = "baseline manifest", advice: str = RESTORE
 ) -> Record:
-    """Read a record of any schema up to today's; `file`, `line`, `what` and `advice` are for messages.
-
-    Raises:
-        DamagedRecordError: it is no record.
-        RankgateError: its schema is newer than this release.
-    """
+    """Read a record of any schema up to today's; a `DamagedRecordError` where it is none, an error if it is newer."""
     try:
         version = msgspec.json.decode(data, type=_Version).schema_version
         if version > SCHEMA_VERSION:

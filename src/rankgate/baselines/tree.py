@@ -44,10 +44,7 @@ class Tree(Protocol):
         """The names of all files."""
 
     def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
-        """Write and delete files in one step; a deleted file may be absent.
-
-        False where somebody else changed the tree since it was read: nothing was written.
-        """
+        """Write and delete files in one step; nothing, and False, where the tree has changed since it was read."""
 
     def still(self) -> AbstractContextManager[None]:
         """Nobody writes while this is open, where the place can promise that; reading sees what is whole."""
@@ -92,12 +89,7 @@ class TreeMemory:
         return self.tree.spec
 
     def accepted(self) -> Record | None:
-        """What is accepted now; reads no log where there is a manifest.
-
-        Raises:
-            RankgateError: the manifest is damaged, of a newer schema, or gone: a log or a run file says that something
-                was accepted.
-        """
+        """What is accepted now, by the manifest; an error where that is gone and something says that there was one."""
         place, advice = f"{self.spec}/{MANIFEST}", RESTORE if self._repairs() else _FROM_GIT
         data = self.tree.read(MANIFEST)
         if data is not None:
@@ -112,10 +104,7 @@ class TreeMemory:
         return (self._settled()[1] if log == "accepted" else self._log(log))[-last if last else 0 :]
 
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
-        """The last records of a log up to a day, oldest first; no more of the log is read than they take.
-
-        What a killed acceptance left behind the manifest's record may be among the accepted.
-        """
+        """As `Memory` says; what a killed acceptance left behind the manifest's record may be among the accepted."""
         name = log_name(log)
         tail = partial(self.tree.tail, name)
         return last_records(tail, most, until=until, place=f"{self.spec}/{name}", what=f"log of {log}")
@@ -225,11 +214,7 @@ class TreeMemory:
         return f"{runs[0]} is the run of no other record" if runs else None
 
     def _settled(self, *, replaces: bool = False) -> tuple[Record | None, list[Record]]:
-        """The manifest's record, and the log as far as that; all of it where it is damaged and may be replaced.
-
-        The two are read one after the other. Where they contradict each other, somebody may be at work in between, so
-        that both are read again while nobody can be.
-        """
+        """The manifest's record and the log up to it; read again while nobody writes where they contradict."""
         try:
             return self._state(replaces=replaces)
         except RankgateError:
@@ -306,11 +291,7 @@ def _line(record: Record) -> bytes:
 def last_records(tail: Callable[[int], bytes], most: int, *, until: str, place: str, what: str) -> list[Record]:
     """The last records, at most so many, that are not dated after a day, oldest first.
 
-    `tail` gives so many bytes from the end of the log, all of it where it has no more; `place` and `what` name the log
-    in messages.
-
-    Raises:
-        RankgateError: what was read is damaged or of a newer schema.
+    `tail` gives so many bytes from the end of the log, all of it where it has no more.
     """
     size = max(most, 1) * USUAL_LINE
     while True:

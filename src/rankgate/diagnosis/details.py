@@ -187,10 +187,7 @@ def sweep_metrics(cutoffs: Sequence[int]) -> list[Metric]:
 
 
 def sweeps_of(tag: str | None, rows: Sequence[int], cutoffs: Sequence[int], columns: Columns) -> list[Sweep]:
-    """Both curves over some rows of the gold; none where nothing is defined on them.
-
-    With a baseline both are over the queries for which both runs have a value, so that the curves can be compared.
-    """
+    """Both curves over some rows of the gold for which all runs have a value; none where nothing is defined on them."""
 
     def mean(metric: Metric, column: Column, rows: Sequence[int]) -> float:
         return metric.aggregate([value for row in rows if (value := column[row]) is not None])

@@ -88,10 +88,7 @@ class LexicalIndex:
         self._index.index(texts, show_progress=False)
 
     def look(self, question: Question, k: int, depth: int) -> Lexical:
-        """What BM25 finds for a question, and what that and the run's ranking suggest.
-
-        Documents are wanted in the first `k` ranks; `depth` results count as found, of BM25 and of the run.
-        """
+        """What BM25 finds in its first `depth` results, and what that and the run's first k ranks suggest."""
         scores = self._scores(question.question or "")
         order = sorted(scores, key=lambda place: (-scores[place], place))
         ranks = {place: rank for rank, place in enumerate(order, start=1)}

@@ -129,10 +129,7 @@ def _those(count: int, case: Case, one: str, many: str) -> str:
 
 
 def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scores) -> list[Diagnosis]:
-    """The stage that took most of the time that was added.
-
-    Both the sign test over the questions and the paired interval of the stage's mean say that it rose.
-    """
+    """The stage that took most of the added time, if the sign test and the interval of its mean say that it rose."""
     if "stage" in metric.parameters() or not excludes_zero(gate.delta_ci, gate.direction):
         return []  # a gate of one stage says it already
     rises: dict[str, list[float]] = {stage: [] for stage in _STAGES}

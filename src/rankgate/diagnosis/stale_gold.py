@@ -1,6 +1,6 @@
-"""Whether the gold set still speaks of the ids that the retriever returns; re-chunked or re-minted ids look like 0 %.
+"""Whether the gold set still speaks of the ids that the retriever returns; re-chunked ids look like 0 %. Pure.
 
-Pure. The matched queries tell cheaply that nothing of the kind can be; only where it can be is the run read once more.
+The matched queries tell cheaply that nothing of the kind can be; only where it can be is the run read once more.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Report × waivers → report: a violation that a waiver covers warns instead of blocking, and never hides. Pure.
+"""Report × waivers → report: a violation that a waiver covers warns instead of blocking. Pure.
 
-Waiving changes verdicts and words, never a value, and makes nothing pass. Sentences hold no text from the inputs.
+No value changes, and nothing passes or hides. Sentences hold no text from the inputs.
 """
 
 from __future__ import annotations

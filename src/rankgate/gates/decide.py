@@ -34,10 +34,7 @@ LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 
 
 def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult:
-    """Judge one gate: its floor on the candidate, its allowed drop on the pairs, by the evidence that it asks for.
-
-    Equality passes, with one tolerance for rounding in binary fractions. A value that is not a number never passes.
-    """
+    """Judge one gate by the evidence that it asks for; equality passes, and a value that is no number never does."""
     metric = gate.metric
     values = candidate.values[metric.name]
     old_values = baseline_column(metric, baseline) if baseline else []
@@ -119,9 +116,8 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
 def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores | None) -> GateResult | None:
     """A row of its own for a gate's drift since the anchor, judged by `drift_max` as a drop is by `regression_max`.
 
-    The estimate decides, whatever the gate's evidence: many small accepted drops, each within noise, add up to one that
-    is not. None where there is nothing to say: the metric compares with the baseline itself, or there is no anchor of
-    that name yet and no limit either.
+    The estimate decides, whatever the gate's evidence: many small drops, each within noise, add up to one that is not.
+    None where the metric compares with the baseline itself, or there is neither an anchor of that name nor a limit.
     """
     if Need.BASELINE in gate.metric.needs or (anchor is None and gate.drift_max is None):
         return None

@@ -1,12 +1,7 @@
 """What a limit, an estimate and its interval say together: it holds, it is violated, or nobody can tell.
 
-Three readings of the same numbers, chosen per gate:
-
-- `estimate`: the estimate alone decides. The literal reading of threshold and regression_max.
-- `proven_safe`: the whole interval must clear the limit. For launch criteria.
-- `proven_harm`: only what the interval proves violates. For small or noisy gold sets.
-
-Where lower is better, everything is mirrored first, so that below is worse here.
+By `estimate` the estimate alone decides. By `proven_safe` the whole interval must clear the limit, for launch criteria.
+By `proven_harm` only what the interval proves violates, for small or noisy gold sets. Below is always worse here.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Literal, get_args
 
 import msgspec
 
@@ -15,6 +15,9 @@ from rankgate.model.details import Cause, Question, ReportDetails
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import TOLERANCE, EvidenceState, Ruling, Verdict, worst
 from rankgate.model.waiver_use import WaiverUse
+
+Why = Literal["nothing_relevant", "no_result", "undefined", "not_in_baseline", "one_sided"]
+WHY: tuple[Why, ...] = get_args(Why)
 
 
 class LimitCheck(msgspec.Struct, frozen=True):
@@ -45,7 +48,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     """Questions without a value, and why; `queries` where the questions are known, else empty."""
 
-    why: Literal["nothing_relevant", "no_result", "undefined", "not_in_baseline", "one_sided"]
+    why: Why
     count: int
     queries: tuple[str, ...] = ()
 
@@ -158,13 +161,9 @@ def _left_out(
         by_gold = by_gains and count == report.queries.no_relevant
         return [LeftOut(why="nothing_relevant" if by_gold else "undefined", count=count)] if count else []
     none = [each for each in questions if _values(each, gate)[1] is None]
-    by_why = {
-        "nothing_relevant": [each.query_id for each in none if by_gains and each.cause is Cause.NOTHING_RELEVANT],
-        "no_result": [each.query_id for each in none if each.cause is Cause.NO_RESULT],
-    }
-    named = {query for ids in by_why.values() for query in ids}
-    by_why["undefined"] = [each.query_id for each in none if each.query_id not in named]
-    return _counted(by_why)
+    reasons: dict[Cause, Why] = {Cause.NO_RESULT: "no_result"}
+    reasons |= {Cause.NOTHING_RELEVANT: "nothing_relevant"} if by_gains else {}
+    return _by_reason(none, lambda each: reasons.get(each.cause, "undefined"))
 
 
 def _unpaired(report: Report, gate: GateResult, questions: Sequence[Question] | None) -> list[LeftOut]:
@@ -176,15 +175,12 @@ def _unpaired(report: Report, gate: GateResult, questions: Sequence[Question] | 
         new = report.queries is not None and report.queries.new == count
         return [LeftOut(why="not_in_baseline" if new else "one_sided", count=count)]
     alone = [each for each in questions if _values(each, gate)[0] is None and _values(each, gate)[1] is not None]
-    absent = [each.query_id for each in alone if each.before is None]
-    return _counted(
-        {"not_in_baseline": absent, "one_sided": [each.query_id for each in alone if each.before is not None]}
-    )
+    return _by_reason(alone, lambda each: "not_in_baseline" if each.before is None else "one_sided")
 
 
-def _counted(by_why: dict[str, list[str]]) -> list[LeftOut]:
-    left_out = ({"why": why, "count": len(ids), "queries": ids} for why, ids in by_why.items() if ids)
-    return [msgspec.convert(each, LeftOut) for each in left_out]
+def _by_reason(questions: Sequence[Question], reason: Callable[[Question], Why]) -> list[LeftOut]:
+    ids: dict[Why, list[str]] = {why: [each.query_id for each in questions if reason(each) == why] for why in WHY}
+    return [LeftOut(why=why, count=len(queries), queries=tuple(queries)) for why, queries in ids.items() if queries]
 
 
 def _lost(gate: GateResult, metric: Metric, questions: Sequence[Question]) -> list[str]:

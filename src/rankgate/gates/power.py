@@ -2,8 +2,8 @@
 
 By the gate's own rule: a drop of exactly what is allowed is caught half of the time at best, so a gold set sees what
 the gate forbids if twice that is caught in four of five runs. Where safety has to be proven, every such drop is caught,
-and the question is whether a change without effect passes as often. A segment that is judged under Holm's correction
-comes with the confidence that this left it, and so sees less; before there is a run, segments have the gate's own.
+and the question is whether a change without effect passes as often. A segment under Holm's correction has the
+confidence that this left it, and so sees less.
 """
 
 from __future__ import annotations
@@ -66,10 +66,7 @@ def detectable(
 
 
 def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
-    """What the gate promises to stop and its gold set cannot see, in words; None where it sees.
-
-    A gate that allows no drop at all promises no size, so that nothing is said, unless it asks for proof of safety.
-    """
+    """What the gate promises to stop and its gold set cannot see, in words; None where it sees, or promises no size."""
     if seen is None or seen.sees or gate.regression_max is None:
         return None
     unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
@@ -96,10 +93,7 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
 
 
 def power_notes(gates: Sequence[Gate], results: Sequence[GateResult]) -> list[str]:
-    """One sentence for a report whose gates promise what its gold set cannot see: the first of them, then the names.
-
-    Gates that block come first. One that compared nothing, or whose interval decides it, is left out.
-    """
+    """One sentence where gates that compared anything promise what the gold set cannot see: the first, and names."""
     compared = {
         each.name: each.detectable for each in results if each.segment is None and each.n_pairs and leaves_open(each)
     }

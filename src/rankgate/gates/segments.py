@@ -1,7 +1,5 @@
 """A gate's limits on the queries that share a tag, and its rules for single queries.
 
-Each segment is judged for itself, many of them with care. Single queries must pass, or only so many may be lost.
-
 Under `proven_harm` the segments of one rule share a Holm correction: thirty segments would else fail at least once in a
 third of the runs without any change. What is within noise, and what is too small, is shown and never blocks.
 """
@@ -83,10 +81,7 @@ class _Part:
         self.provable = not clustered or len(set(defined_only(candidate.clusters, column))) >= MIN_CLUSTERS
 
     def concluded(self, found: GateResult, *, among: int, enough: bool) -> GateResult:
-        """The decision as it stands for a segment.
-
-        On enough queries a violation blocks, and one that nothing could have proven warns; what is within noise passes.
-        """
+        """As it stands for a segment: a violation blocks, what nothing could have proven warns, noise passes."""
         violated, blocked = found.verdict is Verdict.FAIL and enough, Verdict.FAIL if self.blocks else Verdict.WARN
         unprovable = found.only_inconclusive and found.evidence_state is EvidenceState.NO_INTERVAL and enough
         reasons = found.reasons
@@ -110,7 +105,7 @@ class _Part:
 
 
 def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str, float]:
-    """The confidence at which each segment is judged, by Holm: the more segments are left, the higher.
+    """The confidence at which each segment is judged, by Holm.
 
     In the order of their levels, the k-th of n segments (from 0) is judged at 1 − (1 − confidence) / (n − k); from the
     first that is not proven on, none is.

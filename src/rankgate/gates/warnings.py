@@ -87,10 +87,7 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
 
 
 def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:
-    """Gates that promise to stop what the gold set cannot see, over all queries and by segment.
-
-    Before there are results, of gates and segments that were compared, the size of the gold set tells what it can see.
-    """
+    """Gates that promise to stop what the gold set cannot see, as measured, or before there are results by its size."""
     measured = {(result.name, result.segment): result for result in results if result.n_pairs}
     facts: list[str] = []
     for gate in criteria.gates:

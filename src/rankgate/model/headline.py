@@ -126,10 +126,7 @@ def _more(count: int, verb: str) -> str:
 
 
 def paradoxes(results: Sequence[GateResult]) -> list[str]:
-    """Gates whose metric held or rose as a whole while it certainly fell in a segment (Simpson's paradox), by name.
-
-    Certain is what the interval of the segment's change says at the confidence at which the segment was judged.
-    """
+    """Gates whose metric certainly fell in a segment and not over all questions (Simpson's paradox), by name."""
     whole = {result.name: result for result in results if result.segment is None}
     parts = (part for part in results if part.segment is not None and part.name in whole)
     names = (part.name for part in parts if fell(part, certain=True) and not fell(whole[part.name], certain=False))
