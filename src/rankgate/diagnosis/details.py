@@ -224,8 +224,10 @@ def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int | None:
     Both axes are scaled to 0 to 1, as in Kneedle (Satopää et al. 2011), with ln k as abscissa. None where the curve
     rises by less than `LEAST_RISE` or nowhere lies above the line by `LEAST_BEND`. The smallest of several.
     """
+    if len(cutoffs) < 3:  # noqa: PLR2004 -- two points are a line
+        return None
     rise, width = values[-1] - values[0], math.log(cutoffs[-1] / cutoffs[0])
-    if len(cutoffs) < 3 or rise < LEAST_RISE:  # noqa: PLR2004 -- two points are a line
+    if rise < LEAST_RISE:
         return None
     above = [
         (value - values[0]) / rise - math.log(k / cutoffs[0]) / width for k, value in zip(cutoffs, values, strict=True)
