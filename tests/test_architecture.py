@@ -165,7 +165,7 @@ PURE_MODULES = {
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "days", "spans", "curves", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("criteria_changes", "queries", "stricter")),
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
-    *("rankgate.baselines.base", "rankgate.baselines.trend", "rankgate.files.environment", "rankgate.forges.retry"),
+    *("rankgate.baselines.base", "rankgate.baselines.memory", "rankgate.files.environment", "rankgate.forges.retry"),
     *(module for module in TREES if module.startswith("rankgate.forges.workflows.")),
 }  # of packages that otherwise see the world
 NOT_PURE = {"rankgate.gates.validation", "rankgate.gates.compose", "rankgate.diagnosis.lexical"}

@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import LATENCY, RECALL, texts
 
-from rankgate.diagnosis.lookup import gates_named, whole_gates
-from rankgate.gates.explain import checks_of, explain_gate
+from rankgate.gates.explain import checks_of, explain_gate, gates_named, whole_gates
 from rankgate.metrics.names import parse_metric
 from rankgate.model.details import Cause, Listed, Question, ReportDetails
 from rankgate.model.report import GateResult, Provenance, Queries, Report

@@ -14,9 +14,9 @@ from tests.renderers.page import Page
 from tests.renderers.reports import ENGLISH, HOLDS, IN_SEGMENT, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT, texts
 
 from rankgate.errors import Problem, RankgateError
+from rankgate.model.details import Expected
 from rankgate.model.report import (
     Diagnosis,
-    DocumentMove,
     Moved,
     Oddities,
     Report,
@@ -293,7 +293,7 @@ HOSTILE = (
 def filled_with(text: str) -> Report:
     """A report that holds the text wherever an input's own words can end up."""
     problem = Problem(text, text, 3, text)
-    document = DocumentMove(id=text, gain=1.0, before=2, after=None)
+    document = Expected(id=text, gain=1.0, before=2, after=None)
     move = replace(MOVE, query_id=text, question=text, tags=[text], documents=[document, document])
     better = replace(move, question=None, worse=False)
     source = Source(path=text, format="jsonl", about={text: text, "number": 7})

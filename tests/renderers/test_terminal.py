@@ -10,8 +10,9 @@ from tests.renderers import reports
 from tests.renderers.reports import texts
 
 from rankgate.errors import Problem
+from rankgate.model.details import Expected
 from rankgate.model.headline import with_summary
-from rankgate.model.report import Diagnosis, DocumentMove, Moved, Provenance, Queries, Report
+from rankgate.model.report import Diagnosis, Moved, Provenance, Queries, Report
 from rankgate.model.values import Unit, Verdict
 from rankgate.renderers.terminal import render_terminal
 
@@ -158,9 +159,7 @@ def test_questions_are_shown_on_one_line_with_nothing_hidden(text: str, shown: s
 
 def filled_with(text: str) -> Report:
     """A report that holds the text wherever an input's own words can end up."""
-    move = replace(
-        MOVE, query_id=text, question=text, documents=[DocumentMove(id=text, gain=1.0, before=None, after=None)]
-    )
+    move = replace(MOVE, query_id=text, question=text, documents=[Expected(id=text, gain=1.0, before=None, after=None)])
     return replace(REPORT, misses=[move], problems=[Problem(text), Problem("wrong", text, 3, text)])
 
 

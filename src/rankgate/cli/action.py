@@ -33,8 +33,7 @@ from rankgate.forges.publish import Settings, Told, announce, check_of, conclude
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import stopped
-from rankgate.model.exit_codes import exit_code
-from rankgate.model.report import Report
+from rankgate.model.report import Report, exit_code
 from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation

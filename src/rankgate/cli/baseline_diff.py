@@ -101,7 +101,7 @@ def _opened(
     from msgspec.structs import replace
 
     from rankgate.baselines.base import open_record
-    from rankgate.baselines.lookup import lookup
+    from rankgate.baselines.memory import lookup
     from rankgate.readers.formats import read_run
 
     if Path(word).is_file():

@@ -50,7 +50,6 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
     from rankgate.criteria.inputs import Inputs, gold_of, run_of
     from rankgate.errors import bad_input
     from rankgate.files.writing import readable_twice
-    from rankgate.gates.acceptance import scores_of
     from rankgate.model.gold_changes import mark_of
     from rankgate.model.values import Need
     from rankgate.readers.formats import fingerprint_of
@@ -98,7 +97,7 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
         commit=commit,
         branch=branch,
         verdict=report.verdict if report else None,
-        scores=scores_of(report) if report else {},
+        scores={name: metric.value for name, metric in report.metrics.items()} if report else {},
     )
     found = Candidate(memory=memory, criteria=criteria, packed=packed, record=record, report=report, unusable=unusable)
     return replace(found, private=private)

@@ -162,7 +162,7 @@ def anchor(arguments: argparse.Namespace) -> str:
 
     from msgspec.structs import replace
 
-    from rankgate.baselines.lookup import anchor_named, lookup
+    from rankgate.baselines.memory import anchor_named, lookup
     from rankgate.cli.inputs import criteria_if_any
     from rankgate.criteria.model import ANCHOR_NAME
     from rankgate.errors import bad_input, shown

@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.cli.progress import bar
     from rankgate.errors import RankgateError
     from rankgate.files.writing import write_atomic
-    from rankgate.model.exit_codes import exit_code
+    from rankgate.model.report import exit_code
     from rankgate.renderers.base import RENDERERS, format_for
 
     formats = [(path, format_for(path)) for path in arguments.output]

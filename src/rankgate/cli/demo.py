@@ -111,7 +111,7 @@ def _judge(name: str, date: str) -> Sequence[Block]:
     from rankgate.criteria import InputFile
     from rankgate.criteria.inputs import Inputs
     from rankgate.files.writing import write_atomic
-    from rankgate.model.exit_codes import exit_code
+    from rankgate.model.report import exit_code
     from rankgate.renderers.base import RENDERERS
     from rankgate.renderers.terminal import terminal_blocks
 

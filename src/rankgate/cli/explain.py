@@ -120,14 +120,15 @@ def _report(arguments: argparse.Namespace) -> Report:
 
 def _explained(arguments: argparse.Namespace, report: Report, look: _Look | None) -> str:
     """What was asked for. A gate comes before a question of the same name: a gold set may hold any id."""
-    from rankgate.diagnosis.lookup import gates_named, question_named, unknown, unknown_gate, unknown_question
+    from rankgate.gates.explain import gates_named, unknown
 
     details = _exhibit(report)
     if arguments.misses and details:
         return _misses(arguments, report, details, look)
     word = next(each for each in (arguments.what, arguments.gate, arguments.query) if each is not None)
     gates = [] if arguments.query is not None else gates_named(report, word)
-    question = question_named(details, word) if details and arguments.gate is None else None
+    questions = details.questions if details and arguments.gate is None else ()
+    question = next((question for question in questions if question.query_id == word), None)
     if gates:
         if arguments.bm25 is not None:
             raise bad_input(f"--bm25 {_NOT_OF_GATES}")
@@ -137,8 +138,8 @@ def _explained(arguments: argparse.Namespace, report: Report, look: _Look | None
     if question and details:
         return _query(arguments, report, details, question, look)
     if arguments.query is not None and details:
-        raise unknown_question(details, word)
-    raise unknown(report, details, word) if details and arguments.gate is None else unknown_gate(report, word)
+        raise unknown(word, None, details)
+    raise unknown(word, report, details if arguments.gate is None else None)
 
 
 def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult], *, also: bool) -> str:
@@ -159,7 +160,7 @@ def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult
 def _query(
     arguments: argparse.Namespace, report: Report, details: ReportDetails, question: Question, look: _Look | None
 ) -> str:
-    from rankgate.diagnosis.question import explain_query
+    from rankgate.diagnosis.misses import explain_query
     from rankgate.renderers.explaining.query import render_query
 
     found = explain_query(report, details, question, look(question, details.k) if look else None)

@@ -197,7 +197,7 @@ def anchor_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepe
     memory = inputs.open_store(found.path, found.format, found.map).memory if found and name else None
     if memory is None or name is None:
         return None
-    from rankgate.baselines.lookup import anchor_named  # noqa: PLC0415 -- paid only where a store is named
+    from rankgate.baselines.memory import anchor_named  # noqa: PLC0415 -- paid only where a store is named
 
     record = anchor_named(memory.read("anchors"), name)
     return open_record(memory, record, needs, deepest=deepest) if record else None
@@ -215,7 +215,7 @@ def trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
         memory = inputs.open_store(found.path, found.format, found.map).memory
         if memory is None:
             return []
-        from rankgate.baselines.trend import MAX_ACCEPTED, MAX_POINTS, trend_of  # noqa: PLC0415 -- as above
+        from rankgate.baselines.memory import MAX_ACCEPTED, MAX_POINTS, trend_of  # noqa: PLC0415 -- as above
 
         history = memory.recent("history", MAX_POINTS, until=inputs.date)
         accepted = memory.recent("accepted", MAX_ACCEPTED, until=inputs.date) if history else []

@@ -12,8 +12,7 @@ from rankgate.forges.comments import ACTIONS_LOGIN, upsert
 from rankgate.forges.context import Context, Pull
 from rankgate.forges.marker import DEFAULT_GATE, Mark
 from rankgate.forges.standing import QUEUE, Conclusion, Record, base_key
-from rankgate.model.exit_codes import exit_code
-from rankgate.model.report import Report
+from rankgate.model.report import Report, exit_code
 from rankgate.renderers.check_run import check_run_output, conclusion_of
 from rankgate.renderers.fitting import COMMENT_LIMIT
 from rankgate.renderers.isolation import Template

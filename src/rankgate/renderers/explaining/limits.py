@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankgate.gates.decision_rule import upright
 from rankgate.gates.explain import GateExplained, LeftOut, LimitCheck, Row
 from rankgate.model.report import GateResult
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Ruling, Unit
@@ -174,7 +173,7 @@ def _questions(count: int) -> str:
 
 def _change_says(gate: GateResult, decimals: int) -> str:
     """What the interval of the change proves, in the gate's own direction."""
-    low, high = upright(gate.delta_ci, gate.direction)
+    low, high = gate.direction.upright(gate.delta_ci)
     if high is not None and high < 0:
         said = "all of it is for the worse, so that a loss is certain, not its size"
     elif low is not None and low > 0:
@@ -194,7 +193,7 @@ def _change_says(gate: GateResult, decimals: int) -> str:
 
 def _value_says(gate: GateResult, check: LimitCheck) -> str:
     """Where the interval of the value lies to the threshold."""
-    low, high = upright(gate.ci, gate.direction)
+    low, high = gate.direction.upright(gate.ci)
     higher, limit = gate.direction is Direction.HIGHER, limit_word(gate.direction)
     threshold = check.right if higher else -check.right
     if high is not None and high < threshold - TOLERANCE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankgate.diagnosis.lexical import Lexical
-from rankgate.diagnosis.question import QueryExplained, Score
+from rankgate.diagnosis.misses import QueryExplained, Score
 from rankgate.model.details import Cause, Expected, Listed
 from rankgate.model.wording import count_text, delta_text, value_text
 from rankgate.renderers.blocks import aligned
