@@ -124,7 +124,7 @@ def test_an_internal_error_is_one_line_to_report_and_exit_2(
     def broken(*_: object, **__: object) -> NoReturn:
         raise ZeroDivisionError("over\nzero")
 
-    monkeypatch.setattr("rankgate.metrics.parallel.score_run", broken)
+    monkeypatch.setattr("rankgate.cli.score.score_run", broken)
     assert main(SCORE) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -141,7 +141,7 @@ def test_an_interruption_exits_130(
     def interrupted(*_: object, **__: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rankgate.metrics.parallel.score_run", interrupted)
+    monkeypatch.setattr("rankgate.cli.score.score_run", interrupted)
     assert main(SCORE) == 130
     assert capsys.readouterr() == ("", "interrupted\n")
 

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from rankgate.cli.options import make_parser
-from rankgate.cli.output import say
+from rankgate.cli.output import as_json, say
 from rankgate.errors import bad_input
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff, Metric
 from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric
@@ -45,15 +45,15 @@ _LABELS = 18
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
     asked = ("", " f1", " 'ndcg(gain=exponential)@10'", " stage", " rerank_gain", " --format json")
-    made = make_parser(
+    options = make_parser(
         "metrics",
         "Ask for one by any of its names, as in `rankgate metrics 'recall(stage=raw)@50'`.\n"
         "Without one, all are listed with meaning, formula, direction and needs.",
-        [f"rankgate metrics{words}" for words in asked],
+        *(f"rankgate metrics{words}" for words in asked),
     )
-    made.add_argument("name", metavar="NAME", nargs="?", help="a metric as a gate writes it, or a part of its name")
-    made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
-    return made
+    options.add_argument("name", metavar="NAME", nargs="?", help="a metric as a gate writes it, or a part of its name")
+    options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    return options
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     except UnknownMetricError as error:
         raise bad_input(str(error)) from error
     if arguments.format == "json":
-        say(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
+        say(as_json(found))
     elif arguments.name:
         new = asked is not None and asked.name not in found[0]["written"]
         pages = [_wrapped(f"{asked.name}: {asked.meaning}", "") + "\n"] if asked and new else []
@@ -83,11 +83,7 @@ def everything() -> list[Facts]:
 
 
 def look_up(text: str) -> tuple[Metric | None, list[Facts]]:
-    """What a name means, if it is a whole metric, and the facts that belong to it.
-
-    Raises:
-        UnknownMetricError: it is neither a metric nor a part of one's name.
-    """
+    """What a name means, if it is a whole metric, and the facts that belong to it."""
     word = text.strip().lower().replace("-", "_")
     if word in VIEWS or word in GAINS:
         return None, [describe_view(word) if word in VIEWS else describe_gain(word)]

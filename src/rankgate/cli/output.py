@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     from rankgate.model.report import Report
     from rankgate.renderers.blocks import Block
@@ -25,6 +27,11 @@ def say(told: str | Sequence[Block]) -> None:
         from rankgate.renderers.blocks import plain_text
 
         sys.stdout.write(plain_text(told))
+
+
+def as_json(value: object) -> str:
+    """Indented JSON, ending in a newline."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
 def say_lines(text: str) -> None:
