@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -18,7 +17,7 @@ from rankgate.cli.check import judge
 from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of
 from rankgate.cli.output import as_json
-from rankgate.criteria import InputFile
+from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, gold_of, run_of
 from rankgate.errors import RankgateError, bad_input, redacted_text
 from rankgate.files.writing import readable_twice
@@ -30,9 +29,6 @@ from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, interv
 from rankgate.readers.formats import fingerprint_of
 from rankgate.renderers.blocks import Block, Table, plain_text
 from rankgate.renderers.phrases import NOTHING
-
-if TYPE_CHECKING:
-    from rankgate.criteria import Criteria
 
 _NO_GOLD = "no gold set is named, so the run was not judged; name one with --gold, or as inputs.gold in the criteria"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +17,7 @@ from rankgate.cli.baseline_options import add_format, add_place, add_store, memo
 from rankgate.cli.inputs import criteria_if_any, file_of
 from rankgate.cli.options import add_criteria, add_gold
 from rankgate.cli.output import as_json
+from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import deepest_cutoff, gold_of
 from rankgate.diagnosis.movements import movements
 from rankgate.errors import bad_input
@@ -34,9 +35,6 @@ from rankgate.readers.formats import read_run
 from rankgate.renderers.blocks import Block, Pairs, Table
 from rankgate.renderers.escape import shorten, visible
 from rankgate.renderers.phrases import rank_move
-
-if TYPE_CHECKING:
-    from rankgate.criteria import Criteria
 
 USUAL = 20  # entries of the history, and of a list of queries
 MAX_METRICS = 4

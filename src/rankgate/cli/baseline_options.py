@@ -5,18 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from typing import TYPE_CHECKING
 
 from rankgate.baselines import KINDS
 from rankgate.baselines.memory import Memory
 from rankgate.cli.inputs import criteria_if_any, open_store
 from rankgate.cli.options import add_criteria
+from rankgate.criteria import Criteria
 from rankgate.errors import bad_input
 from rankgate.files.git import GitError, repository_around
 from rankgate.model.base_ref import SHA
-
-if TYPE_CHECKING:
-    from rankgate.criteria import Criteria
 
 
 def add_place(parser: argparse.ArgumentParser, *others: str) -> None:

@@ -8,12 +8,13 @@ from functools import cache, partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.baselines import KINDS
 from rankgate.baselines.stores import store_in
 from rankgate.check import check
-from rankgate.cli.inputs import file_of, open_store, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, date_of, make_parser, processes
+from rankgate.cli.inputs import inputs_of, open_store
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import Inputs
@@ -71,12 +72,9 @@ def parser() -> argparse.ArgumentParser:
         "rankings (pip install 'rankgate[html]'), .xml JUnit for GitLab and Jenkins, .badge.json an endpoint for a "
         "badge of shields.io; repeats",
     )
-    options.add_argument(
-        "--format",
-        choices=["terminal", "markdown", "json", "github", "junit", "badge"],
-        default="terminal",
-        help="what to print (default: terminal; github: annotations for the Actions log)",
-    )
+    forms = ["terminal", "markdown", "json", "github", "junit", "badge"]
+    text = "what to print (default: terminal; github: annotations for the Actions log)"
+    options.add_argument("--format", choices=forms, default="terminal", help=text)
     options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="the mildest verdict that exits 1")
     add_workers(options)
     add_date(options)
@@ -111,30 +109,21 @@ def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
 
 
 def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
-    criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
-    refuse_two_stdins(criteria, gold, run, baseline)
-    return Inputs(
-        criteria=criteria.path if criteria else None,
-        date=date_of(arguments),
-        gold=gold,
-        run=run,
-        baseline=baseline,
+    inputs, branch, labels = inputs_of(arguments), None, tuple[SetLabel]()
+    if arguments.base:
+        from rankgate.forges.base_branch import base_branch
+
+        branch = base_branch(os.environ)
+    if arguments.labels:  # as the reporting job wrote them down
+        labels = msgspec.json.decode(Path(arguments.labels).read_bytes(), type=tuple[SetLabel, ...])
+    store = partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else open_store
+    return replace(
+        inputs,
         base=arguments.base,
-        branch=_base_branch() if arguments.base else None,
+        branch=branch,
         untrusted_run=arguments.untrusted_run,
-        labels=_labels(arguments.labels) if arguments.labels else (),
-        open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else open_store),
+        labels=labels,
+        open_store=cache(store),
         details=details,
         part=arguments.gold_part,
     )
-
-
-def _base_branch() -> str | None:
-    from rankgate.forges.base_branch import base_branch
-
-    return base_branch(os.environ)
-
-
-def _labels(path: str) -> tuple[SetLabel, ...]:
-    """Labels as the reporting job wrote them down."""
-    return msgspec.json.decode(Path(path).read_bytes(), type=tuple[SetLabel, ...])

@@ -90,7 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
             return announce(client, context, settings)
         template, troubles = None, []
         try:
-            template = _template(arguments, context)
+            base = arguments.base or (context.base if context.event else None)  # in a job always the base's
+            template = None if arguments.template is None else template_at(arguments.template, base)
         except RankgateError as error:
             troubles = [f"our own comment instead of the template's: {error}"]
         return joined(Told([], troubles), publish(client, context, report, replace(settings, template=template)))
@@ -133,12 +134,6 @@ def say(told: Told) -> None:
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if told.troubles and summary:
         add_summary(summary, "".join(f"- Not published: {code(line, 600)}\n" for line in told.troubles))
-
-
-def _template(arguments: argparse.Namespace, context: Context) -> Template | None:
-    """The template that is named, in a job always the base's."""
-    base = arguments.base or (context.base if context.event else None)
-    return None if arguments.template is None else template_at(arguments.template, base)
 
 
 def template_at(path: str, base: str | None) -> Template:

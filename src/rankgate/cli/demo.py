@@ -27,6 +27,7 @@ DEFAULT_DIRECTORY = "rankgate-demo"
 MARK = "# rankgate demo:"  # the first words of our criteria, by which a directory is known to be ours
 FILES = ("ship-criteria.yaml", "gold.yaml", "articles.jsonl")
 RUNS = ("runs/accepted.jsonl", "runs/harmless.jsonl", "runs/harmful.jsonl")
+ACCEPT = ("accept", "--run", "runs/accepted.jsonl", "--commit", "none")
 
 STEPS = (
     ("1. The first check. Nothing has been accepted yet, so only floors are judged.", "accepted"),
@@ -60,8 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
     os.chdir(directory)
     try:
         for title, name in STEPS:
-            say(f"{title}\n\n  $ rankgate {_command(name)}\n\n")
-            say(_accept(date) if name is None else _judge(name, date))
+            check = f"check --run runs/{name}.jsonl -o out/{name}/report.json -o out/{name}/comment.md"
+            command = check if name else "baseline accept --run runs/accepted.jsonl"
+            say(f"{title}\n\n  $ rankgate {command}\n\n")
+            say(_judge(name, date) if name else accept(baseline.parser().parse_args([*ACCEPT, "--date", date])))
             say("\n")
     finally:
         os.chdir(start)
@@ -99,19 +102,8 @@ def _copy_example(directory: Path) -> None:
             file.unlink()
 
 
-def _command(name: str | None) -> str:
-    if name is None:
-        return "baseline accept --run runs/accepted.jsonl"
-    return f"check --run runs/{name}.jsonl -o out/{name}/report.json -o out/{name}/comment.md"
-
-
 def _judge(name: str, date: str) -> Sequence[Block]:
     report = judge(Inputs(criteria="ship-criteria.yaml", date=date, run=InputFile(f"runs/{name}.jsonl")))
     write_atomic(f"out/{name}/report.json", RENDERERS["json"](report))
     write_atomic(f"out/{name}/comment.md", RENDERERS["markdown"](report))
     return [*terminal_blocks(report), "", f"(exit code {exit_code(report, 'fail')})"]
-
-
-def _accept(date: str) -> str | Sequence[Block]:
-    words = ["accept", "--run", "runs/accepted.jsonl", "--commit", "none", "--date", date]
-    return accept(baseline.parser().parse_args(words))

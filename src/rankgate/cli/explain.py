@@ -9,12 +9,13 @@ import shutil
 import sys
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from rankgate.check import check
-from rankgate.cli.inputs import file_of, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, date_of, make_parser, processes
+from rankgate.cli.inputs import file_of, inputs_of, refuse_two_stdins
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
 from rankgate.cli.output import as_json, say_lines
 from rankgate.cli.progress import bar
-from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.lexical import Lexical, LexicalIndex
 from rankgate.diagnosis.lookup import gates_named, question_named, unknown, unknown_gate, unknown_question
 from rankgate.diagnosis.misses import explain_misses
@@ -100,17 +101,9 @@ def _report(arguments: argparse.Namespace) -> Report:
     if arguments.report is not None:
         with open_source(arguments.report) as source:
             return decode_report(source.stream.read(), source.name)
-    criteria, gold, run, baseline = (file_of(arguments, flag) for flag in INPUTS)
     depth = _depth(arguments)
-    inputs = Inputs(
-        criteria=criteria.path if criteria else None,
-        date=date_of(arguments),
-        gold=gold,
-        run=run,
-        baseline=baseline,
-        details=max(depth, _MISSES_DEPTH) if arguments.misses else depth,
-        part=arguments.gold_part,
-    )
+    details = max(depth, _MISSES_DEPTH) if arguments.misses else depth
+    inputs = replace(inputs_of(arguments), details=details, part=arguments.gold_part)
     return check(inputs, workers=processes(arguments), watch=bar)
 
 

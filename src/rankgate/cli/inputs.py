@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from rankgate.baselines.base import BaselineStore
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.stores import store_for
-from rankgate.cli.options import INPUTS, OUTPUTS
+from rankgate.cli.options import INPUTS, OUTPUTS, date_of
 from rankgate.criteria import InputFile, find_criteria, inputs_named
+from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
 from rankgate.files.writing import refuse_overwriting as overwriting
 from rankgate.metrics.base import Metric
@@ -46,6 +47,14 @@ def _artifact(spec: str) -> Memory:
     from rankgate.forges.artifact_store import artifact_memory
 
     return artifact_memory(spec, os.environ)
+
+
+def inputs_of(arguments: argparse.Namespace) -> Inputs:
+    """What `--criteria`, `--gold`, `--run`, `--baseline` and `--date` name."""
+    criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
+    refuse_two_stdins(criteria, gold, run, baseline)
+    path, date = criteria.path if criteria else None, date_of(arguments)
+    return Inputs(criteria=path, date=date, gold=gold, run=run, baseline=baseline)
 
 
 def refuse_two_stdins(*files: InputFile | None) -> None:

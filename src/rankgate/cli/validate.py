@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from rankgate.cli.inputs import file_of, found_criteria, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
+from msgspec.structs import replace
+
+from rankgate.cli.inputs import found_criteria, inputs_of
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import find_criteria
-from rankgate.criteria.inputs import Inputs
 from rankgate.errors import bad_input
 from rankgate.gates.validation import validate
 from rankgate.model.wording import count_text
@@ -34,13 +35,12 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read what is named, print problems and facts."""
-    criteria, gold, run_file, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
-    refuse_two_stdins(criteria, gold, run_file, baseline)
-    named = gold or run_file or baseline
-    path = criteria.path if criteria else found_criteria() if named else find_criteria()
-    if not (path or gold or run_file):
+    inputs = inputs_of(arguments)
+    named = inputs.gold or inputs.run or inputs.baseline
+    path = inputs.criteria or (found_criteria() if named else find_criteria())
+    if not (path or inputs.gold or inputs.run):
         raise bad_input("nothing to validate; name --criteria, --gold or --run")
-    result = validate(Inputs(criteria=path, gold=gold, run=run_file, baseline=baseline, date=date_of(arguments)))
+    result = validate(replace(inputs, criteria=path))
     remarks = [f"problem: {problem}" for problem in result.problems] + [f"look at: {fact}" for fact in result.facts]
     lines = [line for text in remarks for line in text.splitlines()]
     where = f" in {', '.join(result.read)}" if result.read and not result.problems else ""
