@@ -7,6 +7,7 @@ import datetime as dt
 import re
 from typing import NoReturn
 
+from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import bad_input, redacted_text
 
 # Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
@@ -57,12 +58,8 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 def add_criteria(parser: argparse.ArgumentParser) -> None:
     """`--criteria`."""
-    parser.add_argument(
-        "--criteria",
-        metavar="FILE",
-        help="ship criteria; default: the first of config/ship-criteria.yaml, ship-criteria.yaml, "
-        ".github/ship-criteria.yaml",
-    )
+    text = f"ship criteria; default: the first of {', '.join(DEFAULT_PATHS)}"
+    parser.add_argument("--criteria", metavar="FILE", help=text)
 
 
 def add_metrics(parser: argparse.ArgumentParser) -> None:
