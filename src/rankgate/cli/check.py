@@ -46,32 +46,26 @@ def parser() -> argparse.ArgumentParser:
     add_criteria(options)
     add_gold(options, parts=True)
     add_run(options)
-    options.add_argument(
-        "--baseline",
-        metavar="SPEC",
-        help=f"what to compare with: {KINDS}, in which `rankgate baseline` keeps what was accepted, or any run file "
-        "(default: inputs.baseline)",
+    baseline = (
+        f"what to compare with: {KINDS}, in which `rankgate baseline` keeps what was accepted, or any run file "
+        "(default: inputs.baseline)"
     )
+    options.add_argument("--baseline", metavar="SPEC", help=baseline)
     options.add_argument("--baseline-copy", metavar="DIR", help=argparse.SUPPRESS)  # of the reporting job's to this one
     options.add_argument("--labels", metavar="FILE", help=argparse.SUPPRESS)  # likewise
-    options.add_argument(
-        "--base",
-        metavar="REF",
-        help="the commit that a pull request is to be merged into: its criteria and gold set judge as well and the "
-        "stricter verdict counts; its baseline and the run that it names decide",
+    base = (
+        "the commit that a pull request is to be merged into: its criteria and gold set judge as well and the "
+        "stricter verdict counts; its baseline and the run that it names decide"
     )
+    options.add_argument("--base", metavar="REF", help=base)
     untrusted = "the run is of an untrusted source, such as a fork: JSONL alone, within limits, and the report says so"
     options.add_argument("--untrusted-run", action="store_true", help=untrusted)
-    options.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
+    output = (
+        "write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
         "rankings (pip install 'rankgate[html]'), .xml JUnit for GitLab and Jenkins, .badge.json an endpoint for a "
-        "badge of shields.io; repeats",
+        "badge of shields.io; repeats"
     )
+    options.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=output)
     forms = ["terminal", "markdown", "json", "github", "junit", "badge"]
     text = "what to print (default: terminal; github: annotations for the Actions log)"
     options.add_argument("--format", choices=forms, default="terminal", help=text)

@@ -25,8 +25,8 @@ from rankgate.renderers.terminal import terminal_blocks
 
 DEFAULT_DIRECTORY = "rankgate-demo"
 MARK = "# rankgate demo:"  # the first words of our criteria, by which a directory is known to be ours
-FILES = ("ship-criteria.yaml", "gold.yaml", "articles.jsonl")
 RUNS = ("runs/accepted.jsonl", "runs/harmless.jsonl", "runs/harmful.jsonl")
+FILES = ("ship-criteria.yaml", "gold.yaml", "articles.jsonl", *RUNS)
 ACCEPT = ("accept", "--run", "runs/accepted.jsonl", "--commit", "none")
 
 STEPS = (
@@ -89,7 +89,7 @@ def _copy_example(directory: Path) -> None:
     ours = criteria.is_file() and criteria.read_bytes().startswith(MARK.encode())
     if directory.is_file() or (directory.is_dir() and any(directory.iterdir()) and not ours):
         raise bad_input("is not an empty directory, nor one of an earlier demo; name another", file=place)
-    content = {name: source.joinpath(name).read_bytes() for name in (*FILES, *RUNS)}
+    content = {name: source.joinpath(name).read_bytes() for name in FILES}
     there = [name for name in content if (directory / name).is_file()]
     changed = ", ".join(name for name in there if (directory / name).read_bytes() != content[name])
     if changed:

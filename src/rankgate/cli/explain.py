@@ -63,12 +63,11 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--cause", metavar="CAUSE", help="with --misses: only questions of this cause, such as gone")
     options.add_argument("--limit", metavar="N", type=int, help=f"with --misses: how many to list (default: {LIMIT})")
     options.add_argument("--depth", metavar="N", type=int, help=f"results to show of each ranking (default: {DEPTH})")
-    options.add_argument(
-        "--bm25",
-        metavar="CORPUS",
-        help="the indexed documents as JSONL (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
-        "words alone; needs the extra rankgate[bm25]",
+    bm25 = (
+        "the indexed documents as JSONL (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
+        "words alone; needs the extra rankgate[bm25]"
     )
+    options.add_argument("--bm25", metavar="CORPUS", help=bm25)
     report = "with a gate: a report.json in place of the inputs (- for stdin)"
     options.add_argument("--report", metavar="FILE", help=report)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")

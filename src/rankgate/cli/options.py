@@ -71,12 +71,11 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
 
 def add_match(parser: argparse.ArgumentParser) -> None:
     """`--match`."""
-    parser.add_argument(
-        "--match",
-        choices=["chunk", "doc", "text"],
-        help="what makes a result a document of the gold: equal ids (default, or as the criteria say), the document "
-        "of a chunk, or a text that lies in a passage of the gold",
+    match = (
+        "what makes a result a document of the gold: equal ids (default, or as the criteria say), the document "
+        "of a chunk, or a text that lies in a passage of the gold"
     )
+    parser.add_argument("--match", choices=["chunk", "doc", "text"], help=match)
 
 
 def add_date(parser: argparse.ArgumentParser) -> None:
@@ -101,12 +100,11 @@ def today() -> str:
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
     """`--workers`."""
-    parser.add_argument(
-        "--workers",
-        metavar="N",
-        help="processes that read the run, if it is an uncompressed JSONL or TREC file (default: 1 below 100 MB, else "
-        "one a CPU, at most 8); the result is the same",
+    workers = (
+        "processes that read the run, if it is an uncompressed JSONL or TREC file (default: 1 below 100 MB, else "
+        "one a CPU, at most 8); the result is the same"
     )
+    parser.add_argument("--workers", metavar="N", help=workers)
 
 
 def processes(arguments: argparse.Namespace) -> int | None:

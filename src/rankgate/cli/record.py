@@ -55,15 +55,11 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--timeout", metavar="SECONDS", type=float, help=timeout)
     retries = "how often a call that failed is repeated, after 0.5 s, 1 s, 2 s and so on (default: 0)"
     options.add_argument("--retries", metavar="N", type=int, default=0, help=retries)
-    options.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        dest="settings",
-        help="stamp every line, as in index_version=v7; the value is JSON where it reads as JSON, else text; "
-        "system is the retriever and code_version the commit that is checked out, unless set; repeats",
+    stamp = (
+        "stamp every line, as in index_version=v7; the value is JSON where it reads as JSON, else text; "
+        "system is the retriever and code_version the commit that is checked out, unless set; repeats"
     )
+    options.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings", help=stamp)
     options.add_argument("--restart", action="store_true", help="begin again, also where FILE.partial could be resumed")
     return options
 
