@@ -250,8 +250,8 @@ def _fork_report(job: Job) -> Report | None:
 
     def work(client: Client) -> Told:
         nonlocal report
-        report, told = report_fork(client, job.context, settings_of(job), at_base, artifact=artifact)
-        return told
+        report, outcome = report_fork(client, job.context, settings_of(job), at_base, artifact=artifact)
+        return outcome
 
     with interrupted_once():
         _publish(job, work)

@@ -125,15 +125,15 @@ def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
         return not_judged(Inputs(date=date), error.problems), 2
 
 
-def say(told: Told) -> None:
+def say(outcome: Told) -> None:
     """What was done on standard output, what was not on standard error and in the step summary."""
-    for line in told.done:
+    for line in outcome.done:
         print(line)
-    for line in told.troubles:
+    for line in outcome.troubles:
         print(f"warning: not published: {line}", file=sys.stderr)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if told.troubles and summary:
-        add_summary(summary, "".join(f"- Not published: {code(line, 600)}\n" for line in told.troubles))
+    if outcome.troubles and summary:
+        add_summary(summary, "".join(f"- Not published: {code(line, 600)}\n" for line in outcome.troubles))
 
 
 def template_at(path: str, base: str | None) -> Template:

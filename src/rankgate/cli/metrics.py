@@ -237,7 +237,7 @@ def default_text(facts: Facts) -> str:
     return "none" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def _list(found: Sequence[Facts]) -> str:
+def _list(listed: Sequence[Facts]) -> str:
     kinds = {
         "metric": "Ask for one by name: `rankgate metrics ndcg`. R_k: the first k results, G: the\n"
         "gold's relevant documents, n: how many. `recall@1,3,5` asks for three metrics.",
@@ -246,7 +246,7 @@ def _list(found: Sequence[Facts]) -> str:
     }
     blocks: list[str] = []
     for kind, heading in kinds.items():
-        blocks += [heading, *(_entry(facts) for facts in found if facts["kind"] == kind)]
+        blocks += [heading, *(_entry(facts) for facts in listed if facts["kind"] == kind)]
     return "\n\n".join(blocks) + "\n"
 
 

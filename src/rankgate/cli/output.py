@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from rankgate.renderers.blocks import Block
 
 
-def say(told: str | Sequence[Block]) -> None:
+def say(content: str | Sequence[Block]) -> None:
     """Print to standard output: a text as it is, lines and tables to fit the terminal if it is one."""
     if sys.stdout.closed:  # by a retriever; what is left to say is no data
         sys.stdout = sys.stderr
-    if isinstance(told, str):
-        sys.stdout.write(told)
+    if isinstance(content, str):
+        sys.stdout.write(content)
     elif sys.stdout.isatty():
         from rankgate.cli.screen import show
 
-        show(told)
+        show(content)
     else:
         from rankgate.renderers.blocks import plain_text
 
-        sys.stdout.write(plain_text(told))
+        sys.stdout.write(plain_text(content))
 
 
 def as_json(value: object) -> str:

@@ -85,21 +85,21 @@ def _json(estimates: Sequence[tuple[Metric, Estimate | None]], scores: Scores) -
     total = len(scores.query_ids)
     nothing = {"value": None, "ci": None, "n": 0, "undefined": total, "distribution": None}
     described: dict[str, dict[str, Any]] = {}
-    for metric, found in estimates:
-        value = nothing if found is None else msgspec.to_builtins(found)
+    for metric, estimated in estimates:
+        value = nothing if estimated is None else msgspec.to_builtins(estimated)
         judged = {"with_judge": judged_value(metric, scores)} if scores.with_judge else {}
         described[metric.name] = {**value, **judged}
     counts = {"missing": len(scores.missing), "unjudged": len(scores.unknown_queries), "duplicates": scores.duplicates}
     return as_json({"metrics": described, "queries": {"total": total, **counts}})
 
 
-def _row(metric: Metric, found: Estimate | None) -> tuple[str, ...]:
-    if found is None:
+def _row(metric: Metric, estimated: Estimate | None) -> tuple[str, ...]:
+    if estimated is None:
         return (metric.name, NOTHING, NOTHING, "0", "", "")
-    value, interval = value_text(found.value, metric.unit), interval_text(found.ci, metric.unit) or NOTHING
-    spread = found.distribution
+    value, interval = value_text(estimated.value, metric.unit), interval_text(estimated.ci, metric.unit) or NOTHING
+    spread = estimated.distribution
     ends = [f"{100 * share:.0f}%" for share in (spread.zero, spread.one)] if spread else ["", ""]
-    return (metric.name, value, interval, str(found.n), *ends)
+    return (metric.name, value, interval, str(estimated.n), *ends)
 
 
 def _counts(scores: Scores) -> str:
