@@ -11,14 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate import metrics
-from rankgate.metrics import latency, registry, views
+from rankgate.metrics import lines, registry, views
 from rankgate.metrics.base import BaseMetric, Cutoff, Metric
-from rankgate.metrics.contents import Containment, DistinctDocs, Freshness, Novelty, Redundancy
+from rankgate.metrics.contents import (
+    Containment,
+    DistinctDocs,
+    Freshness,
+    Holes,
+    Judged,
+    NegativesAbove,
+    Novelty,
+    Redundancy,
+)
 from rankgate.metrics.drift import Overlap, RankBiasedOverlap
 from rankgate.metrics.gains import DCG, NDCG, Discount, Gain, Ideal
-from rankgate.metrics.judgments import Holes, Judged, NegativesAbove
-from rankgate.metrics.latency import Latency
-from rankgate.metrics.lines import EntityF1, FalseEvidenceRate, MisrouteRate, Score, SourceCoverage, SourceShare
+from rankgate.metrics.lines import (
+    EntityF1,
+    FalseEvidenceRate,
+    Latency,
+    MisrouteRate,
+    Score,
+    SourceCoverage,
+    SourceShare,
+)
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, family_of, parse_metric, parse_metrics
 from rankgate.metrics.ranks import GRID, AveragePrecision, RecallAUC, ReciprocalRank
 from rankgate.metrics.registry import families
@@ -330,7 +345,7 @@ PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
     **dict.fromkeys((SourceCoverage, MisrouteRate, EntityF1), st.fixed_dictionaries({})),
     SourceShare: st.fixed_dictionaries({"source": WORDS}),
     Score: st.fixed_dictionaries({"field": WORDS}),
-    Latency: st.fixed_dictionaries({"stage": st.sampled_from(latency.Stage), "quantile": st.none() | SHARE}),
+    Latency: st.fixed_dictionaries({"stage": st.sampled_from(lines.Stage), "quantile": st.none() | SHARE}),
 }
 
 

@@ -10,7 +10,7 @@ from rankgate.metrics.comparison import compare
 from rankgate.metrics.contents import DistinctDocs
 from rankgate.metrics.estimates import estimate
 from rankgate.metrics.gains import NDCG
-from rankgate.metrics.latency import Latency
+from rankgate.metrics.lines import Latency
 from rankgate.metrics.ranks import ReciprocalRank
 from rankgate.metrics.sets import Precision, Recall
 from rankgate.model.details import Measure, PanelRow, PanelValue

@@ -122,9 +122,9 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
         """Parameters that differ from their defaults, as text, in declared order."""
         defaults = dict(zip(self.__struct_fields__, self.__struct_defaults__, strict=True))  # every field has one
         return {
-            name: repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+            name: _written(value)
             for name, default in defaults.items()
-            if name != "cutoff" and (value := getattr(self, name)) != default
+            if name not in ("cutoff", "metric") and (value := getattr(self, name)) != default
         }
 
     def limit(self, query: MatchedQuery) -> int:
@@ -139,8 +139,12 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
         return math.fsum(values) / len(values)  # exact, so that the order of the queries does not matter
 
 
-# Ours, a plug-in's, or one of `views` around another.
-Metric = BaseMetric
+Metric = BaseMetric  # ours, a plug-in's, or one of `views` around another
+
+
+def _written(value: object) -> str:
+    value = value.value if isinstance(value, Enum) else value
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def needs_of(metrics: Iterable[Metric]) -> frozenset[Need]:

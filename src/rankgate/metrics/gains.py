@@ -21,9 +21,6 @@ class Gain(Enum):
     EXPONENTIAL = "exponential"
     BINARY = "binary"
 
-    def __str__(self) -> str:
-        return self.value
-
 
 class Discount(Enum):
     """What a gain is divided by: log2(rank + 1), or log2(rank) with ranks 1 and 2 undiscounted."""
@@ -31,18 +28,12 @@ class Discount(Enum):
     LOG2 = "log2"
     JARVELIN = "jarvelin"
 
-    def __str__(self) -> str:
-        return self.value
-
 
 class Ideal(Enum):
     """The list that nDCG divides by: all gold gains in their best order, or only those that were retrieved."""
 
     GOLD = "gold"
     RETRIEVED = "retrieved"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 def discounted(hits: Iterable[tuple[int, float]], gain: Gain, limit: int, discount: Discount = Discount.LOG2) -> float:
@@ -97,8 +88,6 @@ class NDCG(DCG, frozen=True, kw_only=True):
     document. Source: Järvelin & Kekäläinen (2002); trec_eval, ndcg and ndcg_cut.
 
     Attributes:
-        gain: linear (the grade, default), exponential (2^grade − 1) or binary (1 for every relevant document).
-        discount: log2 (of rank + 1, default) or jarvelin (ranks 1 and 2 undiscounted, then log2 of the rank).
         ideal: gold (default), or retrieved (the gains found within k, in their best order), which only serves to
             reproduce toolkits that do so; 0 where nothing was found.
     """

@@ -20,9 +20,6 @@ class Of(Enum):
     PLACES = "places"
     RETRIEVED = "retrieved"
 
-    def __str__(self) -> str:
-        return self.value
-
 
 class Hit(RelevanceMetric, frozen=True, kw_only=True):
     """Whether at least one relevant document is among the first k.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import ClassVar
+from operator import attrgetter
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -23,29 +24,26 @@ class Stage(Enum):
     RAW = "raw"
 
 
+def _inner(attribute: str) -> Any:
+    """The inner metric's, under the same name."""
+    return property(attrgetter(f"metric.{attribute}"))
+
+
 class _Around(BaseMetric, frozen=True, kw_only=True):
     """Reads as deep as the metric inside, and has all that it does not say otherwise from it."""
 
     metric: BaseMetric
+    rewrite: int | None = None
+
+    direction: ClassVar[Direction] = _inner("direction")
+    unit: ClassVar[Unit] = _inner("unit")
+    spread: ClassVar[float | None] = _inner("spread")
+    at_quantile = _inner("at_quantile")
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "cutoff", self.metric.cutoff)
-
-    @property
-    def direction(self) -> Direction:  # type: ignore[override]
-        return self.metric.direction
-
-    @property
-    def unit(self) -> Unit:  # type: ignore[override]
-        return self.metric.unit
-
-    @property
-    def spread(self) -> float | None:  # type: ignore[override]
-        return self.metric.spread
-
-    @property
-    def at_quantile(self) -> float | None:
-        return self.metric.at_quantile
+        if self.rewrite is not None and self.rewrite < 1:
+            raise ValueError(f"rewrite counts from 1, not {self.rewrite}")
 
     def aggregate(self, values: Sequence[float]) -> float:
         return self.metric.aggregate(values)
@@ -66,46 +64,22 @@ class View(_Around, frozen=True, kw_only=True):
     """
 
     stage: Stage = Stage.FINAL
-    rewrite: int | None = None
     source: str | None = None
+
+    low: ClassVar[float | None] = _inner("low")
+    high: ClassVar[float | None] = _inner("high")
+    worst: ClassVar[float | None] = _inner("worst")
+    judge_bounds: ClassVar[bool] = _inner("judge_bounds")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rewrite is not None and self.rewrite < 1:
-            raise ValueError(f"rewrite counts from 1, not {self.rewrite}")
         if self.rewrite is not None and self.stage is not Stage.FINAL:
             raise ValueError("a rewritten question has one list; leave out stage or rewrite")
 
     @property
     def name(self) -> str:
         """The metric's own spelling with the view's parameters after its own."""
-        own = {
-            "stage": None if self.stage is Stage.FINAL else self.stage.value,
-            "rewrite": None if self.rewrite is None else str(self.rewrite),
-            "source": self.source,
-        }
-        asked = {key: value for key, value in own.items() if value is not None}
-        return spelled(self.metric.stem, {**self.metric.parameters(), **asked}, self.metric.suffix)
-
-    @property
-    def low(self) -> float | None:  # type: ignore[override]
-        """The metric's."""
-        return self.metric.low
-
-    @property
-    def high(self) -> float | None:  # type: ignore[override]
-        """The metric's."""
-        return self.metric.high
-
-    @property
-    def worst(self) -> float | None:  # type: ignore[override]
-        """The metric's."""
-        return self.metric.worst
-
-    @property
-    def judge_bounds(self) -> bool:  # type: ignore[override]
-        """The metric's."""
-        return self.metric.judge_bounds
+        return spelled(self.metric.stem, {**self.metric.parameters(), **self.parameters()}, self.metric.suffix)
 
     @property
     def kind(self) -> Kind:  # type: ignore[override]
@@ -128,16 +102,15 @@ class View(_Around, frozen=True, kw_only=True):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The metric of the list, or None where there is none or the query is of another source."""
-        if self.source is not None and (query.sample is None or query.sample.source != self.source):
-            return None
-        seen = listed(query, self.stage, self.rewrite)
+        seen = listed(query, self.stage, self.rewrite) if self._concerns(query) else None
         return None if seen is None else self.metric.per_query(seen)
 
     def absent(self, query: MatchedQuery) -> float | None:
         """The worst, or None where the gold leaves the metric undefined or names another source."""
-        if self.source is not None and (query.sample is None or query.sample.source != self.source):
-            return None
-        return self.metric.absent(query)
+        return self.metric.absent(query) if self._concerns(query) else None
+
+    def _concerns(self, query: MatchedQuery) -> bool:
+        return self.source is None or (query.sample is not None and query.sample.source == self.source)
 
 
 def listed(query: MatchedQuery, stage: Stage, rewrite: int | None) -> MatchedQuery | None:
@@ -160,15 +133,8 @@ class ListGain(_Around, frozen=True, kw_only=True):
         rewrite: for rewriting: which rewritten question, from 1 (default).
     """
 
-    rewrite: int | None = None
-
     kind: ClassVar[Kind] = Kind.OTHER_LIST
     worst: ClassVar[float | None] = None  # without lists there is nothing to compare
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rewrite is not None and self.rewrite < 1:
-            raise ValueError(f"rewrite counts from 1, not {self.rewrite}")
 
     @property
     def name(self) -> str:
@@ -206,8 +172,3 @@ class ListGain(_Around, frozen=True, kw_only=True):
             return None
         values = self.metric.per_query(before), self.metric.per_query(after)
         return None if values[0] is None or values[1] is None else values[1] - values[0]
-
-    def absent(self, query: MatchedQuery) -> float | None:
-        """None: without lists there is nothing to compare."""
-        del query
-        return self.worst
