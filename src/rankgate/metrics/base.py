@@ -89,16 +89,13 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
         """`@5`, `@k`, `@all`, or nothing where the cut-off is the family's own default."""
         if self.cutoff in (Cutoff.NONE, Cutoff.WHOLE) and self.cutoff is self.default_cutoff:
             return ""
-        return f"@{self.cutoff.value if isinstance(self.cutoff, Cutoff) else self.cutoff}"
+        return f"@{_written(self.cutoff)}"
 
     @property
     def meaning(self) -> str:
         """One clause for a reader who does not know the metric."""
-        if self.cutoff is Cutoff.WHOLE:
-            first = "the whole list"
-        else:
-            first = f"the first {self.cutoff.value if isinstance(self.cutoff, Cutoff) else self.cutoff} results"
-        return self.plain.format(first=first)
+        whole = self.cutoff is Cutoff.WHOLE
+        return self.plain.format(first="the whole list" if whole else f"the first {_written(self.cutoff)} results")
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -172,7 +169,6 @@ class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):
 
     rel: float = 0.0
 
-    kind: ClassVar[Kind] = Kind.RELEVANCE
     ranking: ClassVar[bool] = True
 
     def ranks(self, query: MatchedQuery) -> list[int]:
@@ -210,10 +206,8 @@ class Together:
                 self._known[alike] = known
         if self._all:
             return known
-        return [
-            value if alone else metric.per_query(query)
-            for value, (metric, alone) in zip(known, self._metrics, strict=True)
-        ]
+        each = zip(known, self._metrics, strict=True)
+        return [value if alone else metric.per_query(query) for value, (metric, alone) in each]
 
 
 def sees_hits_alone(metric: Metric) -> bool:
