@@ -1,4 +1,4 @@
-"""The two sides of a check."""
+"""A run and its scores, as a check has two of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 from itertools import islice
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.errors import RankgateError
 from rankgate.metrics.comparison import relisted
@@ -43,22 +44,15 @@ def scored(
 ) -> ScoredRun:
     """Score a run; see `score_run`. Its lists stay in its file, or in memory where they came through a pipe.
 
-    Args:
-        gold: the judgments.
-        run: an opened run of which nothing has been read.
-        plan: what to compute.
-        again: opens the same run once more; its keyword `needs` says what is read of it.
-        workers: see `score_run`.
-        watch: see `score_run`.
+    `again` opens the same run once more; its keyword `needs` says what is read of it.
     """
     if run.share_read is not None or run.depth is not None:  # a regular file, or stored as a baseline
         scores = score_run(gold, run, plan, workers=workers, watch=watch)
-        run = msgspec.structs.replace(run, rankings=iter(()), file=None, share_read=None)  # which hold a stored run
-        return ScoredRun(
-            run, scores, partial(_rankings, again), partial(_rankings, partial(again, needs=plan.needs | READ))
-        )
+        run = replace(run, rankings=iter(()), file=None, share_read=None)  # which hold a stored run
+        with_details = partial(again, needs=plan.needs | READ)
+        return ScoredRun(run, scores, partial(_rankings, again), partial(_rankings, with_details))
     kept: list[Ranking] = []
-    piped = msgspec.structs.replace(run, rankings=_keeping(run.rankings, kept))
+    piped = replace(run, rankings=_keeping(run.rankings, kept))
     return ScoredRun(run, score_run(gold, piped, plan, workers=workers, watch=watch), lambda: kept, lambda: kept)
 
 
@@ -75,12 +69,7 @@ def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:
 
 
 def scored_if_any(
-    gold: Gold,
-    plan: Plan,
-    opened: Callable[..., Run | None],
-    *,
-    workers: int | None = None,
-    watch: Watch = unwatched,
+    gold: Gold, plan: Plan, opened: Callable[..., Run | None], *, workers: int | None = None, watch: Watch = unwatched
 ) -> ScoredRun | None:
     """The same for a run that may not be there; `opened` opens it, or gives None."""
     run = opened()
@@ -88,9 +77,10 @@ def scored_if_any(
 
 
 def listed(gold: Gold, plan: Plan, candidate: ScoredRun, other: ScoredRun | None) -> Scores | None:
-    """The other side's scores, which now know where the candidate's lists differ from its own."""
-    tells = relisted(gold, plan, candidate.lists, other.lists) if other else None
-    return msgspec.structs.replace(other.scores, relisted=tells) if other else None
+    """The other run's scores, which now know where the candidate's lists differ from its own."""
+    if other is None:
+        return None
+    return replace(other.scores, relisted=relisted(gold, plan, candidate.lists, other.lists))
 
 
 def _keeping(rankings: Iterable[Ranking], kept: list[Ranking]) -> Iterator[Ranking]:

@@ -60,7 +60,7 @@ class Tally:
         plan, samples, rows, seen = self.plan, self.gold.samples, self.rows, self.seen
         depth, needs = plan.depth, plan.needs
         columns, values = self.columns, Together(plan.metrics).values
-        asked = [need for need in (*_ITEM_KEYS, *LINE_KEYS) if need in needs]
+        asked = [need for need in STATED if need in needs]
         for ranking in rankings:
             query_id = ranking.query_id
             sample = samples.get(query_id)
@@ -119,18 +119,19 @@ class Tally:
 
     def _listen(self, ranking: Ranking, asked: Sequence[Need]) -> None:
         for need in asked:
-            states = _states(ranking, need)
-            if states:
+            stated = states(ranking, need)
+            if stated:
                 self.stated.add(need)
-            elif states is not None:
+            elif stated is not None:
                 self.unstated.setdefault(need, ranking.query_id)
 
 
 # What items state, by the key of `Item`. A document id may be missing: it is part of the item's id then.
 _ITEM_KEYS = {Need.TEXTS: "text", Need.VERSIONS: "version", Need.ITEM_SCORES: "score"}
+STATED = (*_ITEM_KEYS, *LINE_KEYS)
 
 
-def _states(ranking: Ranking, need: Need) -> bool | None:
+def states(ranking: Ranking, need: Need) -> bool | None:
     """Whether a ranking states what a need reads; None where it has no item that could."""
     details = ranking.details
     if need in LINE_KEYS:

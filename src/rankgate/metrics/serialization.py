@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.metrics.scoring import Tally
 from rankgate.model.values import MatchedQuery, Need, Outline, Sample
@@ -39,7 +40,7 @@ def packed(tally: Tally) -> bytes:
             rows=array("Q", rows).tobytes(),
             columns=[_shared([column[row] for row in rows]) for column in tally.columns],
             with_judge=[_shared([column[row] for row in rows]) for column in tally.with_judge],
-            matched=[_seen_through(query, None) for query in tally.matched.values()],
+            matched=[_with_sample(query, None) for query in tally.matched.values()],
             outlines=_shared([tally.outlines[each] for each in tally.rows if each in tally.outlines]),
             unknown_queries=tally.unknown_queries,
             duplicates=tally.duplicates,
@@ -60,14 +61,14 @@ def add_packed(tally: Tally, data: bytes) -> None:
     """
     part = msgspec.msgpack.decode(data, type=_Packed)
     rows = array("Q", part.rows)
+    tally.again |= part.again or any(tally.seen[row] for row in rows)
     for row in rows:
-        tally.again |= bool(tally.seen[row])
         tally.seen[row] = 1
     for column, (once, which) in zip(tally.columns + tally.with_judge, part.columns + part.with_judge, strict=True):
         for row, number in zip(rows, array("I", which), strict=True):
             column[row] = once[number]
     for query in part.matched:
-        tally.matched[query.query_id] = _seen_through(query, tally.gold.samples[query.query_id])
+        tally.matched[query.query_id] = _with_sample(query, tally.gold.samples[query.query_id])
     alike = [tally.alike.setdefault(outline, outline) for outline in part.outlines[0]]
     query_ids = tuple(tally.rows)
     for row, number in zip(rows, array("I", part.outlines[1]), strict=False):  # none, where they are not kept
@@ -80,7 +81,6 @@ def add_packed(tally: Tally, data: bytes) -> None:
     tally.stated.update(part.stated)
     for name, givers in part.givers.items():
         tally.givers.setdefault(name, {}).update(givers)
-    tally.again |= part.again
 
 
 def _shared(values: Sequence[T]) -> tuple[list[T], bytes]:
@@ -90,12 +90,10 @@ def _shared(values: Sequence[T]) -> tuple[list[T], bytes]:
     return list(once.values()), array("I", [numbers[id(value)] for value in values]).tobytes()
 
 
-def _seen_through(query: MatchedQuery, sample: Sample | None) -> MatchedQuery:
-    """With this sample; on its way it has none, for the other side has it."""
-    seen: MatchedQuery = msgspec.structs.replace(
-        query,
-        sample=sample,
-        raw=query.raw and _seen_through(query.raw, sample),
-        rewrites=tuple([_seen_through(other, sample) for other in query.rewrites]),
+def _with_sample(query: MatchedQuery, sample: Sample | None) -> MatchedQuery:
+    """With this sample; on its way it has none, for the other process has it."""
+    raw, rewrites = (
+        query.raw and _with_sample(query.raw, sample),
+        [_with_sample(each, sample) for each in query.rewrites],
     )
-    return seen
+    return replace(query, sample=sample, raw=raw, rewrites=tuple(rewrites))
