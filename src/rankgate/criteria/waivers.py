@@ -162,5 +162,5 @@ def ceiling(violation: float) -> str:
     scale = 10**_DIGITS
     scaled = violation * scale
     # A value such as 0.18000000000000002 is 0.18: waivers are compared with that tolerance too.
-    whole = round(scaled) if math.isclose(scaled, round(scaled), rel_tol=0, abs_tol=1e-6) else math.ceil(scaled)
-    return f"{whole // scale}.{whole % scale:0{_DIGITS}d}"
+    rounded = round(scaled) if math.isclose(scaled, round(scaled), rel_tol=0, abs_tol=1e-6) else math.ceil(scaled)
+    return f"{rounded // scale}.{rounded % scale:0{_DIGITS}d}"

@@ -20,7 +20,6 @@ class _Packed(msgspec.Struct, array_like=True):
 
     rows: bytes
     columns: list[tuple[list[float | None], bytes]]
-    with_judge: list[tuple[list[float | None], bytes]]
     matched: list[MatchedQuery]
     outlines: tuple[list[Outline], bytes]
     unknown_queries: list[str]
@@ -38,8 +37,7 @@ def packed(tally: Tally) -> bytes:
     return msgspec.msgpack.encode(
         _Packed(
             rows=array("Q", rows).tobytes(),
-            columns=[_shared([column[row] for row in rows]) for column in tally.columns],
-            with_judge=[_shared([column[row] for row in rows]) for column in tally.with_judge],
+            columns=[_shared([column[row] for row in rows]) for column in tally.columns + tally.with_judge],
             matched=[_with_sample(query, None) for query in tally.matched.values()],
             outlines=_shared([tally.outlines[each] for each in tally.rows if each in tally.outlines]),
             unknown_queries=tally.unknown_queries,
@@ -54,17 +52,13 @@ def packed(tally: Tally) -> bytes:
 
 
 def add_packed(tally: Tally, data: bytes) -> None:
-    """Add to a tally that of the part of the run that follows its own.
-
-    Raises:
-        MsgspecError: the bytes are not, or not all, that `packed` gave.
-    """
+    """Add to a tally that of the part of the run that follows its own."""
     part = msgspec.msgpack.decode(data, type=_Packed)
     rows = array("Q", part.rows)
     tally.again |= part.again or any(tally.seen[row] for row in rows)
     for row in rows:
         tally.seen[row] = 1
-    for column, (once, which) in zip(tally.columns + tally.with_judge, part.columns + part.with_judge, strict=True):
+    for column, (once, which) in zip(tally.columns + tally.with_judge, part.columns, strict=True):
         for row, number in zip(rows, array("I", which), strict=True):
             column[row] = once[number]
     for query in part.matched:

@@ -63,11 +63,7 @@ def clustered_mean_level(
     low: float | None,
     high: float | None,
 ) -> float | None:
-    """The level at which the bound of ``clustered_mean_interval`` touches ``value``; else as ``mean_level``.
-
-    Raises:
-        ValueError: a value or the range is not finite; not as many clusters as values.
-    """
+    """The level at which the bound of ``clustered_mean_interval`` touches ``value``; else as ``mean_level``."""
     sums = _sums(values, clusters)
     if len(sums) < MIN_CLUSTERS:
         return None
