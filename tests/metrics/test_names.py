@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -321,18 +321,18 @@ AT_RELEVANCE = st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE})
 # Every family with every parameter.
 PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
     **dict.fromkeys((Hit, Recall, RecallAll, CappedRecall, ReciprocalRank, AveragePrecision), AT_RELEVANCE),
-    Precision: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(Of)}),
-    F: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(Of), "beta": BETAS}),
+    Precision: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(get_args(Of))}),
+    F: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(get_args(Of)), "beta": BETAS}),
     RecallAUC: st.fixed_dictionaries({"rel": FINITE, "grid": GRIDS}),
     DCG: st.fixed_dictionaries(
-        {"cutoff": CUTOFFS, "gain": st.sampled_from(Gain), "discount": st.sampled_from(Discount)}
+        {"cutoff": CUTOFFS, "gain": st.sampled_from(get_args(Gain)), "discount": st.sampled_from(get_args(Discount))}
     ),
     NDCG: st.fixed_dictionaries(
         {
             "cutoff": CUTOFFS,
-            "gain": st.sampled_from(Gain),
-            "discount": st.sampled_from(Discount),
-            "ideal": st.sampled_from(Ideal),
+            "gain": st.sampled_from(get_args(Gain)),
+            "discount": st.sampled_from(get_args(Discount)),
+            "ideal": st.sampled_from(get_args(Ideal)),
         }
     ),
     **dict.fromkeys(
@@ -345,7 +345,7 @@ PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
     **dict.fromkeys((SourceCoverage, MisrouteRate, EntityF1), st.fixed_dictionaries({})),
     SourceShare: st.fixed_dictionaries({"source": WORDS}),
     Score: st.fixed_dictionaries({"field": WORDS}),
-    Latency: st.fixed_dictionaries({"stage": st.sampled_from(lines.Stage), "quantile": st.none() | SHARE}),
+    Latency: st.fixed_dictionaries({"stage": st.sampled_from(get_args(lines.Stage)), "quantile": st.none() | SHARE}),
 }
 
 
@@ -357,9 +357,9 @@ def of_families(families: Iterable[type[BaseMetric]]) -> st.SearchStrategy[BaseM
 
 
 RANKING = of_families(family for family in FAMILIES if family.ranking)
-VIEWS = st.builds(View, metric=RANKING, stage=st.sampled_from(views.Stage), source=st.none() | WORDS) | st.builds(
-    View, metric=RANKING, rewrite=st.integers(1, 99), source=st.none() | WORDS
-)
+VIEWS = st.builds(
+    View, metric=RANKING, stage=st.sampled_from(get_args(views.Stage)), source=st.none() | WORDS
+) | st.builds(View, metric=RANKING, rewrite=st.integers(1, 99), source=st.none() | WORDS)
 GAINS = st.builds(ListGain, metric=RANKING, rewrite=st.none() | st.integers(1, 99))
 # A view of the final list for all questions is the metric itself.
 METRICS: st.SearchStrategy[Metric] = st.one_of(

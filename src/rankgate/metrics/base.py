@@ -7,7 +7,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import ClassVar
+from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import msgspec
 
@@ -137,6 +137,13 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Metric = BaseMetric  # ours, a plug-in's, or one of `views` around another
+
+
+def choices_of(kind: Any) -> list[str]:
+    """What a parameter of this type is one of, an enum's values or a literal's; none for another type."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [choice.value for choice in kind]
+    return [*get_args(kind)] if get_origin(kind) is Literal else []
 
 
 def _written(value: object) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Kind
 from rankgate.model.values import Details, Direction, MatchedQuery, Need, Unit
@@ -190,12 +189,7 @@ class Score(LineMetric, frozen=True, kw_only=True):
         return self.field in (details.scores or {})
 
 
-class Stage(Enum):
-    """Which of the run's `latency_ms` counts; the total is the sum of all stages given."""
-
-    RETRIEVE = "retrieve"
-    RERANK = "rerank"
-    TOTAL = "total"
+Stage = Literal["retrieve", "rerank", "total"]  # of the run's `latency_ms`; the total is the sum of all that are given
 
 
 class Latency(LineMetric, frozen=True, kw_only=True):
@@ -209,7 +203,7 @@ class Latency(LineMetric, frozen=True, kw_only=True):
             smallest value with at least that share of the queries at or below it (inverted distribution function).
     """
 
-    stage: Stage = Stage.TOTAL
+    stage: Stage = "total"
     quantile: float | None = None
 
     key: ClassVar[str] = "latency"
@@ -243,13 +237,13 @@ class Latency(LineMetric, frozen=True, kw_only=True):
         times = query.details.latency_ms if query.details else None
         if not times:
             return None
-        if self.stage is Stage.TOTAL and self.stage.value not in times:
+        if self.stage == "total" and self.stage not in times:
             return None if None in times.values() else sum(filter(None, times.values()))
-        return times.get(self.stage.value)
+        return times.get(self.stage)
 
     def stated(self, details: Details) -> bool:
         """Whether the stage's time is there."""
-        return self.stage is Stage.TOTAL or self.stage.value in (details.latency_ms or {})
+        return self.stage == "total" or self.stage in (details.latency_ms or {})
 
     def aggregate(self, values: Sequence[float]) -> float:
         """The mean, or the quantile asked for."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from rankgate.metrics import registry
-from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, VIEWS, BaseMetric, Cutoff, Metric
+from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, VIEWS, BaseMetric, Cutoff, Metric, choices_of
 
 if TYPE_CHECKING:
     from rankgate.metrics.views import View
@@ -197,8 +196,8 @@ def _parameter(key: str, kind: Any, value: str) -> object:
     percent = re.fullmatch(r"p(\d{1,2})", value, re.IGNORECASE)
     if key == "quantile" and percent:
         value = str(int(percent[1]) / 100)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        value, choices = value.lower(), [choice.value for choice in kind]
+    if choices := choices_of(kind):
+        value = value.lower()
         if value not in choices:
             raise ValueError(f"parameter {key} is one of {', '.join(choices)}, not {value!r}")
     if kind in (str, str | None) and not re.fullmatch(_PLAIN_TEXT, value):

@@ -7,21 +7,15 @@ question gave, `recall(source=kb-br)@5` the queries of one source; `rerank_gain(
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Kind, spelled, widest_change
 from rankgate.model.values import Direction, MatchedQuery, Need, Unit
 
-
-class Stage(Enum):
-    """Which list of the line: the final one, or the one before reranking (`raw_topk`)."""
-
-    FINAL = "final"
-    RAW = "raw"
+Stage = Literal["final", "raw"]  # list of the line: the one that is returned, or the one before reranking (`raw_topk`)
 
 
 def _inner(attribute: str) -> Any:
@@ -63,7 +57,7 @@ class View(_Around, frozen=True, kw_only=True):
         source: only the queries whose gold names this source, spelled exactly so; all queries if not given.
     """
 
-    stage: Stage = Stage.FINAL
+    stage: Stage = "final"
     source: str | None = None
 
     low: ClassVar[float | None] = _inner("low")
@@ -73,7 +67,7 @@ class View(_Around, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rewrite is not None and self.stage is not Stage.FINAL:
+        if self.rewrite is not None and self.stage != "final":
             raise ValueError("a rewritten question has one list; leave out stage or rewrite")
 
     @property
@@ -84,18 +78,18 @@ class View(_Around, frozen=True, kw_only=True):
     @property
     def kind(self) -> Kind:  # type: ignore[override]
         """The metric's, unless another list is asked for."""
-        return self.metric.kind if self.stage is Stage.FINAL and self.rewrite is None else Kind.OTHER_LIST
+        return self.metric.kind if self.stage == "final" and self.rewrite is None else Kind.OTHER_LIST
 
     @property
     def needs(self) -> frozenset[Need]:
         """The metric's, and the list that is asked of."""
-        more = {Need.RAW} if self.stage is Stage.RAW else {Need.REWRITES} if self.rewrite else set()
+        more = {Need.RAW} if self.stage == "raw" else {Need.REWRITES} if self.rewrite else set()
         return self.metric.needs | more
 
     @property
     def meaning(self) -> str:
         """The metric's, and of which list or queries; the source is the name's to tell, since anyone may choose it."""
-        of_list = " before reranking" if self.stage is Stage.RAW else ""
+        of_list = " before reranking" if self.stage == "raw" else ""
         of_list += f" for the rewritten question {self.rewrite}" if self.rewrite else ""
         of_queries = ", questions of one source" if self.source is not None else ""
         return f"{self.metric.meaning}{of_list}{of_queries}"
@@ -117,7 +111,7 @@ def listed(query: MatchedQuery, stage: Stage, rewrite: int | None) -> MatchedQue
     """The query with another of its lists; None where the line does not state it."""
     if rewrite is not None:
         return query.rewrites[rewrite - 1] if rewrite <= len(query.rewrites) else None
-    return query.raw if stage is Stage.RAW else query
+    return query.raw if stage == "raw" else query
 
 
 class ListGain(_Around, frozen=True, kw_only=True):
@@ -166,7 +160,7 @@ class ListGain(_Around, frozen=True, kw_only=True):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The difference, or None where a list is lacking or the metric undefined."""
-        other = listed(query, Stage.RAW if self.rewrite is None else Stage.FINAL, self.rewrite)
+        other = listed(query, "raw" if self.rewrite is None else "final", self.rewrite)
         before, after = (other, query) if self.rewrite is None else (query, other)
         if before is None or after is None:
             return None
