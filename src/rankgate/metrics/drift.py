@@ -71,11 +71,9 @@ class RankBiasedOverlap(BaseMetric, frozen=True, kw_only=True):
 
 
 def extrapolated(one: Sequence[str], other: Sequence[str], p: float) -> float:
-    """RBO_EXT of two lists of distinct ids, which may differ in length; two empty lists are equal.
+    """RBO_EXT of two lists of distinct ids; X_d are in common at depth d, s and l are the shorter and longer length::
 
-    With X_d ids in common at depth d, s and l the lengths of the shorter and the longer list::
-
-        (1 - p)/p (Σ_{d≤l} X_d/d p^d + Σ_{s<d≤l} X_s (d - s)/(s d) p^d) + ((X_l - X_s)/l + X_s/s) p^l
+    (1 - p)/p (Σ_{d≤l} X_d/d p^d + Σ_{s<d≤l} X_s (d - s)/(s d) p^d) + ((X_l - X_s)/l + X_s/s) p^l
     """
     shorter, longer = sorted((one, other), key=len)
     if not shorter:

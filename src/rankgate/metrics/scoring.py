@@ -31,8 +31,7 @@ def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
 class Tally:
     """The scores of a run, or of a part of one, as they come in: one column a metric, one row a gold query.
 
-    Readers that check everything give each query once. One that came again is noted in `again`, since the values then
-    are those of whichever list came last.
+    A query that came twice is noted in `again`, since the values then are those of whichever list came last.
     """
 
     def __init__(self, gold: Gold, plan: Plan) -> None:

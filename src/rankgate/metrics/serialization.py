@@ -86,8 +86,5 @@ def _shared(values: Sequence[T]) -> tuple[list[T], bytes]:
 
 def _with_sample(query: MatchedQuery, sample: Sample | None) -> MatchedQuery:
     """With this sample; on its way it has none, for the other process has it."""
-    raw, rewrites = (
-        query.raw and _with_sample(query.raw, sample),
-        [_with_sample(each, sample) for each in query.rewrites],
-    )
-    return replace(query, sample=sample, raw=raw, rewrites=tuple(rewrites))
+    rewrites = tuple([_with_sample(each, sample) for each in query.rewrites])
+    return replace(query, sample=sample, raw=query.raw and _with_sample(query.raw, sample), rewrites=rewrites)

@@ -23,7 +23,6 @@ from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from rankgate.statistics.binomial import share_interval
 from rankgate.statistics.quantiles import normal_quantile
 
 MAX_QUERIES = 10**9  # nobody has more, and the arithmetic stays exact
@@ -67,8 +66,17 @@ def planning_spread(
         return Spread(math.sqrt(squares / len(known) * count / (count - 1)), assumed=False, cluster=size)
     if planned is None:
         return None
-    usual = math.sqrt(share_interval(moved, count, confidence=1 - 2 * _RISK)[1]) if differences else planned
+    usual = math.sqrt(_most_moved(moved, count)) if differences else planned
     return Spread(usual * math.sqrt(size), assumed=True, cluster=size)
+
+
+def _most_moved(moved: int, among: int) -> float:
+    low, high = moved / among, 1.0
+    for _ in range(50):
+        share = (low + high) / 2
+        chance = sum(math.comb(among, k) * share**k * (1 - share) ** (among - k) for k in range(moved + 1))
+        low, high = (share, high) if chance > _RISK else (low, share)
+    return high
 
 
 class Sight(NamedTuple):
