@@ -139,14 +139,14 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         q, widest = self.metric.at_quantile, widest_change(self.metric)
         if not self._finite:
             return None
-        changes = self.changes
-        if not any(changes) and self.same():
+        unchanged = self.new == self.old
+        if unchanged and self.same():
             return (0.0, 0.0)
         if q is not None:
             return difference_of_quantiles_interval(self.new, self.old, q, confidence=confidence)
-        reach = self._reach
+        changes, reach = self.changes, self._reach
         found: tuple[float, float] | None
-        if not any(changes):
+        if unchanged:
             count, fewest = (len(set(self.clusters)), MIN_CLUSTERS) if self.clusters else (len(changes), 2)
             bound = unchanged_bound(count, reach, confidence)
             found = (0.0 - bound, bound) if count >= fewest else None

@@ -71,7 +71,9 @@ class RankBiasedOverlap(BaseMetric, frozen=True, kw_only=True):
 
 
 def extrapolated(one: Sequence[str], other: Sequence[str], p: float) -> float:
-    """RBO_EXT of two lists of distinct ids; X_d are in common at depth d, s and l are the shorter and longer length::
+    """RBO_EXT of two lists of distinct ids, of which X_d are in common at depth d and s <= l are the lengths.
+
+    That is, and 1 for two empty lists::
 
     (1 - p)/p (Σ_{d≤l} X_d/d p^d + Σ_{s<d≤l} X_s (d - s)/(s d) p^d) + ((X_l - X_s)/l + X_s/s) p^l
     """

@@ -45,7 +45,7 @@ def estimate(
 ) -> Estimate | None:
     """The run's value over the queries where the metric is defined; None where it is defined nowhere.
 
-    With `clusters`, the label of each query's, the interval of a mean is over clusters. `ends` are those of `attainable`.
+    With `clusters`, each query's label, the interval of a mean is over clusters. `ends` are those of `attainable`.
     """
     defined = [value for value in values if value is not None]
     if not defined:
