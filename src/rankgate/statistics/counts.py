@@ -114,8 +114,8 @@ class _Tilting:
     """
 
     def __init__(self, counts: Counts, appended: Appended, greatest: float) -> None:
-        values, self._sizes = zip(*counts, *appended, strict=True)
-        gaps = [(x - greatest) / (greatest - counts[0][0]) for x in values]
+        width, together = greatest - counts[0][0], [*counts, *appended]
+        gaps, self._sizes = [(x - greatest) / width for x, _ in together], [size for _, size in together]
         squares = list(map(mul, gaps, gaps))
         self._powers = (gaps, squares, list(map(mul, squares, gaps)))
         self._n = sum(self._sizes)
