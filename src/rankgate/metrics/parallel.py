@@ -42,10 +42,15 @@ def unwatched(share_read: Callable[[], float]) -> AbstractContextManager[object]
 
 
 def score_run(gold: Gold, run: Run, plan: Plan, *, workers: int | None = None, watch: Watch = unwatched) -> Scores:
-    """Score an opened run of which nothing has been read, reading it once; twice where something is wrong with it.
+    """Score a run, reading it once; twice where something is wrong with it.
 
-    `workers` is how many processes; None leaves it to the size of the file and the machine. A run that is no plain file
-    of one query after the other, or a machine that cannot fork, has one.
+    Args:
+        gold: the judgments.
+        run: an opened run of which nothing has been read.
+        plan: what to compute.
+        workers: how many processes; None leaves it to the size of the file and the machine. A run that is no plain
+            file of one query after the other, or a machine that cannot fork, has one.
+        watch: see `Watch`.
 
     Raises:
         RankgateError: the run is malformed, or changed while it was read; carries every problem.

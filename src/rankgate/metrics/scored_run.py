@@ -8,7 +8,6 @@ from functools import partial
 from itertools import islice
 
 import msgspec
-from msgspec.structs import replace
 
 from rankgate.errors import RankgateError
 from rankgate.metrics.comparison import relisted
@@ -48,11 +47,12 @@ def scored(
     """
     if run.share_read is not None or run.depth is not None:  # a regular file, or stored as a baseline
         scores = score_run(gold, run, plan, workers=workers, watch=watch)
-        run = replace(run, rankings=iter(()), file=None, share_read=None)  # which hold a stored run
-        with_details = partial(again, needs=plan.needs | READ)
-        return ScoredRun(run, scores, partial(_rankings, again), partial(_rankings, with_details))
+        run = msgspec.structs.replace(run, rankings=iter(()), file=None, share_read=None)  # which hold a stored run
+        return ScoredRun(
+            run, scores, partial(_rankings, again), partial(_rankings, partial(again, needs=plan.needs | READ))
+        )
     kept: list[Ranking] = []
-    piped = replace(run, rankings=_keeping(run.rankings, kept))
+    piped = msgspec.structs.replace(run, rankings=_keeping(run.rankings, kept))
     return ScoredRun(run, score_run(gold, piped, plan, workers=workers, watch=watch), lambda: kept, lambda: kept)
 
 
@@ -80,7 +80,7 @@ def listed(gold: Gold, plan: Plan, candidate: ScoredRun, other: ScoredRun | None
     """The other run's scores, which now know where the candidate's lists differ from its own."""
     if other is None:
         return None
-    return replace(other.scores, relisted=relisted(gold, plan, candidate.lists, other.lists))
+    return msgspec.structs.replace(other.scores, relisted=relisted(gold, plan, candidate.lists, other.lists))
 
 
 def _keeping(rankings: Iterable[Ranking], kept: list[Ranking]) -> Iterator[Ranking]:
