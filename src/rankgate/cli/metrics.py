@@ -19,7 +19,7 @@ import msgspec
 from rankgate.cli.options import make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.errors import bad_input
-from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff, Metric
+from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff, Metric, choices_of
 from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric
 from rankgate.metrics.registry import PRESETS, families, plugins
 from rankgate.metrics.views import ListGain, View
@@ -200,8 +200,8 @@ def parameters_of(kind: type) -> dict[str, Facts]:
         default = field.default.value if isinstance(field.default, Enum) else field.default
         required = field.required or default == ""
         facts: Facts = {"default": None if required else default, "required": required}
-        if isinstance(field.type, type) and issubclass(field.type, Enum):
-            facts["choices"] = [choice.value for choice in field.type]
+        if choices := choices_of(field.type):
+            facts["choices"] = choices
         parameters[field.name] = {**facts, "meaning": meanings.get(field.name, "")}
     return parameters
 

@@ -14,7 +14,7 @@ from rankgate.metrics.comparison import baseline_column, compare, on_rows, same_
 from rankgate.metrics.contents import DistinctDocs
 from rankgate.metrics.estimates import estimate
 from rankgate.metrics.gains import NDCG
-from rankgate.metrics.latency import Latency
+from rankgate.metrics.lines import Latency
 from rankgate.metrics.matching import match
 from rankgate.metrics.ranks import ReciprocalRank
 from rankgate.metrics.sets import Precision, Recall
