@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rankgate.errors import bad_input
     from rankgate.metrics.names import UnknownMetricError, parse_metrics
     from rankgate.model.wording import count_text
-    from rankgate.renderers.dashboards.collect import Asked, collect
+    from rankgate.renderers.dashboards.collect import Request, collect
     from rankgate.renderers.dashboards.site import write_site
     from rankgate.renderers.dashboards.values import INDEX
     from rankgate.renderers.pages.dashboard import site_of
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     except UnknownMetricError as error:
         raise bad_input(str(error), key="--metrics") from error
     dashboard = collect(
-        Asked(
+        Request(
             date=date_of(arguments),
             criteria=paths,
             baseline=arguments.baseline,

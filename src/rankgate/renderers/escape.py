@@ -54,9 +54,14 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
+def one_line(text: object, limit: int = 200) -> str:
+    """`visible`, and no longer than the limit."""
+    return shorten(visible(str(text)), limit)
+
+
 def code(text: object, limit: int = 200) -> str:
     """A Markdown code span that shows exactly `visible(text)`, for use outside tables."""
-    shown = shorten(visible(str(text)), limit)
+    shown = one_line(text, limit)
     if not shown.strip():
         return '`""`'
     fence = _span_fence({len(run) for run in _BACKTICKS.findall(shown)})
@@ -87,4 +92,4 @@ def block(lines: Iterable[str], language: str = "") -> str:
 
 def quoted(text: str) -> str:
     """Text of the inputs outside of Markdown: on one line, nothing hidden, in quotation marks."""
-    return repr(shorten(visible(text), 60))
+    return repr(one_line(text, 60))

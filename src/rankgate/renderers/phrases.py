@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rankgate.model.details import Cause, Expected, depth_of, left
 from rankgate.model.reasons import sentences
-from rankgate.model.report import Diagnosis, GateResult, Report, SegmentValue
-from rankgate.model.values import Direction, EvidenceState, Verdict
+from rankgate.model.report import Diagnosis, GateResult, Provenance, Report, SegmentValue, Source
+from rankgate.model.values import Direction, EvidenceState, Interval, Unit, Verdict
 from rankgate.model.wording import (
     confidence_text,
     count_text,
@@ -77,10 +77,14 @@ def gate_change(gate: GateResult) -> str:
 
 def gate_change_interval(gate: GateResult) -> str:
     """`95%: −8.1 to −3.4 pp`, or nothing where the data support none or nothing changed."""
-    bounds = interval_text(gate.delta_ci, gate.unit, change=True) if gate.delta_ci != (0.0, 0.0) else ""
-    return "; ".join(
-        filter(None, [f"{confidence_text(gate.confidence)}: {bounds}" if bounds else "", exact_proof(gate)])
-    )
+    bounds = change_interval_text(gate.delta_ci, gate.unit)
+    interval = f"{confidence_text(gate.confidence)}: {bounds}" if bounds else ""
+    return "; ".join(filter(None, [interval, exact_proof(gate)]))
+
+
+def change_interval_text(ci: Interval | None, unit: Unit) -> str:
+    """`−8.1 to −3.4 pp`, or nothing where the data support no interval or nothing changed."""
+    return "" if ci == (0.0, 0.0) else interval_text(ci, unit, change=True)
 
 
 def exact_proof(gate: GateResult) -> str:
@@ -237,6 +241,13 @@ def rank_move(doc: Expected) -> str:
     return f"rank {doc.before} → {doc.after if doc.after is not None else 'gone'}"
 
 
+def whereabouts(document: Expected, *, compared: bool) -> str:
+    """`rank 2 → 9`; without a baseline `rank 9` or `not found`."""
+    if compared:
+        return rank_move(document)
+    return "not found" if document.after is None else f"rank {document.after}"
+
+
 def telling(documents: Sequence[Expected], k: int, most: int) -> tuple[list[Expected], list[Expected]]:
     """Of a question's relevant documents those to show, at most `most`, and the rest.
 
@@ -300,8 +311,19 @@ def finding_parts(found: Diagnosis) -> tuple[str, str, str]:
     return before if named or not tag else f"{before}: ", tag, after
 
 
+def inputs_of(provenance: Provenance) -> list[tuple[str, Source]]:
+    """What was compared, as far as the report has it, each under its name."""
+    sources = (("Gold set", provenance.gold), ("Run", provenance.run), ("Baseline", provenance.baseline))
+    return [(name, source) for name, source in sources if source]
+
+
+def value_or_dash(value: float | None, unit: Unit, decimals: int | None = None) -> str:
+    """`87.0%`, or a dash where there is no value."""
+    return NOTHING if value is None else value_text(value, unit, decimals)
+
+
 def _value(value: float | None, gate: GateResult) -> str:
-    return NOTHING if value is None else value_text(value, gate.unit, _decimals(gate))
+    return value_or_dash(value, gate.unit, _decimals(gate))
 
 
 def _decimals(gate: GateResult) -> int:

@@ -13,9 +13,8 @@ from tests.renderers.dashboards.memories import record, sha
 from rankgate.baselines.records import Record
 from rankgate.metrics.names import parse_metrics
 from rankgate.readers.dates import days_after
-from rankgate.renderers.dashboards.build import Remembered, Shown, Tag, gate_set
-from rankgate.renderers.dashboards.days import place_of, places_of
-from rankgate.renderers.dashboards.values import GateSet
+from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
+from rankgate.renderers.dashboards.values import GateSet, Tag, place_of, places_of
 
 TODAY = "2026-03-01"
 DAYS = st.dates().map(lambda day: day.isoformat())
@@ -34,7 +33,7 @@ def shown(
 
 
 def days_of(found: GateSet) -> list[str]:
-    return [run.date for run in found.runs]
+    return [run.record.date for run in found.runs]
 
 
 # Which runs
@@ -42,7 +41,7 @@ def days_of(found: GateSet) -> list[str]:
 
 def test_nothing_recorded_is_a_page_without_runs() -> None:
     found = shown()
-    assert (found.runs, found.older, found.acceptances, found.releases) == ((), None, (), ())
+    assert (found.runs, found.older, found.acceptances, found.releases) == ((), [], (), ())
     assert [curve.last for curve in found.curves] == [None, None]
 
 
@@ -59,13 +58,10 @@ def test_what_is_dated_after_the_day_of_the_page_is_not_there() -> None:
     assert days_of(shown(record("2026-02-01"), late, accepted=(late,), anchors=(late,))) == ["2026-02-01"]
 
 
-def test_older_runs_than_the_limit_are_counted_by_verdict() -> None:
-    runs = [record(f"2026-01-{day:02}", right) for day, right in ((1, 8), (2, 5), (3, 9), (4, 4))]
-    found = shown(replace(runs[0], verdict=None), *runs[1:], limit=1)
-    assert days_of(found) == ["2026-01-04"]
-    assert found.older is not None
-    assert (found.older.count, found.older.first, found.older.last) == (3, "2026-01-01", "2026-01-03")
-    assert found.older.verdicts == {"": 1, "fail": 1, "pass": 1}
+def test_older_runs_than_the_limit_are_not_listed() -> None:
+    runs = [record(f"2026-01-0{day}") for day in (1, 2, 3, 4)]
+    found = shown(*runs, limit=1)
+    assert (days_of(found), found.older) == (["2026-01-04"], runs[:3])
 
 
 @given(days=st.lists(DAYS, max_size=30), limit=st.integers(1, 40))
@@ -73,7 +69,7 @@ def test_runs_stand_in_the_order_of_time_and_none_is_lost(days: list[str], limit
     found = shown(*(record(day, commit=sha(str(number))) for number, day in enumerate(days)), limit=limit)
     counted = sorted(day for day in days if day <= TODAY)
     assert days_of(found) == counted[max(0, len(counted) - limit) :]
-    assert len(found.runs) + (found.older.count if found.older else 0) == len(counted)
+    assert len(found.runs) + len(found.older) == len(counted)
     places = [run.at for run in found.runs]
     assert places == sorted(set(places))
     assert [float(math.floor(place)) for place in places] == [place_of(day) for day in days_of(found)]
@@ -110,15 +106,12 @@ def test_a_month_ago_is_the_last_run_that_was_there_then(days_ago: tuple[int, ..
 def test_the_largest_steps_are_worse_and_better_as_the_metric_has_it() -> None:
     found = values(("2026-01-01", 0.5), ("2026-01-02", 0.9), ("2026-01-03", 0.2), ("2026-01-04", 0.3))
     recall, latency = found.curves
-    assert (recall.worse and recall.worse.date, recall.better and recall.better.date) == ("2026-01-03", "2026-01-02")
-    assert (latency.worse and latency.worse.date, latency.better and latency.better.date) == (
-        "2026-01-02",
-        "2026-01-03",
-    )
+    assert [point and point.run.record.date for point in (recall.worse, recall.better)] == ["2026-01-03", "2026-01-02"]
+    assert (latency.worse and latency.worse.run, latency.better and latency.better.run) == found.runs[1:3]
     rising = values(("2026-01-01", 0.5), ("2026-01-02", 0.5), ("2026-01-03", 0.6)).curves[0]
     assert rising.worse is None
     assert rising.better is not None
-    assert (rising.better.before, rising.better.now) == (0.5, 0.6)
+    assert (rising.better.before, rising.better.value) == (0.5, 0.6)
 
 
 def test_a_run_without_a_value_is_no_point_and_is_counted() -> None:
@@ -132,7 +125,7 @@ def test_a_run_without_a_value_is_no_point_and_is_counted() -> None:
     curve = found.curves[0]
     assert [(point.value, point.rescored) for point in curve.points] == [(0.5, False), (0.9, True), (0.6, False)]
     assert curve.missing == 1
-    assert [point.change for point in curve.points] == [None, pytest.approx(0.4), pytest.approx(-0.3)]
+    assert [point.before for point in curve.points] == [None, 0.5, 0.9]
 
 
 def test_thresholds_are_those_of_gates_and_a_metric_without_one_says_so() -> None:
@@ -148,11 +141,11 @@ def test_acceptances_carry_who_and_why_and_the_one_before_the_first_run_counts_t
     ancient, old = record("2025-01-01", 3), record("2025-12-01", 5, reason="smaller index", by="ana")
     new = record("2026-02-01", 8)
     found = shown(record("2026-01-01", 6), new, accepted=(ancient, old, new), limit=2)
-    assert [(each.date, each.reason, each.by) for each in found.acceptances] == [
+    assert [(each.record.date, each.record.reason, each.record.by) for each in found.acceptances] == [
         ("2025-12-01", "smaller index", "ana"),
         ("2026-02-01", None, None),
     ]
-    assert [each.run for each in found.acceptances] == [None, new.id]
+    assert [each.shown for each in found.acceptances] == [False, True]
     assert found.curves[0].accepted == 0.8
     assert [value for _, value in found.curves[0].steps] == [0.5, 0.8]
 
@@ -163,7 +156,7 @@ def test_the_accepted_line_steps_where_a_run_was_accepted_and_not_where_it_was_r
     found = shown(a, b, accepted=accepted)
     noons = [place_of(day) + 0.5 for day in ("2026-01-01", "2026-01-20", "2026-01-30")]
     assert [each.at for each in found.acceptances] == noons
-    assert [each.run for each in found.acceptances] == [a.id, b.id, a.id]
+    assert [(each.record.id, each.shown) for each in found.acceptances] == [(a.id, True), (b.id, True), (a.id, True)]
     assert found.curves[0].steps == tuple(zip(noons, (0.6, 0.8, 0.6), strict=True))
     assert [run.at for run in found.runs] == [noons[0], place_of("2026-01-10") + 0.5]
 
@@ -188,8 +181,8 @@ def test_a_release_is_marked_at_the_run_of_its_commit_else_on_its_day() -> None:
         Tag("v3", sha("two"), "2026-04-01"),
     ]
     found = shown(one, two, tags=tags)
-    assert [(each.tag, each.run, each.at) for each in found.releases] == [
-        ("v1", one.id, found.runs[0].at),
+    assert [(each.tag.name, each.run, each.at) for each in found.releases] == [
+        ("v1", one, found.runs[0].at),
         ("v2", None, place_of("2026-01-21") + 0.5),
     ]
     assert [run.releases for run in found.runs] == [("v1",), ()]

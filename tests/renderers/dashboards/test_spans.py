@@ -6,8 +6,8 @@ import pytest
 
 from rankgate.criteria.waivers import Waiver
 from rankgate.model.values import Unit
-from rankgate.renderers.dashboards.days import place_of
 from rankgate.renderers.dashboards.spans import Version, spans_of
+from rankgate.renderers.dashboards.values import place_of
 
 
 def waiver(expires: str = "2026-02-28", *, gate: str = "recall@5", line: int | None = None) -> Waiver:

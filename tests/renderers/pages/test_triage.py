@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from tests.renderers.pages.exhibits import LATENCY, details_of, question_of
 
 from rankgate.model.details import Cause, Expected, Listed
-from rankgate.renderers.pages.triage import MAX_CHOICES, MAX_ROWS, MAX_TAGS, Choice, Place, move_text, triage_of
-from rankgate.renderers.phrases import CAUSE_WORDS
+from rankgate.renderers.pages.triage import MAX_CHOICES, MAX_ROWS, MAX_TAGS, Choice, Place, triage_of
+from rankgate.renderers.phrases import CAUSE_WORDS, whereabouts
 
 
 def test_every_cause_has_words() -> None:
@@ -94,7 +94,7 @@ def test_a_ranking_marks_what_the_gold_says() -> None:
     ],
 )
 def test_where_a_document_was_and_is(before: int | None, after: int | None, compared: bool, expected: str) -> None:  # noqa: FBT001
-    assert move_text(Expected(id="d", gain=1.0, before=before, after=after), compared=compared) == expected
+    assert whereabouts(Expected(id="d", gain=1.0, before=before, after=after), compared=compared) == expected
 
 
 @given(st.text(), st.text(), st.text())
@@ -109,7 +109,7 @@ def test_no_text_of_the_inputs_hides_anything_or_is_endless(query: str, tag: str
     found = triage_of(details_of(question))
     (row,) = found.rows
     shown = [row.query_id, row.question, *(text for _, text in row.tags), *(choice.label for choice in found.tags)]
-    shown += [row.expected[0][0], *(place.id for place in row.now or ())]
+    shown += [place.id for place in row.now or ()]
     for text in shown:
         assert len(text) <= 300
         assert not re.search(r"[\x00-\x1f\x7f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", text)

@@ -26,32 +26,23 @@ _Values = dict[str, float | None]
 def rescore(
     memory: Memory, records: Sequence[Record], metrics: Sequence[Metric], gold: Gold, plan: Plan
 ) -> tuple[Rescored, list[str]]:
-    """The missing values by record and metric, and sentences on what could not be scored.
-
-    Args:
-        memory: holds the runs.
-        records: the runs to look at.
-        metrics: what is asked for; where a record has a value, that stays.
-        gold: today's judgments.
-        plan: how the criteria match.
-    """
-    found: dict[str, _Values] = {}
+    """The values that the records lack, by record and metric, and sentences on what could not be scored."""
+    values: dict[str, _Values] = {}
     others: Counter[str] = Counter()
     not_kept = 0
     for record in records:
         wanted = [metric for metric in metrics if metric.name not in record.scores]
         try:
-            found[record.id] = _as_far_as_possible(memory, record, wanted, gold, plan, others) if wanted else {}
+            values[record.id] = _as_far_as_possible(memory, record, wanted, gold, plan, others) if wanted else {}
         except NotKeptError:
             not_kept += 1
-    said: list[str] = []
+    reasons = [f"{count_text(count, 'value')} could not be rescored: {why}" for why, count in sorted(others.items())]
     if not_kept:
-        said.append(
-            f"{count_text(not_kept, 'run')} could not be rescored: this store keeps the rankings of what is "
-            "accepted now and of anchors, and of all others the numbers alone."
+        kept = (
+            "this store keeps the rankings of what is accepted now and of anchors, and of all others the numbers alone."
         )
-    said += [f"{count_text(count, 'value')} could not be rescored: {why}" for why, count in sorted(others.items())]
-    return found, said
+        reasons.insert(0, f"{count_text(not_kept, 'run')} could not be rescored: {kept}")
+    return values, reasons
 
 
 def _as_far_as_possible(
@@ -60,26 +51,24 @@ def _as_far_as_possible(
     """All metrics at once; where one of them cannot be scored, each by itself. `others` counts why some cannot."""
     try:
         return _values(memory, record, wanted, gold, plan)
+    except NotKeptError:
+        raise
     except RankgateError as error:
-        if isinstance(error, NotKeptError):
-            raise
         if len(wanted) == 1:
             others[str(error)] += 1
             return {}
-    found: _Values = {}
-    for metric in wanted:
-        found |= _as_far_as_possible(memory, record, [metric], gold, plan, others)
-    return found
+    parts = (_as_far_as_possible(memory, record, [metric], gold, plan, others) for metric in wanted)
+    return {name: value for part in parts for name, value in part.items()}
 
 
 def _values(memory: Memory, record: Record, metrics: Sequence[Metric], gold: Gold, plan: Plan) -> _Values:
-    asked = replace(plan, metrics=metrics, keep_matched=False, depth=record.depth)
-    run = open_record(memory, record, asked.needs, deepest=deepest_cutoff(asked, gold))
-    scores = score(gold, run.rankings, asked)
+    own_plan = replace(plan, metrics=metrics, keep_matched=False, depth=record.depth)
+    run = open_record(memory, record, own_plan.needs, deepest=deepest_cutoff(own_plan, gold))
+    scores = score(gold, run.rankings, own_plan)
     require_gold_queries(scores, run.name, gold)
-    require_fields(scores, asked, run.name)
-    found: _Values = {}
+    require_fields(scores, own_plan, run.name)
+    values: _Values = {}
     for metric in metrics:
         defined = [value for value in scores.values[metric.name] if value is not None]
-        found[metric.name] = metric.aggregate(defined) if defined else None
-    return found
+        values[metric.name] = metric.aggregate(defined) if defined else None
+    return values

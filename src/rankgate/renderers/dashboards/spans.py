@@ -9,7 +9,6 @@ import msgspec
 from rankgate.criteria.waivers import Waiver
 from rankgate.model.values import Unit
 from rankgate.readers.dates import days_after
-from rankgate.renderers.dashboards.days import place_of
 from rankgate.renderers.dashboards.values import Span
 
 
@@ -27,37 +26,22 @@ def spans_of(versions: Sequence[Version], units: Mapping[str, Unit]) -> tuple[Sp
         versions: oldest first; the last is what holds now.
         units: of each gate's metric. A waiver of a gate that is no more has a plain number.
     """
-    found: list[Span] = []
+    closed: list[tuple[Waiver, str | None, str]] = []
     open_since: dict[Waiver, str | None] = {}
     for version in versions:
         now = {waiver.model_copy(update={"line": None}): version.day for waiver in version.waivers}
         for waiver in [each for each in open_since if each not in now]:
-            since = open_since.pop(waiver)
             # The day on which it was taken out is not one of its days; nobody knows that day without a version's.
             last = days_after(version.day, -1) if version.day else waiver.expires
-            found += _span(waiver, since, min(last, waiver.expires), units)
+            closed.append((waiver, open_since.pop(waiver), min(last, waiver.expires)))
         open_since = {**now, **open_since}
-    for waiver, since in open_since.items():
-        found += _span(waiver, since, waiver.expires, units)
-    return tuple(sorted(found, key=lambda span: (span.since or "", span.until, span.gate, span.segment or "")))
-
-
-def _span(waiver: Waiver, since: str | None, until: str, units: Mapping[str, Unit]) -> list[Span]:
-    if since is not None and since > until:
-        return []
-    return [
-        Span(
-            gate=waiver.gate,
-            segment=waiver.segment,
-            up_to=waiver.up_to,
-            unit=units.get(waiver.gate, Unit.NUMBER),
-            since=since,
-            until=until,
-            expires=waiver.expires,
-            issue=waiver.issue,
-            reason=waiver.reason,
-            by=waiver.by,
-            first=place_of(since) if since else None,
-            last=place_of(until) + 1,
-        )
-    ]
+    closed += [(waiver, since, waiver.expires) for waiver, since in open_since.items()]
+    spans = (
+        Span(waiver=waiver, unit=units.get(waiver.gate, Unit.NUMBER), since=since, until=until)
+        for waiver, since, until in closed
+        if since is None or since <= until
+    )
+    by_begin = sorted(
+        spans, key=lambda span: (span.since or "", span.until, span.waiver.gate, span.waiver.segment or "")
+    )
+    return tuple(by_begin)

@@ -8,8 +8,8 @@ from rankgate.model.values import Unit
 from rankgate.model.wording import count_text, value_text
 from rankgate.renderers.explaining.advice import SHORT
 from rankgate.renderers.explaining.layout import columns_of, finished, padded, paragraph, safe
-from rankgate.renderers.explaining.query import cause_clause, whereabouts
-from rankgate.renderers.phrases import CAUSE_WORDS
+from rankgate.renderers.explaining.query import cause_clause
+from rankgate.renderers.phrases import CAUSE_WORDS, whereabouts
 
 MAX_DOCUMENTS = 6
 MAX_SHARED = 3

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from rankgate.diagnosis.lexical import Lexical
 from rankgate.diagnosis.question import QueryExplained, Score
-from rankgate.model.details import Cause, Expected, Listed
+from rankgate.model.details import Cause, Listed
 from rankgate.model.wording import count_text, delta_text, value_text
 from rankgate.renderers.blocks import aligned
 from rankgate.renderers.explaining.advice import advice
 from rankgate.renderers.explaining.layout import beside, columns_of, finished, padded, paragraph, safe
-from rankgate.renderers.phrases import CAUSE_WORDS, NOTHING, rank_move
+from rankgate.renderers.phrases import CAUSE_WORDS, NOTHING, whereabouts
 
 LONGEST_ID = 60
 LONGEST_QUESTION = 2_000
@@ -50,14 +50,6 @@ def cause_clause(cause: Cause, k: int, *, compared: bool) -> str:
     return clause.replace("first k", f"first {k}")
 
 
-def whereabouts(document: Expected, *, compared: bool, depth: int | None = None) -> str:
-    """`rank 2 → 9`; without a baseline `rank 9` or `not found`; and whether it stands below what is shown."""
-    now = "not found" if document.after is None else f"rank {document.after}"
-    said = rank_move(document) if compared else now
-    below = depth is not None and document.after is not None and document.after > depth
-    return f"{said} (below the {depth} shown)" if below else said
-
-
 def _expected(found: QueryExplained) -> list[str]:
     documents = found.question.expected[:MAX_EXPECTED]
     graded = _graded(found)
@@ -65,7 +57,8 @@ def _expected(found: QueryExplained) -> list[str]:
     widest = max(map(columns_of, names))
     lines = [
         f"  {padded(name, widest)}  {f'gain {document.gain:g}  ' if graded else ''}"
-        f"{whereabouts(document, compared=found.compared, depth=found.depth)}"
+        f"{whereabouts(document, compared=found.compared)}"
+        f"{f' (below the {found.depth} shown)' if (document.after or 0) > found.depth else ''}"
         for name, document in zip(names, documents, strict=True)
     ]
     more = len(found.question.expected) - len(documents)

@@ -7,7 +7,7 @@ are the page's CSS variables, so that one picture serves light and dark.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -66,14 +66,26 @@ def chart(spec: Mapping[str, Any], *, name: str, title: str, description: str) -
     return Markup(_named(drawn, name, str(escape(title)), str(escape(description))))  # noqa: S704 -- SVG of the library
 
 
+def layer(
+    mark: str, encoding: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] | None = None, **looks: Any
+) -> dict[str, Any]:
+    """Marks of one kind with their looks, for rows of their own or for those of the view around them."""
+    data = {} if rows is None else {"data": {"values": rows}}
+    return {**data, "mark": {"type": mark, **looks}, "encoding": encoding}
+
+
 def by(field: str, looks: Mapping[str, object]) -> dict[str, Any]:
     """An encoding that gives each of some words of ours its colour, shape or dashes; the page explains it in words."""
-    return {
-        "field": field,
-        "type": "nominal",
-        "scale": {"domain": list(looks), "range": list(looks.values())},
-        "legend": None,
-    }
+    scale = {"domain": list(looks), "range": list(looks.values())}
+    return {"field": field, "type": "nominal", "scale": scale, "legend": None}
+
+
+# How what is of the run differs from what is of the baseline.
+OF_RUN = {
+    "color": by("of", {"now": NOW, "baseline": BEFORE}),
+    "strokeDash": by("of", {"now": [1, 0], "baseline": [5, 3]}),
+    "shape": by("of", {"now": "circle", "baseline": "diamond"}),
+}
 
 
 def _named(svg: str, name: str, title: str, description: str) -> str:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from rankgate.model.lineage import lineage_note
-from rankgate.model.report import Report, Source
+from rankgate.model.report import BaselineSource, Report, Source
 from rankgate.model.values import Unit
-from rankgate.model.waiver_use import WaiverState, WaiverUse
+from rankgate.model.waiver_use import WaiverState
 from rankgate.model.wording import exact_decimals, size_text
-from rankgate.renderers.base_changes import Change, changes
-from rankgate.renderers.escape import command_line, quoted, shorten, visible
+from rankgate.renderers.escape import command_line, one_line, visible
 
 MAX_FACTS = 20
-MAX_CHANGES = 100
 STATES: dict[WaiverState, str] = {
     "in_force": "in force: lets the violation pass",
     "expiring": "in force, and ends within two weeks",
@@ -26,39 +22,13 @@ STATES: dict[WaiverState, str] = {
 }
 
 
-class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """An input: where it lies and what it says of itself, as (key, value)."""
-
-    what: str
-    path: str
-    facts: tuple[tuple[str, str], ...]
-    more: int
-
-
-class WaiverLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A waiver as a row."""
-
-    gate: str
-    segment: str
-    state: str
-    up_to: str
-    expires: str
-    by: str
-    reason: str
-    issue: str
-
-
-def origins(report: Report) -> list[Origin]:
-    """Gold set, run and baseline."""
-    provenance = report.provenance
-    sources = (("Gold set", provenance.gold), ("Run", provenance.run), ("Baseline", provenance.baseline))
-    found = [_origin(what, source) for what, source in sources if source]
-    lineage = provenance.baseline.lineage if provenance.baseline else None
+def facts_of(source: Source) -> tuple[list[tuple[str, str]], int]:
+    """What an input says of itself, as (key, value), and how much more it says."""
+    lineage = source.lineage if isinstance(source, BaselineSource) else None
     note = lineage_note(lineage) if lineage else None
-    if note is None or not found:
-        return found
-    *others, baseline = found
-    return [*others, msgspec.structs.replace(baseline, facts=(("accepted", visible(note)), *baseline.facts))]
+    about = [(key, value) for key, value in source.about.items() if isinstance(value, str | int | float)]
+    shown = [(one_line(key, 60), one_line(value, 120)) for key, value in about[:MAX_FACTS]]
+    return [*([("accepted", visible(note))] if note else []), *shown], max(0, len(about) - MAX_FACTS)
 
 
 def facts(report: Report) -> list[tuple[str, str]]:
@@ -72,7 +42,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("Depth", None if provenance.depth is None else f"first {provenance.depth} results of each list"),
         ("Gold fingerprint", provenance.gold_fingerprint),
     )
-    return [(what, shorten(visible(value), 200)) for what, value in known if value]
+    return [(what, one_line(value)) for what, value in known if value]
 
 
 def command_of(report: Report) -> str:
@@ -80,41 +50,6 @@ def command_of(report: Report) -> str:
     return visible(command_line(report.provenance.command)) if report.provenance.command else ""
 
 
-def base_changes(report: Report) -> tuple[list[Change], int]:
-    """What the pull request changed of the gate, what weakens it first, and how many changes more there are."""
-    found = changes(report, quoted)
-    return found[:MAX_CHANGES], max(0, len(found) - MAX_CHANGES)
-
-
-def waiver_lines(report: Report) -> list[WaiverLine]:
-    """The waivers and what became of them."""
-    units = {gate.name: gate.unit for gate in report.gates}
-    return [_waiver(waiver, units.get(waiver.gate, Unit.NUMBER)) for waiver in report.waivers]
-
-
 def ceiling_text(up_to: float, unit: Unit) -> str:
     """`2.0 pp`: how far beyond its limit a waived gate may be, with all decimals that it was given."""
     return size_text(up_to, unit, exact_decimals(up_to, unit))
-
-
-def _waiver(waiver: WaiverUse, unit: Unit) -> WaiverLine:
-    return WaiverLine(
-        gate=shorten(visible(waiver.gate), 80),
-        segment="" if waiver.segment is None else shorten(visible(waiver.segment), 80),
-        state=STATES[waiver.state],
-        up_to=ceiling_text(waiver.up_to, unit),
-        expires=visible(waiver.expires),
-        by=shorten(visible(waiver.by), 80),
-        reason=shorten(visible(waiver.reason), 400),
-        issue=shorten(visible(waiver.issue), 200),
-    )
-
-
-def _origin(what: str, source: Source) -> Origin:
-    said = [(key, value) for key, value in source.about.items() if isinstance(value, str | int | float)]
-    return Origin(
-        what=what,
-        path=shorten(visible(source.path), 200),
-        facts=tuple((shorten(visible(key), 60), shorten(visible(str(value)), 120)) for key, value in said[:MAX_FACTS]),
-        more=max(0, len(said) - MAX_FACTS),
-    )
