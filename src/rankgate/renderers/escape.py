@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 _JOINERS = "\u200c\u200d"  # needed by scripts and emoji, harmless alone
 # Printable to Python and yet invisible: fillers, and the selectors in which a message can hide.
@@ -57,6 +57,12 @@ def shorten(text: str, limit: int) -> str:
 def one_line(text: object, limit: int = 200) -> str:
     """`visible`, and no longer than the limit."""
     return shorten(visible(str(text)), limit)
+
+
+def listed(texts: Sequence[str], most: int, spell: Callable[[str], str] = str, total: int | None = None) -> str:
+    """`a, b and 3 more`: the first texts as they are spelled, and how many more there are, of all or of a total."""
+    more = (len(texts) if total is None else total) - len(texts[:most])
+    return ", ".join(map(spell, texts[:most])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def code(text: object, limit: int = 200) -> str:
