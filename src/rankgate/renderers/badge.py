@@ -39,10 +39,9 @@ def render_badge(report: Report) -> str:
 
 
 def _message(report: Report) -> str:
-    word = VERDICT_WORDS[report.verdict].lower()
-    leading = _leading(report)
-    whole = f"{word} · {leading}"
-    return whole if leading and len(whole) <= LONGEST else word
+    word, leading = VERDICT_WORDS[report.verdict].lower(), _leading(report)
+    both = f"{word} · {leading}"
+    return both if leading and len(both) <= LONGEST else word
 
 
 def _leading(report: Report) -> str:

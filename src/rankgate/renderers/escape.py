@@ -59,6 +59,11 @@ def one_line(text: object, limit: int = 200) -> str:
     return shorten(visible(str(text)), limit)
 
 
+def safe(text: str, limit: int = 80) -> str:
+    """Text of the inputs for a terminal: on one line, with nothing hidden or live in it, and no longer than `limit`."""
+    return shorten(inert(visible(text)), limit)
+
+
 def listed(texts: Sequence[str], most: int, spell: Callable[[str], str] = str, total: int | None = None) -> str:
     """`a, b and 3 more`: the first texts as they are spelled, and how many more there are, of all or of a total."""
     more = (len(texts) if total is None else total) - len(texts[:most])

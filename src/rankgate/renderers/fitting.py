@@ -18,7 +18,11 @@ LEAST = 2_000  # characters or bytes: room for the verdict, the counts and what 
 
 def usual_room(report: Report) -> dict[str, int]:
     """What each section shows where nothing is in the way: long lists are cut to what people read."""
-    return _room([(section.budget, section.budget.usual(report)) for section in sections.SECTIONS])
+    return _room(_budgets(report))
+
+
+def _budgets(report: Report) -> list[tuple[Budget, int]]:
+    return [(section.budget, section.budget.usual(report)) for section in sections.SECTIONS]
 
 
 def _room(budgets: Sequence[tuple[Budget, int]]) -> dict[str, int]:
@@ -37,20 +41,15 @@ def fitted(report: Report, render: Callable[[Room, str], str], limit: int, measu
     """The comment with as many rows as fit.
 
     Rows go from the last of a section to its first, and sections in the turn that their rows in `SECTIONS` state. The
-    verdict's sentence and the counts stay.
-
-    Args:
-        report: what is shown.
-        render: the comment with a given room, and the line that says what was left out.
-        limit: at most this, by `measure`; at least `LEAST`.
-        measure: the length of a text, in characters unless told otherwise.
+    verdict's sentence and the counts stay. `render` takes the room and the line that says what was left out; `measure`
+    gives the length of a text.
 
     Raises:
         ValueError: the limit is less than `LEAST`.
     """
     if limit < LEAST:
         raise ValueError(f"no comment fits into {limit}: the least is {LEAST}")
-    budgets = [(section.budget, section.budget.usual(report)) for section in sections.SECTIONS]
+    budgets = _budgets(report)
     usual = _room(budgets)
     total = sum(usual.values())
 
@@ -90,9 +89,7 @@ def _left_out(report: Report, usual: Room, kept: Room) -> str:
     budgets = {section.budget.key: section.budget for section in sections.SECTIONS}
     counts: list[str] = []
     clauses: list[str] = []
-    for key, budget in budgets.items():
-        if kept[key] == usual[key]:
-            continue
+    for key, budget in ((key, budget) for key, budget in budgets.items() if kept[key] != usual[key]):
         if isinstance(budget.said, str):
             clauses.append(budget.said)
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Literal
 
 from rankgate.model.report import Report
@@ -19,13 +18,12 @@ def render_github(report: Report) -> str:
     Text is escaped as the runner unescapes it. The runner also obeys the old `##[command]` anywhere in a line; a space
     takes that meaning away.
     """
-    found = findings_of(report)
+    findings = findings_of(report)
     lines: list[str] = []
     for level in ("error", "warning"):
-        lines += map(_command, islice((each for each in found if each.level == level), MAX_PER_LEVEL))
-    verdict = VERDICT_WORDS[report.verdict]
-    lines.append(annotation("notice", f"{verdict}. {report.summary}"))
-    return "\n".join(lines) + "\n"
+        lines += [_command(each) for each in findings if each.level == level][:MAX_PER_LEVEL]
+    lines.append(annotation("notice", f"{VERDICT_WORDS[report.verdict]}. {report.summary}"))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def annotation(level: Literal["error", "warning", "notice"], message: str) -> str:

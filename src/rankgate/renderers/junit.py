@@ -1,17 +1,7 @@
 """JUnit XML, as GitLab and Jenkins read it: one suite, a case a row of gates, and one for all that no gate says.
 
-There is no schema of JUnit's own; this is what the two readers do, and why the file is as it is:
-
-- GitLab lists `classname` and `name`, which have to be unique together, links `file`, shows the text of a failure and
-  ignores its message. Jenkins groups by what stands before the last dot of `classname`, shows both, and the
-  `system-out` of a case, or the suite's where a case has none. So a class is a gate and a case is a row of it, the
-  text of a failure repeats its message, and the suite's output is the summary of the terminal.
-- A warning is a case that passed, with the sentence in its output. `skipped` would say that nothing was judged, and
-  a failure would turn the build red for what may be merged. Skipped are segments with too few queries to be judged.
-- What could not be judged is an error.
-- No times: judging takes none worth showing, and both readers take their absence for zero.
-- `line` is for others that annotate from such a file. Jenkins' xUnit plugin, which is strict, wants neither `file`
-  nor `line`; its `junit` step takes both.
+JUnit has no schema. GitLab wants unique names and shows only a failure's text; Jenkins groups by what stands before the
+last dot of `classname`. A warning is a case that passed with an output: a failure would turn the build red.
 """
 
 from __future__ import annotations
@@ -29,7 +19,7 @@ from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.blocks import Block, Pairs, plain_text
-from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.escape import one_line, visible
 from rankgate.renderers.findings import path_in_repository
 from rankgate.renderers.phrases import row_name
 from rankgate.renderers.terminal import render_terminal
@@ -81,13 +71,13 @@ def render_junit(report: Report) -> str:
 def _element(case: _Case, file: str | None) -> ET.Element:
     place = {"file": file} if file else {}
     place |= {"line": str(case.line)} if file and case.line else {}
-    made = ET.Element("testcase", {"classname": case.classname, "name": case.name, **place})
+    element = ET.Element("testcase", {"classname": case.classname, "name": case.name, **place})
     if case.outcome != "passed":
-        said = {"message": _harmless(visible(case.message))}
-        ET.SubElement(made, case.outcome, said).text = _harmless(case.body)
+        message = {"message": _harmless(visible(case.message))}
+        ET.SubElement(element, case.outcome, message).text = _harmless(case.body)
     elif case.body:
-        ET.SubElement(made, "system-out").text = _harmless(case.body)
-    return made
+        ET.SubElement(element, "system-out").text = _harmless(case.body)
+    return element
 
 
 def _harmless(text: str) -> str:
@@ -108,10 +98,8 @@ def _distinct(cases: list[_Case]) -> Iterator[_Case]:
 
 def _properties(report: Report) -> Iterator[tuple[str, str]]:
     source = report.provenance
-    yield "verdict", report.verdict.value
-    yield "summary", report.summary
-    yield "date", source.date
-    yield "rankgate", source.rankgate
+    yield from (("verdict", report.verdict.value), ("summary", report.summary))
+    yield from (("date", source.date), ("rankgate", source.rankgate))
     for name, given in (("gold", source.gold), ("run", source.run), ("baseline", source.baseline)):
         if given is not None:
             yield name, given.path
@@ -122,24 +110,20 @@ def _properties(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _gate(gate: GateResult, base: BaseSide | None) -> _Case:
-    said = [f"{reason}." for reason in sentences(gate, base)] or [f"{phrases.gate_status(gate)}."]
-    lines: list[Block] = [visible(sentence) for sentence in said]
+    reasons = [f"{reason}." for reason in sentences(gate, base)] or [f"{phrases.gate_status(gate)}."]
+    lines: list[Block] = [visible(reason) for reason in reasons]
     outcome: Outcome = "skipped" if gate.too_small and gate.verdict is Verdict.PASS else OUTCOMES[gate.verdict]
     if outcome == "passed":
         lines[0] = f"{VERDICT_WORDS[gate.verdict]}  {lines[0]}"
     return _Case(
-        classname=_class(gate.name),
-        name=shorten(visible(row_name(gate)), LONGEST_NAME),
+        # With no dot but ours: Jenkins takes what stands before the last one for a package.
+        classname=f"{SUITE}.{one_line(gate.name, LONGEST_NAME).replace('.', '_')}",
+        name=one_line(row_name(gate), LONGEST_NAME),
         outcome=outcome,
-        message=" ".join(said),
+        message=" ".join(reasons),
         body=plain_text([*lines, "", Pairs(list(_numbers(gate)))]),
         line=gate.line,
     )
-
-
-def _class(name: str) -> str:
-    """The class of a gate, with no dot but ours: Jenkins takes what stands before the last one for a package."""
-    return f"{SUITE}.{shorten(visible(name), LONGEST_NAME).replace('.', '_')}"
 
 
 def _numbers(gate: GateResult) -> Iterator[tuple[str, str]]:
@@ -162,14 +146,14 @@ def _with(value: str, interval: str) -> str:
 
 def _beside_gates(report: Report) -> _Case:
     """Passed unless the check could not judge, or fails for a reason that no gate has."""
-    outcome, told = OUTCOMES[report.verdict], [report.summary]
+    outcome, reasons = OUTCOMES[report.verdict], [report.summary]
     if outcome == "error":
-        told += map(str, report.problems)
+        reasons += map(str, report.problems)
     elif report.failures:
-        outcome, told = "failure", [f"{failure}." for failure in report.failures]
+        outcome, reasons = "failure", [f"{failure}." for failure in report.failures]
     elif any(gate.verdict is Verdict.FAIL for gate in report.gates):
         outcome = "passed"  # those gates say why
-    lines = [line for text in told for line in text.splitlines()]
+    lines = [line for text in reasons for line in text.splitlines()]
     warned = [line for warning in report.warnings for line in f"WARN  {warning}.".splitlines()]
     body = plain_text(warned if outcome == "passed" else [*lines, *warned])
-    return _Case(classname=f"{SUITE}.check", name=BESIDE, outcome=outcome, message=told[0], body=body)
+    return _Case(classname=f"{SUITE}.check", name=BESIDE, outcome=outcome, message=reasons[0], body=body)

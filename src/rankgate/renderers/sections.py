@@ -14,7 +14,7 @@ from rankgate.model.values import Verdict
 from rankgate.model.wording import count_text, value_text
 from rankgate.renderers import phrases, rows
 from rankgate.renderers.escape import code
-from rankgate.renderers.phrases import NOTHING
+from rankgate.renderers.phrases import value_or_dash
 from rankgate.renderers.question_rows import all_listed, move_item, moved_line, moved_questions
 from rankgate.renderers.rows import named
 from rankgate.renderers.segment_rows import MAX_TAGS, segment_head, segment_legend, segment_row
@@ -26,34 +26,20 @@ Room = Mapping[str, int]
 
 
 class Budget(msgspec.Struct, frozen=True):
-    """How many rows a section shows, and how the last line counts those that are left out.
+    """How many rows a section shows, and how the last line counts those that are left out."""
 
-    Attributes:
-        key: names it in `room`; sections may share one.
-        usual: how many rows where nothing is in the way.
-        goes: its turn where not all fit; rows of the lowest are dropped first.
-        said: a row and several in words, or a clause for a section that is one sentence.
-        of: all that the report has, against which what is left out is counted; the usual rows unless given.
-    """
-
-    key: str
-    usual: Callable[[Report], int]
-    goes: int
-    said: tuple[str, str | None] | str
-    of: Callable[[Report], int] | None = None
+    key: str  # names it in `room`; sections may share one
+    usual: Callable[[Report], int]  # how many rows where nothing is in the way
+    goes: int  # its turn where not all fit; rows of the lowest are dropped first
+    said: tuple[str, str | None] | str  # a row and several in words, or a clause for a section that is one sentence
+    of: Callable[[Report], int] | None = None  # all that the report has, which left out rows are counted against
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A part of the comment.
+    """A part of the comment."""
 
-    Attributes:
-        title: of the fold that it lies in; None where it stands open, above the folds.
-        text: its Markdown within the room; nothing where it has nothing to show.
-        budget: of its rows.
-    """
-
-    title: Callable[[Report], str] | None
-    text: Callable[[Report, Room], str]
+    title: Callable[[Report], str] | None  # of the fold that it lies in; None where it stands open, above the folds
+    text: Callable[[Report, Room], str]  # its Markdown within the room; nothing where it has nothing to show
     budget: Budget
 
 
@@ -177,16 +163,16 @@ def trend_head(report: Report) -> str:
 
 def trend_rows(report: Report) -> list[str]:
     """A row a metric: its values drawn from old to new, the lowest, the highest, the newest, and this run's."""
-    found: list[str] = []
+    lines: list[str] = []
     for name, metric in list(report.metrics.items())[:MAX_TRENDS]:
         values = [point.scores.get(name) for point in report.trend]
         known = [value for value in values if value is not None]
         if not known:
             continue
         shown = [value_text(value, metric.unit) for value in (min(known), max(known), known[-1])]
-        now = NOTHING if metric.value is None else value_text(metric.value, metric.unit)
-        found.append(f"| **{named(name, report)}** | `{spark(values)}` | {' | '.join(shown)} | {now} |")
-    return found
+        now = value_or_dash(metric.value, metric.unit)
+        lines.append(f"| **{named(name, report)}** | `{spark(values)}` | {' | '.join(shown)} | {now} |")
+    return lines
 
 
 def spark(values: list[float | None]) -> str:
@@ -205,10 +191,6 @@ def _where_judged(count: Callable[[Report], int]) -> Callable[[Report], int]:
     return lambda report: count(report) if report.gates else 0
 
 
-def _problem_count(report: Report) -> int:
-    return min(len(report.problems), rows.MAX_PROBLEMS)
-
-
 def _question_count(report: Report) -> int:
     return sum(len(moves) for _, moves in moved_questions(report))
 
@@ -223,7 +205,17 @@ _LINES = ("line of what was compared", "lines of what was compared")
 
 # In the order in which they stand.
 SECTIONS = (
-    Section(None, _problems, Budget("problems", _problem_count, 12, ("problem", None), lambda r: len(r.problems))),
+    Section(
+        None,
+        _problems,
+        Budget(
+            "problems",
+            lambda r: min(len(r.problems), rows.MAX_PROBLEMS),
+            12,
+            ("problem", None),
+            lambda r: len(r.problems),
+        ),
+    ),
     Section(None, _finding, Budget("finding", _FINDING, 7, "what to look at first")),
     Section(None, _gates, Budget("gates", lambda r: len(phrases.deciding(r)), 11, ("gate", None))),
     Section(None, _reasons, Budget("warnings", _REASONS, 10, ("other reason", None))),

@@ -52,8 +52,7 @@ def drawing(delta: float, ci: Interval, scale: float) -> str:
     """The change and its interval on a line of 2 × `WIDTH` + 1 characters, whose middle is no change."""
     marks = ["·"] * (2 * WIDTH + 1)
     low, high = (_place(delta if bound is None else bound, scale) for bound in ci)
-    for place in range(low, high + 1):
-        marks[place] = "─"
+    marks[low : high + 1] = "─" * (high + 1 - low)
     marks[WIDTH] = "┼"
     if low < high:
         marks[low], marks[high] = "├", "┤"
@@ -85,11 +84,8 @@ def _columns(report: Report) -> list[str]:
 
 def _drawn(report: Report) -> str | None:
     """The metric whose changes have intervals; None where none moved in any segment that is shown."""
-    for segment in report.segments[:MAX_TAGS]:
-        for name, value in segment.metrics.items():
-            if value.delta_ci is not None and value.delta:
-                return name
-    return None
+    values = (each for segment in report.segments[:MAX_TAGS] for each in segment.metrics.items())
+    return next((name for name, value in values if value.delta_ci is not None and value.delta), None)
 
 
 def _scale(report: Report, name: str) -> float:

@@ -20,8 +20,8 @@ from rankgate.model.wording import (
     size_text,
     value_text,
 )
-from rankgate.renderers.escape import listed
-from rankgate.renderers.explaining.layout import finished, paragraph, safe
+from rankgate.renderers.escape import listed, safe
+from rankgate.renderers.explaining.layout import finished, paragraph
 from rankgate.renderers.explaining.limits import (
     EVIDENCE,
     change_lines,

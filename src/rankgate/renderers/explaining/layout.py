@@ -8,15 +8,9 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from rankgate.renderers.blocks import harmless
-from rankgate.renderers.escape import inert, shorten, visible
 
 NARROWEST = 20  # columns; a terminal that says less is not believed
 GAP = 3  # blanks between lists
-
-
-def safe(text: str, limit: int = 80) -> str:
-    """Text of the inputs on one line, with nothing hidden or live in it, and no longer than `limit`."""
-    return shorten(inert(visible(text)), limit)
 
 
 def paragraph(text: str, width: int, indent: int = 0, hanging: int = 2) -> list[str]:

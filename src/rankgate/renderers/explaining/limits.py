@@ -21,8 +21,7 @@ from rankgate.model.wording import (
     telling_decimals,
     value_text,
 )
-from rankgate.renderers.escape import listed
-from rankgate.renderers.explaining.layout import safe
+from rankgate.renderers.escape import listed, safe
 from rankgate.renderers.phrases import exact_proof
 
 MAX_NAMED = 10

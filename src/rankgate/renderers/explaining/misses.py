@@ -6,7 +6,8 @@ from rankgate.diagnosis.misses import MISSED, Miss, Misses
 from rankgate.model.details import Cause
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text, value_text
-from rankgate.renderers.explaining.layout import finished, padded_all, paragraph, safe
+from rankgate.renderers.escape import safe
+from rankgate.renderers.explaining.layout import finished, padded_all, paragraph
 from rankgate.renderers.explaining.query import SHORT, cause_clause
 from rankgate.renderers.phrases import CAUSE_WORDS, whereabouts
 

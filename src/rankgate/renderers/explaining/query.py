@@ -9,7 +9,8 @@ from rankgate.diagnosis.question import QueryExplained, Score
 from rankgate.model.details import Cause, Listed
 from rankgate.model.wording import count_text, delta_text
 from rankgate.renderers.blocks import aligned
-from rankgate.renderers.explaining.layout import beside, finished, padded_all, paragraph, safe
+from rankgate.renderers.escape import safe
+from rankgate.renderers.explaining.layout import beside, finished, padded_all, paragraph
 from rankgate.renderers.phrases import CAUSE_WORDS, NOTHING, value_or_dash, whereabouts
 
 LONGEST_ID = 60

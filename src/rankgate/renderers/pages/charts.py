@@ -18,17 +18,13 @@ from rankgate.model.values import Unit
 NOW, BEFORE = "var(--now)", "var(--before)"  # the run and the baseline
 BETTER, WORSE, SAME = "var(--better)", "var(--worse)", "var(--same)"
 INK, FAINT = "var(--ink)", "var(--faint)"
-_GRID = "var(--grid)"
 # How an axis writes its ticks. Without decimals named there are as many as tell one tick from the next.
 AXES = {Unit.SHARE: "%", Unit.SCORE: "f", Unit.NUMBER: ",f", Unit.MILLISECONDS: ",f"}
 
 _AXIS = {
-    "labelColor": FAINT,
-    "titleColor": FAINT,
+    **dict.fromkeys(("domainColor", "tickColor", "gridColor"), "var(--grid)"),
+    **dict.fromkeys(("labelColor", "titleColor"), FAINT),
     "titleFontWeight": "normal",
-    "domainColor": _GRID,
-    "tickColor": _GRID,
-    "gridColor": _GRID,
     "labelFontSize": 11,
     "titleFontSize": 12,
 }
@@ -38,7 +34,6 @@ CONFIG: dict[str, Any] = {
     "view": {"stroke": None},
     "axis": _AXIS,
     "legend": {"labelColor": INK, "titleColor": FAINT, "titleFontWeight": "normal", "orient": "top", "title": None},
-    "header": {"labelColor": INK, "titleColor": FAINT},
     "text": {"color": INK},
 }
 _TAG = re.compile(r'<[a-zA-Z](?:[^>"]|"[^"]*")*>')  # text between tags may look like anything
@@ -49,11 +44,8 @@ _ID = re.compile(r'(?P<before>\bid="|url\(#)(?P<id>[\w-]+)')
 def chart(spec: Mapping[str, Any], *, name: str, title: str, description: str) -> Markup:
     """An `<svg role="img">` with its title and description for those who cannot see it.
 
-    Args:
-        spec: Vega-Lite without `$schema` and `config`; text of the inputs may stand in its data, and shows as text.
-        name: tells it from the page's other charts; letters, digits and hyphens.
-        title: what it is, a few words.
-        description: what it shows, in numbers.
+    The specification is Vega-Lite without `$schema` and `config`; text of the inputs may stand in its data, and shows
+    as text. The name tells it from the page's other charts: letters, digits and hyphens.
 
     Raises:
         RankgateError: the extra that draws is not installed.
@@ -100,7 +92,7 @@ def _named(svg: str, name: str, title: str, description: str) -> str:
 def _owned(tag: str, name: str, numbers: dict[str, int]) -> str:
     """A tag without roles and labels, which would make many images of one; its ids are numbered after the chart."""
 
-    def own(found: re.Match[str]) -> str:
-        return f"{found['before']}{name}-{numbers.setdefault(found['id'], len(numbers))}"
+    def own(match: re.Match[str]) -> str:
+        return f"{match['before']}{name}-{numbers.setdefault(match['id'], len(numbers))}"
 
     return _ID.sub(own, _LABEL.sub("", tag))

@@ -22,26 +22,12 @@ def page(
     """The page that a template of this folder makes; every value is escaped unless it is a chart of ours.
 
     The policy names our style and our scripts by their digests: no other script runs, nothing is loaded, nothing is
-    sent, whatever stands in the data.
-
-    Args:
-        template: its file name; it extends `shell.html.j2`.
-        title: of the page.
-        styles: file names of styles of ours beside `style.css`.
-        scripts: file names of our scripts, which come last.
-        values: what the template shows.
+    sent, whatever stands in the data. Styles and scripts are file names; `style.css` comes first.
     """
     style = "".join((FOLDER / name).read_text(encoding="utf-8") for name in ("style.css", *styles))
     sources = [(FOLDER / script).read_text(encoding="utf-8") for script in scripts]
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            f"style-src {_digest(style)}",
-            *([f"script-src {' '.join(map(_digest, sources))}"] if sources else []),
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
+    allowed = [f"style-src {_digest(style)}", *([f"script-src {' '.join(map(_digest, sources))}"] if sources else [])]
+    policy = "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
     return (
         _environment()
         .get_template(template)
