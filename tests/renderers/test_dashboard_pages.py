@@ -15,9 +15,8 @@ from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.names import parse_metrics
 from rankgate.model.values import Unit, Verdict
 from rankgate.readers.dates import days_after
-from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
+from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
 from rankgate.renderers.dashboards.collect import page_names
-from rankgate.renderers.dashboards.spans import Version, spans_of
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Tag
 from rankgate.renderers.pages.dashboard import site_of
 

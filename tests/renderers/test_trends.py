@@ -13,8 +13,7 @@ from rankgate.baselines.records import Record
 from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.names import parse_metrics
 from rankgate.model.values import Direction, Unit, Verdict
-from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
-from rankgate.renderers.dashboards.spans import Version, spans_of
+from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Tag, place_of
 from rankgate.renderers.pages.charts import chart
 from rankgate.renderers.pages.dashboard import Change, change, events_of, outlook, site_of

@@ -6,13 +6,10 @@ last dot of `classname`. A warning is a case that passed with an output: a failu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-import msgspec
-
-from rankgate.model.base_ref import BaseSide
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
@@ -38,62 +35,47 @@ OUTCOMES: dict[Verdict, Outcome] = {
 }
 
 
-class _Case(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the suite; `message` and `body` are plain text, which may hold text of the inputs."""
-
-    classname: str
-    name: str
-    outcome: Outcome
-    message: str = ""
-    body: str = ""
-    line: int | None = None
-
-
 def render_junit(report: Report) -> str:
     """The report as JUnit XML 1.0, whatever characters its texts hold."""
-    cases = list(_distinct([_beside_gates(report), *(_gate(gate, report.base) for gate in report.gates)]))
-    failures, errors, skipped = (
-        str(sum(case.outcome == outcome for case in cases)) for outcome in ("failure", "error", "skipped")
-    )
-    counts = {"name": SUITE, "tests": str(len(cases)), "failures": failures, "errors": errors}
+    cases = [_beside_gates(report), *(_gate(gate, report) for gate in report.gates)]
+    _make_distinct(cases)
+    counts = {"name": SUITE, "tests": str(len(cases))}
+    counts |= {f"{name}s": str(sum(case.find(name) is not None for case in cases)) for name in ("failure", "error")}
+    skipped = sum(case.find("skipped") is not None for case in cases)
     root = ET.Element("testsuites", counts)
-    suite = ET.SubElement(root, "testsuite", {**counts, "skipped": skipped})
+    suite = ET.SubElement(root, "testsuite", {**counts, "skipped": str(skipped)})
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(report):
         ET.SubElement(properties, "property", {"name": name, "value": visible(value)})
-    for case in cases:
-        suite.append(_element(case, path_in_repository(report.provenance.criteria)))
+    suite.extend(cases)
     ET.SubElement(suite, "system-out").text = _harmless(render_terminal(report))
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _element(case: _Case, file: str | None) -> ET.Element:
-    place = {"file": file} if file else {}
-    place |= {"line": str(case.line)} if file and case.line else {}
-    element = ET.Element("testcase", {"classname": case.classname, "name": case.name, **place})
-    if case.outcome != "passed":
-        message = {"message": _harmless(visible(case.message))}
-        ET.SubElement(element, case.outcome, message).text = _harmless(case.body)
-    elif case.body:
-        ET.SubElement(element, "system-out").text = _harmless(case.body)
-    return element
+def _case(classname: str, name: str, outcome: Outcome, message: str, body: str, **place: str) -> ET.Element:
+    """A row of the suite; message and body are plain text, which may hold text of the inputs."""
+    case = ET.Element("testcase", {"classname": classname, "name": name, **place})
+    if outcome != "passed":
+        ET.SubElement(case, outcome, {"message": _harmless(visible(message))}).text = _harmless(body)
+    elif body:
+        ET.SubElement(case, "system-out").text = _harmless(body)
+    return case
 
 
 def _harmless(text: str) -> str:
     return text.replace(_ATTACHMENT, "[ [ATTACHMENT")
 
 
-def _distinct(cases: list[_Case]) -> Iterator[_Case]:
-    """The cases with names that differ also where only what was cut off did: GitLab drops the second of two."""
+def _make_distinct(cases: Sequence[ET.Element]) -> None:
+    """Number the names of which only what was cut off differed: GitLab drops the second of two."""
     seen: set[tuple[str, str]] = set()
     for case in cases:
-        name, number = case.name, 1
-        while (case.classname, name) in seen:
+        classname, name, number = case.attrib["classname"], case.attrib["name"], 1
+        while (classname, case.attrib["name"]) in seen:
             number += 1
-            name = f"{case.name} ({number})"
-        seen.add((case.classname, name))
-        yield msgspec.structs.replace(case, name=name)
+            case.attrib["name"] = f"{name} ({number})"
+        seen.add((classname, case.attrib["name"]))
 
 
 def _properties(report: Report) -> Iterator[tuple[str, str]]:
@@ -109,21 +91,19 @@ def _properties(report: Report) -> Iterator[tuple[str, str]]:
         yield "run supplied by", "the pull request"
 
 
-def _gate(gate: GateResult, base: BaseSide | None) -> _Case:
-    reasons = [f"{reason}." for reason in sentences(gate, base)] or [f"{phrases.gate_status(gate)}."]
+def _gate(gate: GateResult, report: Report) -> ET.Element:
+    reasons = [f"{reason}." for reason in sentences(gate, report.base)] or [f"{phrases.gate_status(gate)}."]
     lines: list[Block] = [visible(reason) for reason in reasons]
     outcome: Outcome = "skipped" if gate.too_small and gate.verdict is Verdict.PASS else OUTCOMES[gate.verdict]
     if outcome == "passed":
         lines[0] = f"{VERDICT_WORDS[gate.verdict]}  {lines[0]}"
-    return _Case(
-        # With no dot but ours: Jenkins takes what stands before the last one for a package.
-        classname=f"{SUITE}.{one_line(gate.name, LONGEST_NAME).replace('.', '_')}",
-        name=one_line(row_name(gate), LONGEST_NAME),
-        outcome=outcome,
-        message=" ".join(reasons),
-        body=plain_text([*lines, "", Pairs(list(_numbers(gate)))]),
-        line=gate.line,
-    )
+    # With no dot but ours: Jenkins takes what stands before the last one for a package.
+    classname = f"{SUITE}.{one_line(gate.name, LONGEST_NAME).replace('.', '_')}"
+    body = plain_text([*lines, "", Pairs(list(_numbers(gate)))])
+    file = path_in_repository(report.provenance.criteria)
+    place = {"file": file} if file else {}
+    place |= {"line": str(gate.line)} if file and gate.line else {}
+    return _case(classname, one_line(row_name(gate), LONGEST_NAME), outcome, " ".join(reasons), body, **place)
 
 
 def _numbers(gate: GateResult) -> Iterator[tuple[str, str]]:
@@ -144,7 +124,7 @@ def _with(value: str, interval: str) -> str:
     return f"{value} ({interval})" if interval else value
 
 
-def _beside_gates(report: Report) -> _Case:
+def _beside_gates(report: Report) -> ET.Element:
     """Passed unless the check could not judge, or fails for a reason that no gate has."""
     outcome, reasons = OUTCOMES[report.verdict], [report.summary]
     if outcome == "error":
@@ -156,4 +136,5 @@ def _beside_gates(report: Report) -> _Case:
     lines = [line for text in reasons for line in text.splitlines()]
     warned = [line for warning in report.warnings for line in f"WARN  {warning}.".splitlines()]
     body = plain_text(warned if outcome == "passed" else [*lines, *warned])
-    return _Case(classname=f"{SUITE}.check", name=BESIDE, outcome=outcome, message=reasons[0], body=body)
+    place = path_in_repository(report.provenance.criteria)
+    return _case(f"{SUITE}.check", BESIDE, outcome, reasons[0], body, **({"file": place} if place else {}))

@@ -234,6 +234,11 @@ def rank_move(doc: Expected) -> str:
     return f"rank {doc.before} → {doc.after if doc.after is not None else 'gone'}"
 
 
+def ceiling_text(up_to: float, unit: Unit) -> str:
+    """`2.0 pp`: how far beyond its limit a waived gate may be, with all decimals that it was given."""
+    return size_text(up_to, unit, exact_decimals(up_to, unit))
+
+
 def whereabouts(document: Expected, *, compared: bool) -> str:
     """`rank 2 → 9`; without a baseline `rank 9` or `not found`."""
     if compared:

@@ -6,7 +6,7 @@ import pytest
 
 from rankgate.criteria.waivers import Waiver
 from rankgate.model.values import Unit
-from rankgate.renderers.dashboards.spans import Version, spans_of
+from rankgate.renderers.dashboards.build import Version, spans_of
 from rankgate.renderers.dashboards.values import place_of
 
 

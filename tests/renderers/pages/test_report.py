@@ -18,14 +18,14 @@ from tests.scenario_calls import make_page, report_of
 from rankgate.cli import main
 from rankgate.errors import Problem
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange
-from rankgate.model.details import Cause, PanelRow, ReportDetails
+from rankgate.model.details import Cause, Listed, PanelRow, ReportDetails
 from rankgate.model.report import Diagnosis, Movement, Provenance, Report, Source, TrendPoint
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.waiver_use import Waived, WaiverUse
 from rankgate.renderers.escape import visible
-from rankgate.renderers.pages import origins
-from rankgate.renderers.pages.report import MAX_CHANGES, MAX_GATES, render_report
+from rankgate.renderers.pages.report import MAX_CHANGES, MAX_GATES, WAIVER_STATES, render_report
 from rankgate.renderers.pages.trend import trend_of
+from rankgate.renderers.phrases import ceiling_text
 
 
 class Read(HTMLParser):
@@ -167,7 +167,7 @@ def test_without_a_history_there_is_no_trend() -> None:
     assert trend_of(replace(REPORT, trend=[TrendPoint(date="2026-01-01", scores={"unknown": 1.0})])) is None
 
 
-@pytest.mark.parametrize("state", sorted(origins.STATES))
+@pytest.mark.parametrize("state", sorted(WAIVER_STATES))
 def test_a_waiver_says_what_it_does(state: str) -> None:
     waiver = WaiverUse(
         gate="retrieval_recall_at_5",
@@ -181,7 +181,7 @@ def test_a_waiver_says_what_it_does(state: str) -> None:
         state=state,  # type: ignore[arg-type]
     )
     read = Read(render_report(replace(REPORT, waivers=[waiver])))
-    assert origins.STATES[waiver.state] in read.words
+    assert WAIVER_STATES[waiver.state] in read.words
     assert "5.0 pp" in read.words
     assert "the new chunker" in read.words
     assert "a" not in {tag for tag, attributes in read.tags if "example.org" in str(attributes)}
@@ -197,7 +197,7 @@ def test_a_waiver_says_what_it_does(state: str) -> None:
     ],
 )
 def test_a_ceiling_reads_as_it_was_given_on_report_and_dashboard(up_to: float, unit: Unit, said: str) -> None:
-    assert origins.ceiling_text(up_to, unit) == said
+    assert ceiling_text(up_to, unit) == said
 
 
 def test_what_the_pull_request_weakened_is_said_in_words() -> None:
@@ -289,8 +289,8 @@ def test_text_of_the_inputs_is_text_wherever_it_stands(one: str, other: str) -> 
     assert page.count("<script") == 1
 
 
-def test_nothing_that_the_inputs_hide_is_hidden_on_the_page() -> None:
-    hidden = "a\u202eb\u2066c"
+def test_nothing_that_the_inputs_hide_is_hidden_on_the_page_or_endless() -> None:
+    hidden = "a\u202eb\u2066c" * 300
     waived = Waived(by=hidden, reason=hidden, issue=hidden)
     gate = replace(REPORT.gates[0], meaning=hidden, segment=hidden, queries=[hidden] * 12, waived=waived)
     waiver = WaiverUse(
@@ -314,9 +314,12 @@ def test_nothing_that_the_inputs_hide_is_hidden_on_the_page() -> None:
         provenance=replace(REPORT.provenance, run=source, command=["rankgate", hidden]),
         trend=[TrendPoint(date=hidden, commit=hidden, scores={"recall@5": 0.9})],
     )
-    question = replace(question_of(hidden, Cause.GONE, 1.0, 0.0, tags=(hidden,)), expected=tuple(documents))
+    question = question_of(hidden, Cause.GONE, 1.0, 0.0, tags=(hidden,))
+    question = replace(question, question=hidden, expected=tuple(documents), now=(Listed(id=hidden, gain=None),))
     panel = tuple(PanelRow(tag=hidden, queries=1, values={"recall@5": value_of(-0.1)}) for _ in range(2))
     for shown in (report, replace(report, details=details_of(question, panel=panel))):
         page = render_report(shown)
         assert not re.search("[\u202e\u2066]", page)
         assert "a\\u202eb\\u2066c" in page
+        command = re.escape("".join(re.findall('<code id="command">(.*)</code>', page)))
+        assert max(map(len, re.findall(r"[abc\\u0269e]{20,}", re.sub(command, "", page)))) <= 400

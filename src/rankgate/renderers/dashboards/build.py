@@ -8,8 +8,9 @@ from itertools import accumulate
 import msgspec
 
 from rankgate.baselines.records import Record
+from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.base import Metric
-from rankgate.model.values import Direction
+from rankgate.model.values import Direction, Unit
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.values import (
     MONTH,
@@ -71,18 +72,10 @@ def gate_set(
     rescored: Mapping[str, Mapping[str, float | None]] = {},
     unscored: Sequence[str] = (),
 ) -> GateSet:
-    """The values of one page.
+    """The values of one page: its criteria's name, the file that it is written to, and its store without secrets.
 
-    Args:
-        name: of the criteria.
-        page: the file that the page is written to.
-        place: of the store, without secrets.
-        remembered: what the store holds up to today.
-        shown: what is asked for.
-        tags: the repository's releases.
-        spans: of waivers.
-        rescored: values that were not recorded.
-        unscored: what could not be rescored.
+    `remembered` is what the store holds up to today. `tags` are the repository's releases, `rescored` values that were
+    not recorded, `unscored` says what could not be rescored.
     """
     records = remembered.runs()
     listed = records[max(0, len(records) - shown.limit) :]
@@ -197,3 +190,36 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
         better=jumps[-1][1] if jumps and jumps[-1][0] > 0 else None,
         missing=len(runs) - len(points),
     )
+
+
+class Version(msgspec.Struct, frozen=True, kw_only=True):
+    """The waivers from a day on, until the next version; `day` is None where nobody can tell since when."""
+
+    day: str | None
+    waivers: tuple[Waiver, ...]
+
+
+def spans_of(versions: Sequence[Version], units: Mapping[str, Unit]) -> tuple[Span, ...]:
+    """The days on which each waiver was in force, by their begin; of a waiver that never counted there are none.
+
+    The versions of the waiver file come oldest first. A waiver of a gate that has no unit any more has a plain number.
+    """
+    closed: list[tuple[Waiver, str | None, str]] = []
+    open_since: dict[Waiver, str | None] = {}
+    for version in versions:
+        now = {waiver.model_copy(update={"line": None}): version.day for waiver in version.waivers}
+        for waiver in [each for each in open_since if each not in now]:
+            # The day on which it was taken out is not one of its days; nobody knows that day without a version's.
+            last = days_after(version.day, -1) if version.day else waiver.expires
+            closed.append((waiver, open_since.pop(waiver), min(last, waiver.expires)))
+        open_since = {**now, **open_since}
+    closed += [(waiver, since, waiver.expires) for waiver, since in open_since.items()]
+    spans = (
+        Span(waiver=waiver, unit=units.get(waiver.gate, Unit.NUMBER), since=since, until=until)
+        for waiver, since, until in closed
+        if since is None or since <= until
+    )
+    by_begin = sorted(
+        spans, key=lambda span: (span.since or "", span.until, span.waiver.gate, span.waiver.segment or "")
+    )
+    return tuple(by_begin)

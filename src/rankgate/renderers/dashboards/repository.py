@@ -11,7 +11,7 @@ from rankgate.criteria.waivers import parse_waivers, waivers_of
 from rankgate.errors import RankgateError
 from rankgate.files.git import GitError, Repository, repository_around, run_git
 from rankgate.readers.dates import iso_day
-from rankgate.renderers.dashboards.spans import Version
+from rankgate.renderers.dashboards.build import Version
 from rankgate.renderers.dashboards.values import Tag
 
 MAX_TAGS = 500

@@ -22,13 +22,7 @@ from rankgate.model.wording import (
 )
 from rankgate.renderers.escape import listed, safe
 from rankgate.renderers.explaining.layout import finished, paragraph
-from rankgate.renderers.explaining.limits import (
-    EVIDENCE,
-    change_lines,
-    comparison_lines,
-    threshold_lines,
-    value_lines,
-)
+from rankgate.renderers.explaining.limits import EVIDENCE, change_lines, comparison_lines, threshold_lines, value_lines
 from rankgate.renderers.phrases import gate_status
 
 MAX_PARTS = 20

@@ -15,10 +15,9 @@ from rankgate.model.values import Direction, Unit, Verdict
 from rankgate.model.wording import VERDICT_WORDS, delta_text, value_text, vanishes
 from rankgate.renderers.dashboards.values import INDEX, MONTH, Dashboard, GateSet, ShownRun, Span
 from rankgate.renderers.escape import one_line
-from rankgate.renderers.pages.origins import ceiling_text
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import UNCHECKED, trend_charts
-from rankgate.renderers.phrases import value_or_dash
+from rankgate.renderers.phrases import ceiling_text, value_or_dash
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _SAYS = {

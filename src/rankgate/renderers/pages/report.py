@@ -8,29 +8,42 @@ import msgspec
 
 from rankgate.model import wording
 from rankgate.model.details import ReportDetails
+from rankgate.model.lineage import lineage_note
 from rankgate.model.reasons import sentences
-from rankgate.model.report import Diagnosis, GateResult, Report
+from rankgate.model.report import BaselineSource, Diagnosis, GateResult, Report, Source
 from rankgate.model.values import Direction, Unit
+from rankgate.model.waiver_use import WaiverState
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes
-from rankgate.renderers.escape import one_line, quoted, visible
-from rankgate.renderers.pages import origins
+from rankgate.renderers.escape import command_line, one_line, quoted, visible
 from rankgate.renderers.pages.curves import curves_of
 from rankgate.renderers.pages.pairs import pairs_of
 from rankgate.renderers.pages.segments import changes_chart, way_of
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.spread import spread_of
 from rankgate.renderers.pages.trend import trend_of
-from rankgate.renderers.pages.triage import triage_of
+from rankgate.renderers.pages.triage import mark_of, triage_of
 from rankgate.renderers.what_differs import differences_line, plain
 
 MAX_PROBLEMS = 200
 MAX_GATES = 200
 MAX_CHANGES = 100
 MAX_MOVES = 100
+MAX_FACTS = 20
 BAR_WIDTH = 140.0
 _PAD = 6.0
 ICONS = {"pass": "✓", "warn": "!", "fail": "✕", "not_judged": "?"}  # letters, which every font has; words stand beside
+
+WAIVER_STATES: dict[WaiverState, str] = {
+    "in_force": "in force: lets the violation pass",
+    "expiring": "in force, and ends within two weeks",
+    "too_small": "without effect: the violation is larger than its ceiling",
+    "expired": "without effect: expired",
+    "unused": "unused: nothing is violated",
+    "unknown": "without effect: there is no such gate or segment",
+    "hard_check": "without effect: single questions fail, which no waiver covers",
+    "not_judged": "unknown: nothing was judged",
+}
 
 
 def render_report(report: Report) -> str:
@@ -73,16 +86,18 @@ def render_report(report: Report) -> str:
         base_changes=base_changes[:MAX_CHANGES],
         more_base_changes=max(0, len(base_changes) - MAX_CHANGES),
         inputs=phrases.inputs_of(report.provenance),
-        facts=origins.facts(report),
-        command=origins.command_of(report),
+        facts=facts(report),
+        command=visible(command_line(report.provenance.command)),
         **_of_details(report, None if report.details is msgspec.UNSET else report.details),
         phrases=phrases,
         wording=wording,
-        origins=origins,
+        facts_of=facts_of,
+        waiver_states=WAIVER_STATES,
         about_of=about_of,
         bar_of=bar_of,
         count=wording.count_text,
         causes=phrases.CAUSE_WORDS,
+        mark_of=mark_of,
         sentences=sentences,
         way_of=way_of,
     )
@@ -153,3 +168,26 @@ def _of_details(report: Report, details: ReportDetails | None) -> dict[str, Any]
 def _finding(found: Diagnosis) -> tuple[str, str, str]:
     before, tag, after = phrases.finding_parts(found)
     return visible(before), one_line(tag, 80), visible(after)
+
+
+def facts_of(source: Source) -> tuple[list[tuple[str, str]], int]:
+    """What an input says of itself, as (key, value), and how much more it says."""
+    lineage = source.lineage if isinstance(source, BaselineSource) else None
+    note = lineage_note(lineage) if lineage else None
+    about = [(key, value) for key, value in source.about.items() if isinstance(value, str | int | float)]
+    shown = [(one_line(key, 60), one_line(value, 120)) for key, value in about[:MAX_FACTS]]
+    return [*([("accepted", visible(note))] if note else []), *shown], max(0, len(about) - MAX_FACTS)
+
+
+def facts(report: Report) -> list[tuple[str, str]]:
+    """The rest of the provenance, as (what, value)."""
+    provenance = report.provenance
+    known = (
+        ("Criteria", provenance.criteria),
+        ("Base", report.base.commit.shown if report.base else None),
+        ("Judged on", provenance.date),
+        ("rankgate", provenance.rankgate),
+        ("Depth", None if provenance.depth is None else f"first {provenance.depth} results of each list"),
+        ("Gold fingerprint", provenance.gold_fingerprint),
+    )
+    return [(what, one_line(value)) for what, value in known if value]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rankgate.model.details import Cause, Expected, Listed, Question, ReportDetails, sampled, worst_first
+from rankgate.model.details import Cause, Expected, Question, ReportDetails, sampled, worst_first
 from rankgate.model.report import GateResult
 from rankgate.model.tags import failing
 from rankgate.model.values import TOLERANCE, Unit
@@ -23,28 +23,16 @@ MAX_CHOICES = 200
 _QUIET = (Cause.FINE, Cause.NOTHING_RELEVANT)
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """An item of a ranking; `mark` says what the gold has to say of it."""
-
-    id: str
-    right: bool
-    mark: str
-
-
 class Triaged(msgspec.Struct, frozen=True, kw_only=True):
-    """A question as a row. `tags` are (number of the choice or None, text); rankings are None where there is none."""
+    """A question as a row. `tags` are (number of the choice or None, text)."""
 
-    query_id: str
-    question: str
-    cause: Cause
+    question: Question
     tags: tuple[tuple[int | None, str], ...]
     more_tags: int
     values: str
     expected: Sequence[Expected]
     rest: Sequence[Expected]
     more_expected: int
-    before: tuple[Place, ...] | None
-    now: tuple[Place, ...] | None
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,27 +91,18 @@ def _row(question: Question, metric: str, unit: Unit, numbers: dict[str, int], k
     texts = [value_or_dash(value, unit) for value in question.values.get(metric, (None, None))]
     tags = tuple(dict.fromkeys(question.tags))
     return Triaged(
-        query_id=one_line(question.query_id, 80),
-        question=one_line(question.question or "", 300),
-        cause=question.cause,
+        question=question,
         tags=tuple((numbers.get(tag), one_line(tag, 60)) for tag in tags[:MAX_TAGS]),
         more_tags=max(0, len(tags) - MAX_TAGS),
         values="" if not metric else " → ".join(texts) if compared else texts[1],
         expected=shown,
         rest=folded[:MAX_FOLDED],
         more_expected=max(0, len(folded) - MAX_FOLDED),
-        before=_places(question.before),
-        now=_places(question.now),
     )
 
 
-def _places(items: Sequence[Listed] | None) -> tuple[Place, ...] | None:
-    if items is None:
-        return None
-    return tuple(Place(id=one_line(item.id, 120), right=(item.gain or 0) > 0, mark=_mark(item.gain)) for item in items)
-
-
-def _mark(gain: float | None) -> str:
+def mark_of(gain: float | None) -> str:
+    """What the gold has to say of an item of a ranking."""
     if gain is None:
         return ""
     if gain <= 0:
