@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, assert_never
+from typing import Literal
 
 import msgspec
 
@@ -60,14 +60,9 @@ def conclusion_of(report: Report) -> Literal["success", "failure", "action_requi
 
     A run that passes on rankings which the pull request supplied asks for a maintainer, unless the criteria trust them.
     """
-    match report.verdict:
-        case Verdict.PASS | Verdict.WARN:
-            doubtful = report.untrusted_run and report.fork_runs != "trusted"
-            return "action_required" if doubtful else "success"
-        case Verdict.FAIL | Verdict.NOT_JUDGED:
-            return "failure"
-        case _:
-            assert_never(report.verdict)
+    if report.verdict not in (Verdict.PASS, Verdict.WARN):
+        return "failure"
+    return "action_required" if report.untrusted_run and report.fork_runs != "trusted" else "success"
 
 
 def _title(report: Report) -> str:
@@ -79,9 +74,8 @@ def _title(report: Report) -> str:
 def _deciding(report: Report) -> str:
     """What decided first and by how much, or else what the headline says beside the verdict."""
     deciding = [gate for gate in report.gates if gate.verdict is report.verdict]
-    deciding.sort(
-        key=lambda gate: gate.segment is not None
-    )  # what holds for all says more, as in the report's sentence
+    # What holds for all says more, as in the report's sentence.
+    deciding.sort(key=lambda gate: gate.segment is not None)
     if report.verdict is Verdict.FAIL and deciding and deciding[0].reasons:
         gate, more = deciding[0], len({each.place for each in deciding}) - 1  # one that both sides judge is one
         others = f", and {more} more gate{'s' if more > 1 else ''}" if more else ""

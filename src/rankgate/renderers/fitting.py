@@ -60,17 +60,13 @@ def fitted(report: Report, render: Callable[[Room, str], str], limit: int, measu
         return render(room, _left_out(report, usual, room))
 
     # Few rows fit and many do not: from few on, so that ten thousand are never laid out to be thrown away.
-    fits, text, tried = 0, shown(0), min(total, _FIRST_TRY)
-    while measure(longer := shown(tried)) <= limit:
-        if tried == total:
-            return longer
-        fits, text, tried = tried, longer, min(total, 2 * tried)
-    while tried - fits > 1:
-        middle = (fits + tried) // 2
-        if measure(longer := shown(middle)) <= limit:
-            fits, text = middle, longer
+    fits, text, tried, most = 0, shown(0), min(total, _FIRST_TRY), total + 1
+    while most - fits > 1:
+        if measure(longer := shown(tried)) <= limit:
+            fits, text = tried, longer
         else:
-            tried = middle
+            most = tried
+        tried = min(total, 2 * tried) if most > total else (fits + most) // 2
     return text
 
 
@@ -88,11 +84,9 @@ def _left_out(report: Report, usual: Room, kept: Room) -> str:
     """What the comment would show and does not, counted against all of it that the report has."""
     budgets = {section.budget.key: section.budget for section in sections.SECTIONS}
     counts: list[str] = []
-    clauses: list[str] = []
-    for key, budget in ((key, budget) for key, budget in budgets.items() if kept[key] != usual[key]):
-        if isinstance(budget.said, str):
-            clauses.append(budget.said)
-        else:
+    for key, budget in budgets.items():
+        if kept[key] != usual[key] and not isinstance(budget.said, str):
             total = budget.of(report) if budget.of else usual[key]
             counts.append(f"{total - kept[key]:,} of {count_text(total, *budget.said)}")
+    clauses = [each.said for key, each in budgets.items() if kept[key] != usual[key] and isinstance(each.said, str)]
     return f"Left out to fit: {', '.join(counts + clauses)}; they are in `report.json`."

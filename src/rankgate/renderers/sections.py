@@ -70,20 +70,9 @@ def _problems(report: Report, room: Room) -> str:
     return "\n".join(["No verdict could be reached, so this does not count as passed. To fix it:\n", *lines])
 
 
-def _finding(report: Report, room: Room) -> str:
-    return rows.first_look(report) if room["finding"] else ""
-
-
-def _gates(report: Report, room: Room) -> str:
-    decided = phrases.deciding(report, room["gates"])
-    return _table(report, decided) if decided else ""
-
-
 def _reasons(report: Report, room: Room) -> str:
-    if not report.gates:
-        return ""
     why = rows.reasons(report, phrases.deciding(report, room["gates"]))
-    return _listed([*why, *rows.other_reasons(report, room["warnings"])])
+    return _listed([*why, *rows.other_reasons(report, room["warnings"])]) if report.gates else ""
 
 
 def _base(report: Report, room: Room) -> str:
@@ -117,7 +106,7 @@ def _questions(report: Report, room: Room) -> str:
 
 def _other_gates(report: Report, room: Room) -> str:
     beside = phrases.others(report, room["gates"])
-    return f"{_table(report, beside)}\n\n{_listed(rows.reasons(report, beside))}".rstrip() if beside else ""
+    return f"{_table(report, beside)}\n\n{_listed(rows.reasons(report, beside))}".rstrip()
 
 
 def _tags(report: Report, room: Room) -> str:
@@ -145,7 +134,7 @@ def _compared(report: Report, room: Room) -> str:
 
 def _table(report: Report, gates: Sequence[GateResult]) -> str:
     head = "| Metric | Baseline | Now | Change | Limit | Status |\n|:--|--:|--:|:--|:--|:--|"
-    return "\n".join([head, *rows.gate_rows(report, gates)])
+    return "\n".join([head, *rows.gate_rows(report, gates)]) if gates else ""
 
 
 def _listed(sentences: Sequence[str]) -> str:
@@ -191,10 +180,6 @@ def _where_judged(count: Callable[[Report], int]) -> Callable[[Report], int]:
     return lambda report: count(report) if report.gates else 0
 
 
-def _question_count(report: Report) -> int:
-    return sum(len(moves) for _, moves in moved_questions(report))
-
-
 _FINDING = _where_judged(lambda report: min(len(report.diagnosis), 1))
 _REASONS = _where_judged(lambda report: len(rows.other_reasons(report)))
 _BASE = _where_judged(lambda report: len(rows.base_items(report)))
@@ -216,8 +201,16 @@ SECTIONS = (
             lambda r: len(r.problems),
         ),
     ),
-    Section(None, _finding, Budget("finding", _FINDING, 7, "what to look at first")),
-    Section(None, _gates, Budget("gates", lambda r: len(phrases.deciding(r)), 11, ("gate", None))),
+    Section(
+        None,
+        lambda r, room: rows.first_look(r) if room["finding"] else "",
+        Budget("finding", _FINDING, 7, "what to look at first"),
+    ),
+    Section(
+        None,
+        lambda r, room: _table(r, phrases.deciding(r, room["gates"])),
+        Budget("gates", lambda r: len(phrases.deciding(r)), 11, ("gate", None)),
+    ),
     Section(None, _reasons, Budget("warnings", _REASONS, 10, ("other reason", None))),
     Section(None, _base, Budget("base", _BASE, 9, _CHANGES)),
     Section(None, _differs, Budget("differs", _DIFFERS, 6, "what differs from the baseline")),
@@ -225,7 +218,13 @@ SECTIONS = (
     Section(
         phrases.moved_head,
         _questions,
-        Budget("questions", _question_count, 3, ("moved question", None), lambda r: len(r.misses)),
+        Budget(
+            "questions",
+            lambda r: sum(len(moves) for _, moves in moved_questions(r)),
+            3,
+            ("moved question", None),
+            lambda r: len(r.misses),
+        ),
     ),
     Section(
         lambda report: phrases.others_line(report).capitalize(),

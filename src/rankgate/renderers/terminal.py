@@ -11,6 +11,7 @@ from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
+from rankgate.renderers.base_changes import changes
 from rankgate.renderers.blocks import Block, Table, plain_text
 from rankgate.renderers.escape import inert, listed, one_line, quoted, safe, visible
 from rankgate.renderers.phrases import NOTHING, row_name
@@ -19,6 +20,7 @@ from rankgate.renderers.what_differs import differences_line, plain
 MAX_MOVES = 3
 MAX_QUERIES = 10
 MAX_PROBLEMS = 20
+_WORDS = {Verdict.FAIL: "Failure", Verdict.WARN: "Warning"}
 HEADINGS = ("metric", "baseline", "now", "change", "limit", "status")
 
 
@@ -39,8 +41,8 @@ def terminal_blocks(report: Report) -> list[Block]:
             _first_look(report),
             *_must_pass(report),
             *_waived(report),
-            *_warnings(report),
-            *_changed(report),
+            *(f"{_WORDS[verdict]}: {text}." for verdict, text in other_sentences(report)),
+            *(change.text for change in changes(report, quoted)),
             differences_line(report, plain),
             phrases.queries_line(report),
             phrases.segments_line(report, lambda tag: inert(one_line(tag, 40))),
@@ -74,12 +76,6 @@ def _first_look(report: Report) -> str:
     return f"What to look at first: {before}{one_line(tag, 80)}{after}."
 
 
-def _warnings(report: Report) -> list[str]:
-    """Warnings that no gate has, where the headline says something else."""
-    words = {Verdict.FAIL: "Failure", Verdict.WARN: "Warning"}
-    return [f"{words[verdict]}: {text}." for verdict, text in other_sentences(report)]
-
-
 def _waived(report: Report) -> list[str]:
     """Who lets which violation pass, and why."""
     return [
@@ -88,15 +84,6 @@ def _waived(report: Report) -> list[str]:
         for gate in report.gates
         if gate.waived
     ]
-
-
-def _changed(report: Report) -> list[str]:
-    """What the pull request changed of the gate."""
-    if report.base is None:
-        return []
-    from rankgate.renderers.base_changes import changes  # noqa: PLC0415 -- paid only with a base
-
-    return [change.text for change in changes(report, quoted)]
 
 
 def _must_pass(report: Report) -> list[str]:

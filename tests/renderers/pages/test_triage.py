@@ -11,7 +11,7 @@ from tests.renderers.reports import REPORT
 
 from rankgate.model.details import Cause, Expected
 from rankgate.renderers.pages.report import render_report
-from rankgate.renderers.pages.triage import MAX_CHOICES, MAX_ROWS, MAX_TAGS, Choice, mark_of, triage_of
+from rankgate.renderers.pages.triage import MAX_CHOICES, MAX_ROWS, MAX_TAGS, mark_of, triage_of
 from rankgate.renderers.phrases import CAUSE_WORDS, whereabouts
 
 
@@ -69,8 +69,8 @@ def test_filters_offer_the_tags_and_causes_of_the_rows_with_their_numbers() -> N
             question_of("c", Cause.FINE, tags=("unseen",)),
         )
     )
-    assert found.tags == (Choice(value="0", label="lang:es", count=2), Choice(value="1", label="x", count=1))
-    assert [(choice.value, choice.count) for choice in found.causes] == [("gone", 1), ("lower", 1)]
+    assert found.tags == ((0, "lang:es", 2), (1, "x", 1))
+    assert found.causes == {Cause.GONE: 1, Cause.LOWER: 1}
     assert found.rows[0].tags == ((0, "lang:es"), (1, "x"))
 
 

@@ -87,7 +87,7 @@ def comparison_lines(row: Row, other: str) -> list[str]:
     if gate.delta is None or gate.paired_value is None or gate.baseline is None:
         allowed = "" if gate.regression_max is None else f"; {_allowed(gate)} would be allowed"
         return [f"There is nothing to compare with{allowed}."]
-    check = next((each for each in row.checks if each.limit == "regression_max"), None)
+    check = _check(row, "regression_max")
     decimals = _decimals_of(row)
     now, before = (value_text(value, gate.unit, decimals) for value in (gate.paired_value, gate.baseline))
     delta = delta_text(gate.delta, gate.unit, decimals)
@@ -115,7 +115,7 @@ def comparison_lines(row: Row, other: str) -> list[str]:
 def threshold_lines(row: Row) -> list[str]:
     """The floor, or the ceiling where lower is better; nothing where none is set or nothing was judged."""
     gate = row.result
-    check = next((each for each in row.checks if each.limit == "threshold"), None)
+    check = _check(row, "threshold")
     if check is None:
         return []
     decimals = _decimals_of(row)
@@ -125,6 +125,10 @@ def threshold_lines(row: Row) -> list[str]:
     if interval_text(gate.ci, gate.unit):
         lines.append(f"Its {confidence_text(gate.confidence)} interval: {_value_says(gate, check)}.")
     return [*lines, _ruling(check, gate)]
+
+
+def _check(row: Row, limit: str) -> LimitCheck | None:
+    return next((check for check in row.checks if check.limit == limit), None)
 
 
 def _allowed(gate: GateResult) -> str:

@@ -13,7 +13,7 @@ from rankgate.model.tags import failing
 from rankgate.model.values import TOLERANCE, Unit
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.pages.segments import leading_measure
-from rankgate.renderers.phrases import CAUSE_WORDS, telling, value_or_dash
+from rankgate.renderers.phrases import telling, value_or_dash
 
 MAX_ROWS = 400
 MAX_DOCUMENTS = 10
@@ -35,20 +35,15 @@ class Triaged(msgspec.Struct, frozen=True, kw_only=True):
     more_expected: int
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """An option of a filter, with how many rows it leaves."""
-
-    value: str
-    label: str
-    count: int
-
-
 class Triage(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows, what they can be filtered by, and how many questions have none."""
+    """The rows, what they can be filtered by, and how many questions have none.
+
+    A tag has a number, a label, and how many rows have it.
+    """
 
     rows: tuple[Triaged, ...]
-    tags: tuple[Choice, ...]
-    causes: tuple[Choice, ...]
+    tags: tuple[tuple[int, str, int], ...]
+    causes: Counter[Cause]
     left_out: int
     quiet: int
     compared: bool
@@ -67,19 +62,13 @@ def triage_of(details: ReportDetails, gates: Sequence[GateResult] = ()) -> Triag
     notable = [question for question in order if question.cause not in _QUIET or changed(question)]
     kept = sampled(notable, lambda question: question.cause, MAX_ROWS)
     tags = Counter(tag for question in kept for tag in dict.fromkeys(question.tags))
-    chosen = sorted(tag for tag, _ in tags.most_common(MAX_CHOICES))
-    numbers = {tag: place for place, tag in enumerate(chosen)}
-    causes = Counter(question.cause for question in kept)
+    numbers = {tag: number for number, tag in enumerate(sorted(tag for tag, _ in tags.most_common(MAX_CHOICES)))}
     compared = any(question.before is not None for question in details.questions)
     unit = measure.unit if measure else Unit.SCORE
     return Triage(
         rows=tuple(_row(question, metric, unit, numbers, details.k, compared=compared) for question in kept),
-        tags=tuple(Choice(value=str(numbers[tag]), label=one_line(tag, 60), count=tags[tag]) for tag in chosen),
-        causes=tuple(
-            Choice(value=cause.value, label=label, count=causes[cause])
-            for cause, (label, _) in CAUSE_WORDS.items()
-            if causes[cause]
-        ),
+        tags=tuple((number, one_line(tag, 60), tags[tag]) for tag, number in numbers.items()),
+        causes=Counter(question.cause for question in kept),
         left_out=len(notable) - len(kept),
         quiet=len(details.questions) - len(notable),
         compared=compared,
