@@ -16,16 +16,13 @@ COLORS = {Verdict.PASS: "brightgreen", Verdict.WARN: "yellow", Verdict.FAIL: "re
 
 
 class Badge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the endpoint of shields.io takes; it refuses every other key.
-
-    `is_error` keeps the color from being overridden by whoever shows the badge.
-    """
+    """What the endpoint of shields.io takes; it refuses every other key."""
 
     schema_version: int = 1
     label: str = LABEL
     message: str
     color: str
-    is_error: bool
+    is_error: bool  # keeps the color from being overridden by whoever shows the badge
 
 
 def render_badge(report: Report) -> str:
@@ -45,10 +42,7 @@ def _message(report: Report) -> str:
 
 
 def _leading(report: Report) -> str:
-    """The first gate over all queries that has the report's verdict by its value; nothing where none has.
-
-    A value that does not show why would be read as the reason.
-    """
+    """The first gate over all queries that has the report's verdict by its value: any other would mislead."""
     for gate in report.gates:
         elsewhere = gate.segment is not None or gate.since is not None or gate.judged_by is not None
         if gate.verdict is report.verdict and gate.value is not None and not (elsewhere or gate.hard_check_failed):

@@ -122,7 +122,6 @@ def _queries(queries: QueryChanges, spell: Spell, say: Spell) -> Iterator[tuple[
 
 
 def _with_removed(queries: QueryChanges, say: Spell) -> str:
-    """What the removed queries would have made of the verdict."""
     if queries.removed_unanswered == queries.removed:
         return "; the run does not answer them, so that nobody can tell what they would change"
     if queries.verdict_with_removed is None:

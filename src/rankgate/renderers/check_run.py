@@ -42,11 +42,9 @@ class CheckRunOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_run_output(report: Report) -> CheckRunOutput:
-    """The report as a check run.
+    """The report as a check run: a title of one line, our comment as its summary, and annotations.
 
-    The title is one line of at most 255 characters. The summary is our comment within 65,535 bytes: GitHub documents
-    characters and counts bytes. Each reason of a gate that fails or warns is an annotation at the gate's line, where
-    the criteria lie within the repository.
+    Each gate that fails or warns is annotated at its line, where the criteria lie within the repository.
     """
     return CheckRunOutput(
         title=_title(report),

@@ -32,9 +32,8 @@ def cut(text: str, limit: int) -> str:
 def cut_before(text: str, limit: int, left_out: Callable[[int, int], str], measure: Callable[[str], int] = len) -> str:
     """The text, or as many of its first lines as fit into the limit with a last line on what is missing.
 
-    Open code fences, comments and `<details>` and the like are closed. Those that belong to a list item or a quotation
-    end with it, wherever that is, so that nothing is cut within them: the cut comes before. `left_out` makes the last
-    line from the numbers of lines left out and of all lines.
+    Open code fences, comments and `<details>` and the like are closed; within a list item or a quotation none is cut.
+    `left_out` makes the last line from the numbers of lines left out and of all lines.
 
     Raises:
         ValueError: not even the last line fits.
@@ -139,7 +138,6 @@ def _read_tags(body: str, opened: list[str]) -> None:
 
 
 def _closes(line: str, marks: str) -> bool:
-    """Whether the line is a fence of the same marks, at least as long."""
     body = line.strip()
     return len(body) >= len(marks) and set(body) == {marks[0]}
 

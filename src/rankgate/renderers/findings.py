@@ -20,10 +20,9 @@ MAX_SEGMENTS = 3
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A sentence and where it belongs.
+    """A sentence, which may hold text of the inputs and line breaks, and the file and line (from 1) where it belongs.
 
-    `message` may hold text from the inputs and line breaks: whoever shows it escapes it. `file` and `line` (from 1) are
-    None where no place is known. `of_gate` tells the reasons of gates, which stand in the criteria, from the rest.
+    `of_gate` tells the reasons of gates, which stand in the criteria, from the rest.
     """
 
     level: Literal["error", "warning"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from rankgate.model.report import Report
 from rankgate.model.wording import count_text
 from rankgate.renderers import sections
-from rankgate.renderers.sections import Budget, Room
+from rankgate.renderers.sections import Room, Section
 
 MARKER_ROOM = 512  # characters for the hidden line by which the comment is found again
 COMMENT_LIMIT = 65_536 - MARKER_ROOM  # characters; GitHub refuses a longer comment
@@ -21,20 +21,15 @@ def usual_room(report: Report) -> dict[str, int]:
     return _room(_budgets(report))
 
 
-def _budgets(report: Report) -> list[tuple[Budget, int]]:
-    return [(section.budget, section.budget.usual(report)) for section in sections.SECTIONS]
+def _budgets(report: Report) -> list[tuple[Section, int]]:
+    return [(section, section.usual(report)) for section in sections.SECTIONS]
 
 
-def _room(budgets: Sequence[tuple[Budget, int]]) -> dict[str, int]:
+def _room(budgets: Sequence[tuple[Section, int]]) -> dict[str, int]:
     room: dict[str, int] = {}
-    for budget, count in budgets:
-        room[budget.key] = room.get(budget.key, 0) + count
+    for section, count in budgets:
+        room[section.key] = room.get(section.key, 0) + count
     return room
-
-
-def for_template(room: Room, left_out: str = "") -> Mapping[str, int | str]:
-    """The room as templates see it; `left_out` says what had to go, or is empty."""
-    return {**room, "left_out": left_out}
 
 
 def fitted(report: Report, render: Callable[[Room, str], str], limit: int, measure: Callable[[str], int] = len) -> str:
@@ -70,23 +65,23 @@ def fitted(report: Report, render: Callable[[Room, str], str], limit: int, measu
     return text
 
 
-def _without(budgets: Sequence[tuple[Budget, int]], count: int) -> dict[str, int]:
+def _without(budgets: Sequence[tuple[Section, int]], count: int) -> dict[str, int]:
     """The room that is left when the first `count` rows are dropped."""
     kept = _room(budgets)
-    for budget, usual in sorted(budgets, key=lambda each: each[0].goes):
+    for section, usual in sorted(budgets, key=lambda each: each[0].goes):
         dropped = min(usual, count)
-        kept[budget.key] -= dropped
+        kept[section.key] -= dropped
         count -= dropped
     return kept
 
 
 def _left_out(report: Report, usual: Room, kept: Room) -> str:
     """What the comment would show and does not, counted against all of it that the report has."""
-    budgets = {section.budget.key: section.budget for section in sections.SECTIONS}
+    cut = [each for key, each in {each.key: each for each in sections.SECTIONS}.items() if kept[key] != usual[key]]
     counts: list[str] = []
-    for key, budget in budgets.items():
-        if kept[key] != usual[key] and not isinstance(budget.said, str):
-            total = budget.of(report) if budget.of else usual[key]
-            counts.append(f"{total - kept[key]:,} of {count_text(total, *budget.said)}")
-    clauses = [each.said for key, each in budgets.items() if kept[key] != usual[key] and isinstance(each.said, str)]
+    for section in cut:
+        if not isinstance(section.said, str):
+            total = section.of(report) if section.of else usual[section.key]
+            counts.append(f"{total - kept[section.key]:,} of {count_text(total, *section.said)}")
+    clauses = [section.said for section in cut if isinstance(section.said, str)]
     return f"Left out to fit: {', '.join(counts + clauses)}; they are in `report.json`."

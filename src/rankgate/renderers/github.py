@@ -13,11 +13,7 @@ MAX_PER_LEVEL = 10  # GitHub shows no more a step
 
 
 def render_github(report: Report) -> str:
-    """Workflow commands, errors first.
-
-    Text is escaped as the runner unescapes it. The runner also obeys the old `##[command]` anywhere in a line; a space
-    takes that meaning away.
-    """
+    """Workflow commands, errors first; text is escaped as the runner unescapes it."""
     findings = findings_of(report)
     lines: list[str] = []
     for level in ("error", "warning"):
@@ -39,7 +35,8 @@ def _command(finding: Finding) -> str:
 
 
 def _data(text: str) -> str:
-    lines = [visible(line) for line in text.splitlines()]
+    # The runner also obeys the old `##[command]` anywhere in a line.
+    lines = map(visible, text.splitlines())
     return "%0A".join(line.replace("%", "%25").replace("##[", "## [") for line in lines)
 
 

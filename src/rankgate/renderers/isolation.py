@@ -1,7 +1,6 @@
 """Templates of users in a process of their own: Jinja's sandbox alone does not stop `'a' * 10**8` or an endless loop.
 
-The text of a template is whatever a repository holds, so it gets a bare interpreter with limits on computing, memory,
-files and time; what comes back is Markdown, or one sentence on what is wrong.
+A bare interpreter with limits on computing, memory, files and time gives Markdown, or one sentence on what is wrong.
 """
 
 from __future__ import annotations
@@ -126,7 +125,6 @@ def _why_ended(code: int, limits: Limits) -> str:
 
 
 def _wrong_by(template: Template, output: bytes) -> RankgateError:
-    """The mistake that the process found."""
     try:
         mistake = msgspec.json.decode(output, type=Mistake)
     except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -10,7 +10,7 @@ from rankgate.errors import bad_input
 from rankgate.model.report import Report
 from rankgate.renderers.cutting import cut
 from rankgate.renderers.environment import environment, mistake
-from rankgate.renderers.fitting import COMMENT_LIMIT, fitted, for_template, usual_room
+from rankgate.renderers.fitting import COMMENT_LIMIT, fitted, usual_room
 from rankgate.renderers.isolation import Template, render_isolated
 from rankgate.renderers.sections import Room
 
@@ -49,9 +49,9 @@ def _ours(report: Report) -> Callable[[Room, str], str]:
     """Our comment, by the room that each section has."""
     template = environment(sandboxed=False).from_string(OURS.read_text(encoding="utf-8"))
 
-    def render(room: Room, left_out: str = "") -> str:
+    def render(room: Room, left_out: str) -> str:
         try:
-            text = template.render(report=report, room=for_template(room, left_out))
+            text = template.render(report=report, room={**room, "left_out": left_out})
         except Exception as error:  # a report that somebody wrote by hand may lack what its parts name
             message, line = mistake(error)
             raise bad_input(f"template error: {message}", file=OURS.name, line=line) from error
@@ -62,7 +62,6 @@ def _ours(report: Report) -> Callable[[Room, str], str]:
 
 
 def _read(path: str) -> Template:
-    """A template of the user from a file."""
     file = Path(path)
     try:
         with file.open("rb") as stream:

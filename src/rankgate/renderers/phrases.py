@@ -249,8 +249,7 @@ def whereabouts(document: Expected, *, compared: bool) -> str:
 def telling(documents: Sequence[Expected], k: int, most: int) -> tuple[list[Expected], list[Expected]]:
     """Of a question's relevant documents those to show, at most `most`, and the rest.
 
-    Shown are those that left the first k, the deepest fall first, and those that entered it; where there are none those
-    that moved, else all.
+    Those that left the first k, the deepest fall first, and that entered; if none did, those that moved, else all.
     """
     order = sorted(documents, key=depth_of, reverse=True)
     gone = [each for each in order if left(each, k)]

@@ -11,7 +11,7 @@ import msgspec
 from rankgate.model.report import Report
 from rankgate.renderers.environment import environment, mistake
 from rankgate.renderers.escape import visible
-from rankgate.renderers.fitting import for_template, usual_room
+from rankgate.renderers.fitting import usual_room
 
 MISTAKE = 3  # the exit code with which the output is a Mistake instead of Markdown
 
@@ -68,7 +68,7 @@ def main() -> None:
 def _render(task: Task) -> str:
     report = msgspec.json.decode(task.report, type=Report)
     template = environment(sandboxed=True).from_string(task.template)
-    return template.render(report=report, room=for_template(usual_room(report)))
+    return template.render(report=report, room={**usual_room(report), "left_out": ""})
 
 
 def _mistake(message: str, line: int | None = None) -> bytes:

@@ -89,7 +89,6 @@ def _drawn(report: Report) -> str | None:
 
 
 def _scale(report: Report, name: str) -> float:
-    """The largest number that is drawn."""
     values = [segment.metrics[name] for segment in report.segments[:MAX_TAGS]]
     bounds = [bound for value in values for bound in (*(value.delta_ci or ()), value.delta) if bound is not None]
     return max(map(abs, bounds), default=1.0) or 1.0

@@ -69,7 +69,6 @@ def _gates(report: Report) -> list[Block]:
 
 
 def _first_look(report: Report) -> str:
-    """What to look at first, or nothing."""
     if not report.diagnosis:
         return ""
     before, tag, after = phrases.finding_parts(report.diagnosis[0])
@@ -77,7 +76,6 @@ def _first_look(report: Report) -> str:
 
 
 def _waived(report: Report) -> list[str]:
-    """Who lets which violation pass, and why."""
     return [
         f"{_label(gate, report)} {waived_text(gate.waived)} by "
         + ", ".join(one_line(text, 120) for text in gate.waived.texts)
@@ -87,7 +85,6 @@ def _waived(report: Report) -> list[str]:
 
 
 def _must_pass(report: Report) -> list[str]:
-    """The queries that must pass and do not, by gate."""
     return [
         f"Must pass and does not ({gate.metric}): {listed(gate.queries, MAX_QUERIES, partial(safe, limit=40))}"
         for gate in report.gates

@@ -29,6 +29,7 @@ from rankgate.renderers.dashboards.values import (
 )
 
 Rescored = Mapping[str, Mapping[str, float | None]]  # by the id of a record and the name of a metric
+Placed = Sequence[tuple[Record, float]]  # records with their places on the axis of time
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,11 +80,11 @@ def gate_set(
     """
     records = remembered.runs()
     listed = records[max(0, len(records) - shown.limit) :]
-    places = places_of([record.date for record in listed])
+    placed = list(zip(listed, places_of([record.date for record in listed]), strict=True))
     first = place_of(listed[0].date if listed else shown.date)
-    releases = [_release(tag, listed, places) for tag in tags]
+    releases = [_release(tag, placed) for tag in tags]
     releases = [each for each in releases if first <= each.at and each.tag.date <= shown.date]
-    runs = _runs(listed, places, remembered, releases, shown, rescored)
+    runs = _runs(placed, remembered, releases, shown, rescored)
     acceptances = _acceptances(remembered.accepted, {run.record.id: run for run in runs}, shown, rescored)
     return GateSet(
         name=name,
@@ -101,16 +102,10 @@ def gate_set(
 
 
 def _runs(
-    listed: Sequence[Record],
-    places: Sequence[float],
-    remembered: Remembered,
-    releases: Sequence[Release],
-    shown: Shown,
-    rescored: Rescored,
+    placed: Placed, remembered: Remembered, releases: Sequence[Release], shown: Shown, rescored: Rescored
 ) -> tuple[ShownRun, ...]:
     accepted = {record.id for record in remembered.accepted}
-    golds = [record.gold.fingerprint if record.gold else None for record in listed]
-    known = [*(None for _ in golds[:1]), *golds[:-1]]
+    golds = [record.gold.fingerprint if record.gold else None for record, _ in placed]
     return tuple(
         ShownRun(
             record=record,
@@ -125,7 +120,7 @@ def _runs(
             new_gold=None not in (gold, before) and gold != before,
             values=_values(record, shown, rescored),
         )
-        for record, at, gold, before in zip(listed, places, golds, known, strict=True)
+        for (record, at), gold, before in zip(placed, golds, [None, *golds], strict=False)
     )
 
 
@@ -155,8 +150,8 @@ def _accepted_at(record: Record, run: ShownRun | None) -> float:
     return run.at if run is not None and run.record.date == record.date else place_of(record.date) + NOON
 
 
-def _release(tag: Tag, listed: Sequence[Record], places: Sequence[float]) -> Release:
-    of_commit = [(record, at) for record, at in zip(listed, places, strict=True) if record.commit == tag.commit]
+def _release(tag: Tag, placed: Placed) -> Release:
+    of_commit = [(record, at) for record, at in placed if record.commit == tag.commit]
     run, at = of_commit[-1] if of_commit else (None, place_of(tag.date) + NOON)
     return Release(tag=tag, at=at, run=run)
 

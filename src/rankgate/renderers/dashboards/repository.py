@@ -40,10 +40,7 @@ def web_address() -> str | None:
 def waiver_versions(criteria: Criteria) -> list[Version]:
     """The waivers of a criteria file as each commit before HEAD had them, and as the working tree has them now.
 
-    A version that cannot be read says nothing: the one before it counts on.
-
-    Raises:
-        RankgateError: the working tree's file is malformed, or the criteria name one that is not there.
+    A version that cannot be read says nothing: the one before it counts on. The working tree's file has to be readable.
     """
     now = Version(day=None, waivers=waivers_of(criteria).entries)
     return [*_past(criteria.inputs.waivers), now]

@@ -1,8 +1,7 @@
 """The folder that the pages are written to: what lies there and is not ours stays as it is.
 
-A marker names the files that are ours. It is written first, with those of before and those to come, so that a run
-that is killed leaves nothing that the next one would take for somebody else's. The index, which links to all pages, is
-written last.
+A marker names our files. It is written first, so that a run that is killed leaves nothing that the next one would take
+for somebody else's. The index, which links to all pages, is written last.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ _KIND = "rankgate dashboard"
 
 
 class _Marker(msgspec.Struct, frozen=True):
-    """Whose the folder is."""
-
     written_by: str
     files: list[str]
 

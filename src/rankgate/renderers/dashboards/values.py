@@ -118,10 +118,9 @@ class Point(_Part, frozen=True, kw_only=True):
 class Curve(_Part, frozen=True, kw_only=True):
     """A metric over time.
 
-    `limits` are the thresholds of today's gates. `month` is the value of the newest run that is at least a month old,
-    `accepted` that of what is accepted now; None where there is none. `worse` and `better` are the points with the
-    largest steps of each kind. `steps` are the accepted values with their beginning. `missing` counts runs without a
-    value.
+    `limits` are the thresholds of today's gates, `steps` the accepted values with their beginning. `month` is the value
+    of the newest run that is at least a month old, `accepted` that of what is accepted now. `worse` and `better` are
+    the points with the largest steps. `missing` counts runs without a value.
     """
 
     metric: str

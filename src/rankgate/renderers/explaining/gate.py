@@ -102,7 +102,6 @@ def _indented(entries: Sequence[Sequence[str]], width: int) -> list[str]:
 
 
 def _where(gate: GateResult, report: Report) -> str:
-    """The gate's name, where it stands, and what a violation does."""
     criteria = report.provenance.criteria
     place = f" in {safe(criteria, 120)}" if criteria else ""
     place += f", line {gate.line}" if gate.line is not None else ""
@@ -168,7 +167,6 @@ def _holm(found: GateExplained) -> list[str]:
 
 
 def _question_lines(found: GateExplained) -> list[str]:
-    """Single questions that must pass and do not, and those that were lost."""
     gate = found.gate.result
     texts = zip(gate.reasons, sentences(gate, None), strict=True)
     lines = [f"{text}." for reason, text in texts if reason.kind in (ReasonKind.MUST_PASS, ReasonKind.LOST)]
@@ -189,7 +187,6 @@ def _queries(queries: Sequence[str]) -> str:
 
 
 def _waiver_lines(waiver: WaiverUse, gate: GateResult) -> list[str]:
-    """A waiver: what it covers, who and why, and what became of it."""
     where = f" in {safe(waiver.segment)}" if waiver.segment is not None else ""
     line = f", line {waiver.line} of the waivers" if waiver.line is not None else ""
     size = f"; the violation is {size_text(waiver.violation, gate.unit)}" if waiver.violation is not None else ""

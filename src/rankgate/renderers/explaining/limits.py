@@ -140,7 +140,6 @@ def _allowed(gate: GateResult) -> str:
 
 
 def _stands(check: LimitCheck, gate: GateResult, decimals: int) -> str:
-    """Where a number stands to its limit."""
     exact = abs(check.difference - check.allowed) <= TOLERANCE
     if check.limit == "threshold":
         side = "exactly at" if exact else "above" if check.difference > 0 else "below"

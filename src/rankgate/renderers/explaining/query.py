@@ -17,7 +17,6 @@ LONGEST_ID = 60
 LONGEST_QUESTION = 2_000
 MAX_EXPECTED = 50
 MAX_NAMED = 3
-NOT_FOUND = "a relevant document is not in the first k"  # where there is no baseline to speak of
 
 # For a table: what BM25 says, in few words.
 SHORT: dict[Suggestion, str] = {
@@ -39,7 +38,8 @@ def render_query(found: QueryExplained, width: int) -> str:
     lines = paragraph(f"{safe(question.query_id)}  {text}", width)
     if question.tags:
         lines += paragraph(f"tags: {', '.join(map(safe, question.tags))}", width)
-    lines += [*paragraph(cause_sentence(question.cause, found.k, compared=found.compared), width), ""]
+    clause = cause_clause(question.cause, found.k, compared=found.compared)
+    lines += [*paragraph(f"{CAUSE_WORDS[question.cause][0].upper()}: {clause}", width), ""]
     if question.expected:
         lines += ["Expected by the gold set", *_expected(found), ""]
     if any(score.now is not None or score.before is not None for score in found.scores):
@@ -51,14 +51,10 @@ def render_query(found: QueryExplained, width: int) -> str:
     return finished(lines)
 
 
-def cause_sentence(cause: Cause, k: int, *, compared: bool) -> str:
-    """`LOWER: a relevant document left the first 5 and still stands further down`."""
-    return f"{CAUSE_WORDS[cause][0].upper()}: {cause_clause(cause, k, compared=compared)}"
-
-
 def cause_clause(cause: Cause, k: int, *, compared: bool) -> str:
     """What a cause means at a cut-off; without a baseline, without a word of one."""
-    clause = CAUSE_WORDS[cause][1] if compared or cause is not Cause.NEVER_FOUND else NOT_FOUND
+    uncompared = cause is Cause.NEVER_FOUND and not compared
+    clause = "a relevant document is not in the first k" if uncompared else CAUSE_WORDS[cause][1]
     return clause.replace("first k", f"first {k}")
 
 
@@ -128,7 +124,6 @@ def _graded(found: QueryExplained) -> bool:
 
 
 def _legend(found: QueryExplained) -> Iterator[str]:
-    """What the marks mean that are there."""
     question = found.question
     gains = [item.gain for item in (*(question.before or ()), *(question.now or ())) if item.gain is not None]
     if any(gain > 0 for gain in gains) or (found.lexical and question.expected):

@@ -1,7 +1,6 @@
-"""Charts: a Vega-Lite specification becomes an SVG element that lies in a page, in the page's own colours and font.
+"""Charts: a Vega-Lite specification becomes an SVG element without a script, so that nothing in the data can run.
 
-A picture without a script: it shows where scripts are off, prints as it looks, and nothing in the data can run. Colours
-are the page's CSS variables, so that one picture serves light and dark.
+Colours are the page's CSS variables, so that one picture serves light and dark.
 """
 
 from __future__ import annotations

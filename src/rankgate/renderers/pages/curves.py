@@ -16,7 +16,6 @@ from rankgate.renderers.pages.charts import AXES, INK, OF_RUN, chart, layer
 from rankgate.renderers.pages.segments import leading_measure
 
 MAX_SEGMENTS = 12
-MAX_NAMED = 10
 NAMES = {"recall": "recall", "ndcg": "nDCG"}
 _UNITS = {"recall": Unit.SHARE, "ndcg": Unit.SCORE}
 
@@ -31,12 +30,11 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Curves(msgspec.Struct, frozen=True, kw_only=True):
-    """All curves, and the first of the segments that have none here because there are so many."""
+    """All curves, and the segments that have none here because there are so many."""
 
     whole: tuple[Curve, ...]
     segments: tuple[Curve, ...]
     left_out: tuple[str, ...]
-    more_left_out: int
     compared: bool
 
 
@@ -57,8 +55,7 @@ def curves_of(details: ReportDetails) -> Curves | None:
     return Curves(
         whole=tuple(_curve([sweep], f"curve-{sweep.measure}", 280, 190, _floor(whole)) for sweep in whole),
         segments=tuple(_curve(tags[tag], f"curve-{place}", 114, 96, floor) for place, tag in enumerate(kept)),
-        left_out=tuple(one_line(tag, 60) for tag in others[:MAX_NAMED]),
-        more_left_out=max(0, len(others) - MAX_NAMED),
+        left_out=tuple(one_line(tag, 60) for tag in others),
         compared=any(sweep.baseline for sweep in drawable),
     )
 

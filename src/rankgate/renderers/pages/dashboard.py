@@ -13,11 +13,11 @@ from rankgate.baselines.records import Record
 from rankgate.model import wording
 from rankgate.model.values import Direction, Unit, Verdict
 from rankgate.model.wording import VERDICT_WORDS, delta_text, value_text, vanishes
+from rankgate.renderers import phrases
 from rankgate.renderers.dashboards.values import INDEX, MONTH, Dashboard, GateSet, ShownRun, Span
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import UNCHECKED, trend_charts
-from rankgate.renderers.phrases import ceiling_text, value_or_dash
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _SAYS = {
@@ -37,9 +37,8 @@ def site_of(dashboard: Dashboard) -> dict[str, str]:
         repository=dashboard.repository,
         sets=dashboard.sets,
         wording=wording,
+        phrases=phrases,
         count=wording.count_text,
-        value_or_dash=value_or_dash,
-        ceiling_text=ceiling_text,
         change_of=change,
         events_of=events_of,
         link=partial(_link, dashboard.repository),

@@ -120,11 +120,8 @@ def waterfall(
 ) -> dict[str, Any]:
     """The Vega-Lite view: losses hang below the line, gains stand on it, and what stayed is the line in between.
 
-    Args:
-        steps: losses, the largest first; gains, the largest last, after `room_of` ties.
-        counts: how many questions lost, stayed and gained.
-        measure: what changed.
-        width: in pixels.
+    Steps are losses, the largest first, and gains, the largest last, after `room_of` ties. Counts are of the questions
+    that lost, stayed and gained.
     """
     worse, same, better = counts
     room = room_of(counts)

@@ -152,7 +152,6 @@ def about_of(gate: GateResult, report: Report) -> list[tuple[str, str]]:
 
 
 def _of_details(report: Report, details: ReportDetails | None) -> dict[str, Any]:
-    """What only the details can show."""
     if not details:
         return dict.fromkeys(("details", "segments", "curves", "spread", "pairs", "triage"))
     return {

@@ -19,10 +19,10 @@ FOLDER = Path(__file__).parent
 def page(
     template: str, *, title: str, styles: tuple[str, ...] = (), scripts: tuple[str, ...] = (), **values: Any
 ) -> str:
-    """The page that a template of this folder makes; every value is escaped unless it is a chart of ours.
+    """The page that a template of this folder makes, with styles and scripts by their file names.
 
-    The policy names our style and our scripts by their digests: no other script runs, nothing is loaded, nothing is
-    sent, whatever stands in the data. Styles and scripts are file names; `style.css` comes first.
+    Every value is escaped unless it is a chart of ours. The policy names our style and our scripts by their digests: no
+    other script runs, nothing is loaded, nothing is sent, whatever stands in the data.
     """
     style = "".join((FOLDER / name).read_text(encoding="utf-8") for name in ("style.css", *styles))
     sources = [(FOLDER / script).read_text(encoding="utf-8") for script in scripts]

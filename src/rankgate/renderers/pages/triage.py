@@ -17,7 +17,6 @@ from rankgate.renderers.phrases import telling, value_or_dash
 
 MAX_ROWS = 400
 MAX_DOCUMENTS = 10
-MAX_FOLDED = 30
 MAX_TAGS = 10
 MAX_CHOICES = 200
 _QUIET = (Cause.FINE, Cause.NOTHING_RELEVANT)
@@ -32,7 +31,6 @@ class Triaged(msgspec.Struct, frozen=True, kw_only=True):
     values: str
     expected: Sequence[Expected]
     rest: Sequence[Expected]
-    more_expected: int
 
 
 class Triage(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,8 +83,7 @@ def _row(question: Question, metric: str, unit: Unit, numbers: dict[str, int], k
         more_tags=max(0, len(tags) - MAX_TAGS),
         values="" if not metric else " → ".join(texts) if compared else texts[1],
         expected=shown,
-        rest=folded[:MAX_FOLDED],
-        more_expected=max(0, len(folded) - MAX_FOLDED),
+        rest=folded,
     )
 
 
