@@ -34,11 +34,7 @@ SUFFIXES = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit"
 
 
 def format_for(path: str) -> str:
-    """The output format that a file's suffix asks for, the longest that it has: `badge.json` is a badge too.
-
-    Raises:
-        RankgateError: no format has that suffix.
-    """
+    """The output format of the longest suffix that a file has (`badge.json` is a badge too); an error where none fits."""
     file = Path(path)
     suffix = max((each for each in SUFFIXES if f".{file.name.lower()}".endswith(each)), key=len, default="")
     if not file.suffix or not suffix:

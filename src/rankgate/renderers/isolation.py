@@ -63,10 +63,7 @@ def render_isolated(report: Report, template: Template, limits: Limits = USUAL) 
 
 
 def _run(task: bytes, limits: Limits) -> tuple[int, bytes, bool]:
-    """Start an interpreter, hand it the task and read at most one byte more than it may write.
-
-    How it ended, a negative code being a signal's; its output; and whether it had to be ended for taking too long.
-    """
+    """The exit code of an interpreter, its output up to one byte too many, and whether it took too long."""
     # -I: neither the current directory nor the environment says what is imported. -S: no .pth file does.
     command = [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _START, *_roots()]
     late = threading.Event()

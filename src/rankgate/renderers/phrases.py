@@ -48,10 +48,7 @@ CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
 
 
 def row_name(gate: GateResult, *, own_name: bool = False) -> str:
-    """The metric and on what it is judged: `recall@5 in lang:es`, `mrr since launch`, `recall@5, by the base`.
-
-    With `own_name` the gate's own name stands beside the metric of a row about all queries.
-    """
+    """The metric and on what it is judged: `mrr in lang:es`, `mrr since launch`, `mrr (own name), by the base`."""
     about = f" ({one_line(gate.name, LONGEST)})" if own_name else ""
     if gate.since is not None:
         about = f" since {one_line(gate.since, LONGEST)}"
@@ -124,10 +121,7 @@ def shown_gates(report: Report) -> list[GateResult]:
 
 
 def foremost(report: Report, most: int | None = None) -> list[GateResult]:
-    """Of the gates that are shown the `most` that say most about the verdict, in the report's order; None: all.
-
-    Those that decided come before those that failed, warned or passed beside them.
-    """
+    """Of the gates that are shown the `most` (None: all) that say most about the verdict, in the report's order."""
     gates = shown_gates(report)
     if most is None or most >= len(gates):
         return gates

@@ -18,10 +18,7 @@ BETTER = "**Better**"
 
 
 def moved_questions(report: Report, most: int | None = None) -> list[tuple[str, list[Movement]]]:
-    """The questions to list, under headings that say what happened to them; of `most` the worse ones first.
-
-    The worse ones are a sample over what became of their relevant documents, in the report's order: the worst first.
-    """
+    """The questions to list, under headings that say what happened to them; of `most` the worse ones first."""
     room = MAX_WORSE + MAX_BETTER if most is None else most
     worse = sampled([move for move in report.misses if move.worse], lambda move: move.fate, min(MAX_WORSE, room))
     better = [move for move in report.misses if not move.worse][: min(MAX_BETTER, room - len(worse))]

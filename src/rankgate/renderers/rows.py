@@ -33,10 +33,7 @@ def gate_rows(report: Report, gates: Sequence[GateResult] | None = None) -> list
 
 
 def gate_row(gate: GateResult, report: Report) -> str:
-    """A gate as a row: metric and meaning, baseline, now, change with its interval, limit, status.
-
-    The gate's own name stands there where several gates look at that metric.
-    """
+    """A gate as a row: metric and meaning, baseline, now, change with its interval, limit, status."""
     return gate_rows(report, [gate])[0]
 
 

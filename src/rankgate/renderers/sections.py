@@ -1,7 +1,4 @@
-"""The sections of the comment: one row each, with its text, its budget of rows, and when it goes where not all fit.
-
-Adding one takes a function that writes it and a row of the table.
-"""
+"""The sections of the comment: a function that writes each one, and one row of the table at the end."""
 
 from __future__ import annotations
 

@@ -46,11 +46,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def collect(request: Request) -> Dashboard:
-    """Read everything.
-
-    Raises:
-        RankgateError: criteria, waivers or a store cannot be read, or a criteria file names no store.
-    """
+    """Read everything; a criteria file that names no store is an error, as is whatever cannot be read."""
     compared = next((metric.name for metric in request.metrics if Need.BASELINE in metric.needs), None)
     if compared:
         raise bad_input(f"{compared} compares with a baseline, which a run alone has none of", key="--metrics")

@@ -43,19 +43,15 @@ class Value(_Part, frozen=True, kw_only=True):
 
 
 class ShownRun(_Part, frozen=True, kw_only=True):
-    """A run of the history, or one that was accepted without being recorded there.
-
-    `new_gold` says that its gold set is not the one of the run before. `values` hold what is known of the
-    metrics shown.
-    """
+    """A run of the history, or one that was accepted without being recorded there."""
 
     record: Record
     at: float
     accepted: bool
     anchors: tuple[str, ...] = ()
     releases: tuple[str, ...] = ()
-    new_gold: bool = False
-    values: Mapping[str, Value]
+    new_gold: bool = False  # another gold set than that of the run before
+    values: Mapping[str, Value]  # what is known of the metrics shown
 
 
 class Acceptance(_Part, frozen=True, kw_only=True):
@@ -84,16 +80,12 @@ class Release(_Part, frozen=True, kw_only=True):
 
 
 class Span(_Part, frozen=True, kw_only=True):
-    """How long a waiver was in force: its first and last day; `since` is None where nobody can tell.
-
-    `until` is the day before it was taken out where that was earlier than the day on which it expires. `unit` is that
-    of its gate's metric.
-    """
+    """How long a waiver was in force."""
 
     waiver: Waiver
-    unit: Unit
-    since: str | None
-    until: str
+    unit: Unit  # of its gate's metric
+    since: str | None  # its first day; None where nobody can tell
+    until: str  # its last day: the one before it was taken out where that was earlier than the one on which it expires
 
     @property
     def first(self) -> float | None:
@@ -144,23 +136,19 @@ class Curve(_Part, frozen=True, kw_only=True):
 
 
 class GateSet(_Part, frozen=True, kw_only=True):
-    """One page: what a criteria file gates, over the life of its baseline store. Runs stand oldest first.
-
-    `older` are the runs that are too old to be listed. `unscored` says what `--metrics` asked for and could not be
-    rescored.
-    """
+    """One page: what a criteria file gates, over the life of its baseline store. Runs stand oldest first."""
 
     name: str
     page: str
     place: str
     today: float
     runs: tuple[ShownRun, ...]
-    older: Sequence[Record]
+    older: Sequence[Record]  # runs that are too old to be listed
     curves: tuple[Curve, ...]
     acceptances: tuple[Acceptance, ...]
     releases: tuple[Release, ...]
     spans: tuple[Span, ...]
-    unscored: Sequence[str] = ()
+    unscored: Sequence[str] = ()  # what `--metrics` asked for and could not be rescored
 
 
 class Dashboard(_Part, frozen=True, kw_only=True):

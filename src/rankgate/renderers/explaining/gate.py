@@ -50,9 +50,8 @@ _STATES: dict[WaiverState, str] = {
 def render_gates(found: Sequence[GateExplained], report: Report, width: int) -> str:
     """The explanations of one or more gates, in lines of about `width` columns, and what the check as a whole says."""
     lines = [line for each in found for line in (*_gate_lines(each, report, width), "")]
-    return finished(
-        [*lines, *paragraph(f"The check as a whole: {VERDICT_WORDS[report.verdict]}. {report.summary}", width)]
-    )
+    check = f"The check as a whole: {VERDICT_WORDS[report.verdict]}. {report.summary}"
+    return finished([*lines, *paragraph(check, width)])
 
 
 def _gate_lines(found: GateExplained, report: Report, width: int) -> list[str]:

@@ -91,10 +91,7 @@ def _rankings(found: QueryExplained) -> list[list[str]]:
 
 
 def _hits(lexical: Lexical, found: QueryExplained) -> list[Listed]:
-    """BM25's documents with the gains that the question's expected ones and its rankings state.
-
-    A gain for the very chunk comes before that of its document.
-    """
+    """BM25's documents with the gains that the gold set states: of the very chunk, else of its document."""
     question = found.question
     gains = {item.id: item.gain for item in (*(question.before or ()), *(question.now or ()))}
     gains |= {document.id: document.gain for document in question.expected}

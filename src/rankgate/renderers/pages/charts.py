@@ -41,10 +41,9 @@ _ID = re.compile(r'(?P<before>\bid="|url\(#)(?P<id>[\w-]+)')
 
 
 def chart(spec: Mapping[str, Any], *, name: str, title: str, description: str) -> Markup:
-    """An `<svg role="img">` with its title and description for those who cannot see it.
+    """An `<svg role="img">` of Vega-Lite without `$schema` and `config`; text in its data shows as text.
 
-    The specification is Vega-Lite without `$schema` and `config`; text of the inputs may stand in its data, and shows
-    as text. The name tells it from the page's other charts: letters, digits and hyphens.
+    The name, of letters, digits and hyphens, tells it from the page's other charts.
 
     Raises:
         RankgateError: the extra that draws is not installed.

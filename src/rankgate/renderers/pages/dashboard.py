@@ -90,10 +90,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def change(now: float | None, before: float | None, unit: Unit, direction: Direction) -> Change | None:
-    """How a value differs from an earlier one; None where one of them is not there.
-
-    A difference that rounds to nothing is the same.
-    """
+    """How a value differs from an earlier one, the same if that rounds to nothing; None where one of them is not there."""
     if now is None or before is None:
         return None
     better = (now > before) == (direction is Direction.HIGHER)

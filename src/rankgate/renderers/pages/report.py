@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from rankgate.model import wording
-from rankgate.model.details import ReportDetails
 from rankgate.model.lineage import lineage_note
 from rankgate.model.reasons import sentences
 from rankgate.model.report import BaselineSource, Diagnosis, GateResult, Report, Source
@@ -54,6 +51,7 @@ def render_report(report: Report) -> str:
     Raises:
         RankgateError: there are pictures to draw, and the extra that draws them is not installed.
     """
+    details = None if report.details is msgspec.UNSET else report.details
     notes = (
         phrases.queries_line(report),
         phrases.segments_line(report, visible),
@@ -88,7 +86,12 @@ def render_report(report: Report) -> str:
         inputs=phrases.inputs_of(report.provenance),
         facts=facts(report),
         command=visible(command_line(report.provenance.command)),
-        **_of_details(report, None if report.details is msgspec.UNSET else report.details),
+        details=details,
+        segments=changes_chart(details) if details else None,
+        curves=curves_of(details) if details else None,
+        spread=spread_of(details) if details else None,
+        pairs=pairs_of(details) if details else None,
+        triage=triage_of(details, report.gates) if details else None,
         phrases=phrases,
         wording=wording,
         facts_of=facts_of,
@@ -114,10 +117,7 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 def bar_of(gate: GateResult) -> Bar | None:
-    """Where the change, its interval and the limit lie beside zero; None without a change.
-
-    A bound that the data do not support lies at the edge.
-    """
+    """Where a change, its interval and the limit lie beside zero; a bound that the data do not support is at the edge."""
     if gate.delta is None:
         return None
     low, high = gate.delta_ci or (gate.delta, gate.delta)
@@ -149,19 +149,6 @@ def about_of(gate: GateResult, report: Report) -> list[tuple[str, str]]:
         return [("since", one_line(gate.since, 80)), *by]
     several = sum(each.is_main and each.metric == gate.metric for each in report.gates) > 1
     return [*([("gate", one_line(gate.name, 80))] if several else []), *by]
-
-
-def _of_details(report: Report, details: ReportDetails | None) -> dict[str, Any]:
-    if not details:
-        return dict.fromkeys(("details", "segments", "curves", "spread", "pairs", "triage"))
-    return {
-        "details": details,
-        "segments": changes_chart(details),
-        "curves": curves_of(details),
-        "spread": spread_of(details),
-        "pairs": pairs_of(details),
-        "triage": triage_of(details, report.gates),
-    }
 
 
 def _finding(found: Diagnosis) -> tuple[str, str, str]:

@@ -1,7 +1,4 @@
-"""A metric over time as a picture: points by verdict, what was accepted, releases and waivers.
-
-It is drawn twice, for wide and for narrow screens, so that its letters can be read on both.
-"""
+"""A metric over time as a picture: points by verdict, what was accepted, releases and waivers; wide and narrow."""
 
 from __future__ import annotations
 
@@ -79,8 +76,14 @@ def spec_of(curve: Curve, shown: GateSet, size: Size) -> dict[str, Any]:
     }
     axis = {"format": AXES[curve.unit], "tickCount": 5}
     y = {"field": "v", "type": "quantitative", "title": None, "scale": {"zero": False, "padding": 8}, "axis": axis}
-    around = [*_bands(shown.spans, x, start, end), *_releases(shown, x, size), *_limits(curve, y)]
-    layers = [*around, *_accepted(curve, {"x": x, "y": y}, end), *_points(curve, {"x": x, "y": y})]
+    limits = layer("rule", {"y": y}, [{"v": limit} for limit in curve.limits], color="var(--fail)", strokeDash=[2, 3])
+    around = [*_bands(shown.spans, x, start, end), *_releases(shown, x, size)]
+    layers = [
+        *around,
+        *([limits] if curve.limits else []),
+        *_accepted(curve, {"x": x, "y": y}, end),
+        *_points(curve, {"x": x, "y": y}),
+    ]
     return {"width": size.width, "height": size.height, "layer": layers}
 
 
@@ -129,11 +132,6 @@ def _accepted(curve: Curve, place: dict[str, Any], end: float) -> list[dict[str,
         looks = {"shape": "circle", "filled": False, "color": BEFORE, "strokeWidth": 2, "size": size}
         layers.append(layer("point", place, rings, **looks))
     return layers
-
-
-def _limits(curve: Curve, y: dict[str, Any]) -> list[dict[str, Any]]:
-    rows = [{"v": limit} for limit in curve.limits]
-    return [layer("rule", {"y": y}, rows, color="var(--fail)", strokeDash=[2, 3])] if rows else []
 
 
 def _bands(spans: Sequence[Span], x: dict[str, Any], start: float, end: float) -> list[dict[str, Any]]:

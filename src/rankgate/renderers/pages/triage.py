@@ -34,13 +34,10 @@ class Triaged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Triage(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows, what they can be filtered by, and how many questions have none.
-
-    A tag has a number, a label, and how many rows have it.
-    """
+    """The rows, what they can be filtered by, and how many questions have none."""
 
     rows: tuple[Triaged, ...]
-    tags: tuple[tuple[int, str, int], ...]
+    tags: tuple[tuple[int, str, int], ...]  # the number of a tag, its label, and how many rows have it
     causes: Counter[Cause]
     left_out: int
     quiet: int
