@@ -34,7 +34,7 @@ SUFFIXES = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit"
 
 
 def format_for(path: str) -> str:
-    """The output format of the longest suffix that a file has (`badge.json` is a badge too); an error where none fits."""
+    """The output format by the longest suffix that a file has: `badge.json` is a badge too. Another is an error."""
     file = Path(path)
     suffix = max((each for each in SUFFIXES if f".{file.name.lower()}".endswith(each)), key=len, default="")
     if not file.suffix or not suffix:

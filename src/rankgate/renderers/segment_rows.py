@@ -35,8 +35,7 @@ def segment_legend(report: Report) -> str:
     drawn = _drawn(report)
     if drawn is None:
         return ""
-    unit = report.metrics[drawn].unit
-    scale = _scale(report, drawn)
+    unit, scale = report.metrics[drawn].unit, _scale(report, drawn)
     ends = f"{delta_text(-scale, unit)} to {delta_text(scale, unit)}"
     return f"● is the change, ├──┤ its 95% interval, ┼ no change; the scale goes from {ends}."
 

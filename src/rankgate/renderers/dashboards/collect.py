@@ -119,10 +119,8 @@ def rescore(
             not_kept += 1
     reasons = [f"{count_text(count, 'value')} could not be rescored: {why}" for why, count in sorted(others.items())]
     if not_kept:
-        kept = (
-            "this store keeps the rankings of what is accepted now and of anchors, and of all others the numbers alone."
-        )
-        reasons.insert(0, f"{count_text(not_kept, 'run')} could not be rescored: {kept}")
+        kept = "the rankings of what is accepted now and of anchors, and of all others the numbers alone"
+        reasons.insert(0, f"{count_text(not_kept, 'run')} could not be rescored: this store keeps {kept}.")
     return values, reasons
 
 

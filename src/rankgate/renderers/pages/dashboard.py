@@ -68,9 +68,8 @@ def _verdicts_text(records: Sequence[Record]) -> str:
 
 def _link(repository: str | None, commit: str | None) -> str | None:
     """The commit's web address; None where none is known, or it is no sha."""
-    if repository is None or commit is None or not _COMMIT.fullmatch(commit):
-        return None
-    return f"{repository}/commit/{commit}"
+    known = repository and commit and _COMMIT.fullmatch(commit)
+    return f"{repository}/commit/{commit}" if known else None
 
 
 def _span_text(today: str, span: Span) -> str:
@@ -90,7 +89,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def change(now: float | None, before: float | None, unit: Unit, direction: Direction) -> Change | None:
-    """How a value differs from an earlier one, the same if that rounds to nothing; None where one of them is not there."""
+    """How a value differs from an earlier one, if both are there; what rounds to nothing is the same."""
     if now is None or before is None:
         return None
     better = (now > before) == (direction is Direction.HIGHER)

@@ -117,7 +117,7 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 def bar_of(gate: GateResult) -> Bar | None:
-    """Where a change, its interval and the limit lie beside zero; a bound that the data do not support is at the edge."""
+    """Where a change, its interval and the limit lie beside zero; a bound that is not known lies at the edge."""
     if gate.delta is None:
         return None
     low, high = gate.delta_ci or (gate.delta, gate.delta)

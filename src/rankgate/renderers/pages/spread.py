@@ -25,7 +25,6 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     picture: Markup
     said: tuple[str, ...]
-    compared: bool
 
 
 def bin_of(value: float) -> int:
@@ -47,7 +46,7 @@ def spread_of(details: ReportDetails) -> Spread | None:
     said = (_sentence("Now", now), *([_sentence("In the baseline", before)] if before else []))
     title = f"Distribution of {metric} over the questions"
     picture = chart(_spec(now, before), name="spread", title=title, description=" ".join(said))
-    return Spread(metric=metric, picture=picture, said=said, compared=bool(before))
+    return Spread(metric=metric, picture=picture, said=said)
 
 
 def _sentence(who: str, values: Sequence[float]) -> str:
