@@ -10,7 +10,6 @@ from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import visible
 
-LABEL = "retrieval"
 LONGEST = 40  # characters of the message; a badge is one line in a row of others
 COLORS = {Verdict.PASS: "brightgreen", Verdict.WARN: "yellow", Verdict.FAIL: "red", Verdict.NOT_JUDGED: "lightgrey"}
 
@@ -19,7 +18,7 @@ class Badge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What the endpoint of shields.io takes; it refuses every other key."""
 
     schema_version: int = 1
-    label: str = LABEL
+    label: str = "retrieval"
     message: str
     color: str
     is_error: bool  # keeps the color from being overridden by whoever shows the badge

@@ -12,8 +12,7 @@ from rankgate.model.values import Evidence
 from rankgate.model.wording import count_text, exact_decimals, size_text, value_text
 from rankgate.renderers.escape import listed
 
-MAX_IDS = 5
-MAX_VALUES = 5
+MAX_LISTED = 5  # ids or values
 
 # Makes text of the inputs safe to show: a code span in Markdown, one line elsewhere.
 Spell = Callable[[str], str]
@@ -51,7 +50,7 @@ def _changes(base: BaseSide, spell: Spell, say: Spell) -> Iterator[Change]:
         for text, weakens in _queries(base.queries, spell, say):
             yield Change(text=f"{_WHO} {text}.", weakens=weakens)
     if base.elsewhere:
-        text = f"The base's criteria in {listed(base.elsewhere, MAX_VALUES, spell)} do not judge this check"
+        text = f"The base's criteria in {listed(base.elsewhere, MAX_LISTED, spell)} do not judge this check"
         yield Change(text=f"{text}; keep to their place, or merge new ones before a check reads them.", weakens=True)
     for problem in base.problems:
         yield Change(text=f"Could not be used as the base has it: {spell(str(problem))}.", weakens=True)
@@ -77,8 +76,8 @@ def _key(key: KeyChange, where: str, spell: Spell) -> str:
     of = f" of {where}" if where else ""
     if isinstance(key.before, list) or isinstance(key.after, list):
         old, new = map(_as_list, (key.before, key.after))
-        lost = listed([each for each in old if each not in new], MAX_VALUES, spell)
-        gained = listed([each for each in new if each not in old], MAX_VALUES, spell)
+        lost = listed([each for each in old if each not in new], MAX_LISTED, spell)
+        gained = listed([each for each in new if each not in old], MAX_LISTED, spell)
         parts = (f"takes {lost} out of {what}{of}" if lost else "", f"adds {gained} to {what}{of}" if gained else "")
         return " and ".join(filter(None, parts))
     before, after = _value(key, key.before, spell), _value(key, key.after, spell)
@@ -134,4 +133,4 @@ def _with_removed(queries: QueryChanges, say: Spell) -> str:
 def _ids(count: int, ids: Sequence[str], spell: Spell) -> str:
     if not ids:
         return count_text(count, "private query", "private queries")
-    return f"{count_text(count, 'query', 'queries')} ({listed(ids, MAX_IDS, spell, count)})"
+    return f"{count_text(count, 'query', 'queries')} ({listed(ids, MAX_LISTED, spell, count)})"

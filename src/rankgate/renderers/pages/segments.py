@@ -13,7 +13,6 @@ from rankgate.renderers.escape import one_line
 from rankgate.renderers.pages.charts import BETTER, FAINT, SAME, WORSE, by, chart, layer
 
 MAX_DRAWN = 16
-ALL = "all questions"
 
 _LABEL, _LEFT, _WIDTH, _STEP = 116, 124, 336, 24
 _COLOURS = {"better": BETTER, "worse": WORSE, "unclear": SAME}
@@ -64,7 +63,7 @@ def _point(place: int, row: PanelRow, value: PanelValue, measure: Measure) -> di
     low, high = value.delta_ci or (None, None)
     return {
         "place": place,
-        "label": ALL if row.tag is None else one_line(row.tag, 60),
+        "label": "all questions" if row.tag is None else one_line(row.tag, 60),
         "change": delta * scale,
         "low": (delta if low is None else low) * scale,
         "high": (delta if high is None else high) * scale,
