@@ -11,9 +11,11 @@ from msgspec.structs import replace
 from tests.renderers.dashboards.memories import record, sha
 
 from rankgate.baselines.records import Record
+from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.names import parse_metrics
+from rankgate.model.values import Unit
 from rankgate.readers.dates import days_after
-from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
+from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
 from rankgate.renderers.dashboards.values import GateSet, Tag, place_of, places_of
 
 TODAY = "2026-03-01"
@@ -193,3 +195,61 @@ def test_anchors_are_named_at_their_run_and_a_new_gold_set_at_the_first_run_with
     found = shown(*runs[:3], replace(runs[3], gold=None), anchors=(replace(runs[1], name="launch"),))
     assert [run.anchors for run in found.runs] == [(), ("launch",), (), ()]
     assert [run.new_gold for run in found.runs] == [False, False, True, False]
+
+
+# On which days a waiver was in force, by the versions of its file
+
+
+def waiver(expires: str = "2026-02-28", *, gate: str = "recall@5", line: int | None = None) -> Waiver:
+    issue = "https://example.org/1"
+    return Waiver(gate=gate, segment=None, up_to=0.1, expires=expires, issue=issue, reason="soon", by="ana", line=line)
+
+
+def spans(*versions: tuple[str | None, tuple[Waiver, ...]]) -> list[tuple[str | None, str]]:
+    found = spans_of([Version(day=day, waivers=waivers) for day, waivers in versions], {"recall@5": Unit.SHARE})
+    return [(span.since, span.until) for span in found]
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        pytest.param([], [], id="no file"),
+        pytest.param([(None, (waiver(),))], [(None, "2026-02-28")], id="without git nobody knows since when"),
+        pytest.param([("2026-01-05", (waiver(),))], [("2026-01-05", "2026-02-28")], id="until its last day"),
+        pytest.param(
+            [("2026-01-05", (waiver(),)), ("2026-01-20", ())], [("2026-01-05", "2026-01-19")], id="or until taken out"
+        ),
+        pytest.param(
+            [("2026-01-05", (waiver(),)), ("2026-04-01", ())], [("2026-01-05", "2026-02-28")], id="whichever is first"
+        ),
+        pytest.param(
+            [("2026-01-05", (waiver(),)), ("2026-01-20", (waiver(line=9),)), (None, (waiver(line=3),))],
+            [("2026-01-05", "2026-02-28")],
+            id="on another line it is the same one",
+        ),
+        pytest.param(
+            [("2026-01-05", (waiver(),)), ("2026-02-20", (waiver("2026-03-31"),))],
+            [("2026-01-05", "2026-02-19"), ("2026-02-20", "2026-03-31")],
+            id="longer: one after the other",
+        ),
+        pytest.param([("2026-03-05", (waiver(),))], [], id="expired before it was there"),
+        pytest.param(
+            [("2026-01-05", (waiver(),)), (None, ())], [("2026-01-05", "2026-02-28")], id="taken out, not committed yet"
+        ),
+    ],
+)
+def test_a_waiver_counts(
+    versions: list[tuple[str | None, tuple[Waiver, ...]]], expected: list[tuple[str, str]]
+) -> None:
+    assert spans(*versions) == expected
+
+
+def test_a_span_lies_from_the_begin_of_its_first_day_to_the_end_of_its_last() -> None:
+    [span] = spans_of([Version(day="2026-01-05", waivers=(waiver(),))], {"recall@5": Unit.SHARE})
+    assert (span.first, span.last) == (place_of("2026-01-05"), place_of("2026-03-01"))
+    assert span.unit is Unit.SHARE
+
+
+def test_of_a_gate_that_is_no_more_the_unit_is_unknown() -> None:
+    [span] = spans_of([Version(day=None, waivers=(waiver(gate="gone"),))], {"recall@5": Unit.SHARE})
+    assert (span.unit, span.first) == (Unit.NUMBER, None)

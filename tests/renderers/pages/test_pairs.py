@@ -68,7 +68,7 @@ def test_ties_are_a_number_and_a_share() -> None:
     found = pairs_of(details_of(*changed, *left_out, *same))
     assert found is not None
     assert [(tile.way, tile.count, tile.share) for tile in found.tiles] == [
-        *(("worse", 1, "12%"), ("same", 6, "75%"), ("better", 1, "12%")),
+        *(("worse", 1, "12%"), ("same", 6, "75%"), ("better", 1, "12%"))
     ]
     assert (found.queries, found.grouped, found.shortened) == (8, 1, True)
     assert "= 6 same" in found.wide

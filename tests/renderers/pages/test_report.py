@@ -112,7 +112,7 @@ def test_pictures_need_the_extra_and_without_it_the_verdict_is_said_all_the_same
 def test_what_is_not_there_makes_no_section() -> None:
     bare = Report(verdict=Verdict.NOT_JUDGED, summary="No.", provenance=Provenance(rankgate="0", date="2026-01-31"))
     assert [" ".join(heading.split()) for heading in Read(render_report(bare)).headings] == [
-        *("? NOT JUDGED", "What was compared, and how to repeat it"),
+        *("? NOT JUDGED", "What was compared, and how to repeat it")
     ]
 
 
