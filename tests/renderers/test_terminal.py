@@ -108,11 +108,7 @@ def test_the_verdict_is_the_first_word(verdict: Verdict, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "more"),
-    [
-        pytest.param(20, [], id="20 are listed"),
-        pytest.param(23, ["  and 3 more"], id="23 are cut"),
-    ],
+    ("count", "more"), [pytest.param(20, [], id="20 are listed"), pytest.param(23, ["  and 3 more"], id="23 are cut")]
 )
 def test_problems_are_cut_at_20(count: int, more: list[str]) -> None:
     problems = [Problem(f"problem {number}") for number in range(count)]
@@ -137,7 +133,7 @@ def test_the_three_questions_that_lost_most_are_shown_with_three_documents_each(
     ],
 )
 def test_without_losses_no_question_is_shown(report: Report) -> None:
-    assert "Questions whose" not in render_terminal(report)
+    assert "The worst of each kind" not in render_terminal(report)
 
 
 def test_a_question_without_words_is_shown_by_its_id() -> None:

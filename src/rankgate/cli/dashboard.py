@@ -11,7 +11,7 @@ from rankgate.cli.output import say
 from rankgate.criteria import find_criteria
 from rankgate.errors import bad_input, redacted
 from rankgate.model.wording import count_text
-from rankgate.renderers.dashboards.collect import Asked, collect
+from rankgate.renderers.dashboards.collect import Request, collect
 from rankgate.renderers.dashboards.site import write_site
 from rankgate.renderers.dashboards.values import INDEX
 from rankgate.renderers.pages.dashboard import site_of
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input(f"--baseline names one store; {advice}")
     metrics = metrics_of(arguments.metrics) if arguments.metrics else []
     dashboard = collect(
-        Asked(
+        Request(
             date=date_of(arguments),
             criteria=paths,
             baseline=arguments.baseline,
