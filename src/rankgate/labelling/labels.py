@@ -35,16 +35,11 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare_labels(gold: Gold, labels: Iterable[Label], *, as_judge: bool = False) -> Merge:
-    """What labels add to the gold.
+    """What labels, in any order, add to the gold; `as_judge` those of a judge, whose earlier labels then count as well.
 
     A label that repeats what the gold or another label says is fine. These are problems, every one of them named: a
     query that the gold lacks (once a query); another gain than the gold's or another label's; a relevant document for
     a query that nothing answers, or that the query lists as a negative.
-
-    Args:
-        gold: what is judged.
-        labels: in any order.
-        as_judge: they are a judge's, beside the gold; the judge's earlier labels count then as well.
     """
     first: dict[tuple[str, str], Label] = {}
     new: dict[str, dict[str, float]] = {}

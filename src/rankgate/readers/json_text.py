@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from rankgate.errors import bad_input, shown
-from rankgate.readers.source import Source
+from rankgate.readers.source import Source, utf8_message
 
 
 class JsonError(ValueError):
@@ -40,18 +40,14 @@ def strict_json(text: str | bytes) -> Any:
     except RecursionError as error:
         raise JsonError("nested too deeply", 1) from error
     except UnicodeDecodeError as error:
-        raise JsonError(f"not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8") from error
+        raise JsonError(utf8_message(error)) from error
     except UnicodeEncodeError as error:
         raise JsonError("text with half of a surrogate pair (\\ud800 and the like); write valid Unicode") from error
     return value
 
 
 def source_json(source: Source) -> Any:
-    """The one value of an input.
-
-    Raises:
-        RankgateError: it is not strict JSON.
-    """
+    """The one value of an input; a RankgateError where it is not strict JSON."""
     try:
         return strict_json(source.text())
     except JsonError as error:
@@ -80,10 +76,9 @@ def without_nan(text: bytes) -> bytes:
 def explain(line: bytes, error: Exception) -> str:
     """Plain words for a line that the typed decoder refused with `error`; columns count from its first character."""
     line = line.strip()
-    culprit = infinite_score(line)
-    if culprit:
-        return culprit
     try:
+        if culprit := infinite_score(line):
+            return culprit
         strict_json(line)
     except JsonError as strict:
         return str(strict)
@@ -117,10 +112,8 @@ def spoken(error: Exception, forms: Mapping[str, str] = {}) -> str:
 
 
 def _kinds(union: str) -> str:
-    """`int | str | null` as people say it. Null is allowed where a key may be left out, so it is said only alone."""
-    kinds = union.split(" | ")
-    if len(kinds) > 1:
-        kinds = [kind for kind in kinds if kind != "null"]
+    """`int | str | null` as people say it. Null is allowed where a key may be left out, so it is named only alone."""
+    kinds = [kind for kind in union.split(" | ") if kind != "null"] or ["null"]
     words = [_WORDS.get(kind, kind) for kind in kinds]
     if {"int", "str"} <= set(kinds):
         words = ["an id", *(word for word in words if word not in (_WORDS["int"], _WORDS["str"]))]
@@ -149,17 +142,20 @@ def infinite_score(text: str | bytes) -> str | None:
     for item in (item for entry in entries for item in _items(entry)):
         score = item.get("score") if isinstance(item, dict) else None
         if isinstance(score, float) and not math.isfinite(score):
-            name = item.get("chunk_id", item.get("id"))
-            what = "NaN" if math.isnan(score) else "infinite"
-            return f"the score of {shown(name)} is {what}; scores must be finite numbers"
+            return not_finite(item.get("chunk_id", item.get("id")), score)
     return None
+
+
+def not_finite(name: object, score: float) -> str:
+    """What is wrong with a score that is not finite."""
+    return f"the score of {shown(name)} is {'NaN' if math.isnan(score) else 'infinite'}; scores must be finite numbers"
 
 
 def _items(entry: object) -> list[Any]:
     """The retrieved items of a run line of any shape, or of a bare list."""
     if isinstance(entry, dict):
         lists = (entry.get(key) for key in ("topk", "retrieved", "actual_output", "actualOutput"))
-        entry = next((found for found in lists if found), None)
+        entry = next(filter(None, lists), None)
         entry = entry.get("retrieved") if isinstance(entry, dict) else entry
     return entry if isinstance(entry, list) else []
 

@@ -15,7 +15,7 @@ from rankgate.readers.source import Source
 _LAYOUT = "query document rank"
 
 
-def read_msmarco(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings in the order of their ranks, queries in the order in which they first appear.
 
     The ranks of a query are 1 to n, each once, in any order of rows. A gap, as filtering leaves it, is an error: the
@@ -41,7 +41,7 @@ def _split(line: bytes) -> list[bytes]:
 
 RUN = RunFormat(
     recognise=lambda start: Likeness.sure(start.is_msmarco),
-    read=read_msmarco,
+    read=_read,
     shape="`q-1 doc-3 1`, separated by tabs or blanks, no header",
     order="the rank",
     looks_like="three columns are BEIR qrels where the first row is query-id corpus-id score, and a run of MS MARCO "

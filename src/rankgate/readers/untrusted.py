@@ -43,10 +43,6 @@ def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Ru
     It is always read as JSONL, so that no other reader ever sees it, in one process, and what it says about its own
     origin is left out.
 
-    Args:
-        path: of the file.
-        needs: what the metrics read beyond ids.
-
     Raises:
         RankgateError: no such file, or it is not allowed; while reading: malformed, or a list that is too long.
     """
@@ -58,11 +54,7 @@ def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Ru
 
 
 def refuse_large_gold(path: str) -> None:
-    """Refuse a gold set that a pull request may have changed where it is too large, before anything is built of it.
-
-    Raises:
-        RankgateError: no such file, no regular file, or more than a gold set may have.
-    """
+    """Refuse a gold set that a pull request may have changed where it is too large or no regular file, unparsed."""
     _measured(path, MAX_GOLD, jsonl=False)
 
 
@@ -103,14 +95,14 @@ def _measure_lines(read: Callable[[int], bytes], name: str, most: int, *, jsonl:
         if jsonl and not begun and (start := (chunk if total else chunk.removeprefix(_BOM)).lstrip()):
             begun = True
             if not start.startswith(b"{"):
-                message = f"is no JSONL: the first line is no JSON object; {_FLAG} reads no other format"
-                raise bad_input(message, file=name)
+                what = "is no JSONL: the first line is no JSON object"
+                raise bad_input(f"{what}; {_FLAG} reads no other format", file=name)
         total += len(chunk)
         first, *others = chunk.split(b"\n")
         length += len(first)
         if jsonl and length > MAX_LINE:  # any other line lies within the chunk
-            message = f"a line of more than {MAX_LINE:,} bytes; {_FLAG} allows no longer one"
-            raise bad_input(message, file=name, line=lines + 1)
+            what = f"a line of more than {MAX_LINE:,} bytes"
+            raise bad_input(f"{what}; {_FLAG} allows no longer one", file=name, line=lines + 1)
         if others:
             lines += len(others)
             length = len(others[-1])
