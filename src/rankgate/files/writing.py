@@ -117,7 +117,8 @@ def _staged(target: Path, data: bytes) -> Iterator[Path]:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        os.umask(mask := os.umask(0))
+        temporary.chmod(0o666 & ~mask)
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
@@ -141,9 +142,3 @@ def readable_twice(path: str) -> Iterator[str]:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
         yield file.name
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

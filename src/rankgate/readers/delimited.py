@@ -18,10 +18,7 @@ RAGAS_CSV = (
 
 
 class Table:
-    """A table with its header read: `columns` as written, `line` where the header stands.
-
-    A RankgateError where it is not UTF-8, has broken quotes, or two columns of one name.
-    """
+    """A table with its header read: `columns` as written, `line` where the header stands."""
 
     def __init__(self, source: Source, log: ProblemLog) -> None:
         import csv  # noqa: PLC0415 -- paid only for tables

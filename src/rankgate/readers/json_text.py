@@ -23,11 +23,7 @@ class JsonError(ValueError):
 
 
 def strict_json(text: str | bytes) -> Any:
-    """Parse JSON; refuse NaN and infinite numbers, duplicate keys, lone surrogates and endless nesting.
-
-    Raises:
-        JsonError: the text is not strict JSON.
-    """
+    """Parse JSON; a JsonError refuses NaN, infinite numbers, duplicate keys, lone surrogates and endless nesting."""
     try:
         value = json.loads(
             text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_integer
@@ -55,12 +51,10 @@ def source_json(source: Source) -> Any:
 
 
 def line_json(line: bytes) -> Any:
-    """The value of one line at a decoder's speed: parsed strictly only where a key may stand twice.
+    """The value of one line at a decoder's speed; a ValueError, which `explain` puts in plain words, where it is none.
 
-    Of two equal keys a decoder keeps the last, so that the value, written again, has fewer quotes than the line.
-
-    Raises:
-        ValueError: as `strict_json`, or what the decoder has against it; `explain` says it in plain words.
+    Of two equal keys a decoder keeps the last, so that the value, written again, has fewer quotes than the line: only
+    such a line is parsed strictly.
     """
     line.decode()
     value = msgspec.json.decode(line)
@@ -88,12 +82,8 @@ def explain(line: bytes, error: Exception) -> str:
 def spoken(error: Exception, forms: Mapping[str, str] = {}) -> str:
     """A decoder's validation error in our words: `topk[0].rank: expected a whole number, found text`.
 
-    msgspec says what is wrong and where in a sentence and in no other way, so that this one function reads it; of a
-    sentence that it does not know it repeats the words.
-
-    Args:
-        error: the error; only of msgspec's own are the words known.
-        forms: what text of a pattern is, by the pattern: `a login`.
+    msgspec says what is wrong and where in a sentence and in no other way, so that this one function reads it; of any
+    other error it repeats the words. `forms` says what a text of some pattern is, by the pattern: `a login`.
     """
     match = re.fullmatch(r"(?P<what>.*?)(?: - at `(?:key in )?\$\.?(?P<path>[^`]*)`)?", str(error), re.DOTALL)
     if match is None or not isinstance(error, msgspec.ValidationError):
@@ -132,12 +122,17 @@ _WORDS = {
 }
 
 
-def infinite_score(text: str | bytes) -> str | None:
-    """Names the first item of a run whose score is not finite; None where there is none or the text is no JSON."""
+def any_json(text: str | bytes) -> Any:
+    """The value of JSON as Python writes it, with NaN and infinite numbers; None where it is none."""
     try:
-        value = json.loads(text, parse_constant=float)
+        return json.loads(text, parse_constant=float)
     except (ValueError, RecursionError):
         return None
+
+
+def infinite_score(text: str | bytes) -> str | None:
+    """Names the first item of a run whose score is not finite; None where there is none or the text is no JSON."""
+    value = any_json(text)
     entries = value if isinstance(value, list) else [value, *(value.values() if isinstance(value, dict) else ())]
     for item in (item for entry in entries for item in _items(entry)):
         score = item.get("score") if isinstance(item, dict) else None

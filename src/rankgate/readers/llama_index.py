@@ -13,11 +13,7 @@ QUERIES, RELEVANT = "queries", "relevant_docs"
 
 
 def _read(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Samples with their questions, in the order of `queries`; each of `relevant_docs` has gain 1.
-
-    A query without relevant documents is a sample without any, which recall-like metrics leave out. The corpus is not
-    read.
-    """
+    """Samples with their questions, in the order of `queries`; each of `relevant_docs`, if any, has gain 1."""
     value = source_json(source)
     queries, relevant = (value.get(key) if isinstance(value, dict) else None for key in (QUERIES, RELEVANT))
     if not isinstance(queries, dict) or not isinstance(relevant, dict):

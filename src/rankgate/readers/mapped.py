@@ -30,10 +30,7 @@ def read_mapped_json(fields: FieldMap, source: Source, needs: frozenset[Need], l
 def read_records(
     fields: FieldMap, records: Records, name: str, needs: frozenset[Need], log: ProblemLog
 ) -> Iterator[Ranking]:
-    """Rankings from objects of a file.
-
-    A name of the map that a required value lacks, or that no object of the file has, is an error, reported once.
-    """
+    """Rankings from objects of a file; a name of the map that a required value or every object lacks is an error."""
     finder = Finder(fields, needs)
     if fields.items is not None:
         yield from rankings_of(_looked_up(records, _line, finder, log), needs, log)

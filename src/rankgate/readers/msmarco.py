@@ -16,11 +16,10 @@ _LAYOUT = "query document rank"
 
 
 def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings in the order of their ranks, queries in the order in which they first appear.
+    """Rankings in the order of their ranks, 1 to n, each once, in any order of rows.
 
-    The ranks of a query are 1 to n, each once, in any order of rows. A gap, as filtering leaves it, is an error: the
-    leaderboard's script counts the ranks as written, most other tools close the gap, and which is meant is not ours to
-    guess.
+    A gap, as filtering leaves it, is an error: the leaderboard's script counts the ranks as written, most other tools
+    close the gap, and which is meant is not ours to guess.
     """
     rows = Rows(Order.RANK)
     for number, (query_id, doc, text) in columns_of(source.lines(), _LAYOUT, source.name, log, _split):

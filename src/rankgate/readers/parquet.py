@@ -26,12 +26,9 @@ if TYPE_CHECKING:
 
 MAGIC = b"PAR1"
 INSTALL = "pip install 'rankgate[parquet]' (in the action: extras: parquet)"
-_BATCH = 1_000
-_SLICE = 1_000_000  # rows
-_MAX_SLICES = 8
+_BATCH, _THREADS = 1_000, 2
+_SLICE, _MAX_SLICES = 1_000_000, 8  # rows, at least, and slices
 _IDS = msgspec.json.Decoder(list[str])
-_THREADS = 2
-_QUOTE = "'"
 # DuckDB's names for the types that can be what a column is for, and what the column is read as.
 _WHOLE = frozenset({*("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")})
 _NUMBER = _WHOLE | {"HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL"}
@@ -70,7 +67,7 @@ class _File:
         self.connection = connection
         # Directories called key=value are no columns here.
         options = "hive_partitioning = false, binary_as_string = true"
-        path = _pattern(mark).replace(_QUOTE, 2 * _QUOTE)
+        path = _pattern(mark).replace("'", "''")
         unpacked = f"SELECT sum(greatest(total_uncompressed_size, num_values)) FROM parquet_metadata('{path}')"  # noqa: S608
         refuse_expansion(int(next(self.rows(unpacked))[0] or 0), mark.size, mark.name)
         self.table = f"read_parquet('{path}', {options})"
@@ -246,12 +243,8 @@ def _opened(source: Source) -> Iterator[_File]:
     import tempfile  # noqa: PLC0415 -- paid only for Parquet
 
     # Nothing is ever fetched; what does not fit in memory goes where temporary files go.
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "threads": _THREADS,
-        "temp_directory": tempfile.gettempdir(),
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
+    settings: dict[str, Any] = {"threads": _THREADS, "temp_directory": tempfile.gettempdir()}
+    settings |= dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), False)
     try:
         with duckdb.connect(":memory:", config=settings) as connection:
             yield _File(source.file, connection)

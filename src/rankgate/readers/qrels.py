@@ -18,11 +18,7 @@ Judged = dict[str, tuple[int, dict[str, float]]]
 
 
 def _read_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Samples from TREC qrels: judgments without questions or tags.
-
-    As in trec_eval, a line that begins with `#` is a comment; a `#` further on is part of an id. So no query id begins
-    with `#`. Blank lines are skipped.
-    """
+    """Judgments without questions or tags; as in trec_eval, a line that begins with `#` is a comment."""
     judged: Judged = {}
     lines = ((number, line) for number, line in source.lines() if not line.startswith(b"#"))
     for number, (query_id, _, doc, text) in columns_of(lines, _LAYOUT, source.name, log):
@@ -31,10 +27,7 @@ def _read_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
 
 
 def _read_beir(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Samples from BEIR's `qrels/*.tsv`: columns query-id, corpus-id and score, named by the first row.
-
-    Columns are separated by tabs, so ids may hold blanks, `#` and `|`.
-    """
+    """Judgments in the columns query-id, corpus-id and score, which the first row names."""
     table = Table(source, log)
     missing = ", ".join(name for name in BEIR_COLUMNS if table.place(name) is None)
     if missing:
@@ -53,11 +46,10 @@ def _judge(judged: Judged, query_id: str, doc: str, text: str, place: Problem, l
     """Note one judgment, or what is wrong with it."""
     gain = finite_number(text)
     gains = judged.setdefault(query_id, (place.line or 1, {}))[1]
-    if gain is None:
-        header = "; if that is a header, remove the row" if text.casefold() in _HEADINGS else ""
-        log.note(place, f"the gain {shown(text)} is not a finite number{header}")
-        return
     try:
+        if gain is None:
+            header = "; if that is a header, remove the row" if text.casefold() in _HEADINGS else ""
+            raise ValueError(f"the gain {shown(text)} is not a finite number{header}")
         check_gain(doc, gain)
     except ValueError as error:
         log.note(place, error)

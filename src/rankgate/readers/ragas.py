@@ -24,8 +24,7 @@ Line = dict[str, Any]
 def _read_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from `user_input`, `reference_context_ids` or else `reference_contexts`, and `reference`, the answer.
 
-    A context without an id goes by its text, as it does in a run of the same kind. The query's id is `id` or
-    `query_id` where the line has one, else the question itself: what two runs of one dataset have in common.
+    A context without an id goes by its text, as it does in a run of the same kind.
     """
     samples: dict[str, Sample] = {}
     for place, line in _samples(source, log):
@@ -53,15 +52,12 @@ def _sample(line: Line, number: int | None) -> Sample:
 
 
 def _read_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings from `retrieved_context_ids`, or else `retrieved_contexts`, in the order of the list.
-
-    Texts are those of `retrieved_contexts`, unless ids stand beside them and are more or fewer: then none is known.
-    """
+    """Rankings from `retrieved_context_ids`, or else `retrieved_contexts`, in the order of the list."""
     return rankings_of(_lines(source, needs, log), needs, log)
 
 
 def _lines(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[tuple[int, Problem, Line]]:
-    """The contract's lines, after the number and the place of each."""
+    """The contract's lines, after number and place; texts are left out where their number is not that of the ids."""
     for number, (place, line) in enumerate(_samples(source, log), start=1):
         try:
             query_id, ids = _query_id(line), _listed(line, RETRIEVED)
@@ -85,6 +81,7 @@ def _samples(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:
 
 
 def _query_id(line: Line) -> str:
+    """`id` or `query_id`, else the question itself: what two runs of one dataset have in common."""
     for key in ("id", "query_id", RAGAS_QUESTION):
         value = line.get(key)
         if value is None:

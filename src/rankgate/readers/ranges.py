@@ -79,8 +79,7 @@ class RunFile(msgspec.Struct, frozen=True):
     def parts(self, count: int) -> Iterator[Sequence[Part]]:
         """The file in at most that many ranges, opened; none where another file has taken its place.
 
-        Raises:
-            RankgateError: on leaving, the file has changed its size.
+        On leaving, a RankgateError where the file has changed its size.
         """
         with ExitStack() as opened:
             first = self._opened(opened)

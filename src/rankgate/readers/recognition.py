@@ -141,24 +141,28 @@ class Beginning:
         return followed or (first.endswith(b"}") and any(f'"{key}"'.encode() in first for key in keys))
 
 
-class GoldFormat(msgspec.Struct, frozen=True, kw_only=True):
-    """A format of gold sets.
+class _Format(msgspec.Struct, frozen=True, kw_only=True):
+    """What gold sets and runs have in common.
 
     Attributes:
-        recognise: whether a file has it, by its beginning.
-        read: the samples by query; what is wrong goes into the log.
+        recognise: whether a file has the format, by its beginning.
         shape: what it looks like, for the table of docs/formats.md.
-        looks_like: the clause for an error where a run was wanted; nothing where such a file says so itself.
+        looks_like: the clause for an error where the other kind was wanted; nothing where such a file says so itself.
     """
 
     recognise: Callable[[Beginning], Recognised]
-    read: Callable[[Source, ProblemLog], dict[str, Sample]]
     shape: str
     looks_like: str = ""
 
 
-class RunFormat(msgspec.Struct, frozen=True, kw_only=True):
-    """A format of runs; `recognise`, `shape` and `looks_like` as of a `GoldFormat`.
+class GoldFormat(_Format, frozen=True, kw_only=True):
+    """A format of gold sets; `read` gives the samples by query, what is wrong goes into the log."""
+
+    read: Callable[[Source, ProblemLog], dict[str, Sample]]
+
+
+class RunFormat(_Format, frozen=True, kw_only=True):
+    """A format of runs.
 
     Attributes:
         read: the rankings, with what metrics need beyond ids; what is wrong goes into the log.
@@ -167,11 +171,8 @@ class RunFormat(msgspec.Struct, frozen=True, kw_only=True):
         quick: how to read parts of a file; see `ranges.Quick`.
     """
 
-    recognise: Callable[[Beginning], Recognised]
     read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
-    shape: str
     order: str
-    looks_like: str = ""
     provenance: Callable[[Source], Mapping[str, Any]] = lambda _: {}
     quick: Quick | None = None
 

@@ -168,11 +168,7 @@ def fast_shapes(needs: frozenset[Need]) -> tuple[type[SettledLine], ...]:
 
 
 def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Ranking:
-    """The ranking of a line, in the order of its ranks where it states them, each id once.
-
-    Raises:
-        ValueError: what is wrong with it.
-    """
+    """The ranking of a line, in the order of its ranks where it states them, each id once; else a ValueError."""
     ranked = _ranking(query_id, line.items(), needs)
     if not needs:
         return ranked

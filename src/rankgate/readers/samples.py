@@ -165,7 +165,9 @@ def _gains(written: object, name: str, key: str) -> dict[str, float]:
 
 def _judge_labels(written: object, gains: dict[str, float], name: str) -> dict[str, float]:
     """A judge's gains for what the gold does not judge: where both speak, the gold is right."""
-    if not isinstance(written, dict | None):
+    if written is None:
+        return {}
+    if not isinstance(written, dict):
         raise _SampleError(f"{name}: expected a mapping of ids to gains, found {shown(written)}", "judge_labels")
     return {doc: gain for doc, gain in _gains(written, name, "judge_labels").items() if doc not in gains}
 

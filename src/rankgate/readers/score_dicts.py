@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +11,7 @@ import msgspec
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.model.values import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.json_text import JsonError, not_finite, source_json, strict_json
+from rankgate.readers.json_text import JsonError, any_json, not_finite, source_json, strict_json
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness, Recognised, RunFormat
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import Source
@@ -40,19 +39,13 @@ def _read_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
 
 
 def _read_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings from `{query: {document: score}}`.
-
-    As in TREC files the score decides, descending, ties by document id descending; scores compare as 64-bit floats.
-    """
+    """As in TREC files the score decides, descending, ties by document id descending, compared as 64-bit floats."""
     del needs  # the format holds ids and scores only
     yield from _rankings(source.text(), source.name, log)
 
 
 def _read_mteb(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings from what MTEB saves as `<task>_predictions.json`: subset → split → `{query: {document: score}}`.
-
-    One subset with one split can be read; where there are several, nothing says which the gold set is for.
-    """
+    """Of subset → split → `{query: {document: score}}` one with one: of several, nothing says which the gold is for."""
     del needs
     text = source.text()
     subsets = {subset: _parts(raw) for subset, raw in _whole(text, source.name).items() if subset != MTEB_KEY}
@@ -113,7 +106,7 @@ def _parts(raw: msgspec.Raw) -> _Raws:
 
 def _refusal(text: str, name: str, error: Exception) -> Exception:
     """What is wrong with a document that was not read even in its outline."""
-    value = _as_python(text)
+    value = any_json(text)
     for query_id, scores in value.items() if isinstance(value, dict) else ():
         if isinstance(scores, dict) and (flaw := _flaw(scores)):
             return bad_input(f"query {shown(query_id)}: {flaw}", file=name)
@@ -127,19 +120,12 @@ def _refusal(text: str, name: str, error: Exception) -> Exception:
 
 def _culprit(raw: bytes, error: Exception) -> str:
     """What is wrong with the scores of one query."""
-    scores = _as_python(raw)
+    scores = any_json(raw)
     if scores is None:
         return str(error)
     if not isinstance(scores, dict):
         return f"expected a mapping of ids to scores, found {shown(scores)}"
     return _flaw(scores) or str(error)
-
-
-def _as_python(text: str | bytes) -> Any:
-    try:
-        return json.loads(text, parse_constant=float)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _flaw(scores: Mapping[str, Any]) -> str | None:

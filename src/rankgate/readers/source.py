@@ -43,8 +43,8 @@ class FileMark(msgspec.Struct, frozen=True):
 class Source(msgspec.Struct, frozen=True):
     """An open input: the name for messages, the uncompressed bytes, and their beginning.
 
-    `file` is there for a regular file that is not compressed; `share_read` says how much of a file of known size has
-    been read, from 0 to 1.
+    `file` is there for a regular file that is not compressed; `share_read` says how much of a file has been read, from
+    0 to 1, where its size is known.
     """
 
     name: str

@@ -30,9 +30,7 @@ _ROW_END = "\0"
 _numbers = msgspec.json.Decoder(list[float]).decode
 # What a text's split() takes for white space and the bytes' does not; and our own mark.
 _ODD = (b"\x1c", b"\x1d", b"\x1e", b"\x1f", _ROW_END.encode())
-
-# Row by row: query, document and score.
-_Rows = tuple[Sequence[str], Sequence[str], Sequence[float]]
+_Rows = tuple[Sequence[str], Sequence[str], Sequence[float]]  # row by row: query, document and score
 
 
 def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
@@ -87,8 +85,7 @@ def _plain(block: bytes) -> _Rows | None:
     """The rows of a block in plain ASCII, or None where any of them needs a closer look.
 
     With a mark in place of every line end, each row has six columns exactly where every seventh word is a mark and
-    there are as many marks as lines. Scores that JSON has as numbers, which are finite, are read five times as fast as
-    by `float`, with the same result.
+    there are as many marks as lines. JSON reads finite scores five times as fast as `float`, with the same result.
     """
     if not block.isascii() or any(odd in block for odd in _ODD):
         return None

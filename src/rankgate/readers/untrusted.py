@@ -1,7 +1,7 @@
-"""An untrusted run: measured before anything parses it, and read by one reader only.
+"""An untrusted run, which may be any bytes: measured before anything parses it, and read by one reader only.
 
-A fork's pull request may bring any bytes as its run. What is allowed is far more than a run of rankings needs, and far
-less than it takes to fill a machine's memory or an hour of it.
+What is allowed is far more than a run of rankings needs, and far less than it takes to fill a machine's memory or an
+hour of it.
 """
 
 from __future__ import annotations
@@ -72,9 +72,10 @@ def _measured(path: str, most: int, *, jsonl: bool) -> None:
             _measure_lines(read, name, most, jsonl=jsonl)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise bad_input(f"damaged gzip data: {error}", file=name) from error
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        reason = (error.strerror or error) if isinstance(error, OSError) else "no file can have this name"
-        raise bad_input(f"cannot be read: {reason}", file=name) from error
+    except OSError as error:
+        raise bad_input(f"cannot be read: {error.strerror or error}", file=name) from error
+    except ValueError as error:
+        raise bad_input("cannot be read: no file can have this name", file=name) from error
 
 
 def _opened(path: str, name: str) -> int:
@@ -136,5 +137,4 @@ def _texts(ranking: Ranking) -> list[str]:
     details = ranking.details or Details()
     items = [text for item in details.items or () for text in (item.doc_id, item.version, item.text) if text]
     named = [*(details.entities or ()), *(details.scores or ()), *(details.latency_ms or ()), details.source or ""]
-    named += (details.judges or {}).values()
-    return [ranking.query_id, *ranking.ids, *items, *named]
+    return [ranking.query_id, *ranking.ids, *items, *named, *(details.judges or {}).values()]
