@@ -18,6 +18,7 @@ from rankgate.readers.run_shapes import Item
 class Line(msgspec.Struct, frozen=True):
     """A line of the run as bytes that end in a newline, and the sum of its `latency_ms`."""
 
+    query_id: str
     data: bytes
     ms: float
 
@@ -58,8 +59,8 @@ class _Recorded(msgspec.Struct):
 
 def read_back(data: bytes) -> Line:
     """The line, once it is sure that a reader takes it; else a `msgspec.MsgspecError`."""
-    times = msgspec.json.decode(data, type=_Recorded).latency_ms
-    return Line(data, sum(times.values()) if times else 0.0)
+    line = msgspec.json.decode(data, type=_Recorded)
+    return Line(line.query_id, data, sum((line.latency_ms or {}).values(), 0.0))
 
 
 def _plain(value: Any) -> Any:

@@ -23,10 +23,6 @@ _MARK = "rankgate_partial"
 _VERSION = 1
 
 
-class _QueryId(msgspec.Struct):
-    query_id: str
-
-
 class PartialRun:
     """Lines by query id, each on disk as soon as it is added. Used as a context manager, which keeps the file open.
 
@@ -50,14 +46,14 @@ class PartialRun:
             self._take_over(json.loads(header), queries)
         write_atomic(self.path, header + b"".join(line.data for line in self.lines.values()))
 
-    def add(self, query_id: str, line: Line) -> None:
+    def add(self, line: Line) -> None:
         """Keep a line; a RankgateError where it cannot be written: what was kept before stays."""
         try:
             self._file.write(line.data)
             self._file.flush()
         except OSError as error:
             raise self._refused("written", error) from error
-        self.lines[query_id] = line
+        self.lines[line.query_id] = line
 
     def kept(self) -> int:
         """How many lines the file holds, which is one more than `lines` where an interrupt came between the two."""
@@ -85,9 +81,9 @@ class PartialRun:
             return
         for data in rest:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError):
-                query_id = msgspec.json.decode(data, type=_QueryId).query_id
-                if query_id in queries:
-                    self.lines[query_id] = read_back(data + b"\n")
+                line = read_back(data + b"\n")
+                if line.query_id in queries:
+                    self.lines[line.query_id] = line
         if self.lines:
             count = f"{len(self.lines)} of {len(queries)} questions are recorded already and not asked again"
             hint = "if the retriever has changed since, begin again with --restart (restart=True in Python)"

@@ -220,7 +220,7 @@ def _keep(outcome: Outcome, stamp: Mapping[str, Any], partial: PartialRun) -> Pr
         return Problem(str(error), key=outcome.query_id)
     except Exception as error:  # noqa: BLE001 -- an object of the user's that cannot even be looked at
         return failure(outcome.query_id, error)
-    partial.add(outcome.query_id, line)
+    partial.add(line)
     return None
 
 
