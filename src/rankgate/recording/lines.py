@@ -18,24 +18,15 @@ from rankgate.readers.run_shapes import Item
 class Line(msgspec.Struct, frozen=True):
     """A line of the run as bytes that end in a newline, and the sum of its `latency_ms`."""
 
+    query_id: str
     data: bytes
     ms: float
 
 
 def run_line(query_id: str, result: Any, measured_ms: float, provenance: Mapping[str, Any]) -> Line:
-    """The run line of one question.
+    """The run line of what the retriever returned, drained; a ResultError where no reader could read it.
 
-    It is the result's `written_line`; what a whole run line says itself (`latency_ms`, `system`, …) wins over what was
-    measured and over the provenance.
-
-    Args:
-        query_id: the gold's id of the question.
-        result: what the retriever returned, drained.
-        measured_ms: the duration of the call.
-        provenance: keys that every line carries.
-
-    Raises:
-        ResultError: the result has none of the accepted shapes, or no reader could read it.
+    What a complete run line says itself (`latency_ms`, `system`, …) wins over what was measured and the provenance.
     """
     line = {"query_id": query_id, **provenance} | written_line(query_id, result)
     line.setdefault("latency_ms", {"retrieve": round(measured_ms, 3)})
@@ -46,11 +37,7 @@ def run_line(query_id: str, result: Any, measured_ms: float, provenance: Mapping
 
 
 def encoded(value: Mapping[str, Any]) -> bytes:
-    """Compact JSON on one line.
-
-    Raises:
-        ResultError: JSON cannot hold a value.
-    """
+    """Compact JSON on one line; a ResultError where it cannot hold a value."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
         return text.encode() + b"\n"
@@ -71,13 +58,9 @@ class _Recorded(msgspec.Struct):
 
 
 def read_back(data: bytes) -> Line:
-    """The line, once it is sure that a reader takes it.
-
-    Raises:
-        msgspec.MsgspecError: it does not.
-    """
-    times = msgspec.json.decode(data, type=_Recorded).latency_ms
-    return Line(data, sum(times.values()) if times else 0.0)
+    """The line, once it is sure that a reader takes it; else a `msgspec.MsgspecError`."""
+    line = msgspec.json.decode(data, type=_Recorded)
+    return Line(line.query_id, data, sum((line.latency_ms or {}).values(), 0.0))
 
 
 def _plain(value: Any) -> Any:
