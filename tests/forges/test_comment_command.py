@@ -22,7 +22,7 @@ import rankgate.cli.comment
 import rankgate.forges.client
 from rankgate.cli import main
 from rankgate.forges.checks import CHECK
-from rankgate.forges.marker import mark_of
+from rankgate.forges.comments import mark_of
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 COMMENTS = r"/issues/\d+/comments$"

@@ -12,8 +12,7 @@ from tests.forges.instant import InstantClock, patient
 from tests.forges.proxy import Proxy
 
 from rankgate.forges.client import ForgeError
-from rankgate.forges.comments import ACTIONS_LOGIN, upsert
-from rankgate.forges.marker import Mark
+from rankgate.forges.comments import ACTIONS_LOGIN, Mark, upsert
 from rankgate.model.values import Verdict
 
 COMMENTS = r"/issues/\d+/comments$"

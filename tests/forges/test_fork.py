@@ -22,9 +22,9 @@ from tests.scenario_calls import report_of
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, bad_input
 from rankgate.forges.checks import CHECK
+from rankgate.forges.comments import Mark
 from rankgate.forges.context import Context, Pull, context_of
 from rankgate.forges.fork import ACCEPT_LABEL, concerns_forks, report_fork
-from rankgate.forges.marker import Mark
 from rankgate.forges.publish import Settings, Told, conclude, joined
 from rankgate.gates.compose import not_judged
 from rankgate.model.report import Report

@@ -54,11 +54,8 @@ class FilesAtBase:
         """Where to read what a path of the working tree held at the base.
 
         That is a copy where the base has the path. None where it has not and HEAD has: then it came later. The path
-        itself where it lies outside the repository or neither commit knows it: then the job made it.
-
-        Raises:
-            RankgateError: it lies in a submodule, or behind a link that leaves the repository.
-            GitError: git cannot read it.
+        itself where it lies outside the repository or neither commit knows it: then the job made it. What lies in a
+        submodule, or behind a link that leaves the repository, is an error.
         """
         inside = self._inside(path)
         if inside is None:
@@ -67,11 +64,7 @@ class FilesAtBase:
         return copy or (None if self._in_head(inside) else path)
 
     def copy(self, path: str) -> str | None:
-        """A copy of what the commit has at a path of the repository; None where it has nothing there.
-
-        Raises:
-            RankgateError: it lies in a submodule, or behind a link that leaves the repository, or is too large.
-        """
+        """A copy of what the commit has at a path of the repository; None where it has nothing there."""
         return self._copied(path, posixpath.normpath(path), self.commit)
 
     def find_in_head(self, path: str) -> str | None:
@@ -85,10 +78,9 @@ class FilesAtBase:
         return [os.path.relpath(f"{self._repository.root}/{path}", os.path.realpath(".")) for path in found]
 
     def refuse_moved_link(self, names: Iterable[str]) -> None:
-        """The current directory may be what a link leads to that HEAD has changed, or put in a folder's place.
+        """Refuse a current directory that a link leads to which HEAD has changed, or put in a folder's place.
 
-        Raises:
-            RankgateError: the base has a file of one of these names where the link is.
+        It matters where the base has a file of one of these names.
         """
         here, root = Path(os.path.realpath(".")), self._repository.root
         for link in self._repository.new_links(self.commit.sha, self._head.sha) if self._head else ():
@@ -99,11 +91,7 @@ class FilesAtBase:
                 raise bad_input("leads here and did not at the base; remove the link first, add it later", file=link)
 
     def refuse_stale(self, paths: Iterable[str]) -> None:
-        """What judges must be what the tip of the base branch has, where that is known.
-
-        Raises:
-            GitError: the tip has another file at one of the paths.
-        """
+        """What judges must be what the tip of the base branch has, where that is known."""
         for path in paths if self._tip else ():
             inside = self._inside(path)
             if inside is not None and self._there(inside, self.commit.sha) != self._there(inside, self._tip or ""):
@@ -121,11 +109,7 @@ class FilesAtBase:
         return found and replace(found, path="")
 
     def refuse_link(self, path: str) -> None:
-        """Behind a link may lie another file, as the baseline in place of a run.
-
-        Raises:
-            RankgateError: the path, or a folder on the way to it within the repository, is a symbolic link.
-        """
+        """Refuse a symbolic link on the way to a file: behind it may lie another, as the baseline in place of a run."""
         whole, root = Path(os.path.normpath(Path.cwd() / path)), Path(self._repository.root)
         within = [parent for parent in whole.parents if parent != root and parent.is_relative_to(root)]
         if path != STDIN and not whole.is_fifo() and any(map(Path.is_symlink, [whole, *within])):
@@ -140,11 +124,7 @@ class FilesAtBase:
         return there is None or there != self._there(inside, self.commit.sha)
 
     def kept(self, path: str) -> str:
-        """The path, or a copy of what comes through a pipe and can be read only once.
-
-        Raises:
-            RankgateError: it cannot be read.
-        """
+        """The path, or a copy of what comes through a pipe and can be read only once."""
         if path != STDIN and (Path(path).is_file() or Path(path).is_dir() or not Path(path).exists()):
             return path
         copy = f"{self._room}/piped-{len(self._copies)}"
@@ -253,9 +233,7 @@ class FilesAtBase:
 def files_at(ref: str, tip: str | None = None) -> Iterator[FilesAtBase]:
     """The files at a ref of the repository around the current directory; errors raised meanwhile name no copy.
 
-    Args:
-        ref: names the commit.
-        tip: the commit that the base branch is at now, where the ref may lie behind it.
+    `tip` is the commit that the base branch is at now, where the ref may lie behind it.
 
     Raises:
         GitError: git is missing, this is no repository or a submodule, or it has no such commit.
@@ -273,18 +251,7 @@ def files_at(ref: str, tip: str | None = None) -> Iterator[FilesAtBase]:
 
 
 def _fill_pointer(file: Path, root: str, name: str) -> None:
-    """Put what a pointer of Git LFS stands for in its place; any other file stays as it is.
-
-    What comes is checked against the pointer's digest, whoever serves it.
-
-    Args:
-        file: where the blob was written.
-        root: the repository's working tree.
-        name: the file's name for messages.
-
-    Raises:
-        GitError: git-lfs is not installed, or does not give the file.
-    """
+    """Put what a pointer of Git LFS stands for in its place, checked against its digest, whoever serves it."""
     if file.stat().st_size > LONGEST_POINTER:
         return
     pointer = file.read_bytes()

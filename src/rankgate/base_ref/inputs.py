@@ -138,9 +138,6 @@ def _criteria_elsewhere(own: Own, files: FilesAtBase) -> tuple[Criteria | None, 
     """Criteria of the base that this check does not read: this gate's all the same, else the places of all.
 
     This gate's are those that HEAD has no longer in their place, and those that name the same run or baseline.
-
-    Raises:
-        RankgateError: there are several of them.
     """
     found: dict[str, Criteria] = {}
     for path in files.matching(_GATES):
@@ -216,11 +213,7 @@ def _baseline(
 
 
 def _baseline_at_base(named: InputFile, files: FilesAtBase) -> InputFile | None:
-    """Where to read what lay at a place; None where nothing was accepted there.
-
-    Raises:
-        GitError: what is there now is the job's, and the pull request has committed files of that name.
-    """
+    """Where to read what lay at a place, unless the pull request commits files where the job writes; else None."""
     found = named.path if is_remote(named.path) else files.find(named.path)
     if found is None and _is_baseline(named):
         copy: str | None = None

@@ -38,16 +38,10 @@ Judge = Callable[[Inputs, Criteria, Gold], Report]
 
 
 def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
-    """Judge a run by both sides.
+    """Judge a run by both sides; what it is compared with is the base's baseline either time.
 
     The head is the pull request's criteria and gold set, the base's are those of the base. Where that lets gold sets
-    change, its own decides on the queries that both have; where a label accepts the new one, it does not decide. What
-    the run is compared with on both sides is the base's baseline.
-
-    Args:
-        inputs: what the caller names.
-        ref: names the base.
-        judge: judges one side.
+    change, its own decides on the queries that both have; where a label accepts the new one, it does not decide.
 
     Raises:
         RankgateError: the run cannot be judged as the head or as the base asks, or git cannot read the base; the
@@ -283,9 +277,6 @@ def _judged_run(own: Own, criteria: Criteria | None, files: FilesAtBase) -> tupl
     """The run, and whether it is the pull request's own in place of one that the base names and that is absent.
 
     What the caller names decides; else what the base's criteria name, with its format and map.
-
-    Raises:
-        RankgateError: the run is a link.
     """
     mine, theirs = own.criteria.inputs.run, (criteria or own.criteria).inputs.run
     moved = own.inputs.run is None and mine is not None and mine != theirs

@@ -150,7 +150,7 @@ def trouble(lines: Sequence[str]) -> None:
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
-    from rankgate.forges.marker import checked_gate_id
+    from rankgate.forges.comments import checked_gate_id
     from rankgate.forges.publish import Settings
 
     return Settings(

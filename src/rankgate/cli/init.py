@@ -20,7 +20,7 @@ from rankgate.forges.workflows.gate import gate_text
 from rankgate.forges.workflows.job import Job, action_of, requirements_commands
 from rankgate.forges.workflows.report import PATH as REPORT
 from rankgate.forges.workflows.report import report_text
-from rankgate.forges.workflows.values import is_word
+from rankgate.forges.workflows.steps import is_word
 
 CRITERIA = "ship-criteria.yaml"
 _TEXTS = {GATE: gate_text, REPORT: report_text}

@@ -18,12 +18,7 @@ _PATH = re.compile(r"(?:/(?!(?:\.|%2e){1,2}(?:/|$))(?:[\w.~!$&'()*+,;=:@-]|%[0-9
 
 
 class Base(msgspec.Struct, frozen=True):
-    """The address below which the API lies.
-
-    Attributes:
-        origin: scheme, host and port, as `https://api.github.com`.
-        path: empty or as `/api/v3`, without a slash at its end.
-    """
+    """The address below which the API lies: `origin` as `https://api.github.com`, `path` empty or as `/api/v3`."""
 
     origin: str
     path: str
@@ -34,7 +29,7 @@ class Base(msgspec.Struct, frozen=True):
         return f"{self.origin}{self.path}{path}{query}" if _PATH.fullmatch(path) else None
 
     def own(self, address: str, *, seen_at: str) -> str | None:
-        """An address that the server named at `seen_at`, rewritten on the API's own origin; None for any other.
+        """An address that the server named at `seen_at`, on the API's own origin; None for any other.
 
         It is rewritten so that no second reader of addresses can find another host in it.
         """
@@ -51,11 +46,7 @@ class Base(msgspec.Struct, frozen=True):
 
 
 def base_of(api_url: str) -> Base:
-    """The API's address, with or without a slash at its end.
-
-    Raises:
-        RankgateError: it is none, it carries a user, a password or a query, or it is http to another machine.
-    """
+    """The API's address, with or without a slash at its end, which must be as safe as a token needs."""
     parts = _split(api_url)
     if parts is None or parts.query or parts.fragment:
         raise bad_input("is no address of an API, as https://api.github.com or https://HOST/api/v3", key="api url")

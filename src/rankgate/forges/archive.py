@@ -49,11 +49,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def entries_of(data: bytes, most: int) -> list[Entry]:
-    """The entries of an archive, in the order of its list.
-
-    Args:
-        data: the whole archive.
-        most: how many entries it may have.
+    """The entries of an archive, at most so many, in the order of its list.
 
     Raises:
         ArchiveError: not a zip archive from its first byte to its last; more entries; two of one name; or one that is
@@ -78,11 +74,7 @@ def entries_of(data: bytes, most: int) -> list[Entry]:
 
 
 def content_of(data: bytes, entry: Entry, limit: int) -> bytes:
-    """The bytes of an entry; of a larger one, no more than `limit` are ever unpacked.
-
-    Raises:
-        ArchiveError: it is larger than the limit, not as large as it claims, or damaged.
-    """
+    """The bytes of an entry; of a larger one, no more than `limit` are ever unpacked: an ArchiveError, as damage is."""
     room = min(limit, entry.unpacked)
     packed = memoryview(data)[entry.data_start : entry.data_start + entry.packed]  # a copy would be as large again
     content = b"" if entry.method == _DEFLATED else bytes(packed)

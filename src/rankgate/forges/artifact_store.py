@@ -25,7 +25,7 @@ from rankgate.files.environment import api_url, token_in
 from rankgate.forges.artifacts import LIMITS, MEMBER, download_artifact, read_member
 from rankgate.forges.base_branch import base_branch
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.payloads import Sha
+from rankgate.forges.context import Sha
 from rankgate.model.values import Need
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import spoken
@@ -69,14 +69,7 @@ class ArtifactMemory:
     """A `Memory` of one accepted record. The next green run on the base branch is the next one."""
 
     def __init__(self, client: Client, spec: str, repository: str, branch: str | None) -> None:
-        """Nothing is asked yet.
-
-        Args:
-            client: the API.
-            spec: `artifact:NAME`, with `@WORKFLOW.yml` behind it for another workflow than rankgate.yml.
-            repository: OWNER/NAME.
-            branch: the base branch; None for the repository's default branch.
-        """
+        """Nothing is requested yet; without a branch it is the repository's default branch."""
         self.spec = spec
         self._name, self._workflow = _parts(spec)
         self._client = client
@@ -162,9 +155,6 @@ def artifact_memory(spec: str, environment: Mapping[str, str]) -> ArtifactMemory
 
     The base branch is that of the pull request or the merge queue, else the repository's default branch: a push to
     another branch is compared with that too, never with what the branch itself did before.
-
-    Raises:
-        RankgateError: it is no such name, or the environment has no repository or no token.
     """
     _parts(spec)
     repository = environment.get("GITHUB_REPOSITORY", "")

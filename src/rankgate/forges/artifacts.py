@@ -15,11 +15,8 @@ from rankgate.readers.json_text import spoken
 class Limits(msgspec.Struct, frozen=True):
     """What an artifact may be at most.
 
-    Attributes:
-        packed: bytes to download.
-        entries: how many files and folders.
-        unpacked: bytes of all of them together.
-        ratio: how many times larger than packed an entry is; a run of rankings about ten times.
+    It has `packed` bytes to download and so many `entries`, which unpack to `unpacked` bytes together, and each to
+    `ratio` times its size: a run of rankings to about ten times.
     """
 
     packed: int = 100_000_000
@@ -41,12 +38,7 @@ class _Artifact(msgspec.Struct, frozen=True):
 
 
 def download_artifact(client: Client, repository: str, run_id: int, name: str, *, limits: Limits = LIMITS) -> bytes:
-    """The zip archive of a workflow run's newest artifact of a name; each attempt of a run leaves its own.
-
-    Raises:
-        RankgateError: there is none, it has expired or is too large, or GitHub's answer is not one.
-        ForgeError: it cannot be listed or fetched, or is larger than GitHub said.
-    """
+    """The zip archive of a workflow run's newest artifact of a name; each attempt of a run leaves its own."""
     path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
     listed = [_artifact(item) for item in client.pages(path, {"name": name}, under="artifacts")]
     newest = max((each for each in listed if each.name == name), key=lambda each: each.id, default=None)
@@ -62,13 +54,7 @@ def download_artifact(client: Client, repository: str, run_id: int, name: str, *
 
 
 def read_member(data: bytes, name: str, *, limits: Limits = LIMITS, optional: bool = False) -> bytes:
-    """One file of an artifact, unpacked in memory; nothing is written anywhere.
-
-    Args:
-        data: the zip archive.
-        name: of the file, as its path in the archive.
-        limits: what is allowed at most.
-        optional: a file that is not there is an empty one.
+    """One file of an artifact, unpacked in memory; nothing is written anywhere. An `optional` one may be absent: empty.
 
     Raises:
         RankgateError: the archive is larger than allowed, is not a plain zip archive from its first byte to its last,

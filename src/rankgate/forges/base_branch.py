@@ -38,11 +38,7 @@ def at_tip(pull: Pull, clone: Path) -> Pull:
 
 
 def merged(pull: Pull, clone: Path) -> str:
-    """A commit of the clone that merges the pull request's head, fetched, onto its base; no file is checked out.
-
-    Raises:
-        RankgateError: git cannot fetch the head, or the two have conflicts.
-    """
+    """A commit of the clone that merges the pull request's head, fetched, onto its base; no file is checked out."""
     place = _place(pull, clone)
     place.fetch(pull.head_sha, f"pull/{pull.number}")
     tree = place.git("merge-tree", "--write-tree", pull.base_sha, pull.head_sha)

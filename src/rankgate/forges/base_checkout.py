@@ -41,11 +41,8 @@ _KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # 
 class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     """Judges at the base of a pull request, in a work tree and a process of their own.
 
-    Attributes:
-        repository: a clone that has the commits of the base.
-        date: the date to judge by.
-        arguments: further flags of the check with their paths, relative to the repository's root.
-        template_path: the user's template, relative to the root too.
+    `repository` is a clone that has the commits of the base, `date` the one to judge by. `arguments` are further flags
+    of the check with their paths, relative to the repository's root, as is `template_path`, the user's template.
     """
 
     repository: Path
@@ -62,18 +59,13 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Report:
         """The report of `rankgate check --untrusted-run` as the repository was at the pull request's base.
 
-        Criteria, gold set and baseline are those of that commit, copied out of git: a work tree has no other files,
-        and no links. The run lies beside it. The check runs without the job's environment, and so without its token
+        Criteria, gold set and baseline are those of that commit, copied out of git: a work tree has no other files, and
+        no links. The run, JSONL, lies beside it. The check runs without the job's environment, and so without its token
         and keys: what a baseline store elsewhere holds is fetched here, and handed over as files.
 
-        With labels it is judged against the base (`--base`), as the pull request's own criteria and gold set ask, too:
-        those of its head merged onto the base.
-
-        Args:
-            pull: the pull request, with its base.
-            run: JSONL.
-            labels: those that stand on the pull request; None where it is judged by the base alone.
-            gold: the gold set that the job made; only with labels, and where neither commit has one at its place.
+        With labels, those that stand on the pull request, it is judged against the base (`--base`), as the pull
+        request's own criteria and gold set ask, too: those of its head merged onto the base. `gold` is the gold set
+        that the job made; it counts only with labels, and where neither commit has one at its place.
 
         Raises:
             RankgateError: the clone does not have the commit; the baseline cannot be fetched; the head cannot be
@@ -170,11 +162,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def text_at(folder: Path, ref: str, path: str) -> str:
-    """A file of a commit as text; the path is relative to the repository's root, and links are not followed.
-
-    Raises:
-        RankgateError: the commit is not in the clone, or has no such file.
-    """
+    """A file of a commit as text, by its path from the repository's root; links are not followed, and it must exist."""
     repository = repository_around(str(folder))
     entry = repository.entry(repository.commit(ref), path)
     if entry is None or entry.kind != "blob" or entry.mode == LINK:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.forges.client import Client, ForgeError, LostResponseError
-from rankgate.forges.marker import DEFAULT_GATE
+from rankgate.forges.comments import DEFAULT_GATE
 from rankgate.forges.pulls import deciding_pulls
 from rankgate.forges.standing import QUEUE, Conclusion, Record, Standing, base_key, milder, record_of, standing
 from rankgate.renderers.check_run import Annotation, CheckRunOutput
@@ -47,11 +47,7 @@ def check_name(gate: str, check: str = CHECK) -> str:
 
 
 def begin(client: Client, check: Check) -> bool:
-    """Put the check in progress, unless this attempt has one; False where others alone decide about the commit.
-
-    Raises:
-        ForgeError: the platform refuses or cannot be reached.
-    """
+    """Put the check in progress, unless this attempt has one; False where others alone decide about the commit."""
     found = _ours(client, check)
     counted = _counted(client, check, [*(record for _, record in found), check.record])
     if counted is not None and check.record.pull not in {QUEUE, *counted}:
@@ -62,11 +58,7 @@ def begin(client: Client, check: Check) -> bool:
 
 
 def foresee(client: Client, check: Check, conclusion: Conclusion) -> Standing:
-    """What all checks of the name conclude once this report is among them.
-
-    Raises:
-        ForgeError: the checks cannot be listed.
-    """
+    """What all checks of the name conclude once this report is among them."""
     others = [record for _, record in _ours(client, check) if not record.of(check.record)]
     records = [*others, replace(check.record, own=conclusion)]
     return standing(records, _counted(client, check, records))
@@ -76,9 +68,6 @@ def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: C
     """Complete this attempt's check, or make one that is complete, and bring all of the name to the same end.
 
     The external id keeps what this report alone concludes: it is not lost in what all conclude together.
-
-    Raises:
-        ForgeError: the platform refuses or cannot be reached.
     """
     own = _own(_ours(client, check), check)
     if own and not check.again and milder(conclusion, own[1].own):
@@ -103,9 +92,6 @@ def settle(client: Client, check: Check) -> Standing:
 
     After writing they are listed again: another job may have done the same at the same time, and whoever writes last
     has seen all. What still runs and counts is left in progress.
-
-    Raises:
-        ForgeError: the platform refuses or cannot be reached.
     """
     rounds = ROUNDS
     while True:
@@ -122,11 +108,7 @@ def settle(client: Client, check: Check) -> Standing:
 
 
 def complete_open(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> Standing | None:
-    """Complete what this attempt of this job has left open, for whichever pull requests; None where it left nothing.
-
-    Raises:
-        ForgeError: the platform refuses or cannot be reached.
-    """
+    """Complete what this attempt of this job has left open, for whichever pull requests; None where it left nothing."""
     ended = None
     for item, record in _ours(client, check):
         if item["status"] != "completed" and record.of(replace(check.record, pull=record.pull)):
@@ -135,11 +117,7 @@ def complete_open(client: Client, check: Check, output: CheckRunOutput, conclusi
 
 
 def reports(client: Client, check: Check) -> list[tuple[Record, str | None]]:
-    """Whose reports there are, and when the first of each was completed, newest first; None where there is none yet.
-
-    Raises:
-        ForgeError: the checks cannot be listed.
-    """
+    """Whose reports there are, and when the first of each was completed, newest first; None where there is none yet."""
     return [
         (record, None if record.own == "pending" else item["completed_at"])
         for item, record in reversed(_ours(client, check))

@@ -31,11 +31,7 @@ _WRITES = ("POST", "PATCH", "DELETE")
 
 
 class ForgeError(Exception):
-    """The platform refused, or could not be reached; the text is one sentence that is safe to show.
-
-    Attributes:
-        status: the HTTP status of the refusal, None where no answer came.
-    """
+    """The platform refused, with an HTTP status, or could not be reached; the text is one sentence, safe to show."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -65,11 +61,7 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class Client:
-    """Requests to one API with one token, one after the other.
-
-    Attributes:
-        dry_run: writes are told instead of sent.
-    """
+    """Requests to one API with one token, one after the other; with `dry_run` writes are told instead of sent."""
 
     def __init__(
         self,
@@ -87,8 +79,7 @@ class Client:
         Args:
             api_url: as https://api.github.com or https://HOST/api/v3.
             token: of a user, of an app, or the job's own.
-            max_wait: seconds that all waits for limits and retries may take together. The gaps between writes are not
-                among them.
+            max_wait: seconds that all waits for limits and retries may take together, without the gaps between writes.
             write_gap: seconds between the end of a write and the beginning of the next.
             dry_run: tell writes as method, path and JSON instead of sending them; reading goes on.
             tell: takes a line about every wait, and the writes of a dry run.
@@ -111,24 +102,15 @@ class Client:
         self._last_write: float | None = None
 
     def get(self, path: str, params: Mapping[str, str | int] = {}) -> Any:
-        """The decoded JSON of an answer.
-
-        Raises:
-            ForgeError: the platform refuses, cannot be reached, or answers with something else than JSON.
-        """
+        """The decoded JSON of an answer."""
         request = self._request("GET", path, params)
         return self._once_more(lambda: self._decoded(*self._read(request, _MOVED)))
 
     def pages(self, path: str, params: Mapping[str, str | int] = {}, *, under: str | None = None) -> Iterator[Any]:
-        """The items of all pages, a hundred a page unless `params` says otherwise.
+        """The items of all pages, a hundred a page unless `params` says otherwise; the server's links carry them on.
 
-        Args:
-            path: of a list.
-            params: of the first page; the server's links carry them on.
-            under: the key of the list, as `check_runs`, where a page is an object.
-
-        Raises:
-            ForgeError: as `get`; also for a page without a list, a next page on another host, and pages without end.
+        `under` is the key of the list, as `check_runs`, where a page is an object. A page without a list, a next page
+        on another host and pages without end are errors.
         """
         request = self._request("GET", path, {"per_page": 100, **params})
         for _ in range(MAX_PAGES):
@@ -143,21 +125,13 @@ class Client:
         raise self._error(f"{request} has more than {MAX_PAGES:,} pages")
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Write something.
+        """POST, PATCH or DELETE. Only the last two are sent again where an answer is lost.
 
-        Args:
-            method: POST, PATCH or DELETE. Only the last two are sent again where an answer is lost.
-            path: of the API.
-            body: JSON.
-
-        Returns:
-            The decoded answer. An empty object where it has none, in a dry run, and for a DELETE that finds nothing
-            when it is tried again.
+        The decoded answer is empty where it has no body, in a dry run, and for a DELETE that finds nothing when it is
+        tried again.
 
         Raises:
             LostResponseError: a POST may or may not have arrived; or any of them, answered by the page of a proxy.
-            ForgeError: the platform refuses or cannot be reached.
-            ValueError: the method is none of the three, or the body has a number that JSON has not.
         """
         if method not in _WRITES:
             raise ValueError(f"{method} is none of {', '.join(_WRITES)}")
@@ -175,23 +149,11 @@ class Client:
         return found
 
     def rest(self, lost: LostResponseError, earlier: int) -> None:
-        """Wait before looking whether a POST arrived after all, longer the more were lost earlier.
-
-        Raises:
-            ForgeError: the wait would exceed the limit; it is not begun.
-        """
+        """Wait before looking whether a POST arrived after all, longer the more were lost earlier."""
         self._pause(Wait(FIRST_RETRY * 2.0**earlier, "trouble", "looking once more"), str(lost), lost.status)
 
     def download(self, path: str, limit: int) -> bytes:
-        """A file, as the zip of an artifact, from where the API says that it lies; the token does not go there.
-
-        Args:
-            path: of the API.
-            limit: bytes that the file may have.
-
-        Raises:
-            ForgeError: as `get`; also for a file that is larger, or lies where it cannot be fetched safely.
-        """
+        """A file of at most so many bytes from where the API says that it lies; the token does not go there."""
         request = msgspec.structs.replace(self._request("GET", path, {}), limit=limit)
         file: bytes = self._once_more(lambda: self._file(request))
         return file

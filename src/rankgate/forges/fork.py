@@ -61,17 +61,8 @@ def report_fork(
 ) -> tuple[Report | None, Told]:
     """Judge, comment on every open pull request of that commit, and complete their checks with the worst report.
 
-    Each pull request is judged by its own base. Nothing of the artifact says which one it is for.
-
-    Args:
-        client: the API, with the reporting job's token.
-        context: the event: a finished workflow, or a change of a pull request.
-        settings: how to publish.
-        at_base: judges.
-        artifact: the name of the artifact that the gate's workflow leaves.
-
-    Returns:
-        The worst of the reports, None where there was nothing to report on, and what was told.
+    Each pull request is judged by its own base. Nothing of the artifact, which has the name that the gate's workflow
+    gives it, says which one it is for. The worst of the reports is None where there was nothing to report on.
     """
     try:
         work = _work_for(client, context, settings)

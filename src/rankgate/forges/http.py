@@ -41,14 +41,7 @@ class Clock:
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A whole answer.
-
-    Attributes:
-        status: its HTTP status.
-        headers: their names in lower case.
-        body: its bytes, not compressed.
-        next: the address of the next page as the server wrote it; None on the last.
-    """
+    """A whole answer: headers by lower-case names, bytes not compressed, and the next page as the server wrote it."""
 
     status: int
     headers: Mapping[str, str]
@@ -64,11 +57,7 @@ class NoAnswer(msgspec.Struct, frozen=True):
 
 
 def session_of(token: str | None) -> requests.Session:
-    """Connections to the API with a token, or to any other place without one.
-
-    Raises:
-        RankgateError: the environment names CA certificates that are not there.
-    """
+    """Connections to the API with a token, or to any other place without one."""
     session = requests.Session()
     session.trust_env = False
     session.verify = _certificates()

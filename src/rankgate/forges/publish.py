@@ -8,9 +8,8 @@ from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import RankgateError
 from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complete, complete_open, foresee, settle
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.comments import ACTIONS_LOGIN, upsert
+from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, upsert
 from rankgate.forges.context import Context, Pull
-from rankgate.forges.marker import DEFAULT_GATE, Mark
 from rankgate.forges.standing import QUEUE, Conclusion, Record, base_key
 from rankgate.model.exit_codes import exit_code
 from rankgate.model.report import Report
@@ -103,11 +102,7 @@ def tell_pull(client: Client, context: Context, pull: Pull, report: Report, sett
     note = _note(client, msgspec.structs.replace(context, pull=pull), report, settings)
     text, trouble = _comment_text(report, settings.template, COMMENT_LIMIT - len(note))
     mark = Mark(
-        gate=settings.gate,
-        sha=pull.head_sha,
-        run=context.run_id,
-        attempt=context.attempt,
-        verdict=report.verdict,
+        gate=settings.gate, sha=pull.head_sha, run=context.run_id, attempt=context.attempt, verdict=report.verdict
     )
     body = note + text
     try:

@@ -27,11 +27,7 @@ Events = Sequence[Mapping[str, Any]]
 
 
 def label_events(client: Client, repository: str, number: int) -> Events:
-    """What happened to a pull request's labels, head and base, oldest first.
-
-    Raises:
-        ForgeError: GitHub does not say.
-    """
+    """What happened to a pull request's labels, head and base, oldest first."""
     # Of the two lists of events, the one that `pull-requests: read` is enough for.
     listed = client.pages(f"/repos/{repository}/issues/{number}/timeline")
     found = [each for each in listed if each["event"] in ("labeled", *_VOIDING)]
@@ -45,9 +41,6 @@ def worth(
 
     A first report on what it may accept has to lie before it, and after the last forced push: that may have brought
     back a commit that was reported long ago. No run that is to be reported yet may have begun before it.
-
-    Raises:
-        ForgeError: it cannot be told who may write.
     """
     at = max((n for n, each in enumerate(events) if (each.get("label") or {}).get("name") == name), default=None)
     if at is None or not events[at].get("actor"):

@@ -39,11 +39,9 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """Do not send it again.
+    """Do not send it again; the reason is empty where the answer itself is reason enough.
 
-    Attributes:
-        reason: empty where the answer itself is reason enough.
-        lost: it may have been done although no answer says so; the caller looks before it is sent again.
+    With `lost` it may have been done although no answer says so: the caller looks before it is sent again.
     """
 
     reason: str = ""
@@ -55,6 +53,8 @@ def next_step(
 ) -> Wait | Stop:
     """What to do about a request that was refused or failed.
 
+    A wait is between 1 second and a day, and doubles with every earlier one of its cause.
+
     Args:
         method: GET, PATCH and DELETE may be done twice; anything else is treated as a POST.
         outcome: the status of the answer, or how it failed to come.
@@ -62,9 +62,6 @@ def next_step(
         message: the server's own words, empty where there are none.
         earlier: the waits of this request so far, oldest first.
         now: seconds since 1970.
-
-    Returns:
-        A wait is between 1 second and a day, and doubles with every earlier one of its cause.
     """
     if outcome is Failure.UNUSABLE:
         return Stop()

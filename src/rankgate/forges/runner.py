@@ -17,18 +17,10 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def set_output(path: str, name: str, value: str) -> None:
-    """Set an output of the step, whatever its value holds.
+    """Set an output of the step, whatever text the value is; `path` is that of GITHUB_OUTPUT.
 
-    The value stands between two lines with a delimiter that nobody can guess, so that none in it ends it early and
-    sets other outputs.
-
-    Args:
-        path: of the file that GITHUB_OUTPUT names.
-        name: of the output.
-        value: any text; line breaks stay as they are.
-
-    Raises:
-        RankgateError: no output can have this name or value, or the file cannot be written.
+    The value stands between two lines with a delimiter that nobody can guess, so that none in it ends it early and sets
+    other outputs. No output can have other names than letters, digits, - and _, nor half of a surrogate pair.
     """
     if not _NAME.fullmatch(name):
         raise bad_input("no name of an output; use letters, digits, - and _", key=name)
@@ -44,21 +36,10 @@ def set_output(path: str, name: str, value: str) -> None:
 
 
 def add_summary(path: str, markdown: str, *, rest: str = "the artifact of this run") -> bool:
-    """Add to the step's summary, as much as it may hold.
+    """Add to the step's summary, the file of GITHUB_STEP_SUMMARY, as much as it may hold; True where that is all.
 
     Markdown that does not fit is cut before a line, what stands open there is closed, and a last sentence says where
     the rest is. Where not even that fits, nothing is added.
-
-    Args:
-        path: of the file that GITHUB_STEP_SUMMARY names.
-        markdown: what to add.
-        rest: where the whole can be read.
-
-    Returns:
-        Whether all of it was added.
-
-    Raises:
-        RankgateError: the file cannot be read or written.
     """
     there = _content(path, _SUMMARY)
     start = _finished(there) + (b"\n" if there else b"")  # Markdown right behind a paragraph would belong to it

@@ -50,9 +50,6 @@ def action_of(reference: str | None, version: str) -> str:
     """What stands behind `uses:` for our own action: OWNER/NAME@REF, with the version as a comment behind a hash.
 
     Without a reference it is the tag of this version.
-
-    Raises:
-        RankgateError: the reference is not OWNER/NAME@REF.
     """
     if reference is None:
         return f"{HOME}@v{version}"
