@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.renderers.page import Page
 
-from rankgate.base_ref.criteria_changes import gate_changes, key_changes
+from rankgate.base_ref.changes import gate_changes, key_changes
 from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
 from rankgate.criteria.model import Age, GoldFile, MatchRule, RunFile, RunMap
 from rankgate.criteria.parts import Part, keys_of

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
@@ -21,6 +21,7 @@ from tests.scenario_calls import report_of
 
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, bad_input
+from rankgate.forges.base_checkout import BaseCheckout
 from rankgate.forges.checks import CHECK
 from rankgate.forges.comments import Mark
 from rankgate.forges.context import Context, Pull, context_of
@@ -45,6 +46,10 @@ class Verdicts:
     judged: list[tuple[int, str, bytes]] = field(default_factory=list)
     labels: list[SetLabel] | None = None  # by which the pull request's own criteria and gold set judged, too
     gold: bytes | None = None
+
+    @property
+    def at_base(self) -> BaseCheckout:
+        return cast("BaseCheckout", self)
 
     def judge(
         self, pull: Pull, run: bytes, *, labels: Sequence[SetLabel] | None = None, gold: bytes | None = None
@@ -101,7 +106,7 @@ def report_on(github: Emulator, proxy: Proxy, tmp_path: Path) -> Callable[..., t
         context = context_of(environment(tmp_path, proxy, event, pull=pull, **about))
         used = verdicts or Verdicts()
         client = patient(proxy.url, github.token)
-        found, told = report_fork(client, context, Settings(), used, artifact="rankgate")
+        found, told = report_fork(client, context, Settings(), used.at_base, artifact="rankgate")
         return found, told, used
 
     return report
@@ -427,7 +432,7 @@ def test_a_label_on_a_pull_request_of_dependabot_accepts_as_on_a_forks(
             github.ask("DELETE", f"/repos/{github.repository}/issues/{pull.number}/labels/{quote(ACCEPT_LABEL)}")
         else:
             github.label(pull.number, ACCEPT_LABEL)
-        report_fork(client, context, Settings(), Verdicts(), artifact="rankgate")
+        report_fork(client, context, Settings(), Verdicts().at_base, artifact="rankgate")
     assert conclusions(github, pull.head_sha) == concluded
 
 
@@ -731,7 +736,9 @@ def test_a_workflow_of_another_event_is_not_ours_to_report(
     context = context_of(environment(tmp_path, proxy, "workflow_run", pull=pull))
     assert context.workflow_run is not None
     other = replace(context, workflow_run=replace(context.workflow_run, event=event))
-    found, told = report_fork(patient(proxy.url, github.token), other, Settings(), Verdicts(), artifact="rankgate")
+    found, told = report_fork(
+        patient(proxy.url, github.token), other, Settings(), Verdicts().at_base, artifact="rankgate"
+    )
     assert found is None
     assert told.done == ["nothing to do: the workflow was not one of a fork's pull request"]
 
@@ -785,7 +792,7 @@ def app_judges(github: Emulator, proxy: Proxy, tmp_path: Path) -> Judging:
             context = replace(context, workflow_run=of_queue)
         used = Verdicts({pull.base_sha: verdict})
         settings = Settings(login="acme-gate[bot]")
-        found, told = report_fork(client, context, settings, used, artifact="rankgate")
+        found, told = report_fork(client, context, settings, used.at_base, artifact="rankgate")
         if found is None:
             told = joined(told, conclude(client, context, used.not_judged([]), settings, left_open=True))
         return found, told, used
@@ -1007,5 +1014,7 @@ def test_without_an_app_the_merge_queue_has_a_job_of_its_own(github: Emulator, p
     assert context.workflow_run is not None
     branch = f"gh-readonly-queue/main/pr-{pull.number}-{pull.base_sha}"
     queued = replace(context, workflow_run=replace(context.workflow_run, event="merge_group", head_branch=branch))
-    found, _ = report_fork(patient(proxy.url, github.token), queued, Settings(), Verdicts(), artifact="rankgate")
+    found, _ = report_fork(
+        patient(proxy.url, github.token), queued, Settings(), Verdicts().at_base, artifact="rankgate"
+    )
     assert (found, conclusions(github, pull.head_sha)) == (None, [])

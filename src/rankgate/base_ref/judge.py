@@ -15,10 +15,17 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.base_ref.criteria_changes import gate_changes, key_changes, renamed_gates
+from rankgate.base_ref.changes import (
+    common,
+    fitting,
+    gate_changes,
+    key_changes,
+    musts_gone,
+    query_changes,
+    renamed_gates,
+)
 from rankgate.base_ref.files import FilesAtBase, files_at
 from rankgate.base_ref.inputs import BaseInputs, Own, base_inputs
-from rankgate.base_ref.queries import common, fitting, musts_gone, query_changes
 from rankgate.base_ref.stricter import reason_if_worse, stricter
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, Opener, accepted_run, baseline_of, gold_of, require_inputs, run_of

@@ -17,10 +17,9 @@ from rankgate.files.git import run_git
 from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.gate import PATH as GATE
 from rankgate.forges.workflows.gate import gate_text
-from rankgate.forges.workflows.job import Job, action_of, requirements_commands
+from rankgate.forges.workflows.job import Job, action_of, is_word, requirements_commands
 from rankgate.forges.workflows.report import PATH as REPORT
 from rankgate.forges.workflows.report import report_text
-from rankgate.forges.workflows.steps import is_word
 
 CRITERIA = "ship-criteria.yaml"
 _TEXTS = {GATE: gate_text, REPORT: report_text}

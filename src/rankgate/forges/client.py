@@ -6,14 +6,16 @@ Every failure is a `ForgeError` whose text may be printed: it holds neither the 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.errors import bad_input, redacted_text
 from rankgate.forges.addresses import base_of
@@ -28,6 +30,7 @@ MAX_MOVES = 3  # one would do for a repository that was renamed
 _RENAMED = (301, 307, 308)
 _MOVED = (302, *_RENAMED)
 _WRITES = ("POST", "PATCH", "DELETE")
+_Read = TypeVar("_Read")
 
 
 class ForgeError(Exception):
@@ -99,7 +102,7 @@ class Client:
         self._tell = tell
         self._clock = clock or Clock()
         self._waited = 0.0
-        self._last_write: float | None = None
+        self._last_write = -math.inf
 
     def get(self, path: str, params: Mapping[str, str | int] = {}) -> Any:
         """The decoded JSON of an answer."""
@@ -121,7 +124,7 @@ class Client:
             url = self._base.own(answer.next, seen_at=request.url)
             if url is None:
                 raise self._error(f"the next page of {request} is said to lie outside of the API; not followed")
-            request = msgspec.structs.replace(request, url=url)
+            request = replace(request, url=url)
         raise self._error(f"{request} has more than {MAX_PAGES:,} pages")
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
@@ -154,9 +157,8 @@ class Client:
 
     def download(self, path: str, limit: int) -> bytes:
         """A file of at most so many bytes from where the API says that it lies; the token does not go there."""
-        request = msgspec.structs.replace(self._request("GET", path, {}), limit=limit)
-        file: bytes = self._once_more(lambda: self._file(request))
-        return file
+        request = replace(self._request("GET", path, {}), limit=limit)
+        return self._once_more(lambda: self._file(request))
 
     def _request(self, method: str, path: str, params: Mapping[str, str | int], text: str | None = None) -> _Request:
         url = self._base.url(path, params)
@@ -166,11 +168,11 @@ class Client:
 
     def _file(self, request: _Request) -> bytes:
         request, answer = self._read(request, _RENAMED)
-        if not _succeeded(answer):
+        if not answer.succeeded:
             url = self._base.elsewhere(answer.headers.get("location", ""), seen_at=request.url)
             if url is None:
                 raise self._error(f"GitHub sent {request} to an address that is not safe; it was not followed")
-            request = msgspec.structs.replace(request, url=url, to_api=False)
+            request = replace(request, url=url, to_api=False)
             answer = self._answer(request)
         if answer.status != HTTPStatus.OK:  # a part of a file, or one that lies elsewhere again, is no file
             without = f"{request.server} answered {request} without a file: {_brief(answer.status, '')}"
@@ -187,7 +189,7 @@ class Client:
             raise self._garbled(request, "without a list")
         return request, answer, items
 
-    def _once_more(self, read: Callable[[], Any]) -> Any:
+    def _once_more(self, read: Callable[[], _Read]) -> _Read:
         """What is read, the second time where the first answer was none of the API's."""
         try:
             return read()
@@ -202,11 +204,11 @@ class Client:
             url = self._base.own(answer.headers.get("location", ""), seen_at=request.url)
             if answer.status not in moved or url is None:
                 return request, answer
-            request = msgspec.structs.replace(request, url=url)
+            request = replace(request, url=url)
         raise self._error(f"GitHub sent {request} from one place to the next {MAX_MOVES + 1} times")
 
     def _decoded(self, request: _Request, answer: Answer) -> Any:
-        if not _succeeded(answer):
+        if not answer.succeeded:
             raise self._error(f"GitHub sent {request} to another place; it was not followed", answer.status)
         with suppress(JsonError):
             return strict_json(answer.body)
@@ -229,17 +231,15 @@ class Client:
 
     def _once(self, request: _Request) -> Answer | NoAnswer:
         """One attempt, before a write the gap to the last one."""
-        if request.method != "GET" and self._last_write is not None:
-            gap = self._last_write + self._write_gap - self._clock.monotonic()
-            if gap > 0:
-                self._clock.sleep(gap)
+        writes = request.method in _WRITES
+        gap = self._last_write + self._write_gap - self._clock.monotonic()
+        if writes and gap > 0:
+            self._clock.sleep(gap)
         try:
             with nullcontext(self._session) if request.to_api else session_of(None) as session:
-                return exchange(
-                    session, request.method, request.url, request.body, limit=request.limit, clock=self._clock
-                )
+                return exchange(session, request.method, request.url, request.body, request.limit, self._clock)
         finally:
-            if request.method != "GET":
+            if writes:
                 self._last_write = self._clock.monotonic()
 
     def _wait_after(self, request: _Request, outcome: Answer | NoAnswer, earlier: list[Wait]) -> Wait:
@@ -259,7 +259,7 @@ class Client:
             return step
         if step.lost:
             raise self._error(f"{failure}; it may have been done all the same", status, LostResponseError)
-        raise self._error(f"{failure}{step.reason and f' ({step.reason})'}", status)
+        raise self._error(f"{failure} ({step.reason})" if step.reason else failure, status)
 
     def _pause(self, wait: Wait, failure: str, status: int | None) -> None:
         """Wait and say why, or raise where that would exceed the limit of all waits."""
@@ -277,18 +277,14 @@ class Client:
         return redacted_text(text.replace(self._token, "***"))
 
 
-def _succeeded(answer: Answer) -> bool:
-    return HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
-
-
 def _message(body: bytes) -> str:
     """A refusal's `message` and those of its `errors`, as they came; empty where the body has none."""
     with suppress(JsonError):  # the page of a proxy, or nothing
         value = strict_json(body)
         if isinstance(value, dict) and isinstance(value.get("message"), str):
             errors = value["errors"] if isinstance(value.get("errors"), list) else []
-            details = [_detail(error) for error in errors if isinstance(error, str | dict)]
-            return ": ".join([value["message"], *(["; ".join(details)] if details else [])])
+            details = "; ".join(_detail(error) for error in errors if isinstance(error, str | dict))
+            return f"{value['message']}: {details}" if details else str(value["message"])
     return ""
 
 

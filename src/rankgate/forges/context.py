@@ -164,7 +164,7 @@ def context_of(environment: Mapping[str, str]) -> Context:
         event=event,
         api_url=_url(environment, "GITHUB_API_URL", API),
         server_url=_url(environment, "GITHUB_SERVER_URL", "https://github.com"),
-        repository=_required(environment, "GITHUB_REPOSITORY", _REPOSITORY, "OWNER/NAME"),
+        repository=_required(environment, "GITHUB_REPOSITORY", REPOSITORY, "OWNER/NAME"),
         run_id=int(_required(environment, "GITHUB_RUN_ID", _NUMBER, "a number")),
         attempt=int(_optional(environment, "GITHUB_RUN_ATTEMPT", _NUMBER, "a number") or 1),
         job=_job(environment),
@@ -255,7 +255,7 @@ def _job(environment: Mapping[str, str]) -> str:
 
 
 _NUMBER = r"[1-9][0-9]{0,17}"
-_REPOSITORY = r"[A-Za-z0-9_-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}"
+REPOSITORY = r"[A-Za-z0-9_-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}"
 # The token goes there: encrypted, or to this very machine; and no name or password stands in it.
 _URL = r"(?:https://[A-Za-z0-9.-]+|http://(?:localhost|127\.0\.0\.1|\[::1\]))(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?"
 

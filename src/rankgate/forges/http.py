@@ -11,6 +11,7 @@ import os
 import ssl
 import time
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from pathlib import Path
 
 import msgspec
@@ -48,6 +49,11 @@ class Answer(msgspec.Struct, frozen=True):
     body: bytes
     next: str | None
 
+    @property
+    def succeeded(self) -> bool:
+        """Whether it is neither a refusal nor elsewhere."""
+        return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
+
 
 class NoAnswer(msgspec.Struct, frozen=True):
     """None came, or none that can be used, and why in plain words."""
@@ -74,16 +80,16 @@ def session_of(token: str | None) -> requests.Session:
 def _certificates() -> str | bool:
     """The file or directory of CA certificates that the environment names, else True: those that requests brings."""
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
-        place = os.environ.get(name)
+        place = os.environ.get(name, "")
+        if place and not Path(place).exists():
+            raise bad_input("the CA certificates that it names are not there", key=name)
         if place:
-            if not Path(place).exists():
-                raise bad_input("the CA certificates that it names are not there", key=name)
             return place
     return True
 
 
 def exchange(
-    session: requests.Session, method: str, url: str, body: bytes | None, *, limit: int, clock: Clock
+    session: requests.Session, method: str, url: str, body: bytes | None, limit: int, clock: Clock
 ) -> Answer | NoAnswer:
     """Send a request once and read its answer; redirects are answers like any other.
 
@@ -127,7 +133,6 @@ def _read(response: requests.Response, limit: int, clock: Clock) -> bytes | NoAn
 
 
 def _explained(error: BaseException) -> NoAnswer:
-    """Which kind of failure it was, in our own words."""
     causes = list(_causes(error))
     fitting = (row for row in _FAILURES if any(isinstance(cause, row[0]) for cause in causes))
     _, failure, why = next(fitting, (None, Failure.LOST, "it failed"))

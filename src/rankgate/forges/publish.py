@@ -48,8 +48,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 class Told(msgspec.Struct, frozen=True):
     """What was published, and what could not be, as sentences; a trouble changes no verdict."""
 
-    done: list[str]
-    troubles: list[str]
+    done: list[str] = []
+    troubles: list[str] = []
 
 
 def check_of(context: Context, settings: Settings, *, any_pull: bool = False) -> Check | None:
@@ -69,7 +69,9 @@ def check_of(context: Context, settings: Settings, *, any_pull: bool = False) ->
         sha=context.sha,
         name=check_name(settings.gate) if required else check_name(settings.gate, PUSH_CHECK),
         login=settings.login,
-        record=Record(run=context.run_id, attempt=context.attempt, pull=number, base=base, job=context.job or "-"),
+        record=Record(
+            run=context.run_id, attempt=context.attempt, pull=number, base=base_key(base), job=context.job or "-"
+        ),
         criteria=[settings.criteria, *DEFAULT_PATHS] if settings.criteria else DEFAULT_PATHS,
         again=not context.run_id or context.event in ("workflow_run", "pull_request_target"),
         details_url=run,
@@ -88,7 +90,7 @@ def announce(client: Client, context: Context, settings: Settings) -> Told:
 
 def publish(client: Client, context: Context, report: Report, settings: Settings) -> Told:
     """Comment on the event's pull request, if it has one, and complete the check, whatever happens before."""
-    told = Told([], [])
+    told = Told()
     try:
         if context.pull is not None and settings.comment:
             told = tell_pull(client, context, context.pull, report, settings)
@@ -100,13 +102,17 @@ def publish(client: Client, context: Context, report: Report, settings: Settings
 def tell_pull(client: Client, context: Context, pull: Pull, report: Report, settings: Settings) -> Told:
     """The comment of one pull request, below a note on what else decides about its commit."""
     note = _note(client, msgspec.structs.replace(context, pull=pull), report, settings)
-    text, trouble = _comment_text(report, settings.template, COMMENT_LIMIT - len(note))
+    limit, trouble = COMMENT_LIMIT - len(note), list[str]()
+    try:
+        text = render_markdown(report, settings.template, limit=limit)
+    except RankgateError as error:
+        text, trouble = render_markdown(report, limit=limit), [f"our own comment instead of the template's: {error}"]
     mark = Mark(
         gate=settings.gate, sha=pull.head_sha, run=context.run_id, attempt=context.attempt, verdict=report.verdict
     )
-    body = note + text
+    login, fresh = settings.login, settings.fresh
     try:
-        done = upsert(client, context.repository, pull.number, mark, body, login=settings.login, fresh=settings.fresh)
+        done = upsert(client, context.repository, pull.number, mark, note + text, login=login, fresh=fresh)
     except ForgeError as error:
         return Told([], [*trouble, str(error)])
     return Told([_DONE[done].format(pull.number)], trouble)
@@ -119,7 +125,7 @@ def conclude(client: Client, context: Context, report: Report, settings: Setting
     """
     check, own = check_of(context, settings, any_pull=left_open), conclusion_for(report, settings.fail_on)
     if check is None:
-        return Told([], [])
+        return Told()
     act = complete_open if left_open else complete
     try:
         ended = settle(client, check) if context.settles else act(client, check, check_run_output(report), own)
@@ -156,13 +162,3 @@ def _note(client: Client, context: Context, report: Report, settings: Settings) 
     if ended.conclusion != own:
         note += f"> The check `{check.name}` is of all reports of this commit. {ended.title}.\n\n"
     return note
-
-
-def _comment_text(report: Report, template: Template | None, limit: int) -> tuple[str, list[str]]:
-    """The comment, ours where the user's template does not render."""
-    if template is not None:
-        try:
-            return render_markdown(report, template, limit=limit), []
-        except RankgateError as error:
-            return render_markdown(report, limit=limit), [f"our own comment instead of the template's: {error}"]
-    return render_markdown(report, limit=limit), []

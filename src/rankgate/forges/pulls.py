@@ -18,14 +18,14 @@ def deciding_pulls(client: Client, repository: str, sha: str, criteria: Sequence
     Those from this repository's branches whose author may write or is an App; where there is none, and the commit is no
     merge group's (`queued`), all others. Of several those whose base has criteria. Who is not known counts.
     """
-    found = open_at(client, repository, sha)
-    if len(found) > 1 or queued:
-        own = [pull for pull in found if _trusted(client, repository, pull)]
-        found = own if own or queued else found
-    if len(found) > 1:
-        lacking = [all(_lacks(client, repository, pull.base_ref, path) for path in criteria) for pull in found]
-        found = [pull for pull, lacks in zip(found, lacking, strict=True) if not lacks] or found
-    return found
+    pulls = open_at(client, repository, sha)
+    if len(pulls) > 1 or queued:
+        own = [pull for pull in pulls if _trusted(client, repository, pull)]
+        pulls = own if own or queued else pulls
+    if len(pulls) > 1:
+        gated = [pull for pull in pulls if not all(_lacks(client, repository, pull, path) for path in criteria)]
+        pulls = gated or pulls
+    return pulls
 
 
 def open_at(client: Client, repository: str, head_sha: str) -> list[Pull]:
@@ -48,10 +48,10 @@ def _trusted(client: Client, repository: str, pull: Pull) -> bool:
         return True
 
 
-def _lacks(client: Client, repository: str, branch: str, path: str) -> bool:
-    """Whether a branch has no such file. A tag may have the branch's name, so that the whole name is given."""
+def _lacks(client: Client, repository: str, pull: Pull, path: str) -> bool:
+    """Whether a base has no such file. A tag may have the branch's name, so that the whole name is given."""
     try:
-        client.get(f"/repos/{repository}/contents/{quote(path)}", {"ref": f"refs/heads/{branch}"})
+        client.get(f"/repos/{repository}/contents/{quote(path)}", {"ref": f"refs/heads/{pull.base_ref}"})
     except ForgeError as error:
         return error.status == 404  # noqa: PLR2004 -- not found
     return False

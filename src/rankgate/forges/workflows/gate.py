@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from rankgate.forges.workflows.job import ARTIFACT, Job
-from rankgate.forges.workflows.steps import (
+from rankgate.forges.workflows.job import (
+    ARTIFACT,
     DOWNLOAD,
     DOWNLOAD_ENTERPRISE,
     UPLOAD,
     UPLOAD_ENTERPRISE,
+    Job,
     checkout,
     publish,
     setup_python,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rankgate.forges.workflows.job import ENVIRONMENT, LABEL, Job
-from rankgate.forges.workflows.steps import app_token, checkout, publish, setup_python
+from rankgate.forges.workflows.job import ENVIRONMENT, LABEL, Job, app_token, checkout, publish, setup_python
 
 PATH = ".github/workflows/rankgate-report.yml"
 
