@@ -69,9 +69,7 @@ def check_of(context: Context, settings: Settings, *, any_pull: bool = False) ->
         sha=context.sha,
         name=check_name(settings.gate) if required else check_name(settings.gate, PUSH_CHECK),
         login=settings.login,
-        record=Record(
-            run=context.run_id, attempt=context.attempt, pull=number, base=base_key(base), job=context.job or "-"
-        ),
+        record=Record(run=context.run_id, attempt=context.attempt, pull=number, base=base, job=context.job or "-"),
         criteria=[settings.criteria, *DEFAULT_PATHS] if settings.criteria else DEFAULT_PATHS,
         again=not context.run_id or context.event in ("workflow_run", "pull_request_target"),
         details_url=run,
