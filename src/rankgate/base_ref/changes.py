@@ -17,8 +17,9 @@ from rankgate.model.gold_changes import MAX_IDS
 from rankgate.model.tags import segments_of
 from rankgate.model.values import Direction, Evidence, Gold, Sample, Unit
 
+_Value = str | float | None
 # From the mildest on: what holds by a later one holds by an earlier one.
-_ORDER: dict[str, tuple[str | float | None, ...]] = {
+_ORDER: dict[str, tuple[_Value, ...]] = {
     "gold_changes": ("warn", None, "fail"),
     "fork_runs": ("trusted", "untrusted"),
     "evidence": (Evidence.PROVEN_HARM.value, Evidence.ESTIMATE.value, Evidence.PROVEN_SAFE.value),
@@ -29,22 +30,21 @@ _ORDER: dict[str, tuple[str | float | None, ...]] = {
 
 def gate_changes(before: Criteria, after: Criteria) -> list[GateChange]:
     """The gates that differ: those of the base in its order, then the new ones."""
-    old = {gate.name: gate for gate in before.gates}
-    new = {gate.name: gate for gate in after.gates}
+    old, new = ({gate.name: gate for gate in criteria.gates} for criteria in (before, after))
     renamed = renamed_gates(before, after)
-    found: list[GateChange] = []
+    changes: list[GateChange] = []
     for name, gate in old.items():
         now = new.get(renamed.get(name, name))
         if now is None:
-            found.append(GateChange(name=name, change="removed"))
+            changes.append(GateChange(name=name, change="removed"))
         elif name in renamed:
-            found.append(GateChange(name=name, change="renamed", new_name=now.name, line=now.line))
+            changes.append(GateChange(name=name, change="renamed", new_name=now.name, line=now.line))
         elif keys := list(_gate_keys(gate, now)):
-            weakened = any(key.weakens for key in keys)
-            change = GateChange(name=name, change="weakened" if weakened else "strengthened", keys=keys, line=now.line)
-            found.append(change)
+            weaker = any(key.weakens for key in keys)
+            change = GateChange(name=name, change="weakened" if weaker else "strengthened", keys=keys, line=now.line)
+            changes.append(change)
     added = new.keys() - old.keys() - set(renamed.values())
-    return found + [GateChange(name=name, change="added", line=new[name].line) for name in new if name in added]
+    return changes + [GateChange(name=name, change="added", line=new[name].line) for name in new if name in added]
 
 
 def renamed_gates(before: Criteria, after: Criteria) -> dict[str, str]:
@@ -52,14 +52,14 @@ def renamed_gates(before: Criteria, after: Criteria) -> dict[str, str]:
     known = {gate.name for gate in before.gates}
     fresh = [gate for gate in after.gates if gate.name not in known]
     kept = {gate.name for gate in after.gates}
-    found: dict[str, str] = {}
+    renamed: dict[str, str] = {}
     for gate in before.gates:
         own = {"name": gate.name, "line": gate.line}
         twin = next((other for other in fresh if other.model_copy(update=own) == gate), None)
         if gate.name not in kept and twin is not None:
             fresh.remove(twin)
-            found[gate.name] = twin.name
-    return found
+            renamed[gate.name] = twin.name
+    return renamed
 
 
 def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
@@ -67,14 +67,16 @@ def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
 
     Where the inputs lie does not: what stands in them is compared by itself.
     """
-    return [
-        KeyChange(key=key, before=old, after=new, weakens=_weakens(key, old, new))
-        for (key, old), new in zip(_keys(before).items(), _keys(after).values(), strict=True)
-        if old != new
-    ]
+    pairs = zip(_keys(before).items(), _keys(after).values(), strict=True)
+    return [each for (key, old), new in pairs for each in _changed(key, old, new, weakens=_weakens(key, old, new))]
 
 
-def _keys(criteria: Criteria) -> dict[str, str | float | None]:
+def _changed(key: str, old: _Value, new: _Value, *, weakens: bool, unit: Unit | None = None) -> Iterator[KeyChange]:
+    if old != new:
+        yield KeyChange(key=key, before=old, after=new, weakens=weakens, unit=unit)
+
+
+def _keys(criteria: Criteria) -> dict[str, _Value]:
     policy, age = criteria.baseline, criteria.baseline.max_age
     files = {"gold": criteria.inputs.gold, "run": criteria.inputs.run, "baseline": criteria.inputs.baseline}
     return {
@@ -95,7 +97,7 @@ def _keys(criteria: Criteria) -> dict[str, str | float | None]:
     }
 
 
-def _weakens(key: str, old: str | float | None, new: str | float | None) -> bool:
+def _weakens(key: str, old: _Value, new: _Value) -> bool:
     if key in _ORDER:
         return _ORDER[key].index(new) < _ORDER[key].index(old)
     if key.startswith("baseline.max_age"):
@@ -107,19 +109,17 @@ def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
     was, now = old.metric, new.metric
     if was.name != now.name:  # limits of another metric, or the other way round, compare with nothing
         turned = isinstance(was, Score) and isinstance(now, Score) and was.field == now.field
-        old_side, new_side = (each.direction.value if turned else each.name for each in (was, now))
-        yield KeyChange(key="direction" if turned else "metric", before=old_side, after=new_side, weakens=True)
+        sides = (each.direction.value if turned else each.name for each in (was, now))
+        yield from _changed("direction" if turned else "metric", *sides, weakens=True)
         return
     yield from _limits("", old, new, _limits_of(old), _limits_of(new))
-    if old.evidence is not new.evidence:
-        sides = old.evidence.value, new.evidence.value
-        yield KeyChange(key="evidence", before=sides[0], after=sides[1], weakens=_weakens("evidence", *sides))
+    evidence = old.evidence.value, new.evidence.value
+    yield from _changed("evidence", *evidence, weakens=_weakens("evidence", *evidence))
     for key, before, after in (("confidence", old.confidence, new.confidence), ("noise", old.noise, new.noise)):
         # More of either asks for more proof: of harm before it blocks, or of safety before it passes.
-        mild = after > before
-        weakens = {Evidence.PROVEN_HARM: mild, Evidence.PROVEN_SAFE: not mild, Evidence.ESTIMATE: False}[new.evidence]
-        if mild or after < before:
-            yield KeyChange(key=key, before=before, after=after, weakens=weakens)
+        more = after > before
+        weakens = {Evidence.PROVEN_HARM: more, Evidence.PROVEN_SAFE: not more, Evidence.ESTIMATE: False}[new.evidence]
+        yield from _changed(key, before, after, weakens=weakens)
     if set(old.must_pass) != set(new.must_pass):
         weakens = not set(old.must_pass) <= set(new.must_pass)
         yield KeyChange(key="must_pass", before=list(old.must_pass), after=list(new.must_pass), weakens=weakens)
@@ -133,26 +133,24 @@ def _segments(old: Gate, new: Gate) -> Iterator[KeyChange]:
     for name in dict.fromkeys([*before, *after]):
         was, now, key = before.get(name), after.get(name), f"segments.{name}"
         if was is None or now is None:
-            sides = [None if rule is None else name for rule in (was, now)]
-            yield KeyChange(key=key, before=sides[0], after=sides[1], weakens=now is None)
+            sides = (None if rule is None else name for rule in (was, now))
+            yield from _changed(key, *sides, weakens=now is None)
             continue
         yield from _limits(f"{key}.", old, new, was.limits_for(None), now.limits_for(None))
-        if was.min_queries != now.min_queries:
-            weakens = now.min_queries > was.min_queries
-            yield KeyChange(key=f"{key}.min_queries", before=was.min_queries, after=now.min_queries, weakens=weakens)
+        queries = was.min_queries, now.min_queries
+        yield from _changed(f"{key}.min_queries", *queries, weakens=queries[1] > queries[0])
         for value in dict.fromkeys([*was.only, *now.only]):
-            sides_of_value = was.limits_for(value), now.limits_for(value)
-            yield from _limits(f"{key}.only.{value}.", old, new, *sides_of_value)
+            yield from _limits(f"{key}.only.{value}.", old, new, was.limits_for(value), now.limits_for(value))
 
 
 def _by_tags(rules: Sequence[SegmentRule]) -> dict[str, SegmentRule]:
     """Rules by the keys that they look at; a second one for the same keys is told apart by its number."""
-    found: dict[str, SegmentRule] = {}
+    named: dict[str, SegmentRule] = {}
     for rule in rules:
         name = "+".join(rule.by)
-        again = sum(other.by == rule.by for other in found.values())
-        found[f"{name}#{again + 1}" if again else name] = rule
-    return found
+        again = sum(other.by == rule.by for other in named.values())
+        named[f"{name}#{again + 1}" if again else name] = rule
+    return named
 
 
 def _limits_of(gate: Gate) -> Limits:
@@ -165,19 +163,16 @@ def _limits(prefix: str, gate: Gate, now: Gate, old: Limits, new: Limits) -> Ite
     higher = metric.direction is Direction.HIGHER
     yield from _ceiling(f"{prefix}threshold", old.threshold, new.threshold, metric.unit, floor=higher)
     yield from _ceiling(f"{prefix}regression_max", old.regression_max, new.regression_max, metric.unit)
-    if old.severity != new.severity:
-        blocked, blocks = ((each.severity or own.severity) == "error" for own, each in ((gate, old), (now, new)))
-        weakens = blocked and not blocks
-        yield KeyChange(key=f"{prefix}severity", before=old.severity, after=new.severity, weakens=weakens)
+    blocked, blocks = ((each.severity or own.severity) == "error" for own, each in ((gate, old), (now, new)))
+    yield from _changed(f"{prefix}severity", old.severity, new.severity, weakens=blocked and not blocks)
 
 
 def _ceiling(
     key: str, old: float | None, new: float | None, unit: Unit | None = None, *, floor: bool = False
 ) -> Iterator[KeyChange]:
     """A limit that asks for more the lower it is, a floor the higher, and for nothing where it is absent."""
-    if old != new:
-        weakens = old is not None and (new is None or (new < old) is floor)
-        yield KeyChange(key=key, before=old, after=new, weakens=weakens, unit=unit)
+    weakens = old is not None and (new is None or (new < old) is floor)
+    yield from _changed(key, old, new, weakens=weakens, unit=unit)
 
 
 def _match(how: Matching) -> str:
@@ -186,7 +181,6 @@ def _match(how: Matching) -> str:
 
 
 def _file(file: InputFile | None) -> dict[str, str | None]:
-    """Path, format and map of an input, as far as they are named."""
     fields = asdict(file.map) if file and file.map else {}
     named = ", ".join(f"{key} {name}" for key, name in fields.items() if name is not None)
     return {

@@ -40,8 +40,7 @@ from rankgate.model.waiver_use import ACCEPT_GOLD, ACCEPT_RUN, SetLabel
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
 
-# Judges one side.
-Judge = Callable[[Inputs, Criteria, Gold], Report]
+Judge = Callable[[Inputs, Criteria, Gold], Report]  # of one side
 
 
 def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
@@ -63,14 +62,15 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run, part="whole")
         own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold)
         case = _case(*_parted(own, base_inputs(own, files)), files, judge)
-        head = _head(case)
-        theirs = _theirs(case)
+        head, theirs = _head(case), _theirs(case)
         whole = _with_removed(case) if theirs and case.base.lenient else None
-        by_base = theirs.report if theirs else None
-        said = _said(case, head, theirs, whole)
-        judged = stricter(head.report, by_base, said, whole=whole, renamed=_renamed(case))
-        judged = replace(judged, notes=[*judged.notes, *_refusals(case, said)])
-        return _told(_waived(judged, inputs, case.base), own, files)
+        side = _base_side(case, head, theirs, whole)
+        judged = stricter(head.report, theirs.report if theirs else None, side, whole=whole, renamed=_renamed(case))
+        judged = replace(judged, notes=[*judged.notes, *_refusals(case, side)])
+        judged = waive(judged, case.base.waivers, inputs.date)
+        if label := _label(inputs, case.base.waiver_label):
+            judged = waive_by_label(judged, label, case.base.waiver_label)
+        return _with_names(judged, own, files)
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -152,7 +152,6 @@ def _renamed(case: _Case) -> dict[str, str]:
 
 
 def _head(case: _Case) -> _Judged:
-    """By the pull request's criteria and gold set."""
     own = case.own
     named = own.inputs.run or own.criteria.inputs.run
     inputs = own.inputs if case.run == named else replace(own.inputs, run=case.run)
@@ -207,22 +206,14 @@ def _judged(case: _Case, inputs: Inputs, criteria: Criteria, gold: Gold) -> _Jud
         return _Judged(report, tuple(case.files.problems(error)))
 
 
-def _waived(report: Report, inputs: Inputs, base: BaseInputs) -> Report:
-    """With the violations that the base waives, or that a label which the base allows waives for this commit."""
-    found = waive(report, base.waivers, inputs.date)
-    label = _label(inputs, base.waiver_label)
-    return waive_by_label(found, label, base.waiver_label) if label else found
-
-
-def _refusals(case: _Case, said: BaseSide) -> list[str]:
+def _refusals(case: _Case, side: BaseSide) -> list[str]:
     """Why labels that would have accepted something do not."""
-    gold = refusal(case.label, "accepts the gold set") if said.queries or said.gold else None
+    gold = refusal(case.label, "accepts the gold set") if side.queries or side.gold else None
     run = refusal(_label(case.own.inputs, ACCEPT_RUN), "accepts another run") if case.moved else None
     return list(filter(None, (gold, run)))
 
 
-def _said(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | None) -> BaseSide:
-    """What the report says of the base."""
+def _base_side(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | None) -> BaseSide:
     own, base = case.own, case.base
     criteria = base.criteria or own.criteria
     by_base = theirs.report if theirs else None
@@ -340,12 +331,12 @@ def _with_reason(queries: QueryChanges, head: Report, by_base: Report | None, wh
     )
 
 
-def _told(report: Report, own: Own, files: FilesAtBase) -> Report:
+def _with_names(report: Report, own: Own, files: FilesAtBase) -> Report:
     """The report with names in place of the copies' paths, and the command that repeats this check."""
-    made = report.provenance
-    run, baseline = (source and replace(source, path=files.told(source.path)) for source in (made.run, made.baseline))
-    command = [files.typed(word) for word in made.command]
+    old = report.provenance
+    run, baseline = (source and replace(source, path=files.told(source.path)) for source in (old.run, old.baseline))
+    command = [files.typed(word) for word in old.command]
     if own.inputs.baseline and "--baseline" not in command:
         command += ["--baseline", own.inputs.baseline.path]
     command += ["--base", files.commit.ref]
-    return replace(report, provenance=replace(made, run=run, baseline=baseline, command=command))
+    return replace(report, provenance=replace(old, run=run, baseline=baseline, command=command))
