@@ -18,11 +18,6 @@ COMMENTS = "/repos/o/r/issues/1/comments"
 COMMENT = "/repos/o/r/issues/comments/7"
 
 
-@pytest.fixture
-def clock() -> StandingClock:
-    return StandingClock()
-
-
 # Rate limits
 
 

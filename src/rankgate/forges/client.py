@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import bad_input, redacted_text
-from rankgate.forges.http import Answer, BODY_BYTES, Clock, NoAnswer, base_of, exchange, session_of
+from rankgate.forges.http import BODY_BYTES, Answer, Clock, NoAnswer, base_of, exchange, session_of
 from rankgate.forges.retry import FIRST_RETRY, Wait, next_step
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.renderers.escape import shorten, visible
