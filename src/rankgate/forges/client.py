@@ -129,8 +129,7 @@ class Client:
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """POST, PATCH or DELETE. Only the last two are sent again where an answer is lost.
 
-        The decoded answer is empty where it has no body, in a dry run, and for a DELETE that finds nothing when it is
-        tried again.
+        The decoded answer is empty where it has no body, in a dry run, and for a DELETE that finds nothing.
 
         Raises:
             LostResponseError: a POST may or may not have arrived; or any of them, answered by the page of a proxy.
@@ -224,8 +223,8 @@ class Client:
             if isinstance(outcome, Answer):
                 if outcome.status < HTTPStatus.BAD_REQUEST:
                     return outcome
-                if request.method == "DELETE" and outcome.status == HTTPStatus.NOT_FOUND and earlier:
-                    return Answer(HTTPStatus.NO_CONTENT, {}, b"", None)  # an earlier attempt did it
+                if request.method == "DELETE" and outcome.status == HTTPStatus.NOT_FOUND:
+                    return Answer(HTTPStatus.NO_CONTENT, {}, b"", None)  # an earlier attempt did it, or another job
             earlier.append(self._wait_after(request, outcome, earlier))
 
     def _once(self, request: _Request) -> Answer | NoAnswer:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from rankgate.errors import bad_input
-from rankgate.forges.client import Client, ForgeError, LostResponseError
+from rankgate.forges.client import Client, LostResponseError
 from rankgate.forges.pulls import pull_of
 from rankgate.model.values import Verdict
 
@@ -142,7 +142,7 @@ def _step(
         return "created"
     for comment in found:
         if comment is not kept:
-            _delete(client, repository, comment)
+            client.send("DELETE", _path(repository, comment))
     if kept.body == body:
         return None
     client.send("PATCH", _path(repository, kept), {"body": body})
@@ -158,15 +158,7 @@ def _withdraw(client: Client, repository: str, found: Sequence[Comment], mark: M
     """Take back what this run posted while a newer one did; the oldest is the newer one's to update."""
     for comment in found[1:]:
         if comment.mark == mark:
-            _delete(client, repository, comment)
-
-
-def _delete(client: Client, repository: str, comment: Comment) -> None:
-    try:
-        client.send("DELETE", _path(repository, comment))
-    except ForgeError as error:
-        if error.status != 404:  # noqa: PLR2004 -- another job was quicker
-            raise
+            client.send("DELETE", _path(repository, comment))
 
 
 def _path(repository: str, comment: Comment) -> str:

@@ -92,8 +92,4 @@ def may_write(client: Client, repository: str, login: str) -> bool:
 
 def remove_label(client: Client, repository: str, number: int, label: str) -> None:
     """Take a label off a pull request, if it is there."""
-    try:
-        client.send("DELETE", f"/repos/{repository}/issues/{number}/labels/{quote(label, safe='')}")
-    except ForgeError as error:
-        if error.status != 404:  # noqa: PLR2004 -- it has no such label
-            raise
+    client.send("DELETE", f"/repos/{repository}/issues/{number}/labels/{quote(label, safe='')}")
