@@ -54,8 +54,7 @@ class FilesAtBase:
         """Where to read what a path of the working tree held at the base.
 
         That is a copy where the base has the path. None where it has not and HEAD has: then it came later. The path
-        itself where it lies outside the repository or neither commit knows it: then the job made it. What lies in a
-        submodule, or behind a link that leaves the repository, is an error.
+        itself where it lies outside the repository or neither commit knows it: then the job made it.
         """
         inside = self._inside(path)
         if inside is None:
@@ -155,7 +154,6 @@ class FilesAtBase:
         ]
 
     def _inside(self, path: str) -> str | None:
-        """A path relative to the repository's root, or None where it lies outside."""
         if path == STDIN:
             return None
         whole = os.path.normpath(Path.cwd() / path)
@@ -167,7 +165,6 @@ class FilesAtBase:
         return None
 
     def _copied(self, path: str, inside: str, commit: Commit) -> str | None:
-        """A copy of what a commit has at a path within the repository; None where it has nothing."""
         tree = "tree" if commit is self.commit else "head"
         copy = f"{self._room}/{tree}/{inside}".rstrip("/")
         if copy in self._copies:
@@ -234,9 +231,6 @@ def files_at(ref: str, tip: str | None = None) -> Iterator[FilesAtBase]:
     """The files at a ref of the repository around the current directory; errors raised meanwhile name no copy.
 
     `tip` is the commit that the base branch is at now, where the ref may lie behind it.
-
-    Raises:
-        GitError: git is missing, this is no repository or a submodule, or it has no such commit.
     """
     repository = repository_around(".")
     if run_git(repository.root, "rev-parse", "--show-superproject-working-tree").stdout.strip():

@@ -71,12 +71,7 @@ class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
-    """Read what the base has.
-
-    Raises:
-        RankgateError: the base's criteria for this gate are behind a link now, or there are several.
-        GitError: git cannot read a file, the pull request adds to a baseline of the job's, or the base is stale.
-    """
+    """Read what the base has; what cannot be read is among its problems, unless git fails or the base is stale."""
     problems: list[Problem] = []
     names = [own.inputs.criteria] if own.inputs.criteria else DEFAULT_PATHS
     files.refuse_moved_link(names)

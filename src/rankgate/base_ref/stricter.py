@@ -43,12 +43,8 @@ def stricter(
 ) -> Report:
     """The head's report with every gate of the base that is stricter, and with what the pull request changed.
 
-    Args:
-        head: judged by the pull request's criteria and gold set.
-        by_base: judged by the base's, where that is something else.
-        base: what the report says of the base.
-        whole: judged by the base's, with the queries that the pull request removed.
-        renamed: new names of gates by their old ones.
+    `by_base` is judged by the base's files, where that is something else, and `whole` with the queries that the pull
+    request removed, too. `renamed` has new names of gates by their old ones.
     """
     added = list(_stricter_gates(head, by_base, whole, renamed)) if by_base else []
     order = {gate.name: place for place, gate in reversed(list(enumerate(head.gates)))}

@@ -51,10 +51,9 @@ class Entry(msgspec.Struct, frozen=True):
 def entries_of(data: bytes, most: int) -> list[Entry]:
     """The entries of an archive, at most so many, in the order of its list.
 
-    Raises:
-        ArchiveError: not a zip archive from its first byte to its last; more entries; two of one name; or one that is
-            encrypted, packed in another way than zip's usual two, no plain file or folder, or named by a path that
-            leads out.
+    An ArchiveError where it is no zip archive from its first byte to its last, or has two entries of one name, or one
+    that is encrypted, packed in another way than zip's usual two, no plain file or folder, or named by a path that
+    leads out.
     """
     end = len(data) - _END.size
     if end < 0 or data[end : end + 4] != b"PK\5\6":
@@ -123,7 +122,6 @@ def _listed(data: bytes, start: int, count: int) -> Iterator[Entry]:
 
 
 def _name(raw: bytes, flags: int) -> str:
-    """An entry's name, a relative path that stays below where it starts."""
     try:
         name = raw.decode("utf-8" if flags & _UTF_8 else "ascii")
     except UnicodeDecodeError as error:

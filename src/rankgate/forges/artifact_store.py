@@ -110,7 +110,6 @@ class ArtifactMemory:
 
     @cached_property
     def _newest(self) -> tuple[Record, bytes] | None:
-        """The record and its run file."""
         try:
             branch = self._branch or self._default_branch()
             run = self._newest_run(branch)

@@ -14,10 +14,9 @@ from rankgate.readers.json_text import spoken
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What an artifact may be at most.
+    """What an artifact may be at most: bytes packed and unpacked, entries, and how many times larger one unpacks.
 
-    It has `packed` bytes to download and so many `entries`, which unpack to `unpacked` bytes together, and each to
-    `ratio` times its size: a run of rankings to about ten times.
+    A run of rankings unpacks to about ten times its size.
     """
 
     packed: int = 100_000_000
@@ -58,9 +57,8 @@ def download_artifact(client: Client, repository: str, run_id: int, name: str, *
 def read_member(data: bytes, name: str, *, limits: Limits = LIMITS, optional: bool = False) -> bytes:
     """One file of an artifact, unpacked in memory; nothing is written anywhere. An `optional` one may be absent: empty.
 
-    Raises:
-        RankgateError: the archive is larger than allowed, is not a plain zip archive from its first byte to its last,
-            or does not have that file. Nothing that stands in the archive is repeated.
+    The archive is refused if it is larger than allowed, or no plain zip archive from its first byte to its last.
+    Nothing that stands in it is repeated.
     """
     try:
         if len(data) > limits.packed:

@@ -86,9 +86,6 @@ class Client:
             dry_run: tell writes as method, path and JSON instead of sending them; reading goes on.
             tell: takes a line about every wait, and the writes of a dry run.
             clock: another time than the machine's.
-
-        Raises:
-            RankgateError: a token that is none, an address that is not safe, CA certificates that are not there.
         """
         if not re.fullmatch(r"[!-~]+", token):
             raise bad_input("is empty or has a character that no token has", key="token")
@@ -228,7 +225,6 @@ class Client:
             earlier.append(self._wait_after(request, outcome, earlier))
 
     def _once(self, request: _Request) -> Answer | NoAnswer:
-        """One attempt, before a write the gap to the last one."""
         writes = request.method in _WRITES
         gap = self._last_write + self._write_gap - self._clock.monotonic()
         if writes and gap > 0:
@@ -260,7 +256,6 @@ class Client:
         raise self._error(f"{failure} ({step.reason})" if step.reason else failure, status)
 
     def _pause(self, wait: Wait, failure: str, status: int | None) -> None:
-        """Wait and say why, or raise where that would exceed the limit of all waits."""
         if self._waited + wait.seconds > self._max_wait:
             more = f"waiting {wait.seconds:,.0f} s more ({wait.reason}) would exceed {self._max_wait:,.0f} s in all"
             raise self._error(f"{failure}; {more}", status)

@@ -116,9 +116,8 @@ def upsert(client: Client, repository: str, pull: int, mark: Mark, text: str, *,
 
 
 def ours(client: Client, repository: str, pull: int, gate: str, login: str) -> list[Comment]:
-    """Our comments of a gate, oldest first, from all pages.
+    """Our comments of a gate, oldest first: those of this login, as the kind of account that it is, with our marker.
 
-    A comment is ours if this login wrote it, as the kind of account that it is, and its first line is our marker.
     Anybody may post our marker; nobody else can post it as us.
     """
     kind = "Bot" if login.endswith("[bot]") else "User"

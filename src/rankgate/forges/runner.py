@@ -19,8 +19,7 @@ _CUT = "_Cut here: a step's summary holds 1,024 KiB. The whole is in the artifac
 def set_output(path: str, name: str, value: str) -> None:
     """Set an output of the step, whatever text the value is; `path` is that of GITHUB_OUTPUT.
 
-    The value stands between two lines with a delimiter that nobody can guess, so that none in it ends it early and sets
-    other outputs. No output can have other names than letters, digits, - and _, nor half of a surrogate pair.
+    The value stands between two lines with a delimiter that nobody can guess: none in it sets other outputs.
     """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", name):
         raise bad_input("no name of an output; use letters, digits, - and _", key=name)
@@ -55,10 +54,10 @@ def _bytes(text: str) -> int:
 
 
 def stopped(text: str) -> str:
-    """Lines for the log in which the runner finds no command, for output that we did not write.
+    """Lines for the log in which the runner finds no command, for output that we did not write; nothing for no text.
 
     Commands are stopped until a word that nobody can guess; nor does any line look like one, so that the text is
-    harmless where the runner does not see the first line. Nothing for no text.
+    harmless where the runner does not see the first line.
     """
     if not text:
         return ""
@@ -70,7 +69,6 @@ def stopped(text: str) -> str:
 
 
 def _content(path: str, variable: str) -> bytes:
-    """What a file holds already; nothing where there is none yet."""
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
