@@ -1,9 +1,10 @@
-"""A server on loopback that plays one scripted answer after the other, and a clock that stands still."""
+"""A server on loopback that plays one scripted answer after the other, and clocks on which waiting takes no time."""
 
 from __future__ import annotations
 
 import json
 import ssl
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -110,9 +111,24 @@ class StandingClock(Clock):
         self.on_sleep()
 
 
+class InstantClock(StandingClock):
+    """The machine's time, but for waits, which take none: for what is compared with a server's time."""
+
+    def now(self) -> float:
+        return time.time() + sum(self.slept)
+
+    def monotonic(self) -> float:
+        return time.monotonic() + sum(self.slept)
+
+
 def client_of(api_url: str, clock: StandingClock, **options: Any) -> Client:
     """A client with the token of the tests, for which no time passes."""
     return Client(api_url, TOKEN, clock=clock, **options)
+
+
+def patient(url: str, token: str, clock: InstantClock | None = None, **options: Any) -> Client:
+    """A client that has all the time of the usual limits and takes none of it."""
+    return Client(url, token, clock=clock or InstantClock(), **options)
 
 
 def everything(error: BaseException) -> str:

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
-from tests.forges.instant import InstantClock
 from tests.forges.proxy import Proxy
+from tests.forges.scripted import InstantClock
 from tests.scenario_calls import report_of
 
 import rankgate.cli.comment

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 from tests.forges.emulator import Emulator, PullRequest
-from tests.forges.instant import InstantClock, patient
 from tests.forges.proxy import Proxy
+from tests.forges.scripted import InstantClock, patient
 
 from rankgate.forges.client import ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, Mark, upsert

@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
-from tests.forges.instant import patient
 from tests.forges.proxy import Proxy
+from tests.forges.scripted import patient
 from tests.forges.storage import Storage
 from tests.scenario_calls import report_of
 
