@@ -73,8 +73,8 @@ class FilesAtBase:
 
     def matching(self, pattern: str) -> list[str]:
         """The base's YAML and JSON files that have a regular expression on a line, from the current directory."""
-        found = self._repository.matching(self.commit.sha, pattern)
-        return [os.path.relpath(f"{self._repository.root}/{path}", os.path.realpath(".")) for path in found]
+        here, root = os.path.realpath("."), self._repository.root
+        return [os.path.relpath(f"{root}/{path}", here) for path in self._repository.matching(self.commit.sha, pattern)]
 
     def refuse_moved_link(self, names: Iterable[str]) -> None:
         """Refuse a current directory that a link leads to which HEAD has changed, or put in a folder's place.
@@ -94,18 +94,16 @@ class FilesAtBase:
         for path in paths if self._tip else ():
             inside = self._inside(path)
             if inside is not None and self._there(inside, self.commit.sha) != self._there(inside, self._tip or ""):
-                raise GitError(
-                    f"the merge commit is stale: the base branch has another {shown_path(path)} now; push to the pull "
-                    "request, or close and reopen it"
-                )
+                what = f"the base branch has another {shown_path(path)} now"
+                raise GitError(f"the merge commit is stale: {what}; push to the pull request, or close and reopen it")
 
     def _there(self, inside: str, commit: str) -> Entry | None:
         """What a commit has at a path, whatever that is called there; None also where it lies out of reach."""
         try:
-            found = self._followed(inside, commit)
+            entry = self._followed(inside, commit)
         except RankgateError:
             return None
-        return found and replace(found, path="")
+        return entry and replace(entry, path="")
 
     def refuse_link(self, path: str) -> None:
         """Refuse a symbolic link on the way to a file: behind it may lie another, as the baseline in place of a run."""

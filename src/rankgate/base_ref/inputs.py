@@ -93,9 +93,8 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
     none = Waivers(name=own.criteria.inputs.waivers)
     waivers, waivers_changed = tried(lambda: _waivers(own, read, files), (none, None))
     named = _gold_named(own, criteria)
-    files.refuse_stale(
-        [*names, *([named.path] if named else []), read.inputs.waivers if read else own.criteria.inputs.waivers]
-    )
+    waived = read.inputs.waivers if read else own.criteria.inputs.waivers
+    files.refuse_stale([*names, *([named.path] if named else []), waived])
     return BaseInputs(
         criteria=criteria,
         elsewhere=tuple(elsewhere),
@@ -215,10 +214,8 @@ def _baseline_at_base(named: InputFile, files: FilesAtBase) -> InputFile | None:
         with suppress(RankgateError):
             copy = files.find_in_head(named.path)
         if copy is None or not _same_baseline(named.path, copy):
-            raise GitError(
-                f"{shown_path(named.path)}: the job makes this baseline, and the pull request commits files in its "
-                "place; take them out of the commit"
-            )
+            why = "the job makes this baseline, and the pull request commits files in its place"
+            raise GitError(f"{shown_path(named.path)}: {why}; take them out of the commit")
     theirs = replace(named, path=found) if found is not None else None
     return theirs if theirs and _is_baseline(theirs) else None
 

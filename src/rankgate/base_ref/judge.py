@@ -172,10 +172,10 @@ def _theirs(case: _Case) -> _Judged | None:
         if case.gold is case.own.gold:
             raise asking from error
         try:  # ids and labels changed together: the old labels say nothing of this run, the old limits still do
-            found = _as_the_base_asks(case, case.own.gold)
+            judged = _as_the_base_asks(case, case.own.gold)
         except RankgateError:
             raise asking from error
-        return _Judged(found.report, (*case.files.problems(error), *found.problems), gold_lost=True)
+        return _Judged(judged.report, (*case.files.problems(error), *judged.problems), gold_lost=True)
 
 
 def _with_removed(case: _Case) -> Report | None:
@@ -321,14 +321,11 @@ def _with_reason(queries: QueryChanges, head: Report, by_base: Report | None, wh
     if by_base.queries.left_out and len(queries.removed_ids) < queries.removed:
         return queries  # what private ones would change is not judged here
     unanswered = min(whole.queries.missing - by_base.queries.missing, queries.removed)
+    queries = replace(queries, removed_unanswered=unanswered)
     if unanswered == queries.removed:
-        return replace(queries, removed_unanswered=unanswered)
-    return replace(
-        queries,
-        removed_unanswered=unanswered,
-        verdict_with_removed=whole.verdict,
-        judged_with_removed=reason_if_worse(whole, head, *([] if whole is by_base else [by_base])),
-    )
+        return queries
+    reason = reason_if_worse(whole, head, *([] if whole is by_base else [by_base]))
+    return replace(queries, verdict_with_removed=whole.verdict, judged_with_removed=reason)
 
 
 def _with_names(report: Report, own: Own, files: FilesAtBase) -> Report:

@@ -72,8 +72,6 @@ def at_merge(pull: Pull, now: Pull, clone: Path, event_sha: str | None) -> Pull:
             "what actions/checkout takes without `ref:`, or name the commit to judge against in the input `base`"
         )
     if now.base_ref != pull.base_ref or not is_ancestor(parents[0], now.base_sha, folder=str(clone)):
-        raise bad_input(
-            f"the merge commit is stale: it was merged onto {parents[0][:12]}, not onto {shown(now.base_ref)} as that "
-            "is now; push to the pull request, or close and reopen it"
-        )
+        onto = f"it was merged onto {parents[0][:12]}, not onto {shown(now.base_ref)} as that is now"
+        raise bad_input(f"the merge commit is stale: {onto}; push to the pull request, or close and reopen it")
     return replace(now, base_sha=parents[0])

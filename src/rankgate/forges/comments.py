@@ -40,10 +40,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
 
     def line(self) -> str:
         """The first line of the comment, which nobody sees."""
-        return (
-            f"{BEGINS}gate={self.gate} sha={self.sha} run={self.run} attempt={self.attempt} "
-            f"verdict={self.verdict.value} -->"
-        )
+        written = f"gate={self.gate} sha={self.sha} run={self.run} attempt={self.attempt} verdict={self.verdict.value}"
+        return f"{BEGINS}{written} -->"
 
     def newer_than(self, other: Mark) -> bool:
         """Whether a later run, or a later attempt of the same one, wrote it; GitHub counts both upwards."""
@@ -121,14 +119,14 @@ def ours(client: Client, repository: str, pull: int, gate: str, login: str) -> l
     Anybody may post our marker; nobody else can post it as us.
     """
     kind = "Bot" if login.endswith("[bot]") else "User"
-    found: list[Comment] = []
+    comments: list[Comment] = []
     for item in client.pages(f"/repos/{repository}/issues/{pull}/comments"):
         user: dict[str, Any] = item.get("user") or {}  # a deleted account is null
         body = (item.get("body") or "").replace("\r\n", "\n")
         mark = mark_of(body)
         if user.get("login") == login and user.get("type") == kind and mark is not None and mark.gate == gate:
-            found.append(Comment(id=item["id"], mark=mark, body=body))
-    return sorted(found, key=lambda comment: comment.id)
+            comments.append(Comment(id=item["id"], mark=mark, body=body))
+    return sorted(comments, key=lambda comment: comment.id)
 
 
 def _step(
@@ -149,7 +147,7 @@ def _step(
 
 
 def _turns(found: Sequence[Comment], mark: Mark) -> bool:
-    """Whether the gate held when it was last told of, and does not any more."""
+    """Whether the gate held by the comment that is there, and does not any more."""
     return bool(found) and found[0].mark.verdict in _HOLDS and mark.verdict not in _HOLDS
 
 

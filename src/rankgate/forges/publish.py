@@ -105,9 +105,8 @@ def tell_pull(client: Client, context: Context, pull: Pull, report: Report, sett
         text = render_markdown(report, settings.template, limit=limit)
     except RankgateError as error:
         text, trouble = render_markdown(report, limit=limit), [f"our own comment instead of the template's: {error}"]
-    mark = Mark(
-        gate=settings.gate, sha=pull.head_sha, run=context.run_id, attempt=context.attempt, verdict=report.verdict
-    )
+    run, attempt = context.run_id, context.attempt
+    mark = Mark(gate=settings.gate, sha=pull.head_sha, run=run, attempt=attempt, verdict=report.verdict)
     login, fresh = settings.login, settings.fresh
     try:
         done = upsert(client, context.repository, pull.number, mark, note + text, login=login, fresh=fresh)
@@ -153,10 +152,8 @@ def _note(client: Client, context: Context, report: Report, settings: Settings) 
         return ""
     jobs, note = [f"`{each.job}`" for each in ended.deciding if each.pull == check.record.pull], ""
     if len(jobs) > 1:
-        note += (
-            f"> {len(jobs)} jobs judge this commit under the gate id `{settings.gate}`: {', '.join(jobs)}. "
-            "The worst result counts; the input `gate-id` tells them apart.\n\n"
-        )
+        note = f"> {len(jobs)} jobs judge this commit under the gate id `{settings.gate}`: {', '.join(jobs)}. "
+        note += "The worst result counts; the input `gate-id` tells them apart.\n\n"
     if ended.conclusion != own:
         note += f"> The check `{check.name}` is of all reports of this commit. {ended.title}.\n\n"
     return note
