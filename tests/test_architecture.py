@@ -163,7 +163,7 @@ PURE_MODULES = {
     *(f"rankgate.metrics.{name}" for name in ("serialization", "comparison")),
     *(f"rankgate.labelling.{name}" for name in ("pool", "labels")),
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "build")),
-    *(f"rankgate.base_ref.{name}" for name in ("criteria_changes", "queries", "stricter")),
+    *(f"rankgate.base_ref.{name}" for name in ("changes", "stricter")),
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
     *("rankgate.baselines.base", "rankgate.baselines.memory", "rankgate.files.environment", "rankgate.forges.retry"),
     *(module for module in TREES if module.startswith("rankgate.forges.workflows.")),

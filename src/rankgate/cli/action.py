@@ -232,7 +232,7 @@ def _labels(job: Job) -> tuple[SetLabel, ...]:
     def work(client: Client) -> Told:
         pull = context.pull or (pull_of(client, context.repository, int(queue["number"])) if queue else None)
         labels.extend(labels_now(client, context, settings_of(job), pull) if pull else [])
-        return Told([], [])
+        return Told()
 
     if context.event in ("pull_request", "merge_group") and not context.read_only:
         _publish(job, work)

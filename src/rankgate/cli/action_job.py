@@ -11,9 +11,8 @@ import msgspec
 
 from rankgate.errors import bad_input
 from rankgate.files.writing import write_atomic
-from rankgate.forges.comments import ACTIONS_LOGIN
+from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, checked_gate_id
 from rankgate.forges.context import Context, context_of
-from rankgate.forges.marker import DEFAULT_GATE, checked_gate_id
 from rankgate.forges.runner import add_summary, set_output
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report, encode_report

@@ -16,9 +16,8 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
 from rankgate.files.environment import api_url, token_in
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.comments import ACTIONS_LOGIN
+from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, checked_gate_id
 from rankgate.forges.context import Context, context_of
-from rankgate.forges.marker import DEFAULT_GATE, checked_gate_id
 from rankgate.forges.publish import Settings, Told, announce, joined, publish
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import add_summary

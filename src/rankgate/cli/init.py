@@ -21,10 +21,9 @@ from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.advice import to_do_on_github
 from rankgate.forges.workflows.gate import PATH as GATE
 from rankgate.forges.workflows.gate import gate_text
-from rankgate.forges.workflows.job import Job, action_of, requirements_commands
+from rankgate.forges.workflows.job import Job, action_of, is_word, requirements_commands
 from rankgate.forges.workflows.report import PATH as REPORT
 from rankgate.forges.workflows.report import report_text
-from rankgate.forges.workflows.values import is_word
 from rankgate.metrics.estimates import best_possible, estimate
 from rankgate.metrics.matching import DEFAULT_K
 from rankgate.metrics.names import parse_metric

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rankgate.model.values import TOLERANCE, Direction, Interval, Unit, Verdict
 
 MINUS = "−"
+_SUFFIXES = {Unit.SHARE: "%", Unit.SCORE: "", Unit.NUMBER: "", Unit.MILLISECONDS: " ms"}
 _MAX_DECIMALS = 9
 
 VERDICT_WORDS = {verdict: verdict.value.upper().replace("_", " ") for verdict in Verdict}  # as NOT JUDGED
@@ -14,15 +15,13 @@ def value_text(value: float, unit: Unit, decimals: int | None = None) -> str:
     """`87.0%`, `0.752` or `35.2 ms`."""
     if value < 0:
         return f"{MINUS}{value_text(-value, unit, decimals)}"
-    suffix = {Unit.SHARE: "%", Unit.MILLISECONDS: " ms"}.get(unit, "")
-    return f"{_digits(value, unit, decimals)}{suffix}"
+    return f"{_digits(value, unit, decimals)}{_SUFFIXES[unit]}"
 
 
 def delta_text(delta: float, unit: Unit, decimals: int | None = None) -> str:
     """`−5.8 pp`, `+0.012` or `+3.1 ms`; a difference that rounds to nothing is `±0.0 pp`."""
     sign = "±" if vanishes(delta, unit, decimals) else "+" if delta > 0 else MINUS
-    suffix = {Unit.SHARE: " pp", Unit.MILLISECONDS: " ms"}.get(unit, "")
-    return f"{sign}{_digits(delta, unit, decimals)}{suffix}"
+    return f"{sign}{_digits(delta, unit, decimals)}{' pp' if unit is Unit.SHARE else _SUFFIXES[unit]}"
 
 
 def vanishes(delta: float, unit: Unit, decimals: int | None = None) -> bool:
