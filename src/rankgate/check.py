@@ -12,12 +12,10 @@ from rankgate.criteria.inputs import Inputs, gold_of, require_inputs, run_of, st
 from rankgate.criteria.waivers import waivers_of
 from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose
-from rankgate.diagnosis.movements import leading_metric, movements
-from rankgate.diagnosis.segments import by_tag
+from rankgate.diagnosis.movements import by_tag, leading_metric, movements
 from rankgate.diagnosis.stale_gold import refuse_unfit
-from rankgate.diagnosis.with_details import SHOWN, with_details
 from rankgate.gates.apply_waivers import waive
-from rankgate.gates.compose import compose
+from rankgate.gates.compose import SHOWN, compose, with_details
 from rankgate.gates.judging import judge_runs, refuse_misfits, whole
 from rankgate.metrics.parallel import Watch, unwatched
 from rankgate.metrics.scored_run import listed, scored, scored_if_any

@@ -42,12 +42,9 @@ def plain_sentence(gate: GateResult, base: BaseSide | None) -> str:
 
 def problems_of(results: Sequence[GateResult], criteria: str | None, base: BaseSide | None) -> list[Problem]:
     """Why gates of the criteria of this name could not be judged."""
-    return [
-        Problem(sentence, criteria, result.line, f"gate {result.name}")
-        for result in results
-        if result.verdict is Verdict.NOT_JUDGED
-        for sentence in sentences(result, base)
-    ]
+    unjudged = [result for result in results if result.verdict is Verdict.NOT_JUDGED]
+    texts = ((result, sentence) for result in unjudged for sentence in sentences(result, base))
+    return [Problem(sentence, criteria, result.line, f"gate {result.name}") for result, sentence in texts]
 
 
 def waived_text(waived: Waived) -> str:
@@ -73,12 +70,8 @@ def _sentence(gate: GateResult, position: int, base: BaseSide | None, *, plain: 
     before += f"by {base.judges}, " if gate.judged_by and base else ""
     before += "since the anchor, " if gate.since is not None and reason.kind is not ReasonKind.NO_ANCHOR else ""
     name = f"{gate.metric} ({gate.meaning})" if plain and not before else gate.metric
-    if reason.kind is ReasonKind.THRESHOLD:
-        body = _threshold(reason, gate, name, plain=plain)
-    elif reason.kind is ReasonKind.REGRESSION:
-        body = _regression(reason, gate, name, plain=plain)
-    else:
-        body = _other(reason, gate, name)
+    limit = {ReasonKind.THRESHOLD: _threshold, ReasonKind.REGRESSION: _regression}.get(reason.kind)
+    body = limit(reason, gate, name, plain=plain) if limit else _other(reason, gate, name)
     return before + body + (f", corrected for {reason.corrected_for} segments" if reason.corrected_for else "")
 
 
@@ -111,8 +104,7 @@ def _regression(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> 
         telling_decimals(value, baseline, unit),
     )
     before, now = (value_text(each, unit, decimals) for each in (baseline, value))
-    both = count_text(gate.n_pairs, "query", "queries")
-    on_pairs = "" if gate.n_pairs == gate.n else f" on the {both} of both runs"
+    on_pairs = f" on the {count_text(gate.n_pairs, 'query', 'queries')} of both runs" if gate.n_pairs != gate.n else ""
     verb, harm = "dropped" if delta < 0 else "rose", harm_word(gate.direction)
     still = abs(delta) <= TOLERANCE
     better = (delta >= 0) == higher and not still
@@ -125,9 +117,9 @@ def _regression(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> 
             limit = f"a {harm} of at most {number} is allowed" if allowed else f"no {harm} is allowed"
         stands = f"{verb} by {_points(delta, gate, decimals)}, from {before} to {now}{on_pairs}; {limit}"
     else:
-        moved = f"stayed at {now}" if still else f"{verb} from {before} to {now}"
+        change = f"stayed at {now}" if still else f"{verb} from {before} to {now}"
         limit = f"allowed {harm}: {size_text(allowed, unit, decimals)}" if allowed else f"no {harm} allowed"
-        stands = f"{moved}{on_pairs} ({delta_text(delta, unit, decimals)}{f'; {limit}' if limited else ''})"
+        stands = f"{change}{on_pairs} ({delta_text(delta, unit, decimals)}{f'; {limit}' if limited else ''})"
     spread = _spread(gate, interval_text(gate.delta_ci, unit, change=True))
     worst = (gate.delta_ci or (None, None))[0 if higher else 1]
     unproven = f", a larger {harm} is not ruled out{spread}"

@@ -30,6 +30,18 @@ class Direction(Enum):
     def __str__(self) -> str:
         return self.value
 
+    @property
+    def sign(self) -> int:
+        """What a number is multiplied with so that below is worse."""
+        return 1 if self is Direction.HIGHER else -1
+
+    def upright(self, ci: Interval | None) -> Interval:
+        """The bounds, mirrored where lower is better, so that below is worse; two None where there is no interval."""
+        low, high = ci or (None, None)
+        if self is Direction.HIGHER:
+            return low, high
+        return (None if high is None else -high), (None if low is None else -low)
+
 
 class Unit(Enum):
     """How people read a value: a share in percent, a score from 0 to 1, a plain number, milliseconds."""
