@@ -140,13 +140,14 @@ def baseline_of(
     return opened
 
 
-def stored_runs(
+def runs_of(
     inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold
-) -> tuple[Opener, Opener, Callable[[], list[TrendPoint]]]:
-    """What opens the accepted run, what the anchor that the criteria name, and what gives the trend before."""
+) -> tuple[Callable[..., Run], Opener, Opener, Callable[[], list[TrendPoint]]]:
+    """What opens the candidate, the accepted run and the anchor that the criteria name, and what gives the trend."""
+    candidate = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run)
     opener = partial(partial, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     own = (inputs, criteria)
-    return opener(accepted_run, *own), opener(_anchor_run, *own), partial(_trend_before, *own)
+    return candidate, opener(accepted_run, *own), opener(_anchor_run, *own), partial(_trend_before, *own)
 
 
 def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
