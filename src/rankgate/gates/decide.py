@@ -15,6 +15,7 @@ from rankgate.metrics.comparison import (
     FEW,
     Comparison,
     Gaps,
+    at_end,
     at_worst,
     baseline_column,
     gaps,
@@ -55,7 +56,10 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     elif own is None:
         nowhere = Reason(ReasonKind.UNDEFINED, count=len(values))
         unjudged.append(nowhere if finite else Reason(ReasonKind.NOT_FINITE))
-    elif not (unjudged := _missing(gate, gap, len(values), pairs)):
+    elif lacking := _missing(gate, gap, len(values), pairs):
+        # Without a judge's word only a gate that could block ends the check.
+        (warnings if Need.VERDICTS in metric.needs and not gate.blocks else unjudged).extend(lacking)
+    else:
         # A drop says more than a floor, so it is named first.
         if gate.regression_max is not None:
             uncompared = _uncompared(metric, baseline, pairs, gap)
@@ -63,8 +67,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
             (unjudged if lost and metric.worst is not None else warnings).extend(uncompared)
             ruled += [_drop(gate, candidate, old_values, pairs, gap)] if pairs and not uncompared else []
         if gate.threshold is not None:
-            found = rule_on_floor(gate.evidence, own.value, own.ci, gate.threshold, metric.direction)
-            ruled.append((found, Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)))
+            ruled.append(_floor(gate, candidate, own, gate.threshold, gap))
     if own is not None:
         warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
     violations, inconclusive, held = (
@@ -141,6 +144,30 @@ def _detectable(gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comp
     return detectable(gate, queries=own.n if own else 0, clusters=alone, relevant=relevant)
 
 
+def _floor(gate: Gate, candidate: Scores, own: Estimate, threshold: float, gap: Gaps) -> Ruled:
+    """The ruling on the value; in doubt where the other end of what a judge left open gives another one."""
+    metric, values = gate.metric, candidate.values[gate.metric.name]
+
+    def rule(value: Estimate) -> Finding:
+        return rule_on_floor(gate.evidence, value.value, value.ci, threshold, metric.direction)
+
+    found = rule(own)
+    reason = Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
+    if Need.VERDICTS not in metric.needs or not gap.missing:
+        return found, reason
+    columns = (at_end(metric, values, set(gap.missing), worst=worst) for worst in (True, False))
+    ends = [estimate(each, metric, confidence=gate.confidence, clusters=candidate.clusters) for each in columns]
+    return _in_doubt(found, reason, len(gap.missing), [(rule(end), end.value) for end in ends if end])
+
+
+def _in_doubt(found: Finding, reason: Reason, count: int, ends: Sequence[tuple[Finding, float]]) -> Ruled:
+    """The ruling if both ends of what a judge left open for so many queries give it; the worst comes first."""
+    if all(end.ruling is found.ruling for end, _ in ends):
+        return found, reason
+    doubtful = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
+    return doubtful, replace(reason, count=count, at_worst=ends[0][1], need=Need.VERDICTS)
+
+
 def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pairs: Comparison, gap: Gaps) -> Ruled:
     """The ruling on the pairs; in doubt where another way to count the same queries gives another one."""
     metric, values = gate.metric, candidate.values[gate.metric.name]
@@ -153,7 +180,16 @@ def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pai
         if _rule(gate, worst).ruling is not found.ruling:
             found = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
             reason = replace(reason, count=len(gap.one_sided), at_worst=worst.delta)
-    return found, reason
+    unknown, before = set(gap.missing), set(gap.missing_before)
+    if Need.VERDICTS not in metric.needs or not unknown | before:
+        return found, reason
+    ends: list[Comparison] = []
+    for bad in (True, False):
+        now = at_end(metric, values, unknown, worst=bad)
+        then = at_end(metric, old_values, before, worst=not bad)
+        end = paired(metric, now, then, clusters=candidate.clusters, noise=gate.noise)
+        ends += [end.compared(gate.confidence)] if end else []
+    return _in_doubt(found, reason, len(unknown | before), [(_rule(gate, end), end.delta) for end in ends])
 
 
 def _rule(gate: Gate, pairs: Comparison) -> Finding:
@@ -167,7 +203,8 @@ def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> lis
     sources: dict[Literal["run", "baseline"], Sequence[int]]
     sources = {"run": gap.missing, "baseline": gap.missing_before if drops else []}
     lacking = [(source, len(rows)) for source, rows in sources.items() if too_many(rows, among)]
-    return [Reason(ReasonKind.MISSING, count=count, among=among, source=source) for source, count in lacking]
+    kind = ReasonKind.NO_VERDICT if Need.VERDICTS in gate.metric.needs else ReasonKind.MISSING
+    return [Reason(kind, count=count, among=among, source=source) for source, count in lacking]
 
 
 def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | None, gap: Gaps) -> list[Reason]:

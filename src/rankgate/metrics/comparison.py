@@ -70,6 +70,13 @@ def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: se
     return [[worst if row in rows and x is None else x for row, x in enumerate(column)] for column in columns]
 
 
+def at_end(metric: Metric, column: Sequence[float | None], rows: set[int], *, worst: bool) -> list[float | None]:
+    """The column with an end of the metric's range where it lacks a value in these rows."""
+    low, high = metric.low or 0.0, 1.0 if metric.high is None else metric.high
+    end = low if worst == (metric.direction is Direction.HIGHER) else high
+    return [end if row in rows and value is None else value for row, value in enumerate(column)]
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """A metric of two runs over the queries for which both have a value.
 

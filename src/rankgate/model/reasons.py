@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from rankgate.errors import Problem
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.report import GateResult
-from rankgate.model.values import TOLERANCE, Direction, Evidence, EvidenceState, Reason, ReasonKind, Ruling, Verdict
+from rankgate.model.values import (
+    TOLERANCE,
+    Direction,
+    Evidence,
+    EvidenceState,
+    Need,
+    Reason,
+    ReasonKind,
+    Ruling,
+    Verdict,
+)
 from rankgate.model.waiver_use import Waived
 from rankgate.model.wording import (
     confidence_text,
@@ -144,6 +154,11 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
         doubt = unproven if reason.ruling is Ruling.VIOLATED and safety else noise
     if reason.at_worst is None:
         return doubt
+    if reason.need is Need.VERDICTS:
+        is_value = reason.kind is ReasonKind.THRESHOLD
+        worst = value_text(reason.at_worst, gate.unit) if is_value else delta_text(reason.at_worst, gate.unit)
+        answers = count_text(reason.count, "answer")
+        return f"{doubt}; {answers} could not be judged, and with the worst verdict there it is {worst}"
     lacking = f"only one of the two runs has a value for {count_text(reason.count, 'question')}"
     return f"{doubt}; {lacking}, and with the worst value there the change is {delta_text(reason.at_worst, gate.unit)}"
 
@@ -169,6 +184,8 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.OTHER_JUDGE: f"{name} is not comparable with the baseline: for {of} the two runs do not name the "
         "same judge",
         ReasonKind.MISSING: f"{name} is missing for {of} in the {reason.source}; write null where a tool gives none",
+        ReasonKind.NO_VERDICT: f"no judge's verdicts for {of} in the {reason.source}, which {metric} needs; run "
+        "`rankgate judge` before the check",
         ReasonKind.UNDEFINED: f"{name} is defined for none of the {queries}",
         ReasonKind.NOT_FINITE: f"{name} is not a finite number for every query",
         ReasonKind.ABSENT: f"{count_text(reason.count, 'query is', 'queries are')} absent from the run and not counted "

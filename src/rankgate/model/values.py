@@ -135,6 +135,7 @@ class ReasonKind(Enum):
     NOT_IN_BASELINE = "not_in_baseline"  # it has the metric for none of today's queries
     OTHER_JUDGE = "other_judge"
     MISSING = "missing"
+    NO_VERDICT = "no_verdict"  # the same of a judge's word
     UNDEFINED = "undefined"
     NOT_FINITE = "not_finite"
     ABSENT = "absent"
@@ -150,10 +151,11 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why a gate passed, warned or failed: what the sentence needs beyond the numbers of the gate itself.
 
     `ruling` and `state` are what a limit says of the value or the pairs, whose noise is counted in `clusters` or
-    queries; where `at_worst` is there, the change with the worst value for the `count` queries that only one run has,
-    that ruling is in doubt. `count` of `among` queries are concerned, and `limit` is what is allowed or needed of them.
-    `source` lacks the values, `need` is what the baseline does not state. `corrected_for` is how many segments share
-    the correction. `text` is written into report.json for its readers, and read of `TEXT` alone.
+    queries; where `at_worst` is there, the change with the worst value for the `count` queries that only one run
+    has, or the value or change with the worst for those that a judge has no word on (`need`), that ruling is in
+    doubt. `count` of `among` queries are concerned, and `limit` is what is allowed or needed of them. `source`
+    lacks the values, `need` is what the baseline does not state. `corrected_for` is how many segments share the
+    correction. `text` is written into report.json for its readers, and read of `TEXT` alone.
     """
 
     kind: ReasonKind
