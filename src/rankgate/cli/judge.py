@@ -19,7 +19,7 @@ from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, accepted_run, gold_of, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
-from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.errors import Problem, RankgateError, bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.judge.client import Endpoint
 from rankgate.judge.job import (
@@ -129,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         say(_json(job, names, planned, outcome, output))
     elif outcome:
-        say([*_outcome_lines(job, outcome), f"verdicts: {output}"])
+        say([*_outcome_lines(job, outcome), f"verdicts: {redacted(output)}"])
     return _end(outcome, criteria) if outcome else 0
 
 
@@ -273,7 +273,7 @@ def _json(job: Job, metrics: list[str], planned: Planned, outcome: Outcome | Non
             unjudged = {kind.value: count for kind, count in missing.items()}
             found[name] = {"judged": len(run.answers) - missing.total(), "unjudged": unjudged}
         found["calls"], found["tokens"], _ = outcome.spent
-        found["models"], found["verdicts"] = dict(outcome.models), output
+        found["models"], found["verdicts"] = dict(outcome.models), redacted(output)
         found["failed"] = {kind.value: count for kind, count in outcome.failed.items()}
         stopped = outcome.stopped
         found["stopped"] = stopped and {"kind": stopped.kind.value, "number": stopped.number}
