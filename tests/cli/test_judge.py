@@ -20,6 +20,8 @@ from tests.judge.test_quotes import PASSAGES
 
 from rankgate.cli import judge as judge_command
 from rankgate.cli import main
+from rankgate.criteria.judge_block import Budget, JudgeBlock
+from rankgate.criteria.parts import Part
 from rankgate.judge import client
 from rankgate.judge.store import Store, read_verdicts
 
@@ -613,3 +615,19 @@ def test_a_terminal_sees_the_cost_so_far(server: HashJudge, monkeypatch: pytest.
     judge("--workers", "1")
     assert shown[0] == (0.0, "judging: 0 calls, 0 tokens")
     assert (0.5, "judging: 4 calls, 440 tokens") in shown
+
+
+# The page
+
+
+def test_the_page_names_every_setting_with_its_default() -> None:
+    page = (ROOT / "docs" / "judge.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `([a-z_.]+)` \|([^|]*)\|", page, re.MULTILINE))
+    parts: dict[str, type[Part]] = {"": JudgeBlock, "budget.": Budget}
+    fields = {f"{part}{name}": field for part, model in parts.items() for name, field in model.model_fields.items()}
+    del fields["budget"]
+    assert rows.keys() == fields.keys()
+    for name, field in fields.items():
+        default = None if field.is_required() else field.default
+        written = "" if default is None else "{}" if default == {} else str(default)
+        assert rows[name].strip("` ") == written, name
