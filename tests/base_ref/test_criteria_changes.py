@@ -12,6 +12,7 @@ from tests.renderers.page import Page
 
 from rankgate.base_ref.changes import gate_changes, key_changes
 from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
+from rankgate.criteria.judge_block import Budget, JudgeBlock
 from rankgate.criteria.model import Age, GoldFile, MatchRule, RunFile, RunMap
 from rankgate.criteria.parts import Part, keys_of
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange
@@ -366,6 +367,7 @@ def test_an_allowed_drift() -> None:
 
 GATE = "name: mrr, threshold: 0.5"
 RULE = "by: lang, threshold: 0.5"
+JUDGE = "endpoint: 'http://host/v1', model: m"
 EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (Criteria, "gates"): (ONE, "gates: [{name: map, threshold: 0.5}]\n"),
     (Criteria, "inputs"): (ONE, f"inputs: {{gold: g}}\n{ONE}"),
@@ -377,6 +379,26 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (Criteria, "gold_changes"): (ONE, f"gold_changes: fail\n{ONE}"),
     (Criteria, "fork_runs"): (ONE, f"fork_runs: trusted\n{ONE}"),
     (Criteria, "waiver_label"): (ONE, f"waiver_label: fine\n{ONE}"),
+    (Criteria, "judge"): (ONE, f"judge: {{{JUDGE}}}\n{ONE}"),
+    (JudgeBlock, "endpoint"): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE.replace('host', 'other')}}}\n{ONE}"),
+    (JudgeBlock, "model"): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE}-2}}\n{ONE}"),
+    **{
+        (JudgeBlock, key): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE}, {key}: {value}}}\n{ONE}")
+        for key, value in (
+            ("embedding_model", "e"),
+            ("parameters", "{seed: 1}"),
+            ("structured", "prompt"),
+            ("repeats", 2),
+            ("budget", "{calls: 1}"),
+            ("prompts", "folder"),
+            ("depth", 3),
+            ("context_tokens", 100),
+        )
+    },
+    **{
+        (Budget, key): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE}, budget: {{{key}: 1}}}}\n{ONE}")
+        for key in ("calls", "tokens", "baseline_calls")
+    },
     (MatchRule, "by"): (f"match: {{by: doc}}\n{ONE}", f"match: {{by: text}}\n{ONE}"),
     (MatchRule, "separator"): (f"match: {{by: doc}}\n{ONE}", f"match: {{by: doc, separator: '-'}}\n{ONE}"),
     (MatchRule, "similarity"): (f"match: {{by: text}}\n{ONE}", f"match: {{by: text, similarity: 0.5}}\n{ONE}"),
