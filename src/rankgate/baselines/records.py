@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from rankgate import __version__
 from rankgate.model.base_ref import CommitSha
@@ -32,6 +33,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         queries: how many lists.
         cut: how many lists were longer.
         kept: what was kept beyond ids.
+        answers: how many of the lists have an answer; left out where none has.
+        verdicts: how many verdicts of judges on these answers are kept with them; left out where none is.
         date: the day of the record, from --date, as 2026-01-31.
         source: the run's file as it was named.
         provenance: what the run says of itself.
@@ -53,6 +56,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     queries: int
     cut: int = 0
     kept: list[str]
+    answers: int | UnsetType = UNSET
+    verdicts: int | UnsetType = UNSET
     date: str
     source: str
     provenance: Mapping[str, Any]

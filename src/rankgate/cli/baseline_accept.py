@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankgate.cli.baseline_look import as_json
+from rankgate.cli.baseline_look import answers_text, as_json
 from rankgate.cli.baseline_options import add_format, add_origin, add_place
 from rankgate.cli.baseline_run import candidate_of, refuse_later
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run
@@ -41,6 +41,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add_gold(parser)
     add_criteria(parser)
     parser.add_argument("--depth", metavar="N", type=int, help="ranks to keep of each list (default: 100)")
+    beside = "what a judge said of its answers, kept with them (default: RUN.verdicts.jsonl beside the run)"
+    parser.add_argument("--verdicts", metavar="FILE", help=beside)
     add_origin(parser)
     add_date(parser)
     add_format(parser)
@@ -145,6 +147,7 @@ def _told(
         return as_json(value)
     cut = f" ({count_text(record.cut, 'list was', 'lists were')} longer and cut)" if record.cut else ""
     what = f"{count_text(record.queries, 'query', 'queries')}, ranks to {record.depth}{cut}"
+    what = "; ".join(filter(None, (what, answers_text(record))))
     if arguments.action == "accept":
         lines: list[Block] = [f"accepted {record.source} as the baseline in {found.memory.spec}: {what}"]
     else:

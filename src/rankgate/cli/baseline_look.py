@@ -108,6 +108,14 @@ def as_json(value: object) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
+def answers_text(record: Record) -> str:
+    """How many answers are stored, and how many verdicts on them; nothing where none is."""
+    from rankgate.model.wording import count_text
+
+    counts = count_text(record.answers or 0, "answer"), count_text(record.verdicts or 0, "verdict")
+    return " with ".join(counts) if record.answers else ""
+
+
 def _row(record: Record) -> tuple[str, ...]:
     from rankgate.model.base_ref import SHORT_SHA
     from rankgate.renderers.escape import shorten, visible
@@ -134,6 +142,7 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         "source": record.source,
         "queries": f"{record.queries:,}, ranks to {record.depth}",
         "kept": ", ".join(record.kept),
+        "answers": answers_text(record),
         "gold": record.gold and f"{record.gold.path}, {record.gold.queries:,} queries",
         "verdict": record.verdict and record.verdict.value,
         "reason": record.reason,

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
     from rankgate.baselines.packing import Packed
     from rankgate.baselines.records import Record
-    from rankgate.criteria import Criteria
+    from rankgate.criteria import Criteria, InputFile
     from rankgate.criteria.inputs import Inputs
     from rankgate.model.report import Report
-    from rankgate.model.values import Ranking
+    from rankgate.model.values import Gold, Need, Ranking
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
     """
     from msgspec.structs import replace
 
-    from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded, with_context_texts
+    from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
     from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
     from rankgate.criteria.inputs import Inputs, gold_of, run_of
     from rankgate.errors import bad_input
@@ -82,9 +82,9 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
                 yield ranking
 
         packed = pack(rankings(), source=name, depth=depth)
-        if answered and Need.TEXTS not in needs:  # which a run without answers may have in any shape
-            once, with_texts = (run_of(again, criteria, read).rankings for read in (needs, needs | {Need.TEXTS}))
-            packed = pack(with_context_texts(once, with_texts), source=name, depth=depth)
+        if answered or arguments.verdicts:
+            kept = _answered_again(again, criteria, needs, gold if answered else None, arguments.verdicts)
+            packed = pack(kept, source=name, depth=depth)
         if gold and not asked:
             raise bad_input(f"the run has none of the {len(gold.all_samples)} queries of {gold.name}", file=name)
         mark = mark_of(gold, fingerprint_of(gold)) if gold else None
@@ -93,7 +93,8 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
         report = unusable = private = None
         if criteria and mark:
             named = file_of(arguments, "criteria")
-            inputs = Inputs(date=date, criteria=named.path if named else criteria.name, gold=gold_file, run=again)
+            own = named.path if named else criteria.name
+            inputs = Inputs(date=date, criteria=own, gold=gold_file, run=again, verdicts=arguments.verdicts)
             report, unusable = _judged(inputs, criteria, place, memory)
             private = _judged(replace(inputs, part="private"), criteria, place, memory)[0] if private_too else None
     commit, branch = origin_of(arguments)
@@ -106,6 +107,32 @@ def candidate_of(arguments: argparse.Namespace) -> Candidate:
     )
     found = Candidate(memory=memory, criteria=criteria, packed=packed, record=record, report=report, unusable=unusable)
     return replace(found, private=private)
+
+
+def _answered_again(
+    run: InputFile | None, criteria: Criteria | None, needs: frozenset[Need], gold: Gold | None, verdicts: str | None
+) -> Iterator[Ranking]:
+    """The rankings of a run once more, its answers with the texts and the verdicts that are stored with them.
+
+    Raises:
+        RankgateError: verdicts are named and nothing says on what, or a line of them is damaged.
+    """
+    from rankgate.baselines.packing import with_context_texts
+    from rankgate.criteria.inputs import run_of
+    from rankgate.errors import bad_input
+    from rankgate.judge.runs import verdicts_file, with_records
+    from rankgate.judge.store import read_verdicts
+    from rankgate.model.values import CONTEXT_DEPTH, Need
+
+    if verdicts and gold is None:
+        text = "--verdicts needs a run with answers, and their questions: name the gold set with --gold"
+        raise bad_input(text, file=verdicts)
+    depth = criteria.judge.depth if criteria and criteria.judge else CONTEXT_DEPTH
+    rankings: Iterator[Ranking] = run_of(run, criteria, needs).rankings
+    if Need.TEXTS not in needs:  # which a run without answers may have in any shape
+        rankings = with_context_texts(rankings, run_of(run, criteria, needs | {Need.TEXTS}).rankings, depth)
+    path = verdicts_file(run or (criteria.inputs.run if criteria else None), verdicts)
+    return with_records(rankings, gold, read_verdicts(path), depth) if path and gold else rankings
 
 
 def refuse_later(newest: Record | None, date: str, spec: str) -> None:

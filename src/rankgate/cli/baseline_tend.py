@@ -114,9 +114,12 @@ def verified(memory: Memory) -> Verified:
 
 
 def _looked_at(memory: Memory) -> Verified:
+    from rankgate.baselines.base import open_record
     from rankgate.baselines.records import LOGS
     from rankgate.baselines.tree import NotKeptError, TreeMemory
     from rankgate.errors import RankgateError
+    from rankgate.judge.store import stored_verdicts
+    from rankgate.model.values import Need
 
     problems: list[Problem] = []
     found: dict[Log, list[Record]] = {}
@@ -129,7 +132,10 @@ def _looked_at(memory: Memory) -> Verified:
     fetched = 0
     for record in runs.values():
         try:
-            memory.fetch(record)
+            if record.verdicts:
+                stored_verdicts(open_record(memory, record, frozenset({Need.VERDICTS})))
+            else:
+                memory.fetch(record)
             fetched += 1
         except NotKeptError:
             continue

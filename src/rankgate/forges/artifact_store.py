@@ -200,7 +200,7 @@ def _packed(data: bytes, name: str) -> tuple[Packed, Mapping[str, Any]]:
     """The run as a baseline holds it, with all that any metric could read, and what it says of itself."""
     plain = _unzipped(data, name) if data.startswith(b"\x1f\x8b") else data
     said = provenance(Source(name, io.BytesIO(plain), plain[:_HEAD]))
-    rankings = read_jsonl(Source(name, io.BytesIO(plain), plain[:_HEAD]), frozenset(Need), ProblemLog())
+    rankings = read_jsonl(Source(name, io.BytesIO(plain), plain[:_HEAD]), frozenset(Need), ProblemLog(), stored=True)
     return pack(rankings, source=name, depth=WHOLE), said
 
 
