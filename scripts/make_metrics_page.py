@@ -22,7 +22,6 @@ from rankgate.cli.metrics import (
     describe,
     describe_gain,
     describe_view,
-    documentation,
     needs_text,
     parameters_of,
     range_text,
@@ -126,9 +125,8 @@ def documentation_of(names: Iterable[str], described: Callable[[str], Facts]) ->
 
 def matching() -> str:
     """The parameters of `match:`."""
-    _, meanings = documentation(Matching)
-    found = parameters_of(Matching, meanings)
-    return parameter_table({name: facts for name, facts in found.items() if name != "by"})
+    parameters = parameters_of(Matching)
+    return parameter_table({name: facts for name, facts in parameters.items() if name != "by"})
 
 
 def parameter_table(parameters: Mapping[str, Facts]) -> str:

@@ -168,11 +168,11 @@ PURE_MODULES = {
     *(f"rankgate.metrics.{name}" for name in ("base", "names", "matching", "plan", "scoring", "estimates")),
     *(f"rankgate.metrics.{name}" for name in ("serialization", "comparison")),
     *(f"rankgate.labelling.{name}" for name in ("pool", "labels")),
-    *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "days", "spans", "curves", "build")),
-    *(f"rankgate.base_ref.{name}" for name in ("criteria_changes", "queries", "stricter")),
+    *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "build")),
+    *(f"rankgate.base_ref.{name}" for name in ("changes", "stricter")),
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
     *("rankgate.judge.model", "rankgate.judge.quotes", "rankgate.judge.plan"),
-    *("rankgate.baselines.base", "rankgate.baselines.trend", "rankgate.files.environment", "rankgate.forges.retry"),
+    *("rankgate.baselines.base", "rankgate.baselines.memory", "rankgate.files.environment", "rankgate.forges.retry"),
     *(module for module in TREES if module.startswith("rankgate.forges.workflows.")),
 }  # of packages that otherwise see the world
 NOT_PURE = {"rankgate.gates.validation", "rankgate.gates.compose", "rankgate.diagnosis.lexical"}

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from rankgate.cli.dashboard import parser
-from rankgate.forges.workflows.pins import CHECKOUT, SETUP_PYTHON
+from rankgate.forges.workflows.job import CHECKOUT, SETUP_PYTHON
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "dashboard.md").read_text(encoding="utf-8")

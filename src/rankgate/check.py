@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria, find_criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, gold_of, require_inputs, run_of, stored_runs
+from rankgate.criteria.inputs import Inputs, gold_of, require_inputs, runs_of
 from rankgate.criteria.waivers import waivers_of
 from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose
-from rankgate.diagnosis.movements import leading_metric, movements
-from rankgate.diagnosis.segments import by_tag
+from rankgate.diagnosis.movements import by_tag, leading_metric, movements
 from rankgate.diagnosis.stale_gold import refuse_unfit
-from rankgate.diagnosis.with_details import SHOWN, with_details
 from rankgate.gates.apply_waivers import waive
-from rankgate.gates.compose import compose
+from rankgate.gates.compose import SHOWN, compose, with_details
 from rankgate.gates.judging import judge_runs, refuse_misfits, whole
 from rankgate.metrics.parallel import Watch, unwatched
 from rankgate.metrics.scored_run import listed, scored, scored_if_any
 from rankgate.metrics.scoring import ids_of
 from rankgate.model.report import Report
 from rankgate.model.values import Gold, Need
-from rankgate.readers.base import Run
-
-Opened = Callable[..., Run]
 
 
 def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatched) -> Report:
-    """Judge a run, and where a base is named also as that asks.
-
-    Args:
-        inputs: what the caller names.
-        workers: how many processes read a large run; see `score_run`.
-        watch: looks on while a run is read.
+    """Judge a run, and where a base is named also as that asks; see `score_run` for workers and watch.
 
     Raises:
         RankgateError: it cannot be judged; carries every problem of the input at fault.
@@ -54,13 +43,12 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
     refuse_misfits(criteria, gold)
     plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.details else frozenset()), None
-    open_baseline, open_anchor, trend = stored_runs(inputs, criteria, plan, gold)
-    open_run: Opened = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run)
+    open_run, open_baseline, open_anchor, trend = runs_of(inputs, criteria, plan, gold)
     if Need.VERDICTS in plan.needs:
         from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
 
-        runs = (open_run, open_baseline, open_anchor)
-        open_run, open_baseline, open_anchor = judged_runs(inputs, criteria, gold, plan.metrics, *runs)
+        openers = (open_run, open_baseline, open_anchor)
+        open_run, open_baseline, open_anchor = judged_runs(inputs, criteria, gold, plan.metrics, *openers)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
         baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.renderers.page import Page
 
-from rankgate.base_ref.criteria_changes import gate_changes, key_changes
+from rankgate.base_ref.changes import gate_changes, key_changes
 from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
 from rankgate.criteria.model import Age, GoldFile, MatchRule, RunFile, RunMap
 from rankgate.criteria.parts import Part, keys_of
@@ -50,170 +51,132 @@ def told(before: Criteria, after: Criteria) -> list[tuple[bool, str]]:
     ]
 
 
+def ways(text: str) -> list[str]:
+    return [re.sub(r"<([^|>]*)\|([^>]*)>", rf"\{way}", text) for way in (1, 2)]
+
+
 WEAKER, STRONGER = True, False
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "there", "back"),
+    ("gate", "change"),
     [
         pytest.param(
-            "mrr, threshold: 0.6",
-            "mrr, threshold: 0.5",
-            "lowers the threshold of gate 'mrr' from 0.600 to 0.500",
-            "raises the threshold of gate 'mrr' from 0.500 to 0.600",
+            "mrr, threshold: <0.6|0.5>",
+            "<lowers|raises> the threshold of gate 'mrr' from <0.600|0.500> to <0.500|0.600>",
             id="a floor",
         ),
         pytest.param(
-            "latency, threshold: 50",
-            "latency, threshold: 80",
-            "raises the threshold of gate 'latency' from 50.0 ms to 80.0 ms",
-            "lowers the threshold of gate 'latency' from 80.0 ms to 50.0 ms",
+            "latency, threshold: <50|80>",
+            "<raises|lowers> the threshold of gate 'latency' from <50.0|80.0> ms to <80.0|50.0> ms",
             id="a ceiling, where lower is better",
         ),
         pytest.param(
-            "recall@5, threshold: 0.8551, regression_max: 0.1",
-            "recall@5, regression_max: 0.1",
-            "removes the threshold 85.51% from gate 'recall@5'",
-            "adds the threshold 85.51% to gate 'recall@5'",
+            "recall@5<, threshold: 0.8551|>, regression_max: 0.1",
+            "<removes|adds> the threshold 85.51% <from|to> gate 'recall@5'",
             id="no floor",
         ),
         pytest.param(
-            "recall@5, regression_max: 0.03",
-            "recall@5, regression_max: 0.031",
-            "raises regression_max of gate 'recall@5' from 3.0 pp to 3.1 pp",
-            "lowers regression_max of gate 'recall@5' from 3.1 pp to 3.0 pp",
+            "recall@5, regression_max: <0.03|0.031>",
+            "<raises|lowers> regression_max of gate 'recall@5' from <3.0|3.1> pp to <3.1|3.0> pp",
             id="an allowed drop",
         ),
         pytest.param(
-            "recall@5, threshold: 0.5, regression_max: 0",
-            "recall@5, threshold: 0.5",
-            "removes regression_max 0.0 pp from gate 'recall@5'",
-            "adds regression_max 0.0 pp to gate 'recall@5'",
+            "recall@5, threshold: 0.5<, regression_max: 0|>",
+            "<removes|adds> regression_max 0.0 pp <from|to> gate 'recall@5'",
             id="no allowed drop at all, and any drop",
         ),
         pytest.param(
-            "mrr, threshold: 0.6",
-            "mrr, threshold: 0.6, severity: warning",
-            "loosens the severity of gate 'mrr' from error to warning",
-            "tightens the severity of gate 'mrr' from warning to error",
+            "mrr, threshold: 0.6<|, severity: warning>",
+            "<loosens|tightens> the severity of gate 'mrr' from <error|warning> to <warning|error>",
             id="the severity",
         ),
         pytest.param(
-            "mrr, threshold: 0.6, evidence: proven_safe",
-            "mrr, threshold: 0.6, evidence: estimate",
-            "loosens evidence of gate 'mrr' from proven_safe to estimate",
-            "tightens evidence of gate 'mrr' from estimate to proven_safe",
+            "mrr, threshold: 0.6, evidence: <proven_safe|estimate>",
+            "<loosens|tightens> evidence of gate 'mrr' from <proven_safe|estimate> to <estimate|proven_safe>",
             id="the evidence",
         ),
         pytest.param(
-            "mrr, threshold: 0.6, evidence: estimate",
-            "mrr, threshold: 0.6, evidence: proven_harm",
-            "loosens evidence of gate 'mrr' from estimate to proven_harm",
-            "tightens evidence of gate 'mrr' from proven_harm to estimate",
+            "mrr, threshold: 0.6, evidence: <estimate|proven_harm>",
+            "<loosens|tightens> evidence of gate 'mrr' from <estimate|proven_harm> to <proven_harm|estimate>",
             id="the evidence, at the mild end",
         ),
         pytest.param(
-            "mrr, threshold: 0.6, evidence: proven_harm, confidence: 0.9",
-            "mrr, threshold: 0.6, evidence: proven_harm, confidence: 0.99",
-            "raises confidence of gate 'mrr' from 0.9 to 0.99",
-            "lowers confidence of gate 'mrr' from 0.99 to 0.9",
+            "mrr, threshold: 0.6, evidence: proven_harm, confidence: <0.9|0.99>",
+            "<raises|lowers> confidence of gate 'mrr' from <0.9|0.99> to <0.99|0.9>",
             id="more confidence before harm counts",
         ),
         pytest.param(
-            "mrr, threshold: 0.6, evidence: proven_safe, confidence: 0.99",
-            "mrr, threshold: 0.6, evidence: proven_safe, confidence: 0.9",
-            "lowers confidence of gate 'mrr' from 0.99 to 0.9",
-            "raises confidence of gate 'mrr' from 0.9 to 0.99",
+            "mrr, threshold: 0.6, evidence: proven_safe, confidence: <0.99|0.9>",
+            "<lowers|raises> confidence of gate 'mrr' from <0.99|0.9> to <0.9|0.99>",
             id="less confidence that all is well",
         ),
         pytest.param(
-            "mrr, threshold: 0.6, evidence: proven_harm",
-            "mrr, threshold: 0.6, evidence: proven_harm, noise: 0.05",
-            "raises noise of gate 'mrr' from 0 to 0.05",
-            "lowers noise of gate 'mrr' from 0.05 to 0",
+            "mrr, threshold: 0.6, evidence: proven_harm<|, noise: 0.05>",
+            "<raises|lowers> noise of gate 'mrr' from <0|0.05> to <0.05|0>",
             id="more of a drop that is noise",
         ),
         pytest.param(
-            "mrr, threshold: 0.6, must_pass: [a, b]",
-            "mrr, threshold: 0.6, must_pass: [b]",
-            "takes 'a' out of must_pass of gate 'mrr'",
-            "adds 'a' to must_pass of gate 'mrr'",
+            "mrr, threshold: 0.6, must_pass: [<a, |>b]",
+            "<takes|adds> 'a' <out of|to> must_pass of gate 'mrr'",
             id="a question that must pass",
         ),
         pytest.param(
-            "mrr, threshold: 0.6, max_lost_queries: 0",
-            "mrr, threshold: 0.6, max_lost_queries: 2",
-            "raises max_lost_queries of gate 'mrr' from 0 to 2",
-            "lowers max_lost_queries of gate 'mrr' from 2 to 0",
+            "mrr, threshold: 0.6, max_lost_queries: <0|2>",
+            "<raises|lowers> max_lost_queries of gate 'mrr' from <0|2> to <2|0>",
             id="questions that may be lost",
         ),
         pytest.param(
-            "mrr, threshold: 0.6, max_lost_queries: 0",
-            "mrr, threshold: 0.6",
-            "removes max_lost_queries 0 from gate 'mrr'",
-            "adds max_lost_queries 0 to gate 'mrr'",
+            "mrr, threshold: 0.6<, max_lost_queries: 0|>",
+            "<removes|adds> max_lost_queries 0 <from|to> gate 'mrr'",
             id="any number of lost questions",
         ),
         pytest.param(
-            "mrr, segments: {by: lang, threshold: 0.5, only: {de: {threshold: 0.6, regression_max: 0.1}}}",
-            "mrr, segments: {by: lang, threshold: 0.5, only: {de: {threshold: 0.6, regression_max: 0.2}}}",
-            "raises 'segments.lang.only.de.regression_max' of gate 'mrr' from 0.100 to 0.200",
-            "lowers 'segments.lang.only.de.regression_max' of gate 'mrr' from 0.200 to 0.100",
+            "mrr, segments: {by: lang, threshold: 0.5, only: {de: {threshold: 0.6, regression_max: <0.1|0.2>}}}",
+            "<raises|lowers> 'segments.lang.only.de.regression_max' of gate 'mrr' from <0.100|0.200> to <0.200|0.100>",
             id="the drop that one segment is allowed",
         ),
         pytest.param(
-            "mrr, segments: {by: lang, threshold: 0.5, severity: error, only: {de: {severity: error}}}",
-            "mrr, segments: {by: lang, threshold: 0.5, severity: error, only: {de: {severity: warning}}}",
-            "loosens 'segments.lang.only.de.severity' of gate 'mrr' from error to warning",
-            "tightens 'segments.lang.only.de.severity' of gate 'mrr' from warning to error",
+            "mrr, segments: {by: lang, threshold: 0.5, severity: error, only: {de: {severity: <error|warning>}}}",
+            "<loosens|tightens> 'segments.lang.only.de.severity' of gate 'mrr' from <error|warning> to <warning|error>",
             id="one segment that only warns",
         ),
         pytest.param(
-            "mrr, threshold: 0.6, segments: {by: lang, threshold: 0.5}",
-            "mrr, threshold: 0.6",
-            "removes 'segments.lang' 'lang' from gate 'mrr'",
-            "adds 'segments.lang' 'lang' to gate 'mrr'",
+            "mrr, threshold: 0.6<, segments: {by: lang, threshold: 0.5}|>",
+            "<removes|adds> 'segments.lang' 'lang' <from|to> gate 'mrr'",
             id="a rule for segments",
         ),
         pytest.param(
-            "mrr, segments: {by: lang, threshold: 0.5}",
-            "mrr, segments: {by: lang, threshold: 0.4}",
-            "lowers 'segments.lang.threshold' of gate 'mrr' from 0.500 to 0.400",
-            "raises 'segments.lang.threshold' of gate 'mrr' from 0.400 to 0.500",
+            "mrr, segments: {by: lang, threshold: <0.5|0.4>}",
+            "<lowers|raises> 'segments.lang.threshold' of gate 'mrr' from <0.500|0.400> to <0.400|0.500>",
             id="the floor of segments",
         ),
         pytest.param(
-            "mrr, segments: {by: [lang, topic], threshold: 0.5, min_queries: 30}",
-            "mrr, segments: {by: [lang, topic], threshold: 0.5, min_queries: 300}",
-            "raises 'segments.lang+topic.min_queries' of gate 'mrr' from 30 to 300",
-            "lowers 'segments.lang+topic.min_queries' of gate 'mrr' from 300 to 30",
+            "mrr, segments: {by: [lang, topic], threshold: 0.5, min_queries: <30|300>}",
+            "<raises|lowers> 'segments.lang+topic.min_queries' of gate 'mrr' from <30|300> to <300|30>",
             id="segments too small to be judged",
         ),
         pytest.param(
-            "mrr, segments: {by: lang, threshold: 0.5}",
-            "mrr, segments: {by: lang, threshold: 0.5, only: {de: {threshold: 0.2}}}",
-            "lowers 'segments.lang.only.de.threshold' of gate 'mrr' from 0.500 to 0.200",
-            "raises 'segments.lang.only.de.threshold' of gate 'mrr' from 0.200 to 0.500",
+            "mrr, segments: {by: lang, threshold: 0.5<|, only: {de: {threshold: 0.2>}<|}}>",
+            "<lowers|raises> 'segments.lang.only.de.threshold' of gate 'mrr' from <0.500|0.200> to <0.200|0.500>",
             id="one segment with a limit of its own",
         ),
         pytest.param(
-            "mrr, segments: {by: lang, threshold: 0.5}",
-            "mrr, segments: {by: lang, threshold: 0.5, severity: warning}",
-            "adds 'segments.lang.severity' warning to gate 'mrr'",
-            "removes 'segments.lang.severity' warning from gate 'mrr'",
+            "mrr, segments: {by: lang, threshold: 0.5<|, severity: warning>}",
+            "<adds|removes> 'segments.lang.severity' warning <to|from> gate 'mrr'",
             id="segments that only warn",
         ),
         pytest.param(
-            "mrr, segments: [{by: lang, threshold: 0.5}, {by: lang, regression_max: 0.1}]",
-            "mrr, segments: [{by: lang, threshold: 0.5}, {by: lang, regression_max: 0.2}]",
-            "raises 'segments.lang#2.regression_max' of gate 'mrr' from 0.100 to 0.200",
-            "lowers 'segments.lang#2.regression_max' of gate 'mrr' from 0.200 to 0.100",
+            "mrr, segments: [{by: lang, threshold: 0.5}, {by: lang, regression_max: <0.1|0.2>}]",
+            "<raises|lowers> 'segments.lang#2.regression_max' of gate 'mrr' from <0.100|0.200> to <0.200|0.100>",
             id="the second rule for the same tags",
         ),
     ],
 )
-def test_a_gate_that_asks_for_less_and_the_way_back(before: str, after: str, there: str, back: str) -> None:
-    old, new = (criteria(f"gates: [{{name: {gate}}}]\n") for gate in (before, after))
+def test_a_gate_that_asks_for_less_and_the_way_back(gate: str, change: str) -> None:
+    """A row has `<there|back>` where the two ways differ."""
+    old, new = (criteria(f"gates: [{{name: {each}}}]\n") for each in ways(gate))
+    there, back = ways(change)
     assert told(old, new) == [(WEAKER, there)]
     assert [change.change for change in gate_changes(old, new)] == ["weakened"]
     assert told(new, old) == [(STRONGER, back)]

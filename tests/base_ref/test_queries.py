@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from rankgate.base_ref.queries import common, fitting, query_changes
+from rankgate.base_ref.changes import common, fitting, query_changes
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
 from rankgate.metrics.names import parse_metric
 from rankgate.model.base_ref import BaseSide, Commit, GateChange, KeyChange, QueryChanges

@@ -12,8 +12,7 @@ from rankgate.base_ref.stricter import reason_if_worse, stricter
 from rankgate.criteria.waivers import Waivers
 from rankgate.gates.apply_waivers import waive, waive_by_label
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.exit_codes import exit_code
-from rankgate.model.report import GateResult, Report
+from rankgate.model.report import GateResult, Report, exit_code
 from rankgate.model.values import Verdict
 
 BASE = BaseSide(ref="main", sha="1a2b3c4", head_verdict=PASS)

@@ -14,9 +14,8 @@ from rankgate.check import check
 from rankgate.cli import main
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
-from rankgate.model.exit_codes import exit_code
 from rankgate.model.reasons import sentences
-from rankgate.model.report import Report
+from rankgate.model.report import Report, exit_code
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import SetLabel

@@ -18,10 +18,12 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.baselines.accepting import accept_into
 from tests.conftest import ROOT
 
 import rankgate
+from rankgate.baselines.base import Where
 from rankgate.baselines.directory import DirectoryStore, DirectoryTree
 from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
 from rankgate.baselines.records import SCHEMA_VERSION, Record
@@ -142,9 +144,7 @@ queries = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size
 lists_of_ids = st.dictionaries(queries, st.lists(queries, unique=True, max_size=6), min_size=1, max_size=5)
 
 
-@settings(
-    max_examples=50,
-)  # each writes through to the disk
+@settings(max_examples=50)  # each writes through to the disk
 @given(lists_of_ids, st.integers(1, 7))
 def test_any_ids_come_back_cut_at_the_depth(lists: dict[str, list[str]], depth: int) -> None:
     """Quotes, line ends, spaces, other scripts: an id is an id."""
@@ -251,6 +251,20 @@ def test_the_manifest_says_what_is_stored(folder: Path) -> None:
     assert gzip.decompress(data).splitlines()[0] == (
         b'{"query_id":"q1","retrieved":["old","a"],"latency_ms":{"total":1.0}}'
     ), "itself an ordinary run file"
+
+
+@pytest.mark.parametrize(("commit", "behind"), [("a" * 40, 0), ("c" * 40, 2), ("e" * 40, None), (None, None)])
+def test_commits_since_it_was_accepted_are_counted_from_the_nearest(
+    folder: Path, commit: str | None, behind: int | None
+) -> None:
+    packed = pack(rankings(OLD), source="run")
+    record = recorded(packed, source="run", provenance={}, gold=None, date="2026-01-31")
+    store = DirectoryStore(folder.as_posix())
+    store.memory.add("accepted", replace(record, commit=commit), packed.data)
+    run = store.open(frozenset(), where=Where(date="2026-02-01", ancestors=lambda: ("a" * 40, "b" * 40, "c" * 40)))
+    assert run
+    assert run.lineage
+    assert (run.lineage.how, run.lineage.commits_behind, run.lineage.days_behind) == ("here", behind, 1)
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:

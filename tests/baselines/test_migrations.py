@@ -7,12 +7,12 @@ import hashlib
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.baselines.accepting import accept_into
 
 from rankgate.baselines.directory import DirectoryStore
-from rankgate.baselines.migrations import FORWARD, DamagedRecordError, decode_record, encode_record
-from rankgate.baselines.records import SCHEMA_VERSION, Record
+from rankgate.baselines.records import FORWARD, SCHEMA_VERSION, DamagedRecordError, Record, decode_record
 from rankgate.errors import Problem, RankgateError
 from rankgate.model.gold_changes import GoldMark
 
@@ -53,7 +53,7 @@ TODAY = Record(
     [
         pytest.param(SCHEMA_1, id="schema 1"),
         pytest.param({key: value for key, value in SCHEMA_1.items() if key != "cut"}, id="schema 1 before `cut`"),
-        pytest.param(json.loads(encode_record(TODAY)), id="schema 2"),
+        pytest.param(json.loads(msgspec.json.encode(TODAY)), id="schema 2"),
     ],
 )
 def test_every_schema_is_read_as_todays(written: dict[str, object]) -> None:
@@ -82,7 +82,7 @@ def test_a_directory_of_schema_1_is_opened_and_carried_on(tmp_path: Path) -> Non
 @pytest.mark.parametrize("commit", ["@octocat", "1a2b3c4\n", "1A2B3C4", "1a2", "f" * 65])
 def test_a_commit_that_is_no_sha_is_refused_and_named(commit: str) -> None:
     """Sentences of the report show its first digits."""
-    written = json.loads(encode_record(TODAY)) | {"commit": commit}
+    written = json.loads(msgspec.json.encode(TODAY)) | {"commit": commit}
     with pytest.raises(DamagedRecordError) as caught:
         decode_record(json.dumps(written).encode(), "accepted.jsonl", line=7, what="line")
     [problem] = caught.value.problems
@@ -107,7 +107,7 @@ def test_a_commit_that_is_no_sha_is_refused_and_named(commit: str) -> None:
         ),
         *(
             pytest.param(
-                encode_record(TODAY).replace(b"2025-11-03", day.encode()),
+                msgspec.json.encode(TODAY).replace(b"2025-11-03", day.encode()),
                 Problem(
                     f"damaged line: date {day!r} is no day as 2026-01-31; restore it from version control or accept a "
                     "run again",

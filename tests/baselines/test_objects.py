@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
+from tests.baselines.counted import Counted
 from tests.conftest import ROOT
 
 from rankgate.baselines.base import MemoryStore
@@ -175,25 +176,6 @@ def test_a_pointer_that_is_ahead_or_lies_is_not_believed(place: str) -> None:
     assert memory_at(place).read("accepted") == [A[0]]
     memory.objects.replace("pointer.json", ahead.replace(A[0].sha256.encode(), B[0].sha256.encode()))
     assert memory_at(place).read("accepted") == [A[0]]
-
-
-class Counted:
-    """Notes which objects are read."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-        self.asked: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-    def names(self, folder: str) -> Any:
-        self.asked.append(f"{folder}/")
-        return self.inner.names(folder)
-
-    def read(self, names: Any) -> Any:
-        self.asked.extend(names)
-        return self.inner.read(names)
 
 
 def test_what_gates_compare_with_takes_one_listing_and_one_object_however_long_the_history_is(place: str) -> None:

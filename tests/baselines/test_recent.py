@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.baselines.counted import Counted
 from tests.renderers.dashboards.memories import made, record, sha
 
 from rankgate.baselines.directory import DirectoryStore, DirectoryTree
 from rankgate.baselines.git_branch import branch_memory
 from rankgate.baselines.memory import Memory
-from rankgate.baselines.migrations import encode_record
 from rankgate.baselines.object_memory import MAX_RECENT, ObjectMemory, memory_at
 from rankgate.baselines.tree import USUAL_LINE, TreeMemory, last_records
 from rankgate.errors import RankgateError
@@ -71,7 +72,7 @@ class _Noted(DirectoryTree):
 
 
 def test_of_ten_thousand_records_in_a_directory_the_end_is_read(tmp_path: Path) -> None:
-    lines = [encode_record(record(day(number))) + b"\n" for number in range(10_000)]
+    lines = [msgspec.json.encode(record(day(number))) + b"\n" for number in range(10_000)]
     (tmp_path / "history.jsonl").write_bytes(b"".join(lines))
     tree = _Noted(str(tmp_path))
     found = TreeMemory(tree).recent("history", 12, until=day(10_000))
@@ -79,30 +80,11 @@ def test_of_ten_thousand_records_in_a_directory_the_end_is_read(tmp_path: Path) 
     assert tree.read_bytes == 12 * USUAL_LINE
 
 
-class _Asked:
-    """Notes what a bucket is asked for."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-        self.asked: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-    def names(self, folder: str) -> Any:
-        self.asked.append(f"{folder}/")
-        return self.inner.names(folder)
-
-    def read(self, names: Sequence[str]) -> Any:
-        self.asked += names
-        return self.inner.read(names)
-
-
 def test_in_a_bucket_the_pointer_is_asked_and_has_the_last_of_the_history(tmp_path: Path) -> None:
     memory = memory_at(tmp_path.as_uri())
     for number in range(MAX_RECENT + 2):
         memory.add("history", *made(day(number)))
-    asked: Any = _Asked(memory.objects)
+    asked: Any = Counted(memory.objects)
     found = ObjectMemory(asked).recent("history", 100, until=day(100))
     assert [each.date for each in found] == [day(number) for number in range(2, MAX_RECENT + 2)]
     assert asked.asked == ["pointer.json"]
@@ -120,20 +102,16 @@ def test_a_damaged_record_of_a_buckets_history_stops_nobody_and_is_named_where_a
         memory.read("history")
 
 
-@given(
-    sizes=st.lists(st.integers(0, 3 * USUAL_LINE), max_size=12),
-    most=st.integers(1, 6),
-    until=st.integers(-1, 12),
-)
+@given(sizes=st.lists(st.integers(0, 3 * USUAL_LINE), max_size=12), most=st.integers(1, 6), until=st.integers(-1, 12))
 def test_it_is_the_end_of_the_log_whatever_the_lines_are(sizes: list[int], most: int, until: int) -> None:
     records = [record(day(number), reason="x" * size) for number, size in enumerate(sizes)]
-    log = b"".join(encode_record(each) + b"\n" for each in records)
+    log = b"".join(msgspec.json.encode(each) + b"\n" for each in records)
     found = last_records(lambda size: log[-size:], most, until=day(until), place="log", what="log")
     assert found == [each for each in records if each.date <= day(until)][-most:]
 
 
 def test_a_damaged_line_among_the_last_is_an_error_and_an_older_one_is_not_seen() -> None:
-    lines = [encode_record(record(day(number), commit=sha(str(number)))) for number in range(100)]
+    lines = [msgspec.json.encode(record(day(number), commit=sha(str(number)))) for number in range(100)]
     old, new = [*lines], [*lines]
     old[0] = new[98] = b"{"
     logs = [b"\n".join(each) + b"\n" for each in (old, new)]

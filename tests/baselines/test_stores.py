@@ -52,10 +52,6 @@ def test_which_store_a_value_names(spec: str, store: BaselineStore) -> None:
     assert store_for(spec) == store
 
 
-def test_a_store_tells_its_name() -> None:
-    assert [store_for(spec).spec for spec in ("accepted/", "run.jsonl")] == ["accepted", "run.jsonl"]
-
-
 def test_nothing_accepted_yet_is_a_state_and_no_error() -> None:
     assert store_for("baseline").open(frozenset()) is None
     assert store_for("accepted").open(frozenset()) is None, "nor is an empty directory"

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from rankgate.baselines.directory import DirectoryStore, DirectoryTree
-from rankgate.baselines.lookup import lookup
+from rankgate.baselines.memory import lookup
 from rankgate.baselines.packing import Packed, pack, recorded
 from rankgate.baselines.records import Log, Record
 from rankgate.baselines.tree import NotKeptError, TreeMemory

@@ -10,7 +10,7 @@ from tests.renderers.dashboards.memories import CRITERIA, GOLD, made, record
 from tests.repositories import commit, git
 
 from rankgate.baselines.directory import DirectoryStore
-from rankgate.baselines.trend import MAX_POINTS, trend_of
+from rankgate.baselines.memory import MAX_POINTS, trend_of
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs

@@ -25,15 +25,8 @@ gates:
 inputs: {gold: gold.jsonl, run: run.jsonl, baseline: baseline}
 """
 DATE = ["--date", "2026-01-31"]
-
-
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for name, text in (("gold.jsonl", GOLD), ("run.jsonl", RUN), ("better.jsonl", BETTER)):
-        Path(name).write_text(text, encoding="utf-8")
-    Path("ship-criteria.yaml").write_text(CRITERIA, encoding="utf-8")
-    return tmp_path
+PROJECT = {"gold.jsonl": GOLD, "run.jsonl": RUN, "better.jsonl": BETTER, "ship-criteria.yaml": CRITERIA}
+pytestmark = pytest.mark.usefixtures("project")
 
 
 def manifest() -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 from rankgate.baselines.directory import DirectoryTree
 from rankgate.cli import main
 
+Capture = pytest.CaptureFixture[str]
 DAY = "2026-01-{:02}"
 GOLD = "".join(f"- {{id: q{n}, expected_output: [d{n}]}}\n" for n in range(10))
 CRITERIA = """\
@@ -62,7 +63,7 @@ def check(right: int, *words: str, day: int = 1) -> dict[str, Any]:
     return report
 
 
-def shown(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+def shown(capsys: Capture, *words: str) -> Any:
     capsys.readouterr()
     assert main(["baseline", *words, "--format", "json"]) == 0
     return json.loads(capsys.readouterr().out)
@@ -71,9 +72,7 @@ def shown(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 # Accepting
 
 
-def test_what_is_accepted_says_for_which_commit_how_it_was_judged_and_what_it_scored(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_is_accepted_says_for_which_commit_how_it_was_judged_and_what_it_scored(capsys: Capture) -> None:
     head = git("rev-parse", "HEAD")
     assert accepted(10) == 0
     assert accepted(9, "--by", "ana", day=2) == 0
@@ -90,7 +89,7 @@ def test_what_is_accepted_says_for_which_commit_how_it_was_judged_and_what_it_sc
     }
 
 
-def test_a_run_that_fails_is_refused_with_what_it_would_change(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_fails_is_refused_with_what_it_would_change(capsys: Capture) -> None:
     assert accepted(10) == 0
     before = {path.name: path.read_bytes() for path in Path("baseline").iterdir()}
     capsys.readouterr()
@@ -103,7 +102,7 @@ def test_a_run_that_fails_is_refused_with_what_it_would_change(capsys: pytest.Ca
     assert {path.name: path.read_bytes() for path in Path("baseline").iterdir()} == before
 
 
-def test_with_a_reason_it_is_accepted_and_the_reason_stands_in_the_manifest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_a_reason_it_is_accepted_and_the_reason_stands_in_the_manifest(capsys: Capture) -> None:
     assert accepted(10) == 0
     capsys.readouterr()
     assert accepted(5, "--reason", "smaller index, agreed in #12", "--by", "ana", day=2) == 0
@@ -112,9 +111,7 @@ def test_with_a_reason_it_is_accepted_and_the_reason_stands_in_the_manifest(caps
     assert (manifest["reason"], manifest["by"], manifest["verdict"]) == ("smaller index, agreed in #12", "ana", "fail")
 
 
-def test_a_job_that_is_started_again_keeps_the_reason_and_a_later_one_is_added(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_job_that_is_started_again_keeps_the_reason_and_a_later_one_is_added(capsys: Capture) -> None:
     """The second time the run is judged by itself, so that it passes."""
     assert accepted(10) == 0
     said = ""
@@ -127,21 +124,21 @@ def test_a_job_that_is_started_again_keeps_the_reason_and_a_later_one_is_added(
     assert len(shown(capsys, "history", "--accepted")) == 2
 
 
-def test_a_reason_for_what_needs_none_is_not_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reason_for_what_needs_none_is_not_recorded(capsys: Capture) -> None:
     assert accepted(10, "--reason", "just because") == 0
     said = capsys.readouterr().out.splitlines()[-2:]
     assert said == ["allowed: the verdict is WARN", "the reason is not recorded, for none was needed"]
     assert shown(capsys, "show")["accepted"]["reason"] is None
 
 
-def test_a_run_that_cannot_be_judged_is_refused_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_cannot_be_judged_is_refused_too(capsys: Capture) -> None:
     assert accepted(10) == 0
     Path("ship-criteria.yaml").write_text(CRITERIA.replace("recall@1", "latency"), encoding="utf-8")
     assert accepted(9, day=2) == 2
     assert "the run could not be judged" in capsys.readouterr().err
 
 
-def test_gates_that_nobody_could_ask_are_no_yes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_gates_that_nobody_could_ask_are_no_yes(capsys: Capture) -> None:
     """Criteria without a gold set judge nothing: the run is not accepted as if they had."""
     Path("ship-criteria.yaml").write_text(CRITERIA.replace("gold: gold.yaml, ", ""), encoding="utf-8")
     assert accepted(0) == 2
@@ -160,7 +157,7 @@ def test_gates_that_nobody_could_ask_are_no_yes(capsys: pytest.CaptureFixture[st
     assert shown(capsys, "show")["accepted"]["reason"] == "labels come next week"
 
 
-def test_nothing_is_accepted_before_what_was_accepted_last(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_accepted_before_what_was_accepted_last(capsys: Capture) -> None:
     assert accepted(10, day=2) == 0
     capsys.readouterr()
     assert accepted(10, "--commit", "none", day=1) == 2
@@ -168,7 +165,7 @@ def test_nothing_is_accepted_before_what_was_accepted_last(capsys: pytest.Captur
     assert capsys.readouterr().err == f"error: baseline: {message}\n"
 
 
-def test_a_run_is_judged_against_what_lies_behind_a_password(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_judged_against_what_lies_behind_a_password(capsys: Capture) -> None:
     """What a store calls itself has no password in it, and is another place."""
     place = ("--baseline", f"memory://ana:pass@{Path.cwd().name}")
     assert accepted(10, *place) == 0
@@ -190,9 +187,7 @@ def test_a_run_is_judged_against_what_lies_behind_a_password(capsys: pytest.Capt
         pytest.param("green", 5, False, id="never one that failed"),
     ],
 )
-def test_a_policy_says_when_a_run_of_main_is_accepted(
-    capsys: pytest.CaptureFixture[str], policy: str, right: int, *, moves: bool
-) -> None:
+def test_a_policy_says_when_a_run_of_main_is_accepted(capsys: Capture, policy: str, right: int, *, moves: bool) -> None:
     Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: {policy}}}\n", encoding="utf-8")
     assert accepted(9) == 0
     assert baseline("record", "--run", f"run-{right}.jsonl", day=2) == 0
@@ -200,15 +195,13 @@ def test_a_policy_says_when_a_run_of_main_is_accepted(
     assert [(each["source"], each["accepted"]) for each in shown(capsys, "history")] == [(f"run-{right}.jsonl", moves)]
 
 
-def test_under_green_the_first_run_is_accepted_although_it_compares_with_nothing(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_under_green_the_first_run_is_accepted_although_it_compares_with_nothing(capsys: Capture) -> None:
     Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: green}}\n", encoding="utf-8")
     assert baseline("record", "--run", "run-10.jsonl") == 0
     assert shown(capsys, "show")["accepted"]["source"] == "run-10.jsonl"
 
 
-def test_under_green_a_gate_that_only_warns_is_not_absorbed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_under_green_a_gate_that_only_warns_is_not_absorbed(capsys: Capture) -> None:
     mild = CRITERIA.replace("0.15}", "0.15, severity: warning}")
     Path("ship-criteria.yaml").write_text(f"{mild}baseline: {{accept: green}}\n", encoding="utf-8")
     assert accepted(10) == 0
@@ -224,7 +217,7 @@ def test_under_green_a_gate_that_only_warns_is_not_absorbed(capsys: pytest.Captu
     ],
 )
 def test_under_green_a_first_run_that_warns_of_more_than_a_missing_baseline_takes_a_person(
-    limits: str, capsys: pytest.CaptureFixture[str]
+    limits: str, capsys: Capture
 ) -> None:
     gate = f"{{name: recall@1, {limits}, severity: warning}}"
     text = CRITERIA.replace("{name: recall@1, threshold: 0.2, regression_max: 0.15}", gate)
@@ -234,7 +227,7 @@ def test_under_green_a_first_run_that_warns_of_more_than_a_missing_baseline_take
     assert shown(capsys, "show")["accepted"] is None
 
 
-def test_a_slow_job_of_an_older_commit_does_not_set_the_baseline_back(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_slow_job_of_an_older_commit_does_not_set_the_baseline_back(capsys: Capture) -> None:
     Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: green}}\n", encoding="utf-8")
     older = commit("older")
     commit("newer")
@@ -244,7 +237,7 @@ def test_a_slow_job_of_an_older_commit_does_not_set_the_baseline_back(capsys: py
     assert len(shown(capsys, "history")) == 2
 
 
-def test_under_green_nothing_replaces_what_it_could_not_be_compared_with(capsys: pytest.CaptureFixture[str]) -> None:
+def test_under_green_nothing_replaces_what_it_could_not_be_compared_with(capsys: Capture) -> None:
     """Otherwise whoever damages the accepted run has the next one accepted, however bad that is."""
     Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: green}}\n", encoding="utf-8")
     assert accepted(10) == 0
@@ -269,7 +262,7 @@ def test_a_check_reads_no_history() -> None:
     assert baseline("verify") == 2
 
 
-def test_of_a_long_history_the_last_twenty_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_long_history_the_last_twenty_are_listed(capsys: Capture) -> None:
     assert baseline("record", "--run", "run-10.jsonl", "--commit", "none") == 0
     log = Path("baseline/history.jsonl")
     log.write_text(log.read_text(encoding="utf-8") * 10_000, encoding="utf-8")
@@ -338,7 +331,7 @@ def test_a_baseline_from_the_future_is_named() -> None:
 # Drift from an anchor
 
 
-def test_many_small_accepted_drops_do_not_add_up_unseen(capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_small_accepted_drops_do_not_add_up_unseen(capsys: Capture) -> None:
     Path("ship-criteria.yaml").write_text(DRIFT, encoding="utf-8")
     assert accepted(10) == 0
     assert baseline("anchor", "launch") == 0
@@ -374,7 +367,7 @@ def test_an_anchor_that_is_not_there_warns_where_drift_is_limited() -> None:
     assert report["summary"] == f"May be merged, with a warning: {lacking}.", "and not that there is no baseline"
 
 
-def test_an_anchor_does_not_move(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_anchor_does_not_move(capsys: Capture) -> None:
     assert accepted(10) == 0
     assert baseline("anchor", "launch") == 0
     assert baseline("anchor", "launch") == 0
@@ -386,7 +379,7 @@ def test_an_anchor_does_not_move(capsys: pytest.CaptureFixture[str]) -> None:
     assert [each["name"] for each in shown(capsys, "show")["anchors"]] == ["launch"]
 
 
-def test_an_anchor_can_be_named_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_anchor_can_be_named_for_programs(capsys: Capture) -> None:
     assert accepted(10) == 0
     first, again = (shown(capsys, "anchor", "launch", "--reason", "as promised") for _ in range(2))
     assert (first["added"], again["added"], first["record"]) == (True, False, again["record"])
@@ -397,9 +390,7 @@ def test_an_anchor_can_be_named_for_programs(capsys: pytest.CaptureFixture[str])
     }
 
 
-def test_of_two_that_take_a_name_at_once_the_second_is_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_two_that_take_a_name_at_once_the_second_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     assert accepted(10) == 0
     assert accepted(9, day=2) == 0
     ids = [record["id"] for record in shown(capsys, "history", "--accepted")]
@@ -419,9 +410,7 @@ def test_of_two_that_take_a_name_at_once_the_second_is_told(
 
 
 @pytest.mark.parametrize("evidence", ["estimate", "proven_harm", "proven_safe"])
-def test_the_estimate_decides_of_drift_whatever_the_gates_evidence(
-    capsys: pytest.CaptureFixture[str], evidence: str
-) -> None:
+def test_the_estimate_decides_of_drift_whatever_the_gates_evidence(capsys: Capture, evidence: str) -> None:
     """Three lost of ten are never proven harm, and two are never proven safe."""
     Path("ship-criteria.yaml").write_text(f"evidence: {evidence}\n{DRIFT}", encoding="utf-8")
     assert accepted(10) == 0
@@ -431,7 +420,7 @@ def test_the_estimate_decides_of_drift_whatever_the_gates_evidence(
         assert (drift["since"], drift["verdict"], drift["evidence"]) == ("launch", verdict, "estimate")
 
 
-def test_drift_needs_the_anchors_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_drift_needs_the_anchors_name(capsys: Capture) -> None:
     Path("ship-criteria.yaml").write_text(DRIFT.replace("baseline: {anchor: launch}\n", ""), encoding="utf-8")
     assert main(["check"]) == 2
     assert "gates[0].drift_max: drift is measured from an anchor" in capsys.readouterr().out
@@ -440,7 +429,7 @@ def test_drift_needs_the_anchors_name(capsys: pytest.CaptureFixture[str]) -> Non
 # Looking and tending
 
 
-def test_diff_lists_the_queries_that_moved(capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_lists_the_queries_that_moved(capsys: Capture) -> None:
     assert accepted(10) == 0
     assert baseline("anchor", "launch") == 0
     assert accepted(9, day=2) == 0
@@ -456,7 +445,7 @@ def test_diff_lists_the_queries_that_moved(capsys: pytest.CaptureFixture[str]) -
     assert [move["query_id"] for move in moved] == ["q8"]
 
 
-def test_prune_keeps_the_newest_also_where_one_of_them_was_accepted_before(capsys: pytest.CaptureFixture[str]) -> None:
+def test_prune_keeps_the_newest_also_where_one_of_them_was_accepted_before(capsys: Capture) -> None:
     for day, right in enumerate((10, 9, 10, 9, 8), start=1):
         assert accepted(right, day=day) == 0
     assert baseline("prune", "--log", "accepted", "--keep", "2", "--yes") == 0
@@ -464,7 +453,7 @@ def test_prune_keeps_the_newest_also_where_one_of_them_was_accepted_before(capsy
     assert kept == ["run-9.jsonl", "run-9.jsonl", "run-8.jsonl"], "one id, so the older of the two stays as well"
 
 
-def test_prune_says_what_would_go_before_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+def test_prune_says_what_would_go_before_it_does(capsys: Capture) -> None:
     for right, day in ((10, 1), (9, 2), (8, 3)):
         assert accepted(right, day=day) == 0
     capsys.readouterr()
@@ -478,7 +467,7 @@ def test_prune_says_what_would_go_before_it_does(capsys: pytest.CaptureFixture[s
     assert check(8, day=3)["verdict"] == "pass"
 
 
-def test_verify_ends_in_2_and_names_what_is_damaged(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_ends_in_2_and_names_what_is_damaged(capsys: Capture) -> None:
     assert accepted(10) == 0
     assert baseline("verify") == 0
     run = next(Path("baseline").glob("run-*"))
@@ -488,7 +477,7 @@ def test_verify_ends_in_2_and_names_what_is_damaged(capsys: pytest.CaptureFixtur
     assert f"error: {run.as_posix()}: damaged baseline" in capsys.readouterr().err
 
 
-def test_an_unknown_kind_of_store_is_named_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_kind_of_store_is_named_with_those_that_there_are(capsys: Capture) -> None:
     assert baseline("show", "--baseline", "ftpx:somewhere") == 2
     assert capsys.readouterr().err == (
         "error: ftpx:somewhere: unknown kind of baseline store; known are a directory, git+branch:NAME, artifact:NAME, "
@@ -497,16 +486,14 @@ def test_an_unknown_kind_of_store_is_named_with_those_that_there_are(capsys: pyt
 
 
 @pytest.mark.parametrize("words", [["check"], ["baseline", "show"], ["baseline", "accept"]], ids=" ".join)
-def test_the_help_names_every_kind_of_store(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_names_every_kind_of_store(words: list[str], capsys: Capture) -> None:
     with pytest.raises(SystemExit):
         main([*words, "--help"])
     said = " ".join(capsys.readouterr().out.split())
     assert "a directory, git+branch:NAME, artifact:NAME, file://…, s3://… and other addresses" in said
 
 
-def test_the_branch_of_a_job_is_that_of_its_event(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_branch_of_a_job_is_that_of_its_event(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """As the help says: what is checked out may be a commit."""
     with pytest.raises(SystemExit):
         baseline("accept", "--help")
@@ -523,9 +510,7 @@ def test_the_branch_of_a_job_is_that_of_its_event(
     assert found == ["main", "release"]
 
 
-def test_a_run_for_an_empty_store_is_compared_with_nothing_whatever_the_criteria_name(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_run_for_an_empty_store_is_compared_with_nothing_whatever_the_criteria_name(capsys: Capture) -> None:
     assert accepted(10) == 0
     capsys.readouterr()
     assert accepted(5, "--to", "elsewhere") == 0, "it would fail by the baseline of the criteria"

@@ -13,6 +13,7 @@ import pytest
 import rankgate
 from rankgate.cli import main
 
+Capture = pytest.CaptureFixture[str]
 PYTHONPATH = str(Path(rankgate.__file__).parents[1])
 
 GOLD = '{"id": "q1", "expected_output": ["a"]}\n{"id": "q2", "expected_output": ["b"]}\n'
@@ -28,15 +29,7 @@ RUNS = {
     "fail.jsonl": '{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["x"]}\n',
     "broken.jsonl": '{"query_id": "q1"}\n',
 }
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    files = {"gold.jsonl": GOLD, "ship-criteria.yaml": GATES + INPUTS, **RUNS}
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+PROJECT = {"gold.jsonl": GOLD, "ship-criteria.yaml": GATES + INPUTS, **RUNS}
 
 
 def written(path: str = "report.json") -> dict[str, Any]:
@@ -55,7 +48,7 @@ def rankgate_process(*words: str, stdin: bytes) -> subprocess.CompletedProcess[b
 
 
 def test_a_small_segment_that_certainly_fell_is_listed_and_changes_no_exit_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """Twelve languages of 25 questions, of which Russian lost seven: no rule judges it, and the reader sees it."""
     monkeypatch.chdir(tmp_path)
@@ -173,7 +166,7 @@ def test_criteria_are_found_at_the_default_paths(project: Path, present: list[st
         pytest.param("badge", '{\n  "schemaVersion": 1,\n  "label": "retrieval",\n  "message": "fail · ', id="badge"),
     ],
 )
-def test_what_is_printed(project: Path, capsys: pytest.CaptureFixture[str], format_name: str, beginning: str) -> None:
+def test_what_is_printed(project: Path, capsys: Capture, format_name: str, beginning: str) -> None:
     assert main(["check", "--run", "fail.jsonl", "--format", format_name]) == 1
     out, err = capsys.readouterr()
     assert out.startswith(beginning)
@@ -193,9 +186,7 @@ def test_what_is_printed(project: Path, capsys: pytest.CaptureFixture[str], form
         pytest.param("out/my-badge.json", "json", id="a report that is called a badge"),
     ],
 )
-def test_the_suffix_of_a_file_says_what_is_written(
-    project: Path, capsys: pytest.CaptureFixture[str], file: str, format_name: str
-) -> None:
+def test_the_suffix_of_a_file_says_what_is_written(project: Path, capsys: Capture, file: str, format_name: str) -> None:
     assert main(["check", "--run", "warn.jsonl", "-o", file, "--format", format_name]) == 0
     assert Path(file).read_text(encoding="utf-8") == capsys.readouterr().out
 
@@ -241,14 +232,14 @@ def test_a_page_beside_a_report_changes_nothing_of_it(project: Path) -> None:
     ],
 )
 def test_a_wrong_option_is_said_before_anything_is_written(
-    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+    project: Path, capsys: Capture, words: list[str], message: str
 ) -> None:
     assert main(["check", "-o", "report.json", *words]) == 2
     assert capsys.readouterr() == ("", f"error: {message}\n")
     assert not Path("report.json").exists()
 
 
-def test_a_file_that_cannot_be_written_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_cannot_be_written_is_named(project: Path, capsys: Capture) -> None:
     assert main(["check", "-o", "gold.jsonl/report.json"]) == 2
     assert capsys.readouterr().err.startswith("error: gold.jsonl/report.json: cannot be written: ")
 
@@ -317,12 +308,12 @@ def test_a_format_can_be_forced(project: Path, words: list[str], code: int) -> N
     assert main(["check", *words]) == code
 
 
-def test_a_forced_format_that_is_none_names_the_nearest(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_forced_format_that_is_none_names_the_nearest(project: Path, capsys: Capture) -> None:
     assert main(["check", "--run", "pass.jsonl", "--run-format", "json1"]) == 2
     assert "unknown run format 'json1'; did you mean 'json'? (known: jsonl, json, trec, " in capsys.readouterr().out
 
 
-def test_without_any_inputs_it_says_which_lines_to_add(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_any_inputs_it_says_which_lines_to_add(project: Path, capsys: Capture) -> None:
     (project / "ship-criteria.yaml").write_text(GATES, encoding="utf-8")
     assert main(["check", "-o", "report.json"]) == 2
     out = capsys.readouterr().out
@@ -332,7 +323,7 @@ def test_without_any_inputs_it_says_which_lines_to_add(project: Path, capsys: py
     assert written()["verdict"] == "not_judged"
 
 
-def test_the_lines_to_add_are_enough(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_lines_to_add_are_enough(project: Path, capsys: Capture) -> None:
     (project / "ship-criteria.yaml").write_text(GATES + "inputs:\n  gold: gold.jsonl\n", encoding="utf-8")
     assert main(["check"]) == 2
     assert "no run named; give the run of your retriever" in capsys.readouterr().out
@@ -352,7 +343,7 @@ def test_the_lines_to_add_are_enough(project: Path, capsys: pytest.CaptureFixtur
     ],
 )
 def test_what_could_not_be_judged_is_a_report_and_a_comment_too(
-    project: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+    project: Path, capsys: Capture, words: list[str]
 ) -> None:
     assert main(["check", "-o", "report.json", "-o", "comment.md", *words]) == 2
     report, comment = written(), Path("comment.md").read_text(encoding="utf-8")
@@ -419,9 +410,7 @@ def test_a_report_holds_what_design_promises(project: Path) -> None:
     assert set(report["queries"]) >= {"total", "scored", "missing"}
 
 
-def test_the_verdict_is_printed_also_where_a_file_cannot_be_written(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_verdict_is_printed_also_where_a_file_cannot_be_written(project: Path, capsys: Capture) -> None:
     Path("taken").write_text("a file, not a directory", encoding="utf-8")
     assert main(["check", "-o", "taken/report.json", "-o", "comment.md"]) == 2
     out, err = capsys.readouterr()
@@ -430,7 +419,7 @@ def test_the_verdict_is_printed_also_where_a_file_cannot_be_written(
     assert Path("comment.md").exists()
 
 
-def test_a_file_name_that_is_no_text_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_name_that_is_no_text_is_said(capsys: Capture) -> None:
     assert main(["check", "--run", "\udcff.jsonl"]) == 2
     assert capsys.readouterr().err == "error: --run: the file name '\\udcff.jsonl' is not UTF-8; rename the file\n"
 

@@ -8,6 +8,7 @@ import pytest
 
 from rankgate.cli import main
 
+Capture = pytest.CaptureFixture[str]
 GOLD = "".join(f'{{"id": "q{number}", "expected_output": ["a"]}}\n' for number in (1, 2, 3, 4))
 
 
@@ -22,23 +23,17 @@ def run_of(**found_at: int) -> str:
 BEFORE = run_of(q1=1, q2=1, q3=2, q4=1)
 AFTER = run_of(q1=1, q2=2, q3=1, q4=2)
 GOLD_FLAG = ["--gold", "gold.jsonl"]
+PROJECT = {"gold.jsonl": GOLD, "before.jsonl": BEFORE, "after.jsonl": AFTER}
+pytestmark = pytest.mark.usefixtures("project")
 
 
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, text in (("gold.jsonl", GOLD), ("before.jsonl", BEFORE), ("after.jsonl", AFTER)):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def compared(capsys: pytest.CaptureFixture[str], a: str, b: str, *words: str) -> dict[str, Any]:
+def compared(capsys: Capture, a: str, b: str, *words: str) -> dict[str, Any]:
     assert main(["compare", a, b, *GOLD_FLAG, *words, "--format", "json"]) == 0
     value: dict[str, Any] = json.loads(capsys.readouterr().out)
     return value
 
 
-def test_the_shape_of_the_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_shape_of_the_json(capsys: Capture) -> None:
     value = compared(capsys, "before.jsonl", "after.jsonl", "--metrics", "recall@1,recall@5,hit(rel=9)@5")
     low, high = value["metrics"]["recall@1"].pop("ci")
     assert -1 <= low < -0.25 < high <= 1
@@ -57,7 +52,7 @@ def test_the_shape_of_the_json(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-def test_the_table_reads_from_a_to_b(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_reads_from_a_to_b(capsys: Capture) -> None:
     assert main(["compare", "before.jsonl", "after.jsonl", *GOLD_FLAG, "--metrics", "recall@1,hit(rel=9)@5"]) == 0
     heading, recall, hit = capsys.readouterr().out.splitlines()[:3]
     assert heading.split() == ["metric", "A", "B", "change", "95%", "interval", "better", "worse", "same"]
@@ -66,7 +61,7 @@ def test_the_table_reads_from_a_to_b(capsys: pytest.CaptureFixture[str]) -> None
     assert hit.split() == ["hit(rel=9)@5", *["–"] * 7]
 
 
-def test_what_a_run_states_nowhere_is_one_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_run_states_nowhere_is_one_error(capsys: Capture) -> None:
     assert main(["compare", "before.jsonl", "after.jsonl", *GOLD_FLAG, "--metrics", "recall@1,latency"]) == 2
     assert capsys.readouterr().err == (
         "error: before.jsonl: the metric latency reads `latency_ms`, which the run states nowhere (not for query 'q1', "
@@ -74,7 +69,7 @@ def test_what_a_run_states_nowhere_is_one_error(capsys: pytest.CaptureFixture[st
     )
 
 
-def test_the_other_way_round_has_the_opposite_sign(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_other_way_round_has_the_opposite_sign(capsys: Capture) -> None:
     there = compared(capsys, "before.jsonl", "after.jsonl", "--metrics", "mrr")["metrics"]["mrr"]
     back = compared(capsys, "after.jsonl", "before.jsonl", "--metrics", "mrr")["metrics"]["mrr"]
     assert back["delta"] == -there["delta"]
@@ -82,12 +77,12 @@ def test_the_other_way_round_has_the_opposite_sign(capsys: pytest.CaptureFixture
     assert back["ci"] == pytest.approx([-bound for bound in reversed(there["ci"])])
 
 
-def test_a_run_compared_with_itself_has_not_changed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_compared_with_itself_has_not_changed(capsys: Capture) -> None:
     for entry in compared(capsys, "before.jsonl", "before.jsonl", "--metrics", "recall@1,mrr,map")["metrics"].values():
         assert (entry["delta"], entry["ci"], entry["better"], entry["worse"]) == (0.0, [0.0, 0.0], 0, 0)
 
 
-def test_any_number_of_workers_says_the_same(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_number_of_workers_says_the_same(project: Path, capsys: Capture) -> None:
     (project / "gold.jsonl").write_text("".join(f'{{"id": "q{n}", "expected_output": ["a"]}}\n' for n in range(200)))
     (project / "before.jsonl").write_text(run_of(**{f"q{n}": 1 + n % 7 for n in range(200)}))
     (project / "after.jsonl").write_text(run_of(**{f"q{n}": 1 + n % 5 for n in range(190)}))
@@ -97,7 +92,7 @@ def test_any_number_of_workers_says_the_same(project: Path, capsys: pytest.Captu
     assert found[0]["queries"] == {"total": 200, "missing_a": 0, "missing_b": 10}
 
 
-def test_lower_is_better_for_latency(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lower_is_better_for_latency(project: Path, capsys: Capture) -> None:
     line = '{"query_id": "q1", "topk": [{"chunk_id": "a"}], "latency_ms": {"retrieve": %d}}\n'
     (project / "slow.jsonl").write_text(line % 50, encoding="utf-8")
     (project / "fast.jsonl").write_text(line % 30, encoding="utf-8")
@@ -105,7 +100,7 @@ def test_lower_is_better_for_latency(project: Path, capsys: pytest.CaptureFixtur
     assert (found["a"], found["b"], found["delta"], found["better"], found["worse"]) == (50.0, 30.0, -20.0, 1, 0)
 
 
-def test_either_side_may_be_a_baseline_directory(capsys: pytest.CaptureFixture[str]) -> None:
+def test_either_side_may_be_a_baseline_directory(capsys: Capture) -> None:
     assert main(["baseline", "accept", "--run", "before.jsonl", "--to", "baseline"]) == 0
     capsys.readouterr()
     from_files = compared(capsys, "before.jsonl", "after.jsonl")
@@ -113,14 +108,14 @@ def test_either_side_may_be_a_baseline_directory(capsys: pytest.CaptureFixture[s
     assert compared(capsys, "baseline/", "after.jsonl") == from_files
 
 
-def test_both_lists_end_where_the_baseline_was_cut(capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_lists_end_where_the_baseline_was_cut(capsys: Capture) -> None:
     assert main(["baseline", "accept", "--run", "before.jsonl", "--to", "baseline", "--depth", "1"]) == 0
     capsys.readouterr()
     found = compared(capsys, "baseline", "after.jsonl", "--metrics", "mrr")["metrics"]["mrr"]
     assert (found["a"], found["b"]) == (0.75, 0.5)
 
 
-def test_a_cut_off_below_the_depth_of_the_baseline_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cut_off_below_the_depth_of_the_baseline_is_refused(capsys: Capture) -> None:
     assert main(["baseline", "accept", "--run", "before.jsonl", "--to", "baseline", "--depth", "3"]) == 0
     capsys.readouterr()
     assert main(["compare", "baseline", "after.jsonl", *GOLD_FLAG, "--metrics", "recall@5"]) == 2
@@ -134,16 +129,14 @@ def test_a_cut_off_below_the_depth_of_the_baseline_is_refused(capsys: pytest.Cap
         pytest.param("short.jsonl", "after.jsonl", id="from the run before"),
     ],
 )
-def test_queries_that_are_absent_from_a_run_are_told(
-    project: Path, capsys: pytest.CaptureFixture[str], a: str, b: str
-) -> None:
+def test_queries_that_are_absent_from_a_run_are_told(project: Path, capsys: Capture, a: str, b: str) -> None:
     """Leaving out the hard questions must not look like an improvement."""
     (project / "short.jsonl").write_text(run_of(q1=1, q2=1), encoding="utf-8")
     assert main(["compare", a, b, *GOLD_FLAG, "--metrics", "recall@1"]) == 0
     assert "2 queries are absent from short.jsonl" in capsys.readouterr().out
 
 
-def test_the_gold_set_can_come_from_the_criteria(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_gold_set_can_come_from_the_criteria(project: Path, capsys: Capture) -> None:
     criteria = "gates: [{name: mrr, threshold: 0.5}]\ninputs: {gold: gold.jsonl}\n"
     (project / "ship-criteria.yaml").write_text(criteria, encoding="utf-8")
     assert main(["compare", "before.jsonl", "after.jsonl"]) == 0
@@ -179,9 +172,7 @@ def test_the_gold_set_can_come_from_the_criteria(project: Path, capsys: pytest.C
         ),
     ],
 )
-def test_what_cannot_be_compared_is_an_error(
-    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
-) -> None:
+def test_what_cannot_be_compared_is_an_error(project: Path, capsys: Capture, words: list[str], message: str) -> None:
     (project / "others.jsonl").write_text(run_of(z=1), encoding="utf-8")
     assert main(["compare", *words]) == 2
     out, err = capsys.readouterr()
@@ -189,7 +180,7 @@ def test_what_cannot_be_compared_is_an_error(
     assert err.startswith(f"error: {message}")
 
 
-def test_json_counts_the_queries_that_a_run_lacks(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_counts_the_queries_that_a_run_lacks(project: Path, capsys: Capture) -> None:
     (project / "short.jsonl").write_text(run_of(q1=1, q2=1), encoding="utf-8")
     assert main(["compare", "before.jsonl", "short.jsonl", *GOLD_FLAG, "--format", "json"]) == 0
     queries = json.loads(capsys.readouterr().out)["queries"]
@@ -197,9 +188,7 @@ def test_json_counts_the_queries_that_a_run_lacks(project: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize("command", [["compare"], ["noise"], ["gold", "pool"]])
-def test_a_directory_without_a_baseline_is_not_a_run(
-    command: list[str], project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_directory_without_a_baseline_is_not_a_run(command: list[str], project: Path, capsys: Capture) -> None:
     (project / "empty").mkdir()
     assert main([*command, "before.jsonl", "empty", *GOLD_FLAG]) == 2
     expected = "empty: no baseline here; accept one with `rankgate baseline accept --run RUN --to empty`"

@@ -10,6 +10,7 @@ import pytest
 
 from rankgate.cli import main
 
+Capture = pytest.CaptureFixture[str]
 DATE = ["--date", "2026-01-31"]
 FILES = {
     *("ship-criteria.yaml", "gold.yaml", "articles.jsonl", "baseline/accepted.jsonl", "baseline/manifest.json"),
@@ -29,7 +30,7 @@ def files_in(directory: str) -> dict[str, bytes]:
     return {path.relative_to(directory).as_posix(): path.read_bytes() for path in found}
 
 
-def demo(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def demo(capsys: Capture, *words: str) -> str:
     assert main(["demo", *words, *DATE]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -40,14 +41,14 @@ def verdicts_in(out: str) -> list[str]:
     return re.findall(r"^(PASS|WARN|FAIL|NOT JUDGED)  ", out, re.MULTILINE)
 
 
-def test_it_shows_the_three_verdicts_and_exits_0(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_shows_the_three_verdicts_and_exits_0(capsys: Capture) -> None:
     out = demo(capsys)
     assert verdicts_in(out) == ["WARN", "PASS", "FAIL"]
     assert re.findall(r"^\(exit code (\d)\)$", out, re.MULTILINE) == ["0", "0", "1"]
     assert re.findall(r"^(\d)\. ", out, re.MULTILINE) == ["1", "2", "3", "4"]
 
 
-def test_it_leaves_everything_to_explore(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_leaves_everything_to_explore(capsys: Capture) -> None:
     demo(capsys)
     left = files_in("rankgate-demo")
     [run] = [name for name in left if name.startswith("baseline/run-")]
@@ -59,25 +60,25 @@ def test_it_leaves_everything_to_explore(capsys: pytest.CaptureFixture[str]) -> 
     assert left["out/harmful/comment.md"].decode().startswith("**❌ FAIL. ")
 
 
-def test_it_says_what_it_did_in_the_directory_that_was_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_says_what_it_did_in_the_directory_that_was_named(capsys: Capture) -> None:
     out = demo(capsys, "some/where")
     assert "  $ cd some/where\n" in out
     assert set(files_in("some/where")) >= FILES
     assert Path("rankgate-demo").exists() is False
 
 
-def test_it_ends_where_it_began(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_ends_where_it_began(elsewhere: Path, capsys: Capture) -> None:
     demo(capsys)
     assert Path.cwd() == elsewhere
 
 
-def test_a_second_time_in_the_same_directory_tells_the_same_story(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_time_in_the_same_directory_tells_the_same_story(capsys: Capture) -> None:
     first, left = demo(capsys), files_in("rankgate-demo")
     assert demo(capsys) == first
     assert files_in("rankgate-demo") == left
 
 
-def test_an_empty_directory_will_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_directory_will_do(capsys: Capture) -> None:
     Path("empty").mkdir()
     assert verdicts_in(demo(capsys, "empty")) == ["WARN", "PASS", "FAIL"]
 
@@ -90,9 +91,7 @@ def test_an_empty_directory_will_do(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param({"baseline/manifest.json": b"{}"}, id="a baseline"),
     ],
 )
-def test_a_foreign_directory_is_refused_and_left_alone(
-    capsys: pytest.CaptureFixture[str], content: dict[str, bytes]
-) -> None:
+def test_a_foreign_directory_is_refused_and_left_alone(capsys: Capture, content: dict[str, bytes]) -> None:
     for name, data in content.items():
         path = Path("mine", name)
         path.parent.mkdir(parents=True)
@@ -103,7 +102,7 @@ def test_a_foreign_directory_is_refused_and_left_alone(
     assert files_in("mine") == content
 
 
-def test_changed_files_of_an_earlier_demo_are_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
+def test_changed_files_of_an_earlier_demo_are_not_overwritten(capsys: Capture) -> None:
     assert main(["demo", "here"]) == 0
     Path("here/gold.yaml").write_text("mine\n", encoding="utf-8")
     capsys.readouterr()
@@ -115,14 +114,14 @@ def test_changed_files_of_an_earlier_demo_are_not_overwritten(capsys: pytest.Cap
     assert Path("here/gold.yaml").read_text(encoding="utf-8") == "mine\n"
 
 
-def test_a_directory_within_the_baseline_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_directory_within_the_baseline_is_left_alone(capsys: Capture) -> None:
     assert main(["demo", "here"]) == 0
     Path("here/out/notes").mkdir()
     assert main(["demo", "here"]) == 0
     assert Path("here/out/notes").is_dir()
 
 
-def test_a_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_refused(capsys: Capture) -> None:
     Path("mine").write_text("mine", encoding="utf-8")
     assert main(["demo", "mine"]) == 2
     assert capsys.readouterr().err.startswith("error: mine: is not an empty directory")
@@ -146,7 +145,7 @@ def printed_commands(out: str) -> list[tuple[list[str], int]]:
 @pytest.mark.full
 @pytest.mark.parametrize("directory", ["rankgate-demo", "a directory of mine"])
 def test_every_command_that_it_prints_works_by_hand(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], directory: str
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture, directory: str
 ) -> None:
     commands = printed_commands(demo(capsys, directory))
     assert [words[1] for words, _ in commands if words[0] == "rankgate"] == [
@@ -160,9 +159,7 @@ def test_every_command_that_it_prints_works_by_hand(
 
 
 @pytest.mark.full
-def test_by_hand_in_a_fresh_directory_it_is_the_same_story(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_by_hand_in_a_fresh_directory_it_is_the_same_story(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     told = demo(capsys, "told")
     demo(capsys, "by-hand")
     for path in Path("by-hand/baseline").iterdir():

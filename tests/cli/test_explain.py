@@ -14,6 +14,7 @@ import pytest
 from rankgate.cli import main
 from rankgate.renderers.explaining.layout import columns_of
 
+Capture = pytest.CaptureFixture[str]
 TESTS = Path(__file__).resolve().parent.parent
 SCENARIOS, EXPLAINED = TESTS / "scenarios", TESTS / "explained"
 DATE = ["--date", "2026-01-31"]
@@ -67,14 +68,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     return make
 
 
-def explained(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0, date: Sequence[str] = tuple(DATE)) -> str:
+def explained(capsys: Capture, *words: str, code: int = 0, date: Sequence[str] = tuple(DATE)) -> str:
     assert main(["explain", *words, *date]) == code
     printed = capsys.readouterr()
     assert printed.err == "" or code
     return printed.out
 
 
-def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def refused(capsys: Capture, *words: str) -> str:
     assert main(["explain", *words, *DATE]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -83,10 +84,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_what_it_says(
-    name: str,
-    project: Callable[[str], Path],
-    capsys: pytest.CaptureFixture[str],
-    request: pytest.FixtureRequest,
+    name: str, project: Callable[[str], Path], capsys: Capture, request: pytest.FixtureRequest
 ) -> None:
     scenario, words = CALLS[name]
     if "--bm25" in words:
@@ -99,9 +97,7 @@ def test_what_it_says(
     assert found == golden.read_text(encoding="utf-8")
 
 
-def test_without_a_baseline_nothing_speaks_of_one(
-    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_baseline_nothing_speaks_of_one(project: Callable[[str], Path], capsys: Capture) -> None:
     root = project("fail")
     criteria = (root / "ship-criteria.yaml").read_text()
     (root / "ship-criteria.yaml").write_text(criteria.replace("  baseline: accepted.jsonl\n", ""))
@@ -119,9 +115,7 @@ def test_every_golden_text_has_its_call() -> None:
     assert {path.stem for path in EXPLAINED.glob("*.txt")} == set(CALLS)
 
 
-def test_a_failed_check_is_explained_and_not_gated(
-    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_check_is_explained_and_not_gated(project: Callable[[str], Path], capsys: Capture) -> None:
     project("fail")
     assert main(["check", *DATE]) == 1
     capsys.readouterr()
@@ -137,16 +131,12 @@ def test_a_failed_check_is_explained_and_not_gated(
         pytest.param(["--gate", "Recall_at_5"], id="--gate"),
     ],
 )
-def test_a_gate_is_found_by(
-    words: list[str], project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gate_is_found_by(words: list[str], project: Callable[[str], Path], capsys: Capture) -> None:
     project("fail")
     assert explained(capsys, *words) == explained(capsys, "recall@5")
 
 
-def test_a_gate_comes_before_a_question_of_the_same_name(
-    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gate_comes_before_a_question_of_the_same_name(project: Callable[[str], Path], capsys: Capture) -> None:
     """Anyone may have written a question's id; it must not hide how a verdict came about."""
     root = project("fail")
     for name in ("gold.yaml", "run.jsonl", "accepted.jsonl"):
@@ -159,9 +149,7 @@ def test_a_gate_comes_before_a_question_of_the_same_name(
     assert "A question has" not in explained(capsys, "--gate", "mrr")
 
 
-def test_a_report_explains_its_gates_without_the_inputs(
-    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_explains_its_gates_without_the_inputs(project: Callable[[str], Path], capsys: Capture) -> None:
     """The same text, but that questions are counted and not named."""
     root = project("fail")
     main(["check", *DATE, "-o", "report.json"])
@@ -177,9 +165,7 @@ def test_a_report_explains_its_gates_without_the_inputs(
     assert told == live.replace(" (q8)", "").replace(lost, "")
 
 
-def test_hostile_words_of_a_report_are_shown_and_not_run(
-    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hostile_words_of_a_report_are_shown_and_not_run(project: Callable[[str], Path], capsys: Capture) -> None:
     """A report may come from anybody's pull request."""
     root = project("fail")
     main(["check", *DATE, "-o", "report.json"])
@@ -194,19 +180,16 @@ def test_hostile_words_of_a_report_are_shown_and_not_run(
     assert_harmless(text)
 
 
+ONE_THING = "name one thing to explain: a question's id, a gate (its name or metric), or --misses"
+NO_RANKINGS = "a report holds no rankings; leave out --report and name the inputs of the check"
+OF_A_GATE = "goes with a question or --misses; --query names one that a gate is called like"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param(
-            [],
-            "name one thing to explain: a question's id, a gate (its name or metric), or --misses",
-            id="nothing",
-        ),
-        pytest.param(
-            ["q1", "--misses"],
-            "name one thing to explain: a question's id, a gate (its name or metric), or --misses",
-            id="two things",
-        ),
+        pytest.param([], ONE_THING, id="nothing"),
+        pytest.param(["q1", "--misses"], ONE_THING, id="two things"),
         pytest.param(
             ["recal@5"],
             "neither a gate nor a question of the gold set is called 'recal@5'; did you mean 'recall@5'? "
@@ -227,16 +210,8 @@ def test_hostile_words_of_a_report_are_shown_and_not_run(
         pytest.param(
             ["--gate", "mrr", "--depth", "3"], "--depth goes with a question or --misses", id="a depth of a gate"
         ),
-        pytest.param(
-            ["mrr", "--depth", "3"],
-            "--depth goes with a question or --misses; --query names one that a gate is called like",
-            id="a depth of what turns out to be a gate",
-        ),
-        pytest.param(
-            ["mrr", "--report", "report.json", "--depth", "3"],
-            "a report holds no rankings; leave out --report and name the inputs of the check",
-            id="a depth of a report",
-        ),
+        pytest.param(["mrr", "--depth", "3"], f"--depth {OF_A_GATE}", id="a depth of what turns out to be a gate"),
+        pytest.param(["mrr", "--report", "report.json", "--depth", "3"], NO_RANKINGS, id="a depth of a report"),
         pytest.param(
             ["mrr", "--report", "report.json"],
             "--report stands in place of the inputs; leave out --date",
@@ -247,16 +222,8 @@ def test_hostile_words_of_a_report_are_shown_and_not_run(
         ),
         pytest.param(["--misses", "--limit", "-1"], "--limit -1: at least 1", id="no limit"),
         pytest.param(["--gate", "mrr", *BM25], "--bm25 goes with a question or --misses", id="BM25 of a gate"),
-        pytest.param(
-            ["mrr", *BM25],
-            "--bm25 goes with a question or --misses; --query names one that a gate is called like",
-            id="BM25 of what turns out to be a gate",
-        ),
-        pytest.param(
-            ["--misses", "--report", "report.json"],
-            "a report holds no rankings; leave out --report and name the inputs of the check",
-            id="misses of a report",
-        ),
+        pytest.param(["mrr", *BM25], f"--bm25 {OF_A_GATE}", id="BM25 of what turns out to be a gate"),
+        pytest.param(["--misses", "--report", "report.json"], NO_RANKINGS, id="misses of a report"),
         pytest.param(
             ["mrr", "--report", "report.json", "--run", "run.jsonl"],
             "--report stands in place of the inputs; leave out --run",
@@ -277,16 +244,14 @@ def test_hostile_words_of_a_report_are_shown_and_not_run(
     ],
 )
 def test_what_it_refuses(
-    words: list[str], message: str | None, project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str | None, project: Callable[[str], Path], capsys: Capture
 ) -> None:
     project("fail")
     said = refused(capsys, *words)
     assert said == message or (message is None and "'ndcg@10'" in said and said.endswith("(gates: recall@5, mrr)"))
 
 
-def test_a_check_that_cannot_be_judged_says_its_problems(
-    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_check_that_cannot_be_judged_says_its_problems(project: Callable[[str], Path], capsys: Capture) -> None:
     project("bad_data")
     main(["check", *DATE, "--format", "json"])
     problems = json.loads(capsys.readouterr().out)["problems"]
@@ -297,7 +262,7 @@ def test_a_check_that_cannot_be_judged_says_its_problems(
 
 
 def test_without_the_extra_it_says_what_to_install(
-    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    project: Callable[[str], Path], capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project("fail")
     monkeypatch.setitem(sys.modules, "bm25s", None)
@@ -315,7 +280,7 @@ def test_bm25_is_ready_before_anything_is_scored(
     corpus: str,
     said: str,
     project: Callable[[str], Path],
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
     *,
     extra: bool,
@@ -328,7 +293,7 @@ def test_bm25_is_ready_before_anything_is_scored(
 
 
 def test_a_chunk_is_marked_where_the_gold_set_names_its_document(
-    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+    project: Callable[[str], Path], capsys: Capture
 ) -> None:
     pytest.importorskip("bm25s")
     root = project("fail")
@@ -342,21 +307,19 @@ def test_a_chunk_is_marked_where_the_gold_set_names_its_document(
     assert re.search(r"2   chunk-2$", text, re.MULTILINE)
 
 
-def test_workers_have_nothing_to_do_for_a_report(
-    project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_workers_have_nothing_to_do_for_a_report(project: Callable[[str], Path], capsys: Capture) -> None:
     project("fail")
     assert main(["explain", "mrr", "--report", "report.json", "--workers", "2"]) == 2
     said = "error: --report stands in place of the inputs; leave out --workers\n"
     assert capsys.readouterr().err == said
 
 
-def values(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+def values(capsys: Capture, *words: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(explained(capsys, *words, "--format", "json"))
     return found
 
 
-def test_a_quantile_says_what_it_is(project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quantile_says_what_it_is(project: Callable[[str], Path], capsys: Capture) -> None:
     root = project("fail")
     criteria = (root / "ship-criteria.yaml").read_text()
     (root / "ship-criteria.yaml").write_text(
@@ -370,7 +333,7 @@ def test_a_quantile_says_what_it_is(project: Callable[[str], Path], capsys: pyte
     assert "p-value" not in text
 
 
-def test_a_question_as_json(project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_question_as_json(project: Callable[[str], Path], capsys: Capture) -> None:
     project("fail")
     found = values(capsys, "q4")
     assert found["explains"] == "query"
@@ -385,7 +348,7 @@ def test_a_question_as_json(project: Callable[[str], Path], capsys: pytest.Captu
     assert (query["k"], query["depth"], query["compared"], query["lexical"]) == (5, 10, True, None)
 
 
-def test_a_gate_as_json(project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gate_as_json(project: Callable[[str], Path], capsys: Capture) -> None:
     project("fail")
     found = values(capsys, "recall@5")
     assert (found["explains"], found["verdict"]) == ("gate", "fail")
@@ -399,7 +362,7 @@ def test_a_gate_as_json(project: Callable[[str], Path], capsys: pytest.CaptureFi
     assert gate["lost"] == ["q7"]
 
 
-def test_misses_as_json(project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_misses_as_json(project: Callable[[str], Path], capsys: Capture) -> None:
     project("one_language")
     found = values(capsys, "--misses", "--limit", "2")["misses"]
     (share,) = found["shared"]
@@ -411,14 +374,14 @@ def test_misses_as_json(project: Callable[[str], Path], capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("written", ["nothing_relevant", "nothing to find", "NOTHING-TO-FIND"])
 def test_a_cause_is_asked_for_as_it_is_shown_or_as_it_is_stored(
-    written: str, project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+    written: str, project: Callable[[str], Path], capsys: Capture
 ) -> None:
     project("fail")
     found = values(capsys, "--misses", "--cause", written)["misses"]
     assert [miss["query_id"] for miss in found["listed"]] == ["q8"]
 
 
-def test_the_misses_of_a_tag(project: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_misses_of_a_tag(project: Callable[[str], Path], capsys: Capture) -> None:
     project("fail")
     found = values(capsys, "--misses", "--tag", "lang:es")["misses"]
     assert (found["questions"], [miss["query_id"] for miss in found["listed"]]) == (2, ["q7"])
@@ -427,7 +390,7 @@ def test_the_misses_of_a_tag(project: Callable[[str], Path], capsys: pytest.Capt
 HOSTILE = "\x1b[31m::error::owned\u202e##[group]<script>\n" + "x" * 5_000
 
 
-def test_hostile_text_is_shown_and_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_text_is_shown_and_not_run(tmp_path: Path, capsys: Capture) -> None:
     """Control characters, commands of GitHub's runner and endless words, in ids, question, tag and document."""
     gold = {"id": HOSTILE, "input": {"question": HOSTILE}, "expected_output": [HOSTILE + "d"]}
     gold["metadata"] = {"tags": [f"lang:{HOSTILE}"]}

@@ -31,14 +31,8 @@ RUN = """\
 {"query_id": "q3", "topk": [{"chunk_id": "x"}]}
 """
 OTHER = '{"query_id": "q1", "retrieved": ["=y", "x"]}\n{"query_id": "q9", "retrieved": ["a"]}\n'
-
-
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for name, text in (("gold.yaml", GOLD), ("run.jsonl", RUN), ("other.jsonl", OTHER)):
-        write(name, text)
-    return tmp_path
+PROJECT = {"gold.yaml": GOLD, "run.jsonl": RUN, "other.jsonl": OTHER}
+pytestmark = pytest.mark.usefixtures("project")
 
 
 def write(name: str, text: str) -> None:

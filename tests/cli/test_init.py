@@ -51,14 +51,8 @@ RUN = """\
 {"query_id": "q3", "retrieved": ["refunds", "gifts"]}
 {"query_id": "q4", "retrieved": ["hours"]}
 """
-
-
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for name, text in (("gold.yaml", GOLD), ("run.jsonl", RUN), ("shop_search.py", RETRIEVER)):
-        Path(name).write_text(text, encoding="utf-8")
-    return tmp_path
+PROJECT = {"gold.yaml": GOLD, "run.jsonl": RUN, "shop_search.py": RETRIEVER}
+pytestmark = pytest.mark.usefixtures("project")
 
 
 @pytest.fixture
@@ -194,8 +188,7 @@ def test_the_step_that_adds_a_workflow_writes_the_same_criteria(capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    "existing",
-    [pytest.param("ship-criteria.yaml", id="criteria"), pytest.param(WORKFLOW.as_posix(), id="workflow")],
+    "existing", [pytest.param("ship-criteria.yaml", id="criteria"), pytest.param(WORKFLOW.as_posix(), id="workflow")]
 )
 def test_it_overwrites_nothing_unless_forced(capsys: pytest.CaptureFixture[str], existing: str) -> None:
     Path(existing).parent.mkdir(parents=True, exist_ok=True)

@@ -16,19 +16,13 @@ import pytest
 import rankgate
 from rankgate.cli import COMMANDS, main
 
+Capture = pytest.CaptureFixture[str]
 PYTHONPATH = str(Path(rankgate.__file__).parents[1])
 
 GOLD = '{"id": "q1", "expected_output": ["a"]}\n{"id": "q2", "expected_output": ["b"]}\n'
 RUN = '{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n'
 CRITERIA = "gates:\n  - {name: mrr, threshold: 0.5, regression_max: 0.1}\n"
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, text in (("gold.jsonl", GOLD), ("run.jsonl", RUN), ("ship-criteria.yaml", CRITERIA)):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+PROJECT = {"gold.jsonl": GOLD, "run.jsonl": RUN, "ship-criteria.yaml": CRITERIA}
 
 
 def rankgate_process(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -43,20 +37,20 @@ def rankgate_process(*words: str, **variables: str) -> subprocess.CompletedProce
     )
 
 
-def test_without_a_command_it_explains_itself_and_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_command_it_explains_itself_and_exits_2(capsys: Capture) -> None:
     assert main([]) == 2
     assert capsys.readouterr().out.startswith("usage: rankgate COMMAND [options]\n")
 
 
 @pytest.mark.parametrize("word", ["--help", "-h", "help"])
-def test_help_lists_every_command_with_a_line_of_its_own(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_command_with_a_line_of_its_own(word: str, capsys: Capture) -> None:
     assert main([word]) == 0
     listed = re.findall(r"^  (\w+)  +\S", capsys.readouterr().out, re.MULTILINE)
     assert listed[: len(COMMANDS)] == list(COMMANDS)
 
 
 @pytest.mark.parametrize("word", ["--version", "-V"])
-def test_version(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_version(word: str, capsys: Capture) -> None:
     assert main([word]) == 0
     assert capsys.readouterr().out == f"rankgate {rankgate.__version__}\n"
 
@@ -70,14 +64,12 @@ def test_version(word: str, capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param("a\x1b[31m", r"no command 'a\x1b[31m' (rankgate --help lists them)", id="control characters"),
     ],
 )
-def test_an_unknown_command_is_named_with_the_nearest(
-    word: str, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_command_is_named_with_the_nearest(word: str, message: str, capsys: Capture) -> None:
     assert main([word]) == 2
     assert capsys.readouterr() == ("", f"error: {message}\n")
 
 
-def help_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def help_of(words: list[str], capsys: Capture) -> str:
     with pytest.raises(SystemExit) as left:
         main([*words, "--help"])
     assert left.value.code == 0
@@ -85,9 +77,7 @@ def help_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_help_of_a_command_ends_in_examples_that_its_parser_accepts(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_help_of_a_command_ends_in_examples_that_its_parser_accepts(command: str, capsys: Capture) -> None:
     examples = help_of([command], capsys).partition("examples:\n")[2].splitlines()
     assert any(f"rankgate {command}" in example for example in examples)
     for example in examples:
@@ -108,7 +98,7 @@ def test_the_help_of_a_command_ends_in_examples_that_its_parser_accepts(
         pytest.param(["baseline", "accept", "--depth", "x"], "invalid int value: 'x'", id="not a number"),
     ],
 )
-def test_wrong_options_exit_2(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_options_exit_2(words: list[str], message: str, capsys: Capture) -> None:
     with pytest.raises(SystemExit) as left:
         main(words)
     assert left.value.code == 2
@@ -119,12 +109,12 @@ SCORE = ["score", "--gold", "gold.jsonl", "--run", "run.jsonl"]
 
 
 def test_an_internal_error_is_one_line_to_report_and_exit_2(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     def broken(*_: object, **__: object) -> NoReturn:
         raise ZeroDivisionError("over\nzero")
 
-    monkeypatch.setattr("rankgate.metrics.parallel.score_run", broken)
+    monkeypatch.setattr("rankgate.cli.score.score_run", broken)
     assert main(SCORE) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -135,23 +125,17 @@ def test_an_internal_error_is_one_line_to_report_and_exit_2(
     )
 
 
-def test_an_interruption_exits_130(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interruption_exits_130(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     def interrupted(*_: object, **__: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rankgate.metrics.parallel.score_run", interrupted)
+    monkeypatch.setattr("rankgate.cli.score.score_run", interrupted)
     assert main(SCORE) == 130
     assert capsys.readouterr() == ("", "interrupted\n")
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        pytest.param(["--version"], id="a line"),
-        pytest.param(["metrics"], id="more than a pipe's first buffer"),
-    ],
+    "words", [pytest.param(["--version"], id="a line"), pytest.param(["metrics"], id="more than a pipe's first buffer")]
 )
 def test_a_reader_that_went_away_is_no_reason_to_complain(words: list[str]) -> None:
     reading, writing = os.pipe()
@@ -163,7 +147,7 @@ def test_a_reader_that_went_away_is_no_reason_to_complain(words: list[str]) -> N
     assert (ended.returncode, ended.stderr) == (128 + signal.SIGPIPE, b"")
 
 
-def test_every_problem_of_an_input_is_a_line(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_problem_of_an_input_is_a_line(project: Path, capsys: Capture) -> None:
     (project / "run.jsonl").write_text('{"query_id": "q1"}\n{"topk": []}\n', encoding="utf-8")
     assert main(SCORE) == 2
     assert capsys.readouterr().err.splitlines() == [
@@ -172,9 +156,7 @@ def test_every_problem_of_an_input_is_a_line(project: Path, capsys: pytest.Captu
     ]
 
 
-def test_text_of_an_input_stays_on_its_line_with_nothing_hidden(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_text_of_an_input_stays_on_its_line_with_nothing_hidden(project: Path, capsys: Capture) -> None:
     (project / "run.json").write_text(r'{"q1\n::add-mask::x\u001b[31m": 5}', encoding="utf-8")
     assert main(["score", "--gold", "gold.jsonl", "--run", "run.json"]) == 2
     err = capsys.readouterr().err
@@ -335,7 +317,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("words", "reason"), REFUSALS)
 def test_what_the_file_system_refuses_is_a_plain_error(
-    whole_project: Path, words: list[str], reason: str, capfd: pytest.CaptureFixture[str]
+    whole_project: Path, words: list[str], reason: str, capfd: Capture
 ) -> None:
     (whole_project / "directory").mkdir(exist_ok=True)
     (whole_project / "loop").symlink_to("loop")

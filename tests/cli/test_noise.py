@@ -32,14 +32,8 @@ RUNS = {
     "two.jsonl": run_of(q1=1, q2=2, q3=1, q4=1),
     "three.jsonl": run_of(q1=1, q2=2, q3=2, q4=1),
 }
-
-
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, text in {"gold.jsonl": GOLD, **RUNS}.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+PROJECT = {"gold.jsonl": GOLD, **RUNS}
+pytestmark = pytest.mark.usefixtures("project")
 
 
 def described(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from rankgate.cli import COMMANDS, main
 from rankgate.cli.options import INPUTS, OUTPUTS
 from rankgate.errors import RankgateError
 
+Capture = pytest.CaptureFixture[str]
 # What takes a value and names no file to read or write.
 NO_FILES = {
     *(
@@ -36,7 +37,7 @@ NO_FILES = {
     *("gate_id", "bot_login", "repository", "pull", "max_wait", "repository_url", "action", "app", "name", "metric"),
     *("gold_part", "commit", "branch", "reason", "by", "record", "keep", "log"),
 }
-COMMITTED = {
+PROJECT = {
     "gold.jsonl": '{"id": "q1", "input": "what?", "expected_output": ["a"]}\n',
     "run.jsonl": '{"query_id": "q1", "retrieved": ["a"]}\n',
     "pool.jsonl": '{"query_id": "q1", "id": "b", "gain": 1}\n',
@@ -87,7 +88,7 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         (["gold", "pool", "baseline", "-o", "baseline/pool.csv"], "-o", "RUN"),
     ],
     ("gold merge", "output"): [
-        (["gold", "merge", "gold.jsonl", "labels.jsonl", "-o", "labels.jsonl", "--force"], "-o", "LABELLED"),
+        (["gold", "merge", "gold.jsonl", "labels.jsonl", "-o", "labels.jsonl", "--force"], "-o", "LABELLED")
     ],
     ("render", "output"): [
         (["render", "report.json", "-o", "report.json"], "-o", "REPORT"),
@@ -104,21 +105,14 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ("demo", "directory"): [],  # reads nothing, and writes over nothing that is not the demo's
 }
 
-
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for name, text in COMMITTED.items():
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_text(text)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("project")
 
 
 def content(folder: Path) -> dict[str, bytes]:
     return {path.as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def refusal(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def refusal(words: list[str], capsys: Capture) -> str:
     before = content(Path())
     assert main(words) == 2
     out, err = capsys.readouterr()
@@ -153,9 +147,7 @@ def test_every_option_that_takes_a_value_is_an_output_an_input_or_no_file() -> N
     ("words", "output", "source"),
     [pytest.param(*case, id=" ".join(case[0])) for cases in CASES.values() for case in cases],
 )
-def test_an_output_over_an_input_is_refused(
-    words: list[str], output: str, source: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_output_over_an_input_is_refused(words: list[str], output: str, source: str, capsys: Capture) -> None:
     err = refusal(words, capsys)
     assert f": {output} would write over what {source} names (" in err
 
@@ -187,9 +179,7 @@ def through_a_linked_directory(folder: Path) -> str:
         pytest.param(through_a_linked_directory, id="through a linked directory"),
     ],
 )
-def test_another_name_of_the_same_file_is_the_same_file(
-    name: object, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_name_of_the_same_file_is_the_same_file(name: object, project: Path, capsys: Capture) -> None:
     Path("run.json").write_text("{}")
     assert callable(name)
     assert "-o would write over what --run names" in refusal(
@@ -204,15 +194,15 @@ def test_a_file_that_is_standard_input_is_an_input(project: Path) -> None:
         ended = subprocess.run(words, stdin=file, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert ended.stderr == "error: run.jsonl: --per-query would write over what --run names (-); name another\n"
-    assert content(project)[str(project / "run.jsonl")] == COMMITTED["run.jsonl"].encode()
+    assert content(project)[str(project / "run.jsonl")] == PROJECT["run.jsonl"].encode()
 
 
-def test_a_store_by_its_address_is_an_input(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_store_by_its_address_is_an_input(project: Path, capsys: Capture) -> None:
     words = ["check", "--baseline", f"file://{project}/store", "-o", "store/report.json"]
     assert "-o would write over what --baseline names (file://" in refusal(words, capsys)
 
 
-def test_two_outputs_are_two_files(capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_outputs_are_two_files(capsys: Capture) -> None:
     err = refusal(["check", "-o", "a.json", "-o", "./a.json"], capsys)
     assert err == "error: ./a.json: -o and -o name the same file; name another for one of them\n"
 
@@ -224,10 +214,10 @@ def test_two_outputs_are_two_files(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param("inputs: {gold: {path: gold.json, formt: json}}\n", id="a key"),
     ],
 )
-def test_inputs_of_broken_criteria_are_inputs(broken: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inputs_of_broken_criteria_are_inputs(broken: str, capsys: Capture) -> None:
     """Such a check could not judge, and writes a report that says so."""
     Path("ship-criteria.yaml").write_text(broken)
-    Path("gold.json").write_text(COMMITTED["gold.jsonl"])
+    Path("gold.json").write_text(PROJECT["gold.jsonl"])
     assert "-o would write over what inputs.gold of" in refusal(["check", "-o", "gold.json"], capsys)
 
 
@@ -243,13 +233,13 @@ def test_inputs_of_broken_criteria_are_inputs(broken: str, capsys: pytest.Captur
         ),
     ],
 )
-def test_what_is_no_input_is_written(words: list[str], written: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_input_is_written(words: list[str], written: str | None, capsys: Capture) -> None:
     main(words)
     assert "would write over" not in capsys.readouterr().err
     assert written is None or Path(written).is_file()
 
 
-def test_a_run_file_that_is_the_baseline_may_be_recorded_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_file_that_is_the_baseline_may_be_recorded_again(capsys: Capture) -> None:
     Path("ship-criteria.yaml").write_text(
         "gates:\n  - {name: mrr, threshold: 0.5}\ninputs: {gold: gold.jsonl, baseline: main.jsonl}\n"
     )

@@ -12,6 +12,7 @@ import pytest
 import rankgate
 from rankgate.cli import main
 
+Capture = pytest.CaptureFixture[str]
 GOLD = '{"id": "q1", "input": {"question": "how?"}, "expected_output": ["a"]}\n'
 CRITERIA = "gates:\n  - {name: mrr, threshold: 0.9, regression_max: 0.1}\n"
 CHECK = ["check", "--gold", "gold.jsonl", "--run", "after.jsonl", "--baseline", "before.jsonl"]
@@ -19,7 +20,7 @@ FORMATS = ("markdown", "terminal", "json", "github", "junit", "badge")
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Path:
     monkeypatch.chdir(tmp_path)
     files = {
         "gold.jsonl": GOLD,
@@ -35,7 +36,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_it_prints_what_check_printed(capsys: pytest.CaptureFixture[str], format_name: str) -> None:
+def test_it_prints_what_check_printed(capsys: Capture, format_name: str) -> None:
     date = json.loads(Path("report.json").read_text(encoding="utf-8"))["provenance"]["date"]
     main([*CHECK, "--date", date, "--format", format_name])
     printed = capsys.readouterr().out
@@ -44,14 +45,14 @@ def test_it_prints_what_check_printed(capsys: pytest.CaptureFixture[str], format
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_a_check_that_could_not_judge_renders_too(capsys: pytest.CaptureFixture[str], format_name: str) -> None:
+def test_a_check_that_could_not_judge_renders_too(capsys: Capture, format_name: str) -> None:
     assert main(["check", "--run", "absent.jsonl", "-o", "not-judged.json", "--format", format_name]) == 2
     printed = capsys.readouterr().out
     assert main(["render", "not-judged.json", "--format", format_name]) == 0
     assert capsys.readouterr().out == printed
 
 
-def test_without_a_format_it_is_the_comment(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_format_it_is_the_comment(capsys: Capture) -> None:
     assert main(["render", "report.json"]) == 0
     assert capsys.readouterr().out.startswith("**❌ FAIL. ")
 
@@ -67,9 +68,7 @@ def test_without_a_format_it_is_the_comment(capsys: pytest.CaptureFixture[str]) 
         pytest.param(["-o", "out/again.txt", "--format", "terminal"], "FAIL  ", id="a format for any suffix"),
     ],
 )
-def test_it_writes_a_file_and_prints_nothing(
-    capsys: pytest.CaptureFixture[str], words: list[str], beginning: str
-) -> None:
+def test_it_writes_a_file_and_prints_nothing(capsys: Capture, words: list[str], beginning: str) -> None:
     assert main(["render", "report.json", *words]) == 0
     assert capsys.readouterr() == ("", "")
     assert Path(words[1]).read_text(encoding="utf-8").startswith(beginning)
@@ -105,7 +104,7 @@ def test_a_report_from_standard_input() -> None:
 
 
 @pytest.mark.parametrize("words", [pytest.param([], id="printed"), pytest.param(["-o", "ours.txt"], id="written")])
-def test_a_template_of_a_user(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+def test_a_template_of_a_user(capsys: Capture, words: list[str]) -> None:
     Path("ours.md.j2").write_text("# {{ word(report.verdict) }}\n{{ report.misses[0].question | code }}\n", "utf-8")
     assert main(["render", "report.json", "--template", "ours.md.j2", *words]) == 0
     out = capsys.readouterr().out
@@ -121,9 +120,7 @@ def test_a_template_of_a_user(capsys: pytest.CaptureFixture[str], words: list[st
         pytest.param(None, "ours.md.j2: cannot be read: No such file or directory", id="missing"),
     ],
 )
-def test_a_wrong_template_is_an_error_with_its_line(
-    capsys: pytest.CaptureFixture[str], template: str | None, message: str
-) -> None:
+def test_a_wrong_template_is_an_error_with_its_line(capsys: Capture, template: str | None, message: str) -> None:
     if template is not None:
         Path("ours.md.j2").write_text(template, encoding="utf-8")
     assert main(["render", "report.json", "--template", "ours.md.j2", "-o", "comment.md"]) == 2
@@ -166,7 +163,7 @@ REPORT_START = '{"schema_version": %d, "verdict": "pass"}'
     ],
 )
 def test_what_cannot_be_rendered_is_an_error(
-    capsys: pytest.CaptureFixture[str], content: bytes | None, words: list[str], message: str
+    capsys: Capture, content: bytes | None, words: list[str], message: str
 ) -> None:
     if content is not None:
         Path("given.json").write_bytes(content)

@@ -79,10 +79,7 @@ def test_every_key_is_explained(schema: Any) -> None:
         pytest.param(BLESSED, id="two gates"),
         pytest.param(SHORTEST, id="the shortest"),
         pytest.param((ROOT / "config" / "ship-criteria.yaml").read_text(encoding="utf-8"), id="config"),
-        pytest.param(
-            (ROOT / "src/rankgate/cli/example/ship-criteria.yaml").read_text(encoding="utf-8"),
-            id="demo",
-        ),
+        pytest.param((ROOT / "src/rankgate/cli/example/ship-criteria.yaml").read_text(encoding="utf-8"), id="demo"),
         pytest.param(
             SHORTEST + "inputs: {gold: g.yaml, run: {path: r.txt, format: trec}}\n", id="inputs of both kinds"
         ),

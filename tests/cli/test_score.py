@@ -8,6 +8,7 @@ import pytest
 
 from rankgate.cli import main
 
+Capture = pytest.CaptureFixture[str]
 # q1 finds its document first, q2 one of two at rank 2, q3 has none to find; q4 is absent from the run.
 GOLD = """\
 samples:
@@ -23,23 +24,17 @@ RUN = """\
 {"query_id": "stranger", "retrieved": ["x"]}
 """
 INPUTS = ["--gold", "gold.yaml", "--run", "run.jsonl"]
+PROJECT = {"gold.yaml": GOLD, "run.jsonl": RUN}
+pytestmark = pytest.mark.usefixtures("project")
 
 
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "gold.yaml").write_text(GOLD, encoding="utf-8")
-    (tmp_path / "run.jsonl").write_text(RUN, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def scored(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+def scored(capsys: Capture, *words: str) -> dict[str, Any]:
     assert main(["score", *words, "--format", "json"]) == 0
     value: dict[str, Any] = json.loads(capsys.readouterr().out)
     return value
 
 
-def test_the_shape_of_the_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_shape_of_the_json(capsys: Capture) -> None:
     value = scored(capsys, *INPUTS, "--metrics", "recall@5,hit(rel=9)@5")
     low, high = value["metrics"]["recall@5"].pop("ci")
     assert 0 <= low < 0.5 < high <= 1
@@ -73,14 +68,14 @@ def test_the_shape_of_the_json(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param("recall(rel=2)@5", {"recall(rel=2)@5": 1.0}, id="a parameter"),
     ],
 )
-def test_metrics(capsys: pytest.CaptureFixture[str], metrics: str, values: dict[str, float]) -> None:
+def test_metrics(capsys: Capture, metrics: str, values: dict[str, float]) -> None:
     found = scored(capsys, *INPUTS, "--metrics", metrics)["metrics"]
     assert {name: entry["value"] for name, entry in found.items()} == pytest.approx(values)
 
 
-def test_without_metrics_the_usual_ones_are_computed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_metrics_the_usual_ones_are_computed(capsys: Capture) -> None:
     assert list(scored(capsys, *INPUTS)["metrics"]) == [
-        *("hit@5", "recall@5", "recall@10", "precision@5", "mrr", "map", "ndcg@10"),
+        *("hit@5", "recall@5", "recall@10", "precision@5", "mrr", "map", "ndcg@10")
     ]
 
 
@@ -99,7 +94,7 @@ def test_without_metrics_the_usual_ones_are_computed(capsys: pytest.CaptureFixtu
         pytest.param("", "'' is not a metric name; write it like recall@5 or ndcg(gain=exponential)@10", id="nothing"),
     ],
 )
-def test_a_metric_that_is_none_is_named(capsys: pytest.CaptureFixture[str], metrics: str, message: str) -> None:
+def test_a_metric_that_is_none_is_named(capsys: Capture, metrics: str, message: str) -> None:
     assert main(["score", *INPUTS, "--metrics", metrics]) == 2
     assert capsys.readouterr() == ("", f"error: --metrics: {message}\n")
 
@@ -115,7 +110,7 @@ def test_per_query_is_a_line_a_gold_query_with_null_where_undefined() -> None:
     ]
 
 
-def test_the_table_says_on_what_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_says_on_what_it_stands(capsys: Capture) -> None:
     assert main(["score", *INPUTS, "--metrics", "mrr,hit(rel=9)@5"]) == 0
     heading, mrr, undefined, blank, notes = capsys.readouterr().out.splitlines()
     assert heading.split() == ["metric", "value", "95%", "interval", "queries", "at", "0", "at", "1"]
@@ -129,7 +124,7 @@ def test_the_table_says_on_what_it_stands(capsys: pytest.CaptureFixture[str]) ->
     )
 
 
-def test_latencies_are_read_where_a_metric_wants_them(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_latencies_are_read_where_a_metric_wants_them(project: Path, capsys: Capture) -> None:
     line = '{"query_id": "q1", "topk": [{"rank": 1, "chunk_id": "a"}], "latency_ms": {"retrieve": 30, "rerank": 12}}\n'
     (project / "timed.jsonl").write_text(line, encoding="utf-8")
     metrics = "latency,latency(stage=rerank),latency(quantile=0.5)"
@@ -154,19 +149,17 @@ CRITERIA_INPUTS = "inputs: {gold: gold.yaml, run: run.jsonl}\n"
         pytest.param(["--criteria", "ship-criteria.yaml"], id="the criteria named"),
     ],
 )
-def test_inputs_of_the_criteria_serve_where_a_flag_is_missing(
-    project: Path, capsys: pytest.CaptureFixture[str], words: list[str]
-) -> None:
+def test_inputs_of_the_criteria_serve_where_a_flag_is_missing(project: Path, capsys: Capture, words: list[str]) -> None:
     (project / "ship-criteria.yaml").write_text(GATES + CRITERIA_INPUTS, encoding="utf-8")
     assert scored(capsys, *words)["queries"]["total"] == 4
 
 
-def test_criteria_that_are_named_must_be_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_criteria_that_are_named_must_be_there(capsys: Capture) -> None:
     assert main(["score", *INPUTS, "--criteria", "absent.yaml"]) == 2
     assert capsys.readouterr() == ("", "error: absent.yaml: no such file\n")
 
 
-def test_the_k_of_the_criteria_counts_as_it_does_in_check(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_k_of_the_criteria_counts_as_it_does_in_check(project: Path, capsys: Capture) -> None:
     gold, run = '{"id": "q1", "expected_output": ["a"]}\n', '{"query_id": "q1", "retrieved": ["x", "a"]}\n'
     (project / "gold.jsonl").write_text(gold, encoding="utf-8")
     (project / "second.jsonl").write_text(run, encoding="utf-8")
@@ -191,9 +184,7 @@ def test_the_k_of_the_criteria_counts_as_it_does_in_check(project: Path, capsys:
         ),
     ],
 )
-def test_what_cannot_be_scored_is_an_error(
-    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
-) -> None:
+def test_what_cannot_be_scored_is_an_error(project: Path, capsys: Capture, words: list[str], message: str) -> None:
     (project / "others.jsonl").write_text('{"query_id": "z", "retrieved": ["a"]}\n', encoding="utf-8")
     assert main(["score", *words]) == 2
     out, err = capsys.readouterr()

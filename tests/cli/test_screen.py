@@ -128,9 +128,7 @@ def test_the_widest_column_of_words_is_wrapped_with_its_heading_and_numbers_are_
             id="what is further in: by two columns more",
         ),
         pytest.param(
-            "a drop of at most 999999 3.0 pp",
-            ["a drop of at most 999999", "  3.0 pp"],
-            id="a number keeps its unit",
+            "a drop of at most 999999 3.0 pp", ["a drop of at most 999999", "  3.0 pp"], id="a number keeps its unit"
         ),
         pytest.param("x" * 30, ["x" * 28, "  xx"], id="a word that is too long is broken, not cut"),
         pytest.param("", [""], id="nothing"),

@@ -38,15 +38,7 @@ SUPPLIED = (
     "Rankings supplied by the pull request: they were scored here, by this repository's own gold set and criteria, "
     "but nobody here has seen the retriever return them"
 )
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "gold.jsonl").write_text(GOLD, encoding="utf-8")
-    (tmp_path / "ship-criteria.yaml").write_text(GATES, encoding="utf-8")
-    (tmp_path / "run.jsonl").write_bytes(GOOD)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+PROJECT = {"gold.jsonl": GOLD, "ship-criteria.yaml": GATES, "run.jsonl": GOOD}
 
 
 def check(*options: str, run: str = "run.jsonl") -> int:
@@ -284,9 +276,7 @@ def test_all_lines_together_have_limits(data: bytes, problem: str, project: Path
             id="names of scores",
         ),
         pytest.param(
-            "entity_f1",
-            b'"entities": [%s]' % b",".join(b'"%d"' % n for n in range(MAX_ITEMS)),
-            id="entities",
+            "entity_f1", b'"entities": [%s]' % b",".join(b'"%d"' % n for n in range(MAX_ITEMS)), id="entities"
         ),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 
 from rankgate.cli import main
 
+Capture = pytest.CaptureFixture[str]
 GOLD = '{"id": "q1", "expected_output": ["a"]}\n{"id": "q2", "expected_output": ["b"]}\n'
 RUN = '{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n'
 CRITERIA = """\
@@ -14,13 +15,8 @@ gates:
   - {name: recall@1, threshold: 0.5}
 inputs: {gold: gold.jsonl, run: run.jsonl}
 """
-
-
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    write(**{"gold.jsonl": GOLD, "run.jsonl": RUN, "ship-criteria.yaml": CRITERIA})
-    return tmp_path
+PROJECT = {"gold.jsonl": GOLD, "run.jsonl": RUN, "ship-criteria.yaml": CRITERIA}
+pytestmark = pytest.mark.usefixtures("project")
 
 
 def write(**files: str) -> None:
@@ -28,18 +24,18 @@ def write(**files: str) -> None:
         Path(name).write_text(text, encoding="utf-8")
 
 
-def validated(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[str]]:
+def validated(capsys: Capture, *words: str) -> tuple[int, list[str]]:
     code = main(["validate", *words])
     out, err = capsys.readouterr()
     assert err == ""
     return code, out.splitlines()
 
 
-def test_sound_inputs_have_nothing_to_mend(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sound_inputs_have_nothing_to_mend(capsys: Capture) -> None:
     assert validated(capsys) == (0, ["0 problems, 0 things to look at in criteria, gold, run"])
 
 
-def test_a_default_that_has_changed_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_default_that_has_changed_is_said(capsys: Capture) -> None:
     """Only where the criteria leave it to the default."""
     write(**{"ship-criteria.yaml": CRITERIA.replace("gold_changes: warn\n", "")})
     code, lines = validated(capsys)
@@ -49,7 +45,7 @@ def test_a_default_that_has_changed_is_said(capsys: pytest.CaptureFixture[str]) 
     ]
 
 
-def test_a_baseline_is_read_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_baseline_is_read_too(capsys: Capture) -> None:
     assert validated(capsys, "--baseline", "run.jsonl") == (
         0,
         ["0 problems, 0 things to look at in criteria, gold, run, baseline"],
@@ -64,14 +60,12 @@ def test_a_baseline_is_read_too(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param(["--gold", "gold.jsonl", "--run", "run.jsonl"], "gold, run", id="gold and run"),
     ],
 )
-def test_without_criteria_it_reads_what_is_named(
-    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], read: str
-) -> None:
+def test_without_criteria_it_reads_what_is_named(project: Path, capsys: Capture, words: list[str], read: str) -> None:
     (project / "ship-criteria.yaml").unlink()
     assert validated(capsys, *words) == (0, [f"0 problems, 0 things to look at in {read}"])
 
 
-def test_problems_of_all_inputs_are_listed_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_problems_of_all_inputs_are_listed_at_once(capsys: Capture) -> None:
     criteria = "gates:\n  - {name: recal@1, threshold: 0.5}\n  - {name: mrr, threshold: 85}\n"
     gold = '{"id": "q1"}\n{"id": "q2", "expected_output": {"b": "high"}}\n'
     run = '{"query_id": "q1"}\nnot json\n'
@@ -92,14 +86,14 @@ def test_problems_of_all_inputs_are_listed_at_once(capsys: pytest.CaptureFixture
     assert lines[-1] == "7 problems, 0 things to look at"
 
 
-def test_many_problems_of_one_file_are_all_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_problems_of_one_file_are_all_listed(capsys: Capture) -> None:
     write(**{"run.jsonl": "".join(f'{{"query_id": "q{number}"}}\n' for number in range(100))})
     code, lines = validated(capsys)
     assert code == 2
     assert lines[-1] == "100 problems, 0 things to look at"
 
 
-def test_a_problem_does_not_hide_the_facts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_problem_does_not_hide_the_facts(capsys: Capture) -> None:
     write(**{"gold.jsonl": GOLD + '{"id": "q3", "expected_output": []}\n'})
     code, lines = validated(capsys, "--run", "absent.jsonl")
     assert code == 2
@@ -171,18 +165,14 @@ def test_a_problem_does_not_hide_the_facts(capsys: pytest.CaptureFixture[str]) -
         ),
     ],
 )
-def test_a_suspicious_fact_is_told_and_exits_0(
-    capsys: pytest.CaptureFixture[str], gold: str, run: str, criteria: str, fact: str
-) -> None:
+def test_a_suspicious_fact_is_told_and_exits_0(capsys: Capture, gold: str, run: str, criteria: str, fact: str) -> None:
     write(**{"gold.jsonl": gold, "run.jsonl": run, "ship-criteria.yaml": criteria})
     code, lines = validated(capsys)
     assert code == 0
     assert lines[:2] == [f"look at: {fact}", "0 problems, 1 thing to look at in criteria, gold, run"]
 
 
-def test_a_violated_gate_has_a_waiver_to_copy_that_is_refused_until_it_is_filled_in(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_violated_gate_has_a_waiver_to_copy_that_is_refused_until_it_is_filled_in(capsys: Capture) -> None:
     write(**{"run.jsonl": RUN.replace('["b"]', '["a"]'), "ship-criteria.yaml": CRITERIA.replace("0.5", "0.75")})
     code, lines = validated(capsys, "--date", "2026-01-31")
     ready = """\
@@ -207,7 +197,7 @@ waivers:
     assert "waivers:" in validated(capsys, "--date", "2026-03-03")[1], "expired, it covers nothing"
 
 
-def test_a_gate_that_holds_needs_no_waiver(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gate_that_holds_needs_no_waiver(capsys: Capture) -> None:
     assert "waivers:" not in validated(capsys)[1]
 
 
@@ -229,9 +219,7 @@ def test_a_gate_that_holds_needs_no_waiver(capsys: pytest.CaptureFixture[str]) -
         ),
     ],
 )
-def test_what_check_would_not_judge_is_a_problem(
-    capsys: pytest.CaptureFixture[str], criteria: str, words: list[str]
-) -> None:
+def test_what_check_would_not_judge_is_a_problem(capsys: Capture, criteria: str, words: list[str]) -> None:
     write(**{"ship-criteria.yaml": criteria, "others.jsonl": RUN.replace('": "q', '": "z')})
     assert main(["baseline", "accept", "--to", "shallow", "--reason", "a test"]) == 0
     assert main(["check", *words]) == 2
@@ -251,9 +239,7 @@ def test_what_check_would_not_judge_is_a_problem(
         pytest.param(["--gold", "-", "--run", "-"], "only one input can be read from standard input (-)", id="stdin"),
     ],
 )
-def test_nothing_to_validate_is_an_error(
-    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
-) -> None:
+def test_nothing_to_validate_is_an_error(project: Path, capsys: Capture, words: list[str], message: str) -> None:
     (project / "ship-criteria.yaml").unlink()
     assert main(["validate", *words]) == 2
     out, err = capsys.readouterr()
@@ -261,7 +247,7 @@ def test_nothing_to_validate_is_an_error(
     assert err.startswith(f"error: {message}")
 
 
-def test_text_of_an_input_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_of_an_input_stays_on_its_line(capsys: Capture) -> None:
     write(**{"run.json": r'{"q1\n::add-mask::x\u001b[31m": 5}'})
     code, lines = validated(capsys, "--run", "run.json")
     assert code == 2

@@ -78,10 +78,7 @@ def test_segments_as_they_are_written() -> None:
     ).gates
     assert gate.segments == (
         SegmentRule(
-            by=("lang",),
-            threshold=0.7,
-            regression_max=0.03,
-            only={"pt-BR": Limits(threshold=0.85, severity="warning")},
+            by=("lang",), threshold=0.7, regression_max=0.03, only={"pt-BR": Limits(threshold=0.85, severity="warning")}
         ),
         SegmentRule(by=("lang", "topic"), threshold=0.5, severity="error", min_queries=10),
     )
@@ -493,9 +490,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             gate("metric: recall@5\n    segments: {by: lang}"),
-            [
-                "4: gates[0].segments.by: the segments have no limit; give them a threshold, a regression_max, or both",
-            ],
+            ["4: gates[0].segments.by: the segments have no limit; give them a threshold, a regression_max, or both"],
             id="segments without a limit",
         ),
         pytest.param(
@@ -505,9 +500,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             gate("metric: recall@5\n    segments: {by: lang, only: {pt: {threshold: 85, severity: high}}}"),
-            [
-                "4: gates[0].segments.only.pt.severity: expected error or warning, found the text 'high'",
-            ],
+            ["4: gates[0].segments.only.pt.severity: expected error or warning, found the text 'high'"],
             id="limits of one segment of the wrong kind",
         ),
         pytest.param(
@@ -516,7 +509,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 (
                     "4: gates[0].segments[0].only.pt.threshold: 85 lies outside [0, 1], the range of recall@5; "
                     "write 0.85 for 85%"
-                ),
+                )
             ],
             id="a limit of one segment out of range",
         ),
@@ -557,9 +550,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             gate("metric: score(cost)\n    threshold: 0.5"),
-            [
-                "2: gates[0].direction: score(cost) is another tool's number; say which way is better: higher or lower",
-            ],
+            ["2: gates[0].direction: score(cost) is another tool's number; say which way is better: higher or lower"],
             id="a score without its direction",
         ),
         pytest.param(
@@ -574,16 +565,12 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             gate("metric: overlap@5\n    regression_max: 0.5"),
-            [
-                "4: gates[0].regression_max: overlap@5 compares with the baseline already; give it a threshold instead",
-            ],
+            ["4: gates[0].regression_max: overlap@5 compares with the baseline already; give it a threshold instead"],
             id="the drop of a drift",
         ),
         pytest.param(
             gate("metric: rerank_gain(recall@5)\n    threshold: -1.5"),
-            [
-                "4: gates[0].threshold: -1.5 lies outside [-1, 1], the range of rerank_gain(recall@5)",
-            ],
+            ["4: gates[0].threshold: -1.5 lies outside [-1, 1], the range of rerank_gain(recall@5)"],
             id="outside the range of a gain",
         ),
         pytest.param(

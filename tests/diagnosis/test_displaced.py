@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from rankgate.diagnosis.listings import Listing, Listings, with_displacers
-from rankgate.model.report import DocumentMove, Movement
+from rankgate.model.details import Expected
+from rankgate.model.report import Movement
 from rankgate.model.values import Outline, Ranking
 
 
@@ -19,7 +20,7 @@ def lost(query_id: str = "q", *, count: int = 1, k: int = 3) -> Movement:
         k=k,
         lost=count,
         gained=0,
-        documents=[DocumentMove(id="right", gain=1.0, before=1, after=None)],
+        documents=[Expected(id="right", gain=1.0, before=1, after=None)],
     )
 
 

@@ -15,7 +15,8 @@ from rankgate.gates.decide import decide
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.report import DocumentMove, GateResult, Movement
+from rankgate.model.details import Expected
+from rankgate.model.report import GateResult, Movement
 from rankgate.model.values import Gold, Ranking, Sample, Scores
 
 SAMPLES = {"q1": {"a": 1.0}, "q2": {"b": 3.0, "c": 1.0}, "q3": {"d": 1.0, "e": 0.0, "f": -1.0}, "none": {}}
@@ -36,11 +37,7 @@ def scored(asked: Gold, lists: Mapping[str, str], metrics: str = "recall@5") -> 
 
 
 def moved(
-    now: Mapping[str, str],
-    before: Mapping[str, str] = ACCEPTED,
-    *,
-    metric: str = "recall@5",
-    asked: Gold | None = None,
+    now: Mapping[str, str], before: Mapping[str, str] = ACCEPTED, *, metric: str = "recall@5", asked: Gold | None = None
 ) -> list[Movement]:
     known = asked or gold()
     return movements(known, parse_metric(metric), scored(known, now, metric), scored(known, before, metric))
@@ -88,10 +85,7 @@ def test_a_movement_tells_all_that_there_is_to_tell() -> None:
             k=5,
             lost=1,
             gained=0,
-            documents=[
-                DocumentMove(id="b", gain=3.0, before=1, after=3),
-                DocumentMove(id="c", gain=1.0, before=2, after=None),
-            ],
+            documents=[Expected(id="b", gain=3.0, before=1, after=3), Expected(id="c", gain=1.0, before=2, after=None)],
         )
     ]
 
@@ -99,7 +93,7 @@ def test_a_movement_tells_all_that_there_is_to_tell() -> None:
 def test_only_relevant_documents_are_named() -> None:
     """The gold also judges `e` and `f`, as not relevant."""
     (found,) = moved({**ACCEPTED, "q3": "e f"})
-    assert found.documents == [DocumentMove(id="d", gain=1.0, before=2, after=None)]
+    assert found.documents == [Expected(id="d", gain=1.0, before=2, after=None)]
 
 
 def test_a_query_that_the_candidate_lacks_lost_all_its_documents() -> None:
@@ -164,7 +158,7 @@ def test_no_result_comes_first_then_what_fell_out_then_what_fell_below(failing: 
 
 
 def test_a_long_list_has_some_of_every_kind() -> None:
-    lost = [DocumentMove(id="d", gain=1.0, before=1, after=None)]
+    lost = [Expected(id="d", gain=1.0, before=1, after=None)]
     gone = [replace(move, documents=lost) for move in listed(20, 0)]
     empty = [replace(move, query_id=f"empty {move.query_id}", no_result=True) for move in gone]
     found = most_telling([*empty, *gone], most=6)
@@ -174,20 +168,9 @@ def test_a_long_list_has_some_of_every_kind() -> None:
 Severity = Literal["error", "warning"]
 
 
-def gate(
-    metric: str,
-    *,
-    floor: float | None = None,
-    drop: float | None = None,
-    severity: Severity = "error",
-) -> Gate:
+def gate(metric: str, *, floor: float | None = None, drop: float | None = None, severity: Severity = "error") -> Gate:
     return Gate(
-        name=metric,
-        metric=parse_metric(metric),
-        threshold=floor,
-        regression_max=drop,
-        severity=severity,
-        line=None,
+        name=metric, metric=parse_metric(metric), threshold=floor, regression_max=drop, severity=severity, line=None
     )
 
 

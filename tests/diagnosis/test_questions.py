@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.diagnosis.columns import columns_of
-from rankgate.diagnosis.questions import cause_of, questions_of
+from rankgate.diagnosis.details import cause_of, columns_of, questions_of
 from rankgate.metrics.matching import match
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score

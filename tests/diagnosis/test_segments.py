@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.diagnosis.segments import by_tag
+from rankgate.diagnosis.movements import by_tag
 from rankgate.metrics.comparison import baseline_column, compare
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model.report import Segment, SegmentValue

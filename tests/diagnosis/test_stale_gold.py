@@ -24,9 +24,7 @@ def gold(relevant: Mapping[str, str] = RELEVANT, others: str = "", negatives: st
     judged = dict.fromkeys(others.split(), 0.0)
     samples = {
         query_id: Sample(
-            query_id=query_id,
-            gains={**dict.fromkeys(ids.split(), 1.0), **judged},
-            negatives=tuple(negatives.split()),
+            query_id=query_id, gains={**dict.fromkeys(ids.split(), 1.0), **judged}, negatives=tuple(negatives.split())
         )
         for query_id, ids in relevant.items()
     }

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.diagnosis.runs import gold_of, scores_of
 
-from rankgate.diagnosis.columns import columns_of
-from rankgate.diagnosis.sweeps import cutoffs_for, knee, sweep_metrics, sweeps_of
+from rankgate.diagnosis.details import columns_of, cutoffs_for, knee, sweep_metrics, sweeps_of
 from rankgate.model.details import Sweep
 
 

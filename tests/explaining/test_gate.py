@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import LATENCY, RECALL, texts
 
-from rankgate.diagnosis.lookup import gates_named, whole_gates
-from rankgate.gates.explain import checks_of, explain_gate
+from rankgate.gates.explain import checks_of, explain_gate, gates_named, whole_gates
 from rankgate.metrics.names import parse_metric
 from rankgate.model.details import Cause, Listed, Question, ReportDetails
 from rankgate.model.report import GateResult, Provenance, Queries, Report
@@ -52,14 +51,7 @@ def asked_about(
     now: tuple[Listed, ...] | None = (),
 ) -> Question:
     return Question(
-        query_id=name,
-        question=None,
-        tags=(),
-        cause=cause,
-        values={metric: values},
-        expected=(),
-        before=before,
-        now=now,
+        query_id=name, question=None, tags=(), cause=cause, values={metric: values}, expected=(), before=before, now=now
     )
 
 
@@ -163,11 +155,7 @@ def test_the_drift_since_the_anchor() -> None:
         pytest.param({"delta_ci": (-0.12, 0.0)}, "0 lies within, so that chance alone may have done it", id="up to 0"),
         pytest.param({"delta": 0.1, "delta_ci": (0.05, 0.15)}, "all of it is for the better", id="a rise"),
         pytest.param({"delta_ci": (-0.12, None)}, "its better end is not known", id="one bound"),
-        pytest.param(
-            {"direction": Direction.LOWER, "delta_ci": (0.01, 0.2)},
-            LOSS,
-            id="a rise where lower is better",
-        ),
+        pytest.param({"direction": Direction.LOWER, "delta_ci": (0.01, 0.2)}, LOSS, id="a rise where lower is better"),
         pytest.param(
             {"evidence": Evidence.PROVEN_SAFE, "delta_ci": (-0.029, 0.01)},
             "0 lies within, so that chance alone may have done it; its worst end, −2.9 pp, is within what is allowed",

@@ -11,7 +11,7 @@ from rankgate.criteria import Gate
 from rankgate.gates.decide import decide
 from rankgate.gates.explain import checks_of, explain_gate
 from rankgate.metrics.base import Metric
-from rankgate.metrics.latency import Latency
+from rankgate.metrics.lines import Latency
 from rankgate.metrics.ranks import ReciprocalRank
 from rankgate.metrics.sets import Recall
 from rankgate.model.reasons import sentences

@@ -9,6 +9,7 @@ import pytest
 from tests.forges.description import Description
 from tests.forges.emulator import Emulator, fresh_repository
 from tests.forges.proxy import Proxy
+from tests.forges.scripted import StandingClock
 from tests.forges.server import Server, running
 from tests.forges.storage import Storage
 
@@ -61,6 +62,12 @@ def proxy(github: Emulator, described: Description) -> Iterator[Proxy]:
     """Stands before the emulator; a request that GitHub would refuse fails the test, unless it takes the violations."""
     with Proxy(github, described).running() as proxy:
         yield proxy
+
+
+@pytest.fixture
+def clock() -> StandingClock:
+    """For a client that `client_of` makes."""
+    return StandingClock()
 
 
 @pytest.fixture

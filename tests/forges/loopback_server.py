@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -22,8 +22,9 @@ class LoopbackServer(ThreadingHTTPServer):
 
     daemon_threads = False
 
-    def __init__(self, handler: type[Handler]) -> None:
-        super().__init__(("127.0.0.1", 0), handler)
+    def __init__(self, answer: Responder) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answer = answer
         self.errors: list[BaseException] = []
         self._open: set[socket.socket] = set()
         self._reset: set[socket.socket] = set()
@@ -76,15 +77,12 @@ class Handler(BaseHTTPRequestHandler):
     """Reads whole requests and writes whole responses."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each response waits for an acknowledgement
     server: LoopbackServer
-
-    def answer(self, body: bytes) -> Answer | None:
-        """The response to the present request, or None to reset the connection."""
-        raise NotImplementedError
 
     def respond(self) -> None:
         """One request, one response."""
-        answer = self.answer(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+        answer = self.server.answer(self, self.rfile.read(int(self.headers.get("Content-Length") or 0)))
         if answer is None:
             self.close_connection = True
             self.server.reset(self.connection)
@@ -99,15 +97,19 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer.body)
 
-    do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = respond  # noqa: N815 (so the base class finds them)
+    do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = do_CONNECT = respond  # noqa: N815 (so the base class finds them)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name in the base class)
         """Nothing: what was asked is on record elsewhere."""
 
 
+# The response to the present request of a handler with this body, or None to reset the connection.
+Responder = Callable[[Handler, bytes], Answer | None]
+
+
 @contextmanager
 def serving(server: LoopbackServer) -> Iterator[None]:
-    """A server at work until the block ends; then no thread and no socket of it is left."""
+    """A server at work until the block ends; then no thread and no socket of it is left, and nothing went wrong."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
@@ -117,3 +119,4 @@ def serving(server: LoopbackServer) -> Iterator[None]:
         thread.join()
         server.end_connections()
         server.server_close()
+    assert not server.errors, server.errors

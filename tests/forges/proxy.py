@@ -30,7 +30,7 @@ class Proxy:
         self._faults: list[Fault] = []
         self._played: dict[tuple[str, str], Answer] = {}
         self._lock = threading.Lock()
-        self._server = LoopbackServer(type("ProxyHandler", (ProxyHandler,), {"proxy": self}))
+        self._server = LoopbackServer(self._answer)
 
     @property
     def url(self) -> str:
@@ -107,11 +107,12 @@ class Proxy:
         """
         with serving(self._server):
             yield self
-        assert not self._server.errors, self._server.errors
         assert not self._violations, "\n".join(self._violations)
 
-    def answer(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
+    def _answer(self, request: Handler, body: bytes) -> Answer | None:
         """The response to a request, or None for a reset."""
+        method, path = request.command, request.path
+        headers = {name.title(): request.headers[name] for name in request.headers}
         given = headers.get("Authorization")
         right = given is not None and given.removeprefix("Bearer ") in self.emulator.server.issued
         names = frozenset(name.lower() for name in headers)
@@ -178,15 +179,3 @@ class Proxy:
             if run.get("id") in server.check_apps:
                 run["app"] = {"slug": server.check_apps[run["id"]]}
         return json.dumps(answered).encode()
-
-
-class ProxyHandler(Handler):
-    """Hands requests to the proxy that its class was made for."""
-
-    proxy: Proxy
-
-    def answer(self, body: bytes) -> Answer | None:
-        """The response, or None for a reset."""
-        return self.proxy.answer(
-            self.command, self.path, {name.title(): self.headers[name] for name in self.headers}, body
-        )

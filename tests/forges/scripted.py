@@ -1,14 +1,16 @@
-"""A server on loopback that plays one scripted answer after the other, and a clock that stands still."""
+"""A server on loopback that plays one scripted answer after the other, and clocks on which waiting takes no time."""
 
 from __future__ import annotations
 
 import json
 import ssl
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from tests.forges.faults import Answer, refusal
 from tests.forges.loopback_server import Handler, LoopbackServer, serving
 
 from rankgate.forges.client import Client
@@ -29,31 +31,22 @@ class Asked(NamedTuple):
         return f"{self.method} {self.path}"
 
 
-class Player(Handler):
-    """Answers every request by the next play of the script."""
-
-    def play(self) -> None:
-        script = self.server
-        assert isinstance(script, Script)
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        script.asked.append(Asked(self.command, self.path, headers, body))
-        assert script.plays, f"{self.command} {self.path} was not expected"
-        script.plays.pop(0)(self)
-
-    do_GET = do_POST = do_PATCH = do_DELETE = do_CONNECT = play  # noqa: N815 -- so the base class finds them
-
-
-Play = Callable[[Player], None]
+Play = Callable[[Handler], Answer | None]
 
 
 class Script(LoopbackServer):
-    """What is still to be played, and what was asked."""
+    """What is still to be played, and what was asked; every request is answered by the next play."""
 
     def __init__(self, *plays: Play) -> None:
-        super().__init__(Player)
+        super().__init__(self._play)
         self.plays = list(plays)
         self.asked: list[Asked] = []
+
+    def _play(self, request: Handler, body: bytes) -> Answer | None:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        self.asked.append(Asked(request.command, request.path, headers, body))
+        assert self.plays, f"{self.asked[-1]} was not expected"
+        return self.plays.pop(0)(request)
 
 
 @contextmanager
@@ -64,42 +57,29 @@ def playing(*plays: Play, tls: ssl.SSLContext | None = None) -> Iterator[Script]
         script.socket = tls.wrap_socket(script.socket, server_side=True)
     with serving(script):
         yield script
-    assert script.errors == []
     assert script.plays == []
 
 
 def reply(status: int, body: object = None, **headers: str) -> Play:
     """An answer with JSON, with bytes as they are, or with nothing. Names of headers have `_` for `-`."""
     content = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-
-    def play(player: Player) -> None:
-        player.send_response(status)
-        for name, value in headers.items():
-            player.send_header(name.replace("_", "-"), value)
-        if status != 204 and "Content_Length" not in headers:
-            player.send_header("Content-Length", str(len(content)))
-        player.end_headers()
-        player.wfile.write(content)
-        player.close_connection = "Content_Length" in headers  # it may be a lie
-
-    return play
+    answer = Answer(status, {name.replace("_", "-"): value for name, value in headers.items()}, content)
+    return lambda _: answer
 
 
 def refuse(status: int, message: str, **headers: str) -> Play:
     """How GitHub says no."""
-    return reply(status, {"message": message, "documentation_url": "https://docs.github.com/rest"}, **headers)
+    return lambda _: refusal(status, message, **headers)
 
 
-def reset(player: Player) -> None:
+def reset(_: Handler) -> None:
     """The connection breaks after the request was read: whether it was done nobody knows."""
-    player.close_connection = True
-    player.server.reset(player.connection)
 
 
 def trickle(chunk: bytes, between: Callable[[], object]) -> Play:
     """An answer without an end, until the client goes away."""
 
-    def play(player: Player) -> None:
+    def play(player: Handler) -> None:
         player.send_response(200)
         player.send_header("Transfer-Encoding", "chunked")
         player.end_headers()
@@ -131,9 +111,24 @@ class StandingClock(Clock):
         self.on_sleep()
 
 
+class InstantClock(StandingClock):
+    """The machine's time, but for waits, which take none: for what is compared with a server's time."""
+
+    def now(self) -> float:
+        return time.time() + sum(self.slept)
+
+    def monotonic(self) -> float:
+        return time.monotonic() + sum(self.slept)
+
+
 def client_of(api_url: str, clock: StandingClock, **options: Any) -> Client:
     """A client with the token of the tests, for which no time passes."""
     return Client(api_url, TOKEN, clock=clock, **options)
+
+
+def patient(url: str, token: str, clock: InstantClock | None = None, **options: Any) -> Client:
+    """A client that has all the time of the usual limits and takes none of it."""
+    return Client(url, token, clock=clock or InstantClock(), **options)
 
 
 def everything(error: BaseException) -> str:

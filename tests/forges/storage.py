@@ -23,7 +23,7 @@ class Storage:
     def __init__(self) -> None:
         self.log: list[Fetch] = []
         self._kept: dict[str, Answer] = {}
-        self._server = LoopbackServer(type("StorageHandler", (StorageHandler,), {"storage": self}))
+        self._server = LoopbackServer(self._answer)
 
     def keep(self, content: bytes, *, claimed: int | None = None, status: int = 200) -> str:
         """The address of these bytes. They may claim to be more than they are, or be an error's."""
@@ -39,19 +39,7 @@ class Storage:
         """At work until the block ends."""
         with serving(self._server):
             yield self
-        assert not self._server.errors, self._server.errors
 
-    def answer(self, path: str, headers: frozenset[str]) -> Answer:
-        """What is kept there."""
-        self.log.append(Fetch(path, headers))
-        return self._kept.get(path, Answer(404, {}))
-
-
-class StorageHandler(Handler):
-    """Hands requests to the storage that its class was made for."""
-
-    storage: Storage
-
-    def answer(self, body: bytes) -> Answer:
-        """What is kept there."""
-        return self.storage.answer(self.path, frozenset(name.lower() for name in self.headers))
+    def _answer(self, request: Handler, body: bytes) -> Answer:
+        self.log.append(Fetch(request.path, frozenset(name.lower() for name in request.headers)))
+        return self._kept.get(request.path, Answer(404, {}))

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
-from tests.forges.instant import InstantClock
 from tests.forges.proxy import Proxy
+from tests.forges.scripted import InstantClock
 from tests.forges.test_fork import plays_runs
 from tests.scenario_calls import report_of
 

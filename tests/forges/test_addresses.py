@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from urllib3.util import parse_url
 
 from rankgate.errors import RankgateError
-from rankgate.forges.addresses import Base, base_of
+from rankgate.forges.http import Base, base_of
 
 GITHUB = base_of("https://api.github.com")
 ENTERPRISE = base_of("https://ghe.example/api/v3/")

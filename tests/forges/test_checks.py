@@ -6,8 +6,8 @@ import json
 
 import pytest
 from tests.forges.emulator import Emulator, PullRequest
-from tests.forges.instant import patient
 from tests.forges.proxy import Proxy
+from tests.forges.scripted import patient
 
 from rankgate.forges.checks import CHECK, Check, begin, check_name, complete, complete_open
 from rankgate.forges.client import ForgeError

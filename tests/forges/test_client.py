@@ -21,11 +21,6 @@ COMMENTS = "/repos/o/r/issues/1/comments"
 COMMENT = "/repos/o/r/issues/comments/7"
 
 
-@pytest.fixture
-def clock() -> StandingClock:
-    return StandingClock()
-
-
 def test_a_get_asks_as_github_documents_it_and_decodes_the_answer(clock: StandingClock) -> None:
     with playing(reply(200, {"id": 7})) as server:
         assert client_of(server.url, clock).get("/repos/o/r", {"state": "open", "q": "a b"}) == {"id": 7}

@@ -21,11 +21,6 @@ from rankgate.forges.client import ForgeError
 BEARER = f"Bearer {TOKEN}"
 
 
-@pytest.fixture
-def clock() -> StandingClock:
-    return StandingClock()
-
-
 def signed(store: Script) -> str:
     """An address that opens a file to everyone who knows it."""
     return f"{store.url}/zip?sig=SECRET"

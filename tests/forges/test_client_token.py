@@ -15,11 +15,6 @@ from rankgate.forges.client import Client, ForgeError, LostResponseError
 BEARER = f"Bearer {TOKEN}"
 
 
-@pytest.fixture
-def clock() -> StandingClock:
-    return StandingClock()
-
-
 # What the environment says
 
 

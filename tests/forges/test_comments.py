@@ -8,12 +8,11 @@ from itertools import pairwise
 
 import pytest
 from tests.forges.emulator import Emulator, PullRequest
-from tests.forges.instant import InstantClock, patient
 from tests.forges.proxy import Proxy
+from tests.forges.scripted import InstantClock, patient
 
 from rankgate.forges.client import ForgeError
-from rankgate.forges.comments import ACTIONS_LOGIN, upsert
-from rankgate.forges.marker import Mark
+from rankgate.forges.comments import ACTIONS_LOGIN, Mark, upsert
 from rankgate.model.values import Verdict
 
 COMMENTS = r"/issues/\d+/comments$"

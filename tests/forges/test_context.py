@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
-from rankgate.forges.context import Context, Pull, WorkflowRun, context_of
-from rankgate.forges.payloads import MAX_BYTES
+from rankgate.forges.context import MAX_BYTES, Context, Pull, WorkflowRun, context_of
 
 HEAD, BASE, MERGE = "a" * 40, "b" * 40, "c" * 40
 EXAMPLES = "@octokit/webhooks-examples"
@@ -167,13 +166,7 @@ def test_a_merge_group_is_checked_at_its_head_and_judged_against_its_base(tmp_pa
 def test_a_finished_workflow_stands_for_the_run_that_judged(tmp_path: Path) -> None:
     found = context(tmp_path, "workflow_run", WORKFLOW_RUN)
     assert found.workflow_run == WorkflowRun(
-        id=55,
-        attempt=2,
-        head_sha=HEAD,
-        head_repository=2,
-        event="pull_request",
-        from_fork=True,
-        actor="stranger",
+        id=55, head_sha=HEAD, head_repository=2, event="pull_request", from_fork=True
     )
     assert (found.sha, found.base, found.run_id, found.attempt) == (HEAD, None, 55, 2)
     assert found.read_only is False
@@ -381,102 +374,66 @@ def test_an_address_that_the_token_must_not_go_to(name: str, url: str) -> None:
         context_of(environment("push") | {f"GITHUB_{name.upper()}": url})
 
 
+PAYLOADS: dict[str, dict[str, Any]] = {
+    "pull_request": PULL_REQUEST,
+    "pull_request_target": PULL_REQUEST,
+    "merge_group": MERGE_GROUP,
+    "workflow_run": WORKFLOW_RUN,
+}
+TEXT, WHOLE = "expected text", "expected a whole number"
+
+
 @pytest.mark.parametrize(
-    ("event", "payload", "problem"),
+    ("event", "key", "value", "problem"),
     [
+        pytest.param("pull_request", "pull_request.number", "7", f"{WHOLE}, found text", id="a number in quotes"),
+        pytest.param("pull_request", "pull_request.number", 0, f"{WHOLE} of at least 1", id="number 0"),
         pytest.param(
             "pull_request",
-            without(PULL_REQUEST, "pull_request"),
-            "object missing required field pull_request",
-            id="none",
+            "pull_request.number",
+            2**53 + 1,
+            f"{WHOLE} of at most {2**53}",
+            id="more than JSON can hold",
         ),
-        pytest.param("pull_request", [], "expected a mapping, found a list", id="a list"),
+        pytest.param("pull_request", "pull_request.head.sha", "refs/heads/main", HEX, id="a ref for a head"),
+        pytest.param("pull_request", "pull_request.head.sha", f"{HEAD}\n", HEX, id="a line break behind a head"),
+        pytest.param("pull_request_target", "pull_request.base.sha", "$(id)", HEX, id="a command for a base"),
         pytest.param(
-            "pull_request",
-            changed(PULL_REQUEST, "pull_request.number", "7"),
-            "pull_request.number: expected a whole number, found text",
-            id="a number in quotes",
-        ),
-        pytest.param(
-            "pull_request",
-            changed(PULL_REQUEST, "pull_request.number", 0),
-            "pull_request.number: expected a whole number of at least 1",
-            id="number 0",
+            "pull_request", "pull_request.user.login", "../../user", "expected a login", id="a path for a login"
         ),
         pytest.param(
-            "pull_request",
-            changed(PULL_REQUEST, "pull_request.number", 2**53 + 1),
-            "pull_request.number: expected a whole number of at most 9007199254740992",
-            id="a number that no JSON reader can hold",
+            "merge_group", "merge_group.head_sha", None, f"{TEXT}, found nothing", id="a group without a head"
         ),
-        pytest.param(
-            "pull_request",
-            changed(PULL_REQUEST, "pull_request.head.sha", "refs/heads/main"),
-            f"pull_request.head.sha: {HEX}",
-            id="a ref for a head",
-        ),
-        pytest.param(
-            "pull_request",
-            changed(PULL_REQUEST, "pull_request.head.sha", f"{HEAD}\n"),
-            f"pull_request.head.sha: {HEX}",
-            id="a line break behind a head",
-        ),
-        pytest.param(
-            "pull_request_target",
-            changed(PULL_REQUEST, "pull_request.base.sha", "$(id)"),
-            f"pull_request.base.sha: {HEX}",
-            id="a command for a base",
-        ),
-        pytest.param(
-            "pull_request",
-            changed(PULL_REQUEST, "pull_request.user", {"login": "../../user"}),
-            "pull_request.user.login: expected a login",
-            id="a path for a login",
-        ),
-        pytest.param(
-            "pull_request",
-            without(PULL_REQUEST, "pull_request.head.repo"),
-            "pull_request.head: object missing required field repo",
-            id="a head of nowhere",
-        ),
-        pytest.param(
-            "merge_group",
-            changed(MERGE_GROUP, "merge_group.head_sha", None),
-            "merge_group.head_sha: expected text, found nothing",
-            id="a group without a head",
-        ),
-        pytest.param(
-            "merge_group",
-            changed(MERGE_GROUP, "merge_group.base_sha", "b" * 39),
-            f"merge_group.base_sha: {HEX}",
-            id="a group with half a base",
-        ),
-        pytest.param(
-            "workflow_run",
-            changed(WORKFLOW_RUN, "workflow_run.head_sha", HEAD + "0"),
-            f"workflow_run.head_sha: {HEX}",
-            id="a run of no commit",
-        ),
-        pytest.param(
-            "workflow_run",
-            without(WORKFLOW_RUN, "repository"),
-            "object missing required field repository",
-            id="a run of no repository",
-        ),
-        pytest.param(
-            "workflow_run",
-            changed(WORKFLOW_RUN, "workflow_run.run_attempt", 1.5),
-            "workflow_run.run_attempt: expected a whole number, found a number",
-            id="half an attempt",
-        ),
+        pytest.param("merge_group", "merge_group.base_sha", "b" * 39, HEX, id="a group with half a base"),
+        pytest.param("workflow_run", "workflow_run.head_sha", HEAD + "0", HEX, id="a run of no commit"),
+        pytest.param("workflow_run", "workflow_run.run_attempt", 1.5, f"{WHOLE}, found a number", id="half an attempt"),
     ],
 )
 def test_a_payload_of_something_else_is_refused_by_its_key(
-    event: str, payload: object, problem: str, tmp_path: Path
+    event: str, key: str, value: object, problem: str, tmp_path: Path
 ) -> None:
-    assert refused(tmp_path, event, payload) == (
-        f"event.json: not the payload of a {event} event: {problem}{IN_ACTIONS}"
-    )
+    said = refused(tmp_path, event, changed(PAYLOADS[event], key, value))
+    assert said == f"event.json: not the payload of a {event} event: {key}: {problem}{IN_ACTIONS}"
+
+
+@pytest.mark.parametrize(
+    ("event", "within", "key"),
+    [
+        ("pull_request", "", "pull_request"),
+        ("pull_request", "pull_request.head", "repo"),
+        ("workflow_run", "", "repository"),
+    ],
+)
+def test_a_payload_that_lacks_a_key_is_refused(event: str, within: str, key: str, tmp_path: Path) -> None:
+    said = refused(tmp_path, event, without(PAYLOADS[event], f"{within}.{key}".lstrip(".")))
+    problem = f"{within}: object missing required field {key}".removeprefix(": ")
+    assert said == f"event.json: not the payload of a {event} event: {problem}{IN_ACTIONS}"
+
+
+def test_a_payload_that_is_a_list_is_refused(tmp_path: Path) -> None:
+    problem = "expected a mapping, found a list"
+    said = refused(tmp_path, "pull_request", [])
+    assert said == f"event.json: not the payload of a pull_request event: {problem}{IN_ACTIONS}"
 
 
 @pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "merge_group", "workflow_run"])

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
 from msgspec.structs import replace
 from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
-from tests.forges.instant import patient
 from tests.forges.proxy import Proxy
+from tests.forges.scripted import patient
 from tests.forges.storage import Storage
 from tests.scenario_calls import report_of
 
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, bad_input
+from rankgate.forges.base_checkout import BaseCheckout
 from rankgate.forges.checks import CHECK
+from rankgate.forges.comments import Mark
 from rankgate.forges.context import Context, Pull, context_of
 from rankgate.forges.fork import ACCEPT_LABEL, concerns_forks, report_fork
-from rankgate.forges.marker import Mark
 from rankgate.forges.publish import Settings, Told, conclude, joined
 from rankgate.gates.compose import not_judged
 from rankgate.model.report import Report
@@ -45,6 +46,10 @@ class Verdicts:
     judged: list[tuple[int, str, bytes]] = field(default_factory=list)
     labels: list[SetLabel] | None = None  # by which the pull request's own criteria and gold set judged, too
     gold: bytes | None = None
+
+    @property
+    def at_base(self) -> BaseCheckout:
+        return cast("BaseCheckout", self)
 
     def judge(
         self, pull: Pull, run: bytes, *, labels: Sequence[SetLabel] | None = None, gold: bytes | None = None
@@ -75,39 +80,126 @@ def zipped(content: bytes, name: str = "run.jsonl", **others: bytes) -> bytes:
     return held.getvalue()
 
 
-@pytest.fixture
-def artifact(proxy: Proxy, storage: Storage) -> Callable[..., None]:
-    """Plays what GitHub says of run 7, which was started once, and of its artifacts."""
+EARLY, LATE = "2000-01-01T00:00:00Z", "2099-01-01T00:00:00Z"  # before and after all that happens in a test
+Judged = tuple[Any, Told, Verdicts]
 
-    def leave(content: bytes | None = None, *, named: str = "rankgate") -> None:
+
+@dataclass
+class ReportingJob:
+    """The job that judges what another one left, and what GitHub says to it."""
+
+    github: Emulator
+    proxy: Proxy
+    storage: Storage
+    folder: Path
+
+    def artifact(self, content: bytes | None = None, *, named: str = "rankgate") -> None:
+        """What GitHub says of run 7, which was started once, and of its artifacts."""
         data = zipped(RUN) if content is None else content
         listed = {"id": 31, "name": named, "size_in_bytes": len(data), "expired": False}
-        proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
-        proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
+        self.proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
+        self.proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=self.storage.keep(data))
 
-    return leave
+    def without_artifact(self, run: int = 7) -> None:
+        self.proxy.play("GET", f"/actions/runs/{run}/artifacts", json={"total_count": 0, "artifacts": []})
 
+    def runs(self, pull: PullRequest, *runs: dict[str, Any]) -> None:
+        plays_runs(self.proxy, pull, *runs)
 
-@pytest.fixture
-def report_on(github: Emulator, proxy: Proxy, tmp_path: Path) -> Callable[..., tuple[Report | None, Told, Verdicts]]:
+    def permits(self, login: str, permission: str) -> None:
+        plays_permission(self.proxy, login, permission)
+
+    def accepts(self, pull: PullRequest, *events: dict[str, Any], by: str = "alice", may: str = "write") -> None:
+        accepts(self.github, self.proxy, pull, *events, by=by, may=may)
+
+    def sets(self, pull: PullRequest, at: str = LATE) -> None:
+        """alice accepts the gold set of a pull request."""
+        self.github.label(pull.number, ACCEPT_GOLD)
+        timeline = [happened(5, "labeled", at, label=ACCEPT_GOLD)]
+        self.proxy.play("GET", f"/issues/{pull.number}/timeline", json=timeline)
+
+    def context(self, event: str, pull: PullRequest, queue: str | None = None, **about: Any) -> Context:
+        """Of an event; of a finished workflow as one of a merge group, where its branch is named."""
+        context = context_of(environment(self.folder, self.proxy, event, pull=pull, **about))
+        if queue is None or context.workflow_run is None:
+            return context
+        return replace(context, workflow_run=replace(context.workflow_run, event="merge_group", head_branch=queue))
+
+    def does(self, context: Context, verdicts: Verdicts, settings: Settings, token: str) -> tuple[Report | None, Told]:
+        client = patient(self.proxy.url, token)
+        return report_fork(client, context, settings, verdicts.at_base, artifact="rankgate")
+
     def report(
+        self,
         pull: PullRequest,
         event: str = "workflow_run",
         verdicts: Verdicts | None = None,
         runs: Sequence[dict[str, Any]] = ({},),
         **about: Any,
-    ) -> tuple[Report | None, Told, Verdicts]:
-        plays_runs(proxy, pull, *runs)
-        context = context_of(environment(tmp_path, proxy, event, pull=pull, **about))
+    ) -> Judged:
+        """What the job does on an event."""
+        self.runs(pull, *runs)
         used = verdicts or Verdicts()
-        client = patient(proxy.url, github.token)
-        found, told = report_fork(client, context, Settings(), used, artifact="rankgate")
-        return found, told, used
+        return *self.does(self.context(event, pull, **about), used, Settings(), self.github.token), used
 
-    return report
+    def app_judges(
+        self,
+        pull: PullRequest,
+        event: str = "workflow_run",
+        verdict: str = "pass",
+        runs: Sequence[dict[str, Any]] = ({},),
+        may: str = "write",
+        **about: Any,
+    ) -> Judged:
+        """The same for a team whose GitHub App posts, so that no other job judges."""
+        self.runs(pull, *runs)
+        self.permits("alice", may)
+        self.permits("mallory", "read")
+        used, settings, token = (
+            Verdicts({pull.base_sha: verdict}),
+            Settings(login="acme-gate[bot]"),
+            self.github.app_token(),
+        )
+        context = self.context(event, pull, **about)
+        report, told = self.does(context, used, settings, token)
+        if report is None:
+            client = patient(self.proxy.url, token)
+            told = joined(told, conclude(client, context, used.not_judged([]), settings, left_open=True))
+        return report, told, used
+
+    def labelled(self, pull: PullRequest, **about: Any) -> Judged:
+        """What the job does on a maintainer's label."""
+        return self.report(pull, "pull_request_target", **{"label": ACCEPT_LABEL, "run": 8, **about})
+
+    def recorded(self) -> PullRequest:
+        """A fork's pull request whose own job has left a run."""
+        self.artifact()
+        return self.github.fork_pull()
+
+    def reported(self) -> PullRequest:
+        """The same with a report."""
+        pull = self.recorded()
+        self.report(pull)
+        return pull
+
+    def pull_of_writer(self) -> PullRequest:
+        """A pull request from a branch of the repository whose job has left a run."""
+        self.artifact()
+        return self.github.new_pull()
+
+    def concluded(self, pull: PullRequest) -> list[str | None]:
+        checks = self.github.check_runs(pull.head_sha)
+        assert {check["name"] for check in checks} <= {CHECK}
+        return [check["conclusion"] for check in checks]
 
 
-EARLY, LATE = "2000-01-01T00:00:00Z", "2099-01-01T00:00:00Z"  # before and after all that happens in a test
+def queue_of(pull: PullRequest) -> str:
+    return f"gh-readonly-queue/main/pr-{pull.number}-{pull.base_sha}"
+
+
+@pytest.fixture
+def job(github: Emulator, proxy: Proxy, storage: Storage, tmp_path: Path) -> ReportingJob:
+    return ReportingJob(github, proxy, storage, tmp_path)
 
 
 def plays_runs(proxy: Proxy, pull: PullRequest, *runs: dict[str, Any]) -> None:
@@ -160,50 +252,37 @@ def plays_permission(proxy: Proxy, login: str, permission: str) -> None:
     proxy.play("GET", f"/collaborators/{login}/permission", json={"permission": permission, "role_name": permission})
 
 
-def conclusions(github: Emulator, sha: str) -> list[tuple[str, str | None]]:
-    return [(check["name"], check["conclusion"]) for check in github.check_runs(sha)]
-
-
-def test_a_forks_run_is_judged_at_the_base_commented_on_and_checked(
-    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    artifact()
-    report, told, verdicts = report_on(pull, verdicts=Verdicts({pull.base_sha: "fail"}))
+def test_a_forks_run_is_judged_at_the_base_commented_on_and_checked(job: ReportingJob) -> None:
+    pull = job.recorded()
+    report, told, verdicts = job.report(pull, verdicts=Verdicts({pull.base_sha: "fail"}))
     assert verdicts.judged == [(pull.number, pull.base_sha, RUN)]
     assert report.verdict.value == "fail"
-    (comment,) = github.comments(pull.number)
+    (comment,) = job.github.comments(pull.number)
     assert "FAIL" in comment.body
-    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+    assert job.concluded(pull) == ["failure"]
     assert told.troubles == []
 
 
-def test_a_pass_of_a_fork_asks_for_a_maintainer(
-    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
+def test_a_pass_of_a_fork_asks_for_a_maintainer(job: ReportingJob) -> None:
     """The gold set can be read, so the rankings may be made up: neither success nor anything that counts as one."""
-    pull = github.fork_pull()
-    artifact()
-    report_on(pull)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
-    (check,) = github.check_runs(pull.head_sha)
+    pull = job.reported()
+    assert job.concluded(pull) == ["action_required"]
+    (check,) = job.github.check_runs(pull.head_sha)
     assert "rankings supplied by the pull request" in check["output"]["title"]
 
 
-def test_a_required_check_that_asks_for_a_maintainer_blocks_the_merge_until_a_label_accepts(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    github.protect(CHECK)
-    artifact()
-    report_on(pull)
-    assert github.merge(pull.number) != 200
-    accepts(github, proxy, pull)
-    report, _, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
+def test_a_required_check_that_asks_for_a_maintainer_blocks_the_merge_until_a_label_accepts(job: ReportingJob) -> None:
+    pull = job.github.fork_pull()
+    job.github.protect(CHECK)
+    job.artifact()
+    job.report(pull)
+    assert job.github.merge(pull.number) != 200
+    job.accepts(pull)
+    report, _, _ = job.labelled(pull)
     assert report.notes[-1] == "A maintainer has accepted these rankings for this commit."
-    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
-    assert len(github.comments(pull.number)) == 1
-    assert github.merge(pull.number) == 200
+    assert job.concluded(pull) == ["success"]
+    assert len(job.github.comments(pull.number)) == 1
+    assert job.github.merge(pull.number) == 200
 
 
 def new_run(**about: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -221,23 +300,16 @@ def new_run(**about: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     ],
 )
 def test_a_label_accepts_no_rankings_that_were_not_reported_yet(
-    github: Emulator,
-    proxy: Proxy,
-    storage: Storage,
-    artifact: Callable[..., None],
-    report_on: Callable[..., Any],
-    runs: Sequence[dict[str, Any]],
+    job: ReportingJob, runs: Sequence[dict[str, Any]]
 ) -> None:
     """What the maintainer saw was run 7; the newest one may hold other rankings. The label goes, the check stays."""
-    pull = github.fork_pull()
-    artifact()
-    report_on(pull)
-    proxy.play("GET", "/actions/runs/8/artifacts", json={"total_count": 0, "artifacts": []})
-    accepts(github, proxy, pull)
-    _, told, _ = report_on(pull, "pull_request_target", runs=runs, label=ACCEPT_LABEL, run=9)
+    pull = job.reported()
+    job.without_artifact(8)
+    job.accepts(pull)
+    _, told, _ = job.report(pull, "pull_request_target", runs=runs, label=ACCEPT_LABEL, run=9)
     assert any("it was set before the newest run of this commit was reported" in line for line in told.done)
-    assert github.labels(pull.number) == []
-    assert "success" not in [conclusion for _, conclusion in conclusions(github, pull.head_sha)]
+    assert job.github.labels(pull.number) == []
+    assert "success" not in job.concluded(pull)
 
 
 @pytest.mark.parametrize(
@@ -254,20 +326,12 @@ def test_a_label_accepts_no_rankings_that_were_not_reported_yet(
         pytest.param({"head_repository": None}, id="of a fork that is gone"),
     ],
 )
-def test_what_records_nothing_for_this_commit_stands_in_no_labels_way(
-    github: Emulator,
-    proxy: Proxy,
-    artifact: Callable[..., None],
-    report_on: Callable[..., Any],
-    other: dict[str, Any],
-) -> None:
-    pull = github.fork_pull()
-    artifact()
-    report_on(pull)
-    accepts(github, proxy, pull)
-    report_on(pull, "pull_request_target", runs=new_run(**other), label=ACCEPT_LABEL, run=8)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
-    assert github.labels(pull.number) == [ACCEPT_LABEL]
+def test_what_records_nothing_for_this_commit_stands_in_no_labels_way(job: ReportingJob, other: dict[str, Any]) -> None:
+    pull = job.reported()
+    job.accepts(pull)
+    job.labelled(pull, runs=new_run(**other))
+    assert job.concluded(pull) == ["success"]
+    assert job.github.labels(pull.number) == [ACCEPT_LABEL]
 
 
 SET = happened(5, "labeled")
@@ -295,306 +359,239 @@ UNKNOWN = "GitHub did not say whether whoever set it may write to this repositor
     ],
 )
 def test_a_label_that_is_void_is_taken_off_and_the_check_asks_again(
-    github: Emulator,
-    proxy: Proxy,
-    artifact: Callable[..., None],
-    report_on: Callable[..., Any],
-    events: list[dict[str, Any]],
-    why: str,
+    job: ReportingJob, events: list[dict[str, Any]], why: str
 ) -> None:
     """Whatever the event: the reporting job may have taken the place of another that waited."""
-    pull = github.fork_pull()
-    artifact()
-    report_on(pull)
-    accepts(github, proxy, pull)
-    report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
-    accepts(github, proxy, pull, *events)
-    _, told, _ = report_on(pull, "pull_request_target", action="edited", run=9)
+    pull = job.reported()
+    job.accepts(pull)
+    job.labelled(pull)
+    assert job.concluded(pull) == ["success"]
+    job.accepts(pull, *events)
+    _, told, _ = job.report(pull, "pull_request_target", action="edited", run=9)
     assert why in told.done[0]
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
-    assert github.labels(pull.number) == []
+    assert job.concluded(pull) == ["action_required"]
+    assert job.github.labels(pull.number) == []
 
 
-def test_a_label_that_is_taken_off_accepts_no_longer(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    artifact()
-    report_on(pull)
-    accepts(github, proxy, pull)
-    report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
-    github.do("DELETE", f"/issues/{pull.number}/labels/{quote(ACCEPT_LABEL)}")
-    report_on(pull, "pull_request_target", action="unlabeled", run=9)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+def test_a_label_that_is_taken_off_accepts_no_longer(job: ReportingJob) -> None:
+    pull = job.reported()
+    job.accepts(pull)
+    job.labelled(pull)
+    job.github.do("DELETE", f"/issues/{pull.number}/labels/{quote(ACCEPT_LABEL)}")
+    job.report(pull, "pull_request_target", action="unlabeled", run=9)
+    assert job.concluded(pull) == ["action_required"]
 
 
-def test_a_label_that_was_set_again_after_what_made_it_void_accepts(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    artifact()
-    report_on(pull)
-    accepts(github, proxy, pull, SET, happened(6, "base_ref_changed"), happened(7, "unlabeled"), happened(8, "labeled"))
-    report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+def test_a_label_that_was_set_again_after_what_made_it_void_accepts(job: ReportingJob) -> None:
+    pull = job.reported()
+    job.accepts(pull, SET, happened(6, "base_ref_changed"), happened(7, "unlabeled"), happened(8, "labeled"))
+    job.labelled(pull)
+    assert job.concluded(pull) == ["success"]
 
 
-def test_the_same_run_judged_again_is_no_later_report(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
+def test_the_same_run_judged_again_is_no_later_report(job: ReportingJob) -> None:
     """The label itself sets that off, and so does an edit: what people could read first is what counts."""
-    pull = github.fork_pull()
-    artifact()
-    report_on(pull)
-    first = github.check_runs(pull.head_sha)[0]["completed_at"]
-    proxy.emulator.do(
-        "PATCH", f"/check-runs/{github.check_runs(pull.head_sha)[0]['id']}", {"completed_at": EARLY}, by=github.token
-    )
-    accepts(github, proxy, pull, happened(5, "labeled", "2001-01-01T00:00:00Z"))
+    pull = job.reported()
+    first = job.github.check_runs(pull.head_sha)[0]["completed_at"]
+    number = job.github.check_runs(pull.head_sha)[0]["id"]
+    job.github.do("PATCH", f"/check-runs/{number}", {"completed_at": EARLY}, by=job.github.token)
+    job.accepts(pull, happened(5, "labeled", "2001-01-01T00:00:00Z"))
     for run in (8, 9):
-        report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=run)
-        (check,) = github.check_runs(pull.head_sha)
+        job.report(pull, "pull_request_target", label=ACCEPT_LABEL, run=run)
+        (check,) = job.github.check_runs(pull.head_sha)
         assert (check["conclusion"], check["completed_at"]) == ("success", EARLY), first
 
 
-def test_what_waited_is_judged_from_the_state_that_it_finds(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
+def test_what_waited_is_judged_from_the_state_that_it_finds(job: ReportingJob) -> None:
     """GitHub replaces jobs that wait: the one after run 6 judges run 7, and heeds a label whose own job never began."""
-    pull = github.fork_pull()
-    artifact()
-    report_on(pull)
-    accepts(github, proxy, pull)
-    report_on(pull, "workflow_run", runs=[{"id": 6}, {}], of_run=6)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+    pull = job.reported()
+    job.accepts(pull)
+    job.report(pull, "workflow_run", runs=[{"id": 6}, {}], of_run=6)
+    assert job.concluded(pull) == ["success"]
 
 
-def test_a_run_that_github_does_not_list_yet_is_judged(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    artifact()
-    proxy.play("GET", "/actions/runs/7", json=as_listed(pull))
-    report_on(pull, runs=())
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+def test_a_run_that_github_does_not_list_yet_is_judged(job: ReportingJob) -> None:
+    pull = job.recorded()
+    job.proxy.play("GET", "/actions/runs/7", json=as_listed(pull))
+    job.report(pull, runs=())
+    assert job.concluded(pull) == ["action_required"]
 
 
 NOT_YET = "the pull request is one of this repository, and its own workflow decides when it is judged"
 
 
-def test_a_label_on_a_pull_request_of_this_repository_accepts_nothing(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
+def test_a_label_on_a_pull_request_of_this_repository_accepts_nothing(job: ReportingJob) -> None:
     """Its own job has judged it, by this very check: rankings of an artifact must not take the verdict's place."""
-    pull = github.new_pull()
-    artifact()
-    accepts(github, proxy, pull, may="admin")
-    report, told, verdicts = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
-    assert (report, verdicts.judged, conclusions(github, pull.head_sha)) == (None, [], [])
+    pull = job.pull_of_writer()
+    job.accepts(pull, may="admin")
+    report, told, verdicts = job.labelled(pull)
+    assert (report, verdicts.judged, job.concluded(pull)) == (None, [], [])
     assert told.done == [f"nothing to do: {NOT_YET}"]
 
 
 @pytest.mark.parametrize(
     ("actor", "concluded"),
     [
-        pytest.param("dependabot[bot]", [(CHECK, "success")], id="its own run"),
+        pytest.param("dependabot[bot]", ["success"], id="its own run"),
         pytest.param("alice", [], id="the run of somebody's own branch at the same commit"),
     ],
 )
 def test_a_label_on_a_pull_request_of_dependabot_accepts_as_on_a_forks(
-    github: Emulator,
-    proxy: Proxy,
-    artifact: Callable[..., None],
-    tmp_path: Path,
-    actor: str,
-    concluded: list[tuple[str, str]],
+    job: ReportingJob, actor: str, concluded: list[str]
 ) -> None:
     """Its branch lies in this repository, but its own job could not write."""
-    pull = github.new_pull()
-    artifact()
-    client = patient(proxy.url, github.token)
-    plays_runs(proxy, pull, {"actor": {"login": actor}})
-    accepts(github, proxy, pull)
-    events: list[tuple[str, dict[str, Any]]] = [
-        ("workflow_run", {}),
-        ("pull_request_target", {"label": ACCEPT_LABEL, "run": 8}),
-    ]
-    for event, about in events:
-        context = replace(context_of(environment(tmp_path, proxy, event, pull=pull, **about)), read_only=True)
+    pull = job.pull_of_writer()
+    client = patient(job.proxy.url, job.github.token)
+    job.runs(pull, {"actor": {"login": actor}})
+    job.accepts(pull)
+    issues = f"/repos/{job.github.repository}/issues"
+    labelled: dict[str, Any] = {"label": ACCEPT_LABEL, "run": 8}
+    for event, about in (("workflow_run", {}), ("pull_request_target", labelled)):
+        context = replace(job.context(event, pull, **about), read_only=True)
         if context.workflow_run:
             context = replace(context, workflow_run=replace(context.workflow_run, from_fork=True))
-            github.ask("DELETE", f"/repos/{github.repository}/issues/{pull.number}/labels/{quote(ACCEPT_LABEL)}")
+            job.github.ask("DELETE", f"{issues}/{pull.number}/labels/{quote(ACCEPT_LABEL)}")
         else:
-            github.label(pull.number, ACCEPT_LABEL)
-        report_fork(client, context, Settings(), Verdicts(), artifact="rankgate")
-    assert conclusions(github, pull.head_sha) == concluded
+            job.github.label(pull.number, ACCEPT_LABEL)
+        report_fork(client, context, Settings(), Verdicts().at_base, artifact="rankgate")
+    assert job.concluded(pull) == concluded
 
 
-def test_a_label_on_one_pull_request_judges_every_other_with_that_head_too(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
+def test_a_label_on_one_pull_request_judges_every_other_with_that_head_too(job: ReportingJob) -> None:
     """The check is the commit's: a label where the base is content must not turn it green where it is not."""
-    pulls, release = two_bases(github)
-    artifact()
+    pulls, release = two_bases(job)
+    job.artifact()
     verdicts = Verdicts({pulls[0].base_sha: "pass", release: "fail"})
-    report_on(pulls[0], verdicts=verdicts)
-    accepts(github, proxy, pulls[0])
-    report, _, again = report_on(pulls[0], "pull_request_target", Verdicts(verdicts.by_base), label=ACCEPT_LABEL, run=8)
+    job.report(pulls[0], verdicts=verdicts)
+    job.accepts(pulls[0])
+    report, _, again = job.labelled(pulls[0], verdicts=Verdicts(verdicts.by_base))
     assert [number for number, _, _ in again.judged] == [each.number for each in pulls]
     assert report.verdict.value == "fail"
-    assert conclusions(github, pulls[0].head_sha) == [(CHECK, "failure")] * 2
+    assert job.concluded(pulls[0]) == ["failure"] * 2
 
 
-def test_a_label_on_a_pull_request_that_was_closed_meanwhile_changes_nothing(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    artifact()
-    report_on(pull)
-    accepts(github, proxy, pull)
-    github.close(pull.number)
-    report, told, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
+def test_a_label_on_a_pull_request_that_was_closed_meanwhile_changes_nothing(job: ReportingJob) -> None:
+    pull = job.reported()
+    job.accepts(pull)
+    job.github.close(pull.number)
+    report, told, _ = job.labelled(pull)
     assert report is None
     assert told.done == [f"nothing to do: no open pull request has {pull.head_sha[:12]} as its head"]
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+    assert job.concluded(pull) == ["action_required"]
 
 
 @pytest.mark.parametrize("permission", ["read", "triage", "none"])
-def test_a_label_of_somebody_who_may_not_write_accepts_nothing(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any], permission: str
-) -> None:
+def test_a_label_of_somebody_who_may_not_write_accepts_nothing(job: ReportingJob, permission: str) -> None:
     """Whoever the event's sender is: who set the label counts."""
-    pull = github.fork_pull()
-    artifact()
-    report_on(pull)
-    accepts(github, proxy, pull, by="mallory", may=permission)
-    _, told, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL, sender="alice", run=8)
+    pull = job.reported()
+    job.accepts(pull, by="mallory", may=permission)
+    _, told, _ = job.report(pull, "pull_request_target", label=ACCEPT_LABEL, sender="alice", run=8)
     assert "it was set by somebody who may not write to this repository" in told.done[0]
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
-    assert github.labels(pull.number) == []
+    assert job.concluded(pull) == ["action_required"]
+    assert job.github.labels(pull.number) == []
 
 
-def test_where_nobody_can_tell_who_set_the_label_it_accepts_nothing_and_stays(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    artifact()
-    accepts(github, proxy, pull)
-    proxy.play("GET", f"/issues/{pull.number}/timeline", 403, json={"message": "Resource not accessible"})
-    _, told, _ = report_on(pull)
+def test_where_nobody_can_tell_who_set_the_label_it_accepts_nothing_and_stays(job: ReportingJob) -> None:
+    pull = job.recorded()
+    job.accepts(pull)
+    job.proxy.play("GET", f"/issues/{pull.number}/timeline", 403, json={"message": "Resource not accessible"})
+    _, told, _ = job.report(pull)
     assert "GitHub refused" in told.troubles[0]
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
-    assert github.labels(pull.number) == [ACCEPT_LABEL]
+    assert job.concluded(pull) == ["action_required"]
+    assert job.github.labels(pull.number) == [ACCEPT_LABEL]
 
 
-def test_another_label_accepts_nothing(
-    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    artifact()
-    report_on(pull)
-    github.label(pull.number, "bug")
-    report_on(pull, "pull_request_target", label="bug", run=8)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+def test_another_label_accepts_nothing(job: ReportingJob) -> None:
+    pull = job.reported()
+    job.github.label(pull.number, "bug")
+    job.report(pull, "pull_request_target", label="bug", run=8)
+    assert job.concluded(pull) == ["action_required"]
 
 
-def test_a_label_counts_for_the_commit_that_it_was_set_on(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
+def test_a_label_counts_for_the_commit_that_it_was_set_on(job: ReportingJob) -> None:
     """The label's job works on the head as it is by then, whose run was reported after the label."""
-    pull = github.fork_pull()
-    artifact()
-    accepts(github, proxy, pull, happened(5, "labeled", EARLY))
-    newer = github.push_fork()
-    plays_runs(proxy, replace_head(pull, newer), {})
-    report_on(replace_head(pull, newer))
-    assert github.labels(pull.number) == []
-    report_on(replace_head(pull, newer), "pull_request_target", label=ACCEPT_LABEL, run=8)
-    assert conclusions(github, newer) == [(CHECK, "action_required")]
-    assert conclusions(github, pull.head_sha) == []
+    pull = job.recorded()
+    job.accepts(pull, happened(5, "labeled", EARLY))
+    newer = job.github.push_fork()
+    job.runs(replace_head(pull, newer), {})
+    job.report(replace_head(pull, newer))
+    assert job.github.labels(pull.number) == []
+    job.report(replace_head(pull, newer), "pull_request_target", label=ACCEPT_LABEL, run=8)
+    assert job.concluded(replace_head(pull, newer)) == ["action_required"]
+    assert job.concluded(pull) == []
 
 
-def test_a_push_voids_the_acceptance_and_takes_the_label_off(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    accepts(github, proxy, pull, happened(5, "labeled", EARLY))
-    github.label(pull.number, "bug")
-    artifact()
-    report_on(replace_head(pull, github.push_fork()))
-    assert conclusions(github, github.pull(pull.number).head_sha) == [(CHECK, "action_required")]
-    assert github.labels(pull.number) == ["bug"]
+def test_a_push_voids_the_acceptance_and_takes_the_label_off(job: ReportingJob) -> None:
+    pull = job.github.fork_pull()
+    job.accepts(pull, happened(5, "labeled", EARLY))
+    job.github.label(pull.number, "bug")
+    job.artifact()
+    job.report(replace_head(pull, job.github.push_fork()))
+    assert job.concluded(job.github.pull(pull.number)) == ["action_required"]
+    assert job.github.labels(pull.number) == ["bug"]
 
 
 def replace_head(pull: PullRequest, sha: str) -> PullRequest:
     return PullRequest(pull.number, sha, pull.base_sha, pull.head_repository)
 
 
-def test_a_label_accepts_the_run_that_was_reported_and_no_other(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
+def test_a_label_accepts_the_run_that_was_reported_and_no_other(job: ReportingJob) -> None:
     """Our check names it; what a stranger's comment says does not count."""
-    pull = github.fork_pull()
-    artifact()
+    pull = job.recorded()
     forged = Mark(gate="default", sha=pull.head_sha, run=99, attempt=1, verdict=Verdict.PASS)
-    github.comment(pull.number, f"{forged.line()}\nfine", by="mallory")
-    report_on(pull)
-    accepts(github, proxy, pull)
-    report_on(pull, "pull_request_target", label=ACCEPT_LABEL, run=8)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
-    assert {each.path.split("?")[0].split("/")[-2] for each in proxy.asked("GET", "/artifacts")} == {"7", "31"}
+    job.github.comment(pull.number, f"{forged.line()}\nfine", by="mallory")
+    job.report(pull)
+    job.accepts(pull)
+    job.labelled(pull)
+    assert job.concluded(pull) == ["success"]
+    assert {each.path.split("?")[0].split("/")[-2] for each in job.proxy.asked("GET", "/artifacts")} == {"7", "31"}
 
 
-def test_a_label_before_any_verdict_accepts_nothing(
-    github: Emulator, proxy: Proxy, report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    accepts(github, proxy, pull)
-    report, told, _ = report_on(pull, "pull_request_target", label=ACCEPT_LABEL)
+def test_a_label_before_any_verdict_accepts_nothing(job: ReportingJob) -> None:
+    pull = job.github.fork_pull()
+    job.accepts(pull)
+    report, told, _ = job.report(pull, "pull_request_target", label=ACCEPT_LABEL)
     assert report is None
     assert told.done == [f"nothing to do: no run for {pull.head_sha[:12]} has ended yet"]
 
 
-def test_the_pull_request_is_never_taken_from_the_artifact_or_the_payload(
-    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
+def test_the_pull_request_is_never_taken_from_the_artifact_or_the_payload(job: ReportingJob) -> None:
     """Another pull request's number in the archive changes nothing; the head of the run says which one it is."""
-    other, pull = github.new_pull("other"), github.fork_pull()
+    other, pull = job.github.new_pull("other"), job.github.fork_pull()
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w") as archive:
         archive.writestr("pr-number.txt", str(other.number))
         archive.writestr("report.json", '{"verdict": "pass"}')
         archive.writestr("run.jsonl", RUN)
-    artifact(held.getvalue())
-    report_on(pull)
-    assert github.comments(other.number) == []
-    assert len(github.comments(pull.number)) == 1
+    job.artifact(held.getvalue())
+    job.report(pull)
+    assert job.github.comments(other.number) == []
+    assert len(job.github.comments(pull.number)) == 1
 
 
-def two_bases(github: Emulator) -> tuple[tuple[PullRequest, PullRequest], str]:
+def two_bases(job: ReportingJob) -> tuple[tuple[PullRequest, PullRequest], str]:
     """Two pull requests of one commit of a fork, for main and for an older release, and where the release is."""
-    github.branch("release")
-    release = github.push("release", "release.txt", "older")
-    return (github.fork_pull(), github.open_pull("mallory:change", base="release", by="mallory")), release
+    job.github.branch("release")
+    release = job.github.push("release", "release.txt", "older")
+    return (job.github.fork_pull(), job.github.open_pull("mallory:change", base="release", by="mallory")), release
 
 
 def test_every_open_pull_request_of_that_head_is_judged_by_its_own_base_and_the_check_takes_the_worst(
-    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
+    job: ReportingJob,
 ) -> None:
-    (first, second), release = two_bases(github)
-    artifact()
+    (first, second), release = two_bases(job)
+    job.artifact()
     verdicts = Verdicts({first.base_sha: "pass", release: "fail"})
-    report, _, _ = report_on(first, verdicts=verdicts)
+    report, _, _ = job.report(first, verdicts=verdicts)
     assert [(number, base) for number, base, _ in verdicts.judged] == [
         (first.number, first.base_sha),
         (second.number, release),
     ]
     assert report.verdict.value == "fail"
-    bodies = [github.comments(each.number)[0].body.splitlines()[1] for each in (first, second)]
+    bodies = [job.github.comments(each.number)[0].body.splitlines()[1] for each in (first, second)]
     assert "PASS" in bodies[0]
     assert "FAIL" in bodies[1]
-    assert conclusions(github, first.head_sha) == [(CHECK, "failure")] * 2
+    assert job.concluded(first) == ["failure"] * 2
 
 
 @pytest.mark.parametrize(
@@ -606,38 +603,28 @@ def test_every_open_pull_request_of_that_head_is_judged_by_its_own_base_and_the_
     ],
 )
 def test_the_check_concludes_as_the_strictest_base_does(
-    github: Emulator,
-    artifact: Callable[..., None],
-    report_on: Callable[..., Any],
-    at_main: str,
-    at_release: str,
-    concluded: str,
+    job: ReportingJob, at_main: str, at_release: str, concluded: str
 ) -> None:
     """The release believes every fork, main does not: a milder verdict may keep more from merging."""
-    (first, _), release = two_bases(github)
-    artifact()
-    report_on(first, verdicts=Verdicts({first.base_sha: at_main, release: at_release}, trusting=(release,)))
-    assert conclusions(github, first.head_sha) == [(CHECK, concluded)] * 2
+    (first, _), release = two_bases(job)
+    job.artifact()
+    job.report(first, verdicts=Verdicts({first.base_sha: at_main, release: at_release}, trusting=(release,)))
+    assert job.concluded(first) == [concluded] * 2
 
 
-def test_a_closed_pull_request_is_left_alone_with_a_clear_line(
-    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    github.close(pull.number)
-    artifact()
-    report, told, _ = report_on(pull)
+def test_a_closed_pull_request_is_left_alone_with_a_clear_line(job: ReportingJob) -> None:
+    pull = job.github.fork_pull()
+    job.github.close(pull.number)
+    job.artifact()
+    report, told, _ = job.report(pull)
     assert report is None
     assert told.done == [f"nothing to do: no open pull request has {pull.head_sha[:12]} as its head"]
-    assert conclusions(github, pull.head_sha) == []
+    assert job.concluded(pull) == []
 
 
-def test_the_same_commit_in_another_repository_is_another_pull_request(
-    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    artifact()
-    report, told, _ = report_on(PullRequest(pull.number, pull.head_sha, pull.base_sha, 999_999))
+def test_the_same_commit_in_another_repository_is_another_pull_request(job: ReportingJob) -> None:
+    pull = job.recorded()
+    report, told, _ = job.report(PullRequest(pull.number, pull.head_sha, pull.base_sha, 999_999))
     assert report is None
     assert "no open pull request" in told.done[0]
 
@@ -651,56 +638,44 @@ def test_the_same_commit_in_another_repository_is_another_pull_request(
         pytest.param(zipped(b"a" * 30_000_000), "200 times its size", id="a bomb"),
     ],
 )
-def test_a_hostile_artifact_is_no_verdict(
-    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any], content: bytes, said: str
-) -> None:
-    pull = github.fork_pull()
-    artifact(content)
-    report, _, verdicts = report_on(pull)
+def test_a_hostile_artifact_is_no_verdict(job: ReportingJob, content: bytes, said: str) -> None:
+    pull = job.github.fork_pull()
+    job.artifact(content)
+    report, _, verdicts = job.report(pull)
     assert verdicts.judged == []
     assert report.verdict.value == "not_judged"
     assert said in report.problems[0].message
-    assert "NOT JUDGED" in github.comments(pull.number)[0].body
-    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+    assert "NOT JUDGED" in job.github.comments(pull.number)[0].body
+    assert job.concluded(pull) == ["failure"]
 
 
-def test_a_workflow_that_left_no_run_is_no_verdict(
-    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    artifact(named="something else")
-    report, _, _ = report_on(pull)
+def test_a_workflow_that_left_no_run_is_no_verdict(job: ReportingJob) -> None:
+    pull = job.github.fork_pull()
+    job.artifact(named="something else")
+    report, _, _ = job.report(pull)
     assert "left no artifact of this name" in report.problems[0].message
-    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+    assert job.concluded(pull) == ["failure"]
 
 
-def test_a_base_that_is_not_in_the_clone_is_no_verdict(
-    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
-    pull = github.fork_pull()
-    artifact()
-    report, _, _ = report_on(pull, verdicts=Verdicts({pull.base_sha: "problem"}))
+def test_a_base_that_is_not_in_the_clone_is_no_verdict(job: ReportingJob) -> None:
+    pull = job.recorded()
+    report, _, _ = job.report(pull, verdicts=Verdicts({pull.base_sha: "problem"}))
     assert report.problems[0].message == "this base is not in the clone"
-    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+    assert job.concluded(pull) == ["failure"]
 
 
-def test_an_interrupted_reporting_job_completes_the_check(
-    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
+def test_an_interrupted_reporting_job_completes_the_check(job: ReportingJob) -> None:
     class Interrupted(Verdicts):
         def judge(self, pull: Pull, run: bytes, **_: Any) -> Report:
             raise KeyboardInterrupt
 
-    pull = github.fork_pull()
-    artifact()
+    pull = job.recorded()
     with pytest.raises(KeyboardInterrupt):
-        report_on(pull, verdicts=Interrupted())
-    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+        job.report(pull, verdicts=Interrupted())
+    assert job.concluded(pull) == ["failure"]
 
 
-def test_an_interruption_between_two_pull_requests_is_no_verdict(
-    github: Emulator, artifact: Callable[..., None], report_on: Callable[..., Any]
-) -> None:
+def test_an_interruption_between_two_pull_requests_is_no_verdict(job: ReportingJob) -> None:
     """The one that was not judged any more may be the one that fails."""
 
     class Interrupted(Verdicts):
@@ -709,47 +684,44 @@ def test_an_interruption_between_two_pull_requests_is_no_verdict(
                 raise KeyboardInterrupt
             return super().judge(pull, run, **about)
 
-    (first, second), release = two_bases(github)
-    artifact()
+    (first, second), release = two_bases(job)
+    job.artifact()
     with pytest.raises(KeyboardInterrupt):
-        report_on(first, verdicts=Interrupted(trusting=(first.base_sha, release)))
-    judged, ended = github.check_runs(first.head_sha)
+        job.report(first, verdicts=Interrupted(trusting=(first.base_sha, release)))
+    judged, ended = job.github.check_runs(first.head_sha)
     assert (judged["conclusion"], judged["output"]["title"]) == (
         "failure",
         f"Fail: pull request #{second.number} fails",
     )
     assert (ended["conclusion"], ended["output"]["title"]) == ("failure", "Not judged: 1 problem with the inputs")
     assert "the reporting job ended before there was a verdict" in ended["output"]["summary"]
-    assert github.comments(second.number) == []
+    assert job.github.comments(second.number) == []
 
 
 @pytest.mark.parametrize("event", ["push", "schedule", "pull_request_target"])
-def test_a_workflow_of_another_event_is_not_ours_to_report(
-    github: Emulator, proxy: Proxy, tmp_path: Path, event: str
-) -> None:
-    pull = github.fork_pull()
-    context = context_of(environment(tmp_path, proxy, "workflow_run", pull=pull))
+def test_a_workflow_of_another_event_is_not_ours_to_report(job: ReportingJob, event: str) -> None:
+    pull = job.github.fork_pull()
+    context = job.context("workflow_run", pull)
     assert context.workflow_run is not None
     other = replace(context, workflow_run=replace(context.workflow_run, event=event))
-    found, told = report_fork(patient(proxy.url, github.token), other, Settings(), Verdicts(), artifact="rankgate")
+    found, told = report_fork(
+        patient(job.proxy.url, job.github.token), other, Settings(), Verdicts().at_base, artifact="rankgate"
+    )
     assert found is None
     assert told.done == ["nothing to do: the workflow was not one of a fork's pull request"]
 
 
-def test_a_pull_request_of_the_repository_itself_is_its_own_jobs_to_report(
-    github: Emulator, report_on: Callable[..., Any]
-) -> None:
-    report, told, _ = report_on(github.new_pull())
+def test_a_pull_request_of_the_repository_itself_is_its_own_jobs_to_report(job: ReportingJob) -> None:
+    report, told, _ = job.report(job.github.new_pull())
     assert report is None
     assert told.done == ["nothing to do: the workflow was not one of a fork's pull request"]
 
 
-def test_only_finished_workflows_and_labels_concern_forks(github: Emulator, proxy: Proxy, tmp_path: Path) -> None:
-    pull = github.new_pull()
+def test_only_finished_workflows_and_labels_concern_forks(job: ReportingJob) -> None:
+    pull = job.github.new_pull()
 
     def concerned(event: str, **about: Any) -> bool:
-        context: Context = context_of(environment(tmp_path, proxy, event, pull=pull, **about))
-        return concerns_forks(context)
+        return concerns_forks(job.context(event, pull, **about))
 
     assert concerned("workflow_run")
     assert concerned("pull_request_target", label="bug")
@@ -759,253 +731,182 @@ def test_only_finished_workflows_and_labels_concern_forks(github: Emulator, prox
     assert not concerned("push")
 
 
-Judging = Callable[..., tuple[Report | None, Told, Verdicts]]
-
-
-@pytest.fixture
-def app_judges(github: Emulator, proxy: Proxy, tmp_path: Path) -> Judging:
-    """The judging job of a team whose GitHub App posts, so that no other job judges."""
-    client = patient(proxy.url, github.app_token())
-
-    def judge(
-        pull: PullRequest,
-        event: str = "workflow_run",
-        verdict: str = "pass",
-        runs: Sequence[dict[str, Any]] = ({},),
-        may: str = "write",
-        branch: str | None = None,
-        **about: Any,
-    ) -> tuple[Report | None, Told, Verdicts]:
-        plays_runs(proxy, pull, *runs)
-        plays_permission(proxy, "alice", may)
-        plays_permission(proxy, "mallory", "read")
-        context = context_of(environment(tmp_path, proxy, event, pull=pull, **about))
-        if branch and context.workflow_run:
-            of_queue = replace(context.workflow_run, event="merge_group", head_branch=branch)
-            context = replace(context, workflow_run=of_queue)
-        used = Verdicts({pull.base_sha: verdict})
-        settings = Settings(login="acme-gate[bot]")
-        found, told = report_fork(client, context, settings, used, artifact="rankgate")
-        if found is None:
-            told = joined(told, conclude(client, context, used.not_judged([]), settings, left_open=True))
-        return found, told, used
-
-    return judge
-
-
 @pytest.mark.parametrize(("verdict", "concluded"), [("pass", "success"), ("warn", "success"), ("fail", "failure")])
 def test_with_an_app_the_run_of_a_writers_branch_is_judged_at_the_base_and_counts(
-    github: Emulator, artifact: Callable[..., None], app_judges: Judging, verdict: str, concluded: str
+    job: ReportingJob, verdict: str, concluded: str
 ) -> None:
-    pull = github.new_pull()
-    artifact()
-    report, _, verdicts = app_judges(pull, verdict=verdict)
+    pull = job.pull_of_writer()
+    report, _, verdicts = job.app_judges(pull, verdict=verdict)
     assert verdicts.judged == [(pull.number, pull.base_sha, RUN)]
-    assert report is not None
     assert "whoever can push could have invented them" in report.notes[-1]
-    assert conclusions(github, pull.head_sha) == [(CHECK, concluded)]
-    assert len(github.comments(pull.number)) == 1
+    assert job.concluded(pull) == [concluded]
+    assert len(job.github.comments(pull.number)) == 1
 
 
 @pytest.mark.parametrize("conclusion", ["failure", "cancelled", "timed_out"])
 def test_with_an_app_a_recording_that_failed_is_not_judged_and_the_check_fails(
-    github: Emulator, proxy: Proxy, app_judges: Judging, conclusion: str
+    job: ReportingJob, conclusion: str
 ) -> None:
-    pull = github.new_pull()
-    proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 0, "artifacts": []})
-    report, _, _ = app_judges(pull, runs=[{"conclusion": conclusion}])
-    assert report is not None
+    pull = job.github.new_pull()
+    job.without_artifact()
+    report, _, _ = job.app_judges(pull, runs=[{"conclusion": conclusion}])
     assert report.verdict is Verdict.NOT_JUDGED
-    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+    assert job.concluded(pull) == ["failure"]
 
 
 def test_with_an_app_a_run_of_this_repository_counts_as_a_forks_where_its_author_may_not_write(
-    github: Emulator, artifact: Callable[..., None], app_judges: Judging
+    job: ReportingJob,
 ) -> None:
     """Anybody may open a pull request from a branch that is there."""
-    github.branch("change")
-    github.push("change", "change.txt", "a change")
-    pull = github.open_pull("change", by="mallory")
-    artifact()
-    app_judges(pull)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+    job.github.branch("change")
+    job.github.push("change", "change.txt", "a change")
+    pull = job.github.open_pull("change", by="mallory")
+    job.artifact()
+    job.app_judges(pull)
+    assert job.concluded(pull) == ["action_required"]
 
 
 @pytest.mark.parametrize("may", ["read", "triage", "none"])
-def test_with_an_app_who_may_not_write_any_more_is_not_believed(
-    github: Emulator, artifact: Callable[..., None], app_judges: Judging, may: str
-) -> None:
-    pull = github.new_pull()
-    artifact()
-    app_judges(pull, may=may)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+def test_with_an_app_who_may_not_write_any_more_is_not_believed(job: ReportingJob, may: str) -> None:
+    pull = job.pull_of_writer()
+    job.app_judges(pull, may=may)
+    assert job.concluded(pull) == ["action_required"]
 
 
-def test_with_an_app_a_forks_run_is_judged_as_without_one(
-    github: Emulator, artifact: Callable[..., None], app_judges: Judging
-) -> None:
-    pull = github.fork_pull()
-    artifact()
-    app_judges(pull)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+def test_with_an_app_a_forks_run_is_judged_as_without_one(job: ReportingJob) -> None:
+    pull = job.recorded()
+    job.app_judges(pull)
+    assert job.concluded(pull) == ["action_required"]
 
 
 @pytest.mark.parametrize(
     "newer", [pytest.param({"id": 8}, id="another run"), pytest.param({"run_attempt": 2}, id="the same once more")]
 )
 def test_with_an_app_nothing_is_success_while_a_newer_recording_is_at_work(
-    github: Emulator, artifact: Callable[..., None], app_judges: Judging, newer: dict[str, Any]
+    job: ReportingJob, newer: dict[str, Any]
 ) -> None:
-    pull = github.new_pull()
-    artifact()
+    pull = job.pull_of_writer()
     at_work = {**newer, "status": "in_progress", "conclusion": None}
-    report, _, _ = app_judges(pull, runs=[{}, at_work])
+    report, _, _ = job.app_judges(pull, runs=[{}, at_work])
     assert report is None
-    assert conclusions(github, pull.head_sha) == []
+    assert job.concluded(pull) == []
 
 
 @pytest.mark.parametrize("action", ["edited", "reopened"])
 def test_with_an_app_another_base_or_a_reopening_is_no_success_until_it_is_recorded_anew(
-    github: Emulator, artifact: Callable[..., None], app_judges: Judging, action: str
+    job: ReportingJob, action: str
 ) -> None:
     """The old run is not judged again: it was of another merge commit."""
-    github.branch("release")
-    pull = github.new_pull()
-    artifact()
-    app_judges(pull)
+    job.github.branch("release")
+    pull = job.pull_of_writer()
+    job.app_judges(pull)
     if action == "edited":
-        pull = github.retarget(pull.number, "release")
+        pull = job.github.retarget(pull.number, "release")
     else:
-        github.close(pull.number)
-        app_judges(pull, "pull_request_target", action="closed", run=8)
-        github.do("PATCH", f"/pulls/{pull.number}", {"state": "open"})
-    report, told, _ = app_judges(pull, "pull_request_target", action=action, run=9)
+        job.github.close(pull.number)
+        job.app_judges(pull, "pull_request_target", action="closed", run=8)
+        job.github.do("PATCH", f"/pulls/{pull.number}", {"state": "open"})
+    report, told, _ = job.app_judges(pull, "pull_request_target", action=action, run=9)
     assert report is None
     assert told.done[0] == f"nothing to do: {NOT_YET}"
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
-    app_judges(pull)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+    assert job.concluded(pull) == ["action_required"]
+    job.app_judges(pull)
+    assert job.concluded(pull) == ["success"]
 
 
-def test_with_an_app_a_label_judges_the_recorded_run_again(
-    github: Emulator, artifact: Callable[..., None], app_judges: Judging
-) -> None:
-    pull = github.new_pull()
-    artifact()
-    app_judges(pull)
-    _, _, verdicts = app_judges(pull, "pull_request_target", "fail", label=ACCEPT_LABEL, run=8)
+def test_with_an_app_a_label_judges_the_recorded_run_again(job: ReportingJob) -> None:
+    pull = job.pull_of_writer()
+    job.app_judges(pull)
+    _, _, verdicts = job.app_judges(pull, "pull_request_target", "fail", label=ACCEPT_LABEL, run=8)
     assert verdicts.judged == [(pull.number, pull.base_sha, RUN)]
-    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+    assert job.concluded(pull) == ["failure"]
 
 
 @pytest.mark.parametrize(("verdict", "concluded"), [("pass", "success"), ("fail", "failure"), ("problem", "failure")])
 def test_with_an_app_the_merge_queue_is_judged_onto_what_its_branch_names(
-    github: Emulator, artifact: Callable[..., None], app_judges: Judging, verdict: str, concluded: str
+    job: ReportingJob, verdict: str, concluded: str
 ) -> None:
     """Without a comment, since a group is no pull request; and the queue never waits for nothing."""
-    pull = github.new_pull()
-    artifact()
-    branch = f"gh-readonly-queue/main/pr-{pull.number}-{pull.base_sha}"
-    _, _, verdicts = app_judges(pull, verdict=verdict, branch=branch)
+    pull = job.pull_of_writer()
+    _, _, verdicts = job.app_judges(pull, verdict=verdict, queue=queue_of(pull))
     assert verdicts.judged == [(0, pull.base_sha, RUN)]
-    assert conclusions(github, pull.head_sha) == [(CHECK, concluded)]
-    assert github.comments(pull.number) == []
-
-
-def sets(github: Emulator, proxy: Proxy, pull: PullRequest, at: str = LATE) -> None:
-    """alice accepts the gold set of a pull request."""
-    github.label(pull.number, ACCEPT_GOLD)
-    proxy.play("GET", f"/issues/{pull.number}/timeline", json=[happened(5, "labeled", at, label=ACCEPT_GOLD)])
+    assert job.concluded(pull) == [concluded]
+    assert job.github.comments(pull.number) == []
 
 
 def counts(standing: Standing = "counts") -> list[SetLabel]:
     return [SetLabel(name=ACCEPT_GOLD, by="alice", standing=standing)]
 
 
-def test_with_an_app_labels_count_on_a_writers_pull_request_once_its_head_was_reported(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], app_judges: Judging
-) -> None:
+def test_with_an_app_labels_count_on_a_writers_pull_request_once_its_head_was_reported(job: ReportingJob) -> None:
     """Its own criteria and gold set judge as well, as without an App; and the gold set that its job made."""
-    pull = github.new_pull()
-    artifact(zipped(RUN, gold=b"made"))
-    _, _, first = app_judges(pull)
+    pull = job.github.new_pull()
+    job.artifact(zipped(RUN, gold=b"made"))
+    _, _, first = job.app_judges(pull)
     assert (first.labels, first.gold) == ([], b"made")
-    sets(github, proxy, pull)
-    _, _, second = app_judges(pull, "pull_request_target", label=ACCEPT_GOLD, run=8)
+    job.sets(pull)
+    _, _, second = job.app_judges(pull, "pull_request_target", label=ACCEPT_GOLD, run=8)
     assert second.labels == counts()
-    github.do("DELETE", f"/issues/{pull.number}/labels/{quote(ACCEPT_GOLD)}")
-    _, _, third = app_judges(pull, "pull_request_target", action="unlabeled", run=9)
+    job.github.do("DELETE", f"/issues/{pull.number}/labels/{quote(ACCEPT_GOLD)}")
+    _, _, third = job.app_judges(pull, "pull_request_target", action="unlabeled", run=9)
     assert third.labels == []
 
 
-def test_with_an_app_a_label_that_was_set_before_any_report_counts_for_nothing(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], app_judges: Judging
-) -> None:
+def test_with_an_app_a_label_that_was_set_before_any_report_counts_for_nothing(job: ReportingJob) -> None:
     """A push one second before the label is of a head that nobody has seen judged."""
-    pull = github.new_pull()
-    artifact()
-    sets(github, proxy, pull)
-    _, _, verdicts = app_judges(pull)
+    pull = job.pull_of_writer()
+    job.sets(pull)
+    _, _, verdicts = job.app_judges(pull)
     assert verdicts.labels == counts("unreported")
 
 
 @pytest.mark.parametrize("whose", ["a fork's", "a stranger's, from a branch here"])
-def test_with_an_app_nothing_of_a_stranger_judges_whatever_its_labels(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], app_judges: Judging, whose: str
-) -> None:
+def test_with_an_app_nothing_of_a_stranger_judges_whatever_its_labels(job: ReportingJob, whose: str) -> None:
     if whose == "a fork's":
-        pull = github.fork_pull()
+        pull = job.github.fork_pull()
     else:
-        github.branch("change")
-        github.push("change", "change.txt", "a change")
-        pull = github.open_pull("change", by="mallory")
-    artifact(zipped(RUN, gold=b"made"))
-    app_judges(pull)
-    sets(github, proxy, pull)
-    _, _, verdicts = app_judges(pull, "pull_request_target", label=ACCEPT_GOLD, run=8)
+        job.github.branch("change")
+        job.github.push("change", "change.txt", "a change")
+        pull = job.github.open_pull("change", by="mallory")
+    job.artifact(zipped(RUN, gold=b"made"))
+    job.app_judges(pull)
+    job.sets(pull)
+    _, _, verdicts = job.app_judges(pull, "pull_request_target", label=ACCEPT_GOLD, run=8)
     assert (verdicts.labels, verdicts.gold) == (None, None)
-    assert conclusions(github, pull.head_sha) == [(CHECK, "action_required")]
+    assert job.concluded(pull) == ["action_required"]
 
 
-def test_with_an_app_a_pull_request_of_another_app_from_a_branch_here_counts_as_a_writers(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], app_judges: Judging
-) -> None:
+def test_with_an_app_a_pull_request_of_another_app_from_a_branch_here_counts_as_a_writers(job: ReportingJob) -> None:
     """Dependabot, Renovate: whatever pushed the branch may write."""
-    pull = github.new_pull()
-    listed = github.do("GET", "/pulls?state=open")
+    pull = job.github.new_pull()
+    listed = job.github.do("GET", "/pulls?state=open")
     bot = [{**each, "user": {"login": "renovate[bot]", "type": "Bot"}} for each in listed]
-    proxy.play("GET", "/pulls", json=bot)
-    artifact()
-    _, _, verdicts = app_judges(pull, may="none")
+    job.proxy.play("GET", "/pulls", json=bot)
+    job.artifact()
+    _, _, verdicts = job.app_judges(pull, may="none")
     assert verdicts.labels == []
-    assert conclusions(github, pull.head_sha) == [(CHECK, "success")]
+    assert job.concluded(pull) == ["success"]
 
 
-def test_with_an_app_a_label_of_the_pull_request_counts_in_the_merge_queue(
-    github: Emulator, proxy: Proxy, artifact: Callable[..., None], app_judges: Judging
-) -> None:
-    pull = github.new_pull()
-    artifact()
-    app_judges(pull)
-    sets(github, proxy, pull)
-    _, _, verdicts = app_judges(pull, branch=f"gh-readonly-queue/main/pr-{pull.number}-{pull.base_sha}")
+def test_with_an_app_a_label_of_the_pull_request_counts_in_the_merge_queue(job: ReportingJob) -> None:
+    pull = job.pull_of_writer()
+    job.app_judges(pull)
+    job.sets(pull)
+    _, _, verdicts = job.app_judges(pull, queue=queue_of(pull))
     assert (verdicts.judged[0][0], verdicts.labels) == (0, counts())
 
 
-def test_with_an_app_the_merge_queue_never_waits_for_a_recording_that_failed(
-    github: Emulator, proxy: Proxy, app_judges: Judging
-) -> None:
-    pull = github.new_pull()
-    proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 0, "artifacts": []})
-    app_judges(pull, branch=f"gh-readonly-queue/main/pr-{pull.number}-{pull.base_sha}")
-    assert conclusions(github, pull.head_sha) == [(CHECK, "failure")]
+def test_with_an_app_the_merge_queue_never_waits_for_a_recording_that_failed(job: ReportingJob) -> None:
+    pull = job.github.new_pull()
+    job.without_artifact()
+    job.app_judges(pull, queue=queue_of(pull))
+    assert job.concluded(pull) == ["failure"]
 
 
-def test_without_an_app_the_merge_queue_has_a_job_of_its_own(github: Emulator, proxy: Proxy, tmp_path: Path) -> None:
-    pull = github.new_pull()
-    context = context_of(environment(tmp_path, proxy, "workflow_run", pull=pull))
-    assert context.workflow_run is not None
-    branch = f"gh-readonly-queue/main/pr-{pull.number}-{pull.base_sha}"
-    queued = replace(context, workflow_run=replace(context.workflow_run, event="merge_group", head_branch=branch))
-    found, _ = report_fork(patient(proxy.url, github.token), queued, Settings(), Verdicts(), artifact="rankgate")
-    assert (found, conclusions(github, pull.head_sha)) == (None, [])
+def test_without_an_app_the_merge_queue_has_a_job_of_its_own(job: ReportingJob) -> None:
+    pull = job.github.new_pull()
+    queued = job.context("workflow_run", pull, queue_of(pull))
+    found, _ = report_fork(
+        patient(job.proxy.url, job.github.token), queued, Settings(), Verdicts().at_base, artifact="rankgate"
+    )
+    assert (found, job.concluded(pull)) == (None, [])

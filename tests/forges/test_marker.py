@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
-from rankgate.forges.marker import BEGINS, Mark, checked_gate_id, mark_of
+from rankgate.forges.comments import BEGINS, Mark, checked_gate_id, mark_of
 from rankgate.model.values import Verdict
 from rankgate.renderers.fitting import MARKER_ROOM
 

@@ -148,9 +148,11 @@ def test_a_summary_that_is_too_long_says_where_the_rest_is(tmp_path: Path) -> No
     file = tmp_path / "summary.md"
     file.write_text("old\n", encoding="utf-8")
     line = "é" * 511 + "\n"
-    assert add_summary(str(file), "```\n" + line * 1025 + "```\n", rest="`report.json`") is False
+    assert add_summary(str(file), "```\n" + line * 1025 + "```\n") is False
     text = file.read_text(encoding="utf-8")
-    assert text.endswith(f"{line}```\n\n_Cut here: a step's summary holds 1,024 KiB. The whole is in `report.json`._\n")
+    assert text.endswith(
+        f"{line}```\n\n_Cut here: a step's summary holds 1,024 KiB. The whole is in the artifact of this run._\n"
+    )
     assert MAX_SUMMARY_BYTES - len(line.encode()) < len(text.encode()) <= MAX_SUMMARY_BYTES
 
 

@@ -13,8 +13,8 @@ import pytest
 from tests.forges.emulator import RULES, Emulator, PullRequest
 from tests.forges.events import environment
 from tests.forges.git_objects import Objects
-from tests.forges.instant import patient
 from tests.forges.proxy import Proxy
+from tests.forges.scripted import patient
 from tests.forges.server import TEAM
 from tests.scenario_calls import report_of
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
-from tests.forges.instant import patient
 from tests.forges.proxy import Proxy
+from tests.forges.scripted import patient
 from tests.forges.test_fork import plays_permission
 from tests.forges.test_rehearsal import Team
 from tests.forges.test_rehearsal import runner_temp as runner_temp  # noqa: PLC0414 -- a fixture

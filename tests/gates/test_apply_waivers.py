@@ -10,9 +10,8 @@ from tests.renderers.reports import RECALL, REPORT, texts
 
 from rankgate.criteria.waivers import Waiver, Waivers, ceiling, entry
 from rankgate.gates.apply_waivers import waive, waive_by_label
-from rankgate.model.exit_codes import exit_code
 from rankgate.model.reasons import sentences
-from rankgate.model.report import GateResult, Report
+from rankgate.model.report import GateResult, Report, exit_code
 from rankgate.model.values import SEVERITY_ORDER, Reason, ReasonKind, Verdict
 from rankgate.model.waiver_use import SetLabel, Waived
 
@@ -99,26 +98,10 @@ def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
         pytest.param(VIOLATED, WAIVER, "2026-12-16", "in_force", False, "", id="earlier nothing is said"),
         pytest.param(VIOLATED, WAIVER, "2027-01-01", "expired", True, "expired on 2026-12-31", id="expired"),
         pytest.param(HOLDS, WAIVER, "2027-01-01", "expired", True, "expired on 2026-12-31", id="expired, not needed"),
-        pytest.param(
-            VIOLATED,
-            altered(up_to=0.03),
-            TODAY,
-            "too_small",
-            False,
-            "is too small",
-            id="too small",
-        ),
+        pytest.param(VIOLATED, altered(up_to=0.03), TODAY, "too_small", False, "is too small", id="too small"),
         pytest.param(HOLDS, WAIVER, TODAY, "unused", False, "is not used", id="unused"),
         pytest.param(VIOLATED, altered(gate="x"), TODAY, "unknown", True, "no gate of the", id="wrong gate"),
-        pytest.param(
-            VIOLATED,
-            altered(segment="lang:xx"),
-            TODAY,
-            "unknown",
-            True,
-            "no segment of",
-            id="wrong segment",
-        ),
+        pytest.param(VIOLATED, altered(segment="lang:xx"), TODAY, "unknown", True, "no segment of", id="wrong segment"),
         pytest.param(
             replace(VIOLATED, hard_check_failed=True),
             WAIVER,

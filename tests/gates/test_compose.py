@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from rankgate import __version__
 from rankgate.criteria import Criteria, Gate, InputFile
 from rankgate.criteria.inputs import Inputs
-from rankgate.diagnosis.movements import leading_metric, movements
-from rankgate.diagnosis.segments import by_tag
+from rankgate.diagnosis.movements import by_tag, leading_metric, movements
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.compose import ISSUES, MAX_IDS, compose, internal_error, not_judged
 from rankgate.gates.decide import decide
@@ -198,10 +197,7 @@ TOLD = Reason(ReasonKind.TEXT, text="no baseline: whether recall@5 got worse cou
             id="warn: no baseline, the floor of another gate holds",
         ),
         pytest.param(
-            [
-                result(WARN, "recall@5", NO_BASELINE),
-                result(WARN, "mrr", LOW, floor=0.62),
-            ],
+            [result(WARN, "recall@5", NO_BASELINE), result(WARN, "mrr", LOW, floor=0.62)],
             "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
             "always first) is 0.612, below the floor of 0.620; 1 more gate warns.",
             id="warn: no baseline, but a floor that does not hold says more",

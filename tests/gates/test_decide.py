@@ -25,11 +25,7 @@ Severity = Literal["error", "warning"]
 
 
 def gate(
-    metric: str = "recall@5",
-    *,
-    floor: float | None = None,
-    drop: float | None = None,
-    severity: Severity = "error",
+    metric: str = "recall@5", *, floor: float | None = None, drop: float | None = None, severity: Severity = "error"
 ) -> Gate:
     return Gate(
         name=f"the gate of {metric}",
@@ -297,10 +293,7 @@ def test_severity_decides_what_a_violation_does(severity: Severity, floor: float
             id="a drop cannot be judged",
         ),
         pytest.param(
-            *(0.75, None, PASS),
-            ["recall@5 is 80.0%, above the floor of 75.0%"],
-            "clear",
-            id="a floor alone needs none",
+            *(0.75, None, PASS), ["recall@5 is 80.0%, above the floor of 75.0%"], "clear", id="a floor alone needs none"
         ),
         pytest.param(
             *(0.75, 0.03, WARN),

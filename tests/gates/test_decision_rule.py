@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.gates.decision_rule import Finding, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
+from rankgate.gates.decision_rule import beyond_drop, rule_on_drop, rule_on_floor
 from rankgate.model.values import Direction, Evidence, EvidenceState, Exact, Interval, Ruling
 
 ESTIMATE, SAFE, HARM = Evidence.ESTIMATE, Evidence.PROVEN_SAFE, Evidence.PROVEN_HARM
@@ -41,7 +41,7 @@ def test_a_floor_of_85_percent(
     harm: tuple[Ruling, EvidenceState],
 ) -> None:
     for evidence, expected in ((ESTIMATE, by_estimate), (SAFE, safe), (HARM, harm)):
-        assert rule_on_floor(evidence, value, ci, 0.85, HIGHER) == Finding(*expected, evidence)
+        assert rule_on_floor(evidence, value, ci, 0.85, HIGHER)[:2] == expected
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_ceiling_of_50_ms(
     value: float, ci: Interval, safe: tuple[Ruling, EvidenceState], harm: tuple[Ruling, EvidenceState]
 ) -> None:
     for evidence, expected in ((SAFE, safe), (HARM, harm)):
-        assert rule_on_floor(evidence, value, ci, 50.0, LOWER) == Finding(*expected, evidence)
+        assert rule_on_floor(evidence, value, ci, 50.0, LOWER)[:2] == expected
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_drop_of_at_most_3_points(
     harm: tuple[Ruling, EvidenceState],
 ) -> None:
     for evidence, expected in ((ESTIMATE, by_estimate), (SAFE, safe), (HARM, harm)):
-        assert rule_on_drop(evidence, delta, ci, 0.03, HIGHER) == Finding(*expected, evidence)
+        assert rule_on_drop(evidence, delta, ci, 0.03, HIGHER)[:2] == expected
 
 
 numbers = st.floats(-1, 1)
@@ -175,7 +175,7 @@ def test_an_exact_test_beside_the_interval(
     expected: tuple[Ruling, EvidenceState],
 ) -> None:
     found = rule_on_drop(evidence, delta, ci, 0.03, HIGHER, Exact(*exact), confidence)
-    assert found == Finding(*expected, evidence)
+    assert found[:2] == expected
     upside_down = None if ci is None else (-ci[1], -ci[0])
     assert rule_on_drop(evidence, -delta, upside_down, 0.03, LOWER, Exact(*exact), confidence) == found
 
@@ -184,5 +184,5 @@ def test_an_exact_test_beside_the_interval(
 def test_what_rounding_alone_moves_is_beyond_no_limit(direction: Direction) -> None:
     worse = -1 if direction is HIGHER else 1
     for excess, expected in ((2e-16, 0.0), (1e-9, 0.0), (0.01, 0.01)):
-        assert beyond_floor(worse * excess, 0.0, direction) == expected
+        assert rule_on_floor(ESTIMATE, worse * excess, None, 0.0, direction).beyond == expected
         assert beyond_drop(worse * excess, 0.0, direction) == expected

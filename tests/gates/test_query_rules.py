@@ -12,7 +12,7 @@ from rankgate.criteria import Gate
 from rankgate.criteria.queries import part_of, refuse_unknown_musts
 from rankgate.errors import RankgateError
 from rankgate.gates.decide import decide
-from rankgate.gates.query_rules import with_hard_checks
+from rankgate.gates.segments import with_hard_checks
 from rankgate.metrics.names import parse_metric
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult

@@ -42,11 +42,7 @@ SOUND = gold_of(sample("q1", "a", question="one"), sample("q2", "b", question="t
     [
         pytest.param(SOUND, [], id="sound"),
         pytest.param(gold_of(sample("q1", "a"), sample("q2", "b")), [], id="no questions at all"),
-        pytest.param(
-            gold_of(sample("q1", "a"), sample("q2")),
-            [f"1 sample {LEFT_OUT}; 'q2'"],
-            id="nothing relevant",
-        ),
+        pytest.param(gold_of(sample("q1", "a"), sample("q2")), [f"1 sample {LEFT_OUT}; 'q2'"], id="nothing relevant"),
         pytest.param(
             gold_of(Sample(query_id="q1", gains={"a": 0.0, "b": -1.0})),
             [f"1 sample {LEFT_OUT}; 'q1'"],
@@ -72,9 +68,7 @@ SOUND = gold_of(sample("q1", "a", question="one"), sample("q2", "b", question="t
             id="several questions twice",
         ),
         pytest.param(
-            gold_of(sample("a\x1b[31m")),
-            [rf"1 sample {LEFT_OUT}; 'a\x1b[31m'"],
-            id="control characters in an id",
+            gold_of(sample("a\x1b[31m")), [rf"1 sample {LEFT_OUT}; 'a\x1b[31m'"], id="control characters in an id"
         ),
     ],
 )
@@ -93,9 +87,7 @@ ANSWERS = [Ranking("q1", ["a"]), Ranking("q2", ["b"]), Ranking("q3", ["x"])]
             ANSWERS[:2], ["1 query is absent from the run and would score as worst; 'q3'"], id="an absent query"
         ),
         pytest.param(
-            ANSWERS[:1],
-            ["2 queries are absent from the run and would score as worst; 'q2', 'q3'"],
-            id="absent queries",
+            ANSWERS[:1], ["2 queries are absent from the run and would score as worst; 'q2', 'q3'"], id="absent queries"
         ),
         pytest.param(
             [*ANSWERS, Ranking("q4", ["a"])],
@@ -141,9 +133,7 @@ def test_facts_of_a_run(rankings: list[Ranking], facts: list[str]) -> None:
         pytest.param([ANSWERS[:1]], ["1 of 2 relevant ids occur in no ranking; 'b'"], id="one is not"),
         pytest.param(
             [[Ranking("q1", ["a#1"]), Ranking("q2", ["b#1"])]],
-            [
-                "2 of 2 relevant ids occur in no ranking; 'a', 'b'; did the ids change since the gold was written?",
-            ],
+            ["2 of 2 relevant ids occur in no ranking; 'a', 'b'; did the ids change since the gold was written?"],
             id="most are not",
         ),
     ],
@@ -156,12 +146,7 @@ def criteria_of(
     name: str, threshold: float | None = None, default_k: int = 5, evidence: Evidence = Evidence.ESTIMATE
 ) -> Criteria:
     gate = Gate(
-        name=name,
-        metric=parse_metric(name),
-        threshold=threshold,
-        regression_max=0.1,
-        evidence=evidence,
-        line=2,
+        name=name, metric=parse_metric(name), threshold=threshold, regression_max=0.1, evidence=evidence, line=2
     )
     return Criteria(name="c.yaml", gates=(gate,), default_k=default_k)
 
@@ -184,20 +169,13 @@ LONG = [Ranking("q1", [f"x{number}" for number in range(50)])]
         ),
         pytest.param(criteria_of("mrr", 0.9), SOUND, ANSWERS, [], id="no cut-off to fall short of"),
         pytest.param(
-            criteria_of("recall@2"),
-            THREE_RELEVANT,
-            LONG,
-            [CAPPED],
-            id="more relevant documents than the cut-off",
+            criteria_of("recall@2"), THREE_RELEVANT, LONG, [CAPPED], id="more relevant documents than the cut-off"
         ),
         pytest.param(
             criteria_of("recall@2", 0.9),
             THREE_RELEVANT,
             LONG,
-            [
-                CAPPED,
-                never_passes("recall@2", "90.0%", "83.3%"),
-            ],
+            [CAPPED, never_passes("recall@2", "90.0%", "83.3%")],
             id="a floor out of reach",
         ),
         pytest.param(

@@ -42,7 +42,7 @@ class HashJudge(LoopbackServer):
     """The server: sensitivity and specificity of its verdicts, its name, the forms that it takes, and its faults."""
 
     def __init__(self, truth: Truth = stated, *, se: float = 1.0, sp: float = 1.0) -> None:
-        super().__init__(_Handler)
+        super().__init__(self.respond)
         self.truth, self.se, self.sp = truth, se, sp
         self.obedient = False  # does what INJECTED in a passage or a statement says
         self.served: str | None = "hash-judge-1"
@@ -101,30 +101,15 @@ class HashJudge(LoopbackServer):
         quote = INVENTED if lying else passages[(found or 1) - 1][:200]
         return {"n": n, "verdict": "supported", "passages": [found or 1], "quote": quote}
 
-
-def content_of(body: dict[str, Any]) -> tuple[str, dict[str, list[str]]]:
-    """The task of a prompt and its content by label, `passage 2` under `passage`."""
-    text = body["messages"][1]["content"] if len(body["messages"]) > 1 else ""
-    content: dict[str, list[str]] = {}
-    for label, _, _, quoted in _FENCED.findall(text):
-        content.setdefault(label, []).append(json.loads(quoted))
-    task = re.match(r"Task: (\w+)", text)
-    return (task[1] if task else "probe"), content
-
-
-class _Handler(Handler):
-    server: HashJudge
-    disable_nagle_algorithm = True  # else each response waits for an acknowledgement
-
-    def answer(self, body: bytes) -> Answer | None:
-        judge = self.server
-        with judge.lock:
+    def respond(self, handler: Handler, body: bytes) -> Answer | None:
+        """A completion or a fault."""
+        with self.lock:
             request = json.loads(body)
-            judge.requests.append(request)
-            judge.keys.append(self.headers.get("Authorization"))
-            fault = judge.faults.pop(0) if judge.faults else judge.always
-        judge.began()
-        if request.get("response_format", {}).get("type") not in judge.forms:
+            self.requests.append(request)
+            self.keys.append(handler.headers.get("Authorization"))
+            fault = self.faults.pop(0) if self.faults else self.always
+        self.began()
+        if request.get("response_format", {}).get("type") not in self.forms:
             return _json(400, {"error": {"message": "response_format is not supported"}})
         if isinstance(fault, Answer):
             return fault
@@ -132,11 +117,11 @@ class _Handler(Handler):
             return Answer(200, {"Content-Type": "application/json"}, fault)
         if fault == "reset":
             return None
-        if self.path.endswith("/embeddings"):
+        if handler.path.endswith("/embeddings"):
             vectors = [{"index": n, "embedding": embedding(text)} for n, text in enumerate(request["input"])]
-            return _json(200, {"data": vectors, "model": judge.served, "usage": judge.usage})
+            return _json(200, {"data": vectors, "model": self.served, "usage": self.usage})
         task, content = content_of(request)
-        found = judge.judge(task, content, lying=fault == "lying")
+        found = self.judge(task, content, lying=fault == "lying")
         if fault == "numbering":
             next(iter(found.values())).pop()
         if fault == "unknown passage":
@@ -146,7 +131,17 @@ class _Handler(Handler):
             text = "" if fault == "empty" else None
         if fault and fault.startswith("text:"):
             text = fault.removeprefix("text:").replace("{}", text or "")
-        return completion(text, judge, fault if fault in {"length", "content_filter"} else "stop")
+        return completion(text, self, fault if fault in {"length", "content_filter"} else "stop")
+
+
+def content_of(body: dict[str, Any]) -> tuple[str, dict[str, list[str]]]:
+    """The task of a prompt and its content by label, `passage 2` under `passage`."""
+    text = body["messages"][1]["content"] if len(body["messages"]) > 1 else ""
+    content: dict[str, list[str]] = {}
+    for label, _, _, quoted in _FENCED.findall(text):
+        content.setdefault(label, []).append(json.loads(quoted))
+    task = re.match(r"Task: (\w+)", text)
+    return (task[1] if task else "probe"), content
 
 
 def completion(text: str | None, judge: HashJudge, reason: str = "stop") -> Answer:

@@ -39,14 +39,7 @@ def compared(metric: str, candidate: Column, baseline: Column) -> Comparison:
     ],
 )
 def test_pairs(
-    metric: str,
-    candidate: Column,
-    baseline: Column,
-    value: float,
-    before: float,
-    pairs: int,
-    better: int,
-    worse: int,
+    metric: str, candidate: Column, baseline: Column, value: float, before: float, pairs: int, better: int, worse: int
 ) -> None:
     found = compared(metric, candidate, baseline)
     assert (found.n_pairs, found.better, found.worse) == (pairs, better, worse)

@@ -4,21 +4,36 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate import metrics
-from rankgate.metrics import answers, contexts, latency, registry, views
+from rankgate.metrics import answers, contexts, lines, registry, views
 from rankgate.metrics.base import BaseMetric, Cutoff, Metric
-from rankgate.metrics.contents import Containment, DistinctDocs, Freshness, Novelty, Redundancy
+from rankgate.metrics.contents import (
+    Containment,
+    DistinctDocs,
+    Freshness,
+    Holes,
+    Judged,
+    NegativesAbove,
+    Novelty,
+    Redundancy,
+)
 from rankgate.metrics.drift import Overlap, RankBiasedOverlap
 from rankgate.metrics.gains import DCG, NDCG, Discount, Gain, Ideal
-from rankgate.metrics.judgments import Holes, Judged, NegativesAbove
-from rankgate.metrics.latency import Latency
-from rankgate.metrics.lines import EntityF1, FalseEvidenceRate, MisrouteRate, Score, SourceCoverage, SourceShare
+from rankgate.metrics.lines import (
+    EntityF1,
+    FalseEvidenceRate,
+    Latency,
+    MisrouteRate,
+    Score,
+    SourceCoverage,
+    SourceShare,
+)
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, family_of, parse_metric, parse_metrics
 from rankgate.metrics.ranks import GRID, AveragePrecision, RecallAUC, ReciprocalRank
 from rankgate.metrics.registry import families
@@ -306,18 +321,18 @@ AT_RELEVANCE = st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE})
 # Every family with every parameter.
 PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
     **dict.fromkeys((Hit, Recall, RecallAll, CappedRecall, ReciprocalRank, AveragePrecision), AT_RELEVANCE),
-    Precision: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(Of)}),
-    F: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(Of), "beta": BETAS}),
+    Precision: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(get_args(Of))}),
+    F: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(get_args(Of)), "beta": BETAS}),
     RecallAUC: st.fixed_dictionaries({"rel": FINITE, "grid": GRIDS}),
     DCG: st.fixed_dictionaries(
-        {"cutoff": CUTOFFS, "gain": st.sampled_from(Gain), "discount": st.sampled_from(Discount)}
+        {"cutoff": CUTOFFS, "gain": st.sampled_from(get_args(Gain)), "discount": st.sampled_from(get_args(Discount))}
     ),
     NDCG: st.fixed_dictionaries(
         {
             "cutoff": CUTOFFS,
-            "gain": st.sampled_from(Gain),
-            "discount": st.sampled_from(Discount),
-            "ideal": st.sampled_from(Ideal),
+            "gain": st.sampled_from(get_args(Gain)),
+            "discount": st.sampled_from(get_args(Discount)),
+            "ideal": st.sampled_from(get_args(Ideal)),
         }
     ),
     **dict.fromkeys(
@@ -332,10 +347,10 @@ PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
     Score: st.fixed_dictionaries({"field": WORDS}),
     **{family: st.fixed_dictionaries({}) for family in FAMILIES if issubclass(family, answers.JudgedMetric)},
     answers.FactualCorrectness: st.fixed_dictionaries({"beta": st.floats(0.01, 100)}),
-    answers.NoiseSensitivity: st.fixed_dictionaries({"mode": st.sampled_from(answers.Noise)}),
-    answers.AnswerRelevancy: st.fixed_dictionaries({"form": st.sampled_from(answers.Form)}),
-    contexts.ContextUtilization: st.fixed_dictionaries({"form": st.sampled_from(answers.Form)}),
-    Latency: st.fixed_dictionaries({"stage": st.sampled_from(latency.Stage), "quantile": st.none() | SHARE}),
+    answers.NoiseSensitivity: st.fixed_dictionaries({"mode": st.sampled_from(get_args(answers.Noise))}),
+    answers.AnswerRelevancy: st.fixed_dictionaries({"form": st.sampled_from(get_args(answers.Form))}),
+    contexts.ContextUtilization: st.fixed_dictionaries({"form": st.sampled_from(get_args(answers.Form))}),
+    Latency: st.fixed_dictionaries({"stage": st.sampled_from(get_args(lines.Stage)), "quantile": st.none() | SHARE}),
 }
 
 
@@ -347,9 +362,9 @@ def of_families(families: Iterable[type[BaseMetric]]) -> st.SearchStrategy[BaseM
 
 
 RANKING = of_families(family for family in FAMILIES if family.ranking)
-VIEWS = st.builds(View, metric=RANKING, stage=st.sampled_from(views.Stage), source=st.none() | WORDS) | st.builds(
-    View, metric=RANKING, rewrite=st.integers(1, 99), source=st.none() | WORDS
-)
+VIEWS = st.builds(
+    View, metric=RANKING, stage=st.sampled_from(get_args(views.Stage)), source=st.none() | WORDS
+) | st.builds(View, metric=RANKING, rewrite=st.integers(1, 99), source=st.none() | WORDS)
 GAINS = st.builds(ListGain, metric=RANKING, rewrite=st.none() | st.integers(1, 99))
 # A view of the final list for all questions is the metric itself.
 METRICS: st.SearchStrategy[Metric] = st.one_of(

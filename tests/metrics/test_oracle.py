@@ -17,7 +17,7 @@ from rankgate.metrics.base import BaseMetric, Kind, Metric, Together
 from rankgate.metrics.matching import BY_CHUNK, By, Matching, match
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.registry import families
-from rankgate.metrics.views import ListGain, Stage, View
+from rankgate.metrics.views import ListGain, View
 from rankgate.model.values import Details, Item, MatchedQuery, Need, Ranking, Sample
 from rankgate.readers.base import once
 
@@ -495,11 +495,11 @@ def test_other_lists_of_the_line_agree_with_the_slow_implementation(
             for items in (line.items, line.raw, *rewrites)
         )
         expected: list[tuple[View | ListGain, float | None]] = [
-            (View(metric=each, stage=Stage.RAW), raw),
+            (View(metric=each, stage="raw"), raw),
             (View(metric=each, rewrite=1), first),
             (View(metric=each, rewrite=2), second),
             (View(metric=each, source="kb"), final if question.source == "kb" else None),
-            (View(metric=each, source="kb", stage=Stage.RAW), raw if question.source == "kb" else None),
+            (View(metric=each, source="kb", stage="raw"), raw if question.source == "kb" else None),
             (ListGain(metric=each), None if raw is None or final is None else final - raw),
             (ListGain(metric=each, rewrite=1), None if first is None or final is None else first - final),
             (ListGain(metric=each, rewrite=2), None if second is None or final is None else second - final),

@@ -60,11 +60,7 @@ IR_MEASURES = {
     "Judged@10": "judged@10",
 }
 # Each tool's measures in our names, and how exactly it prints a value.
-TOOLS = {
-    "trec_eval": (TREC_EVAL, 5e-5 + 1e-9),
-    "pytrec_eval": (TREC_EVAL, 1e-6),
-    "ir_measures": (IR_MEASURES, 1e-6),
-}
+TOOLS = {"trec_eval": (TREC_EVAL, 5e-5 + 1e-9), "pytrec_eval": (TREC_EVAL, 1e-6), "ir_measures": (IR_MEASURES, 1e-6)}
 # For these two ir_measures puts tied documents in ascending order of their ids, for the rest in trec_eval's order.
 UNLIKE = {("ties", "RR@10"), ("ties", "Judged@10")}
 

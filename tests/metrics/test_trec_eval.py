@@ -311,11 +311,7 @@ def test_order(name: str) -> None:
 
 
 # What is asked of the run as a whole: the queries that it lacks, and how many it has beyond the gold's.
-ABSENT = {
-    "out.test.aq": (set[str](), 0),
-    "out.test.aqc": ({"302"}, 0),
-    "out.comment.test": (set[str](), 270),
-}
+ABSENT = {"out.test.aq": (set[str](), 0), "out.test.aqc": ({"302"}, 0), "out.comment.test": (set[str](), 270)}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, id=name) for name in ABSENT])

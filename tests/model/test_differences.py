@@ -47,11 +47,7 @@ def told(found: list[Difference]) -> list[Told]:
         pytest.param(
             {"chunker": {"a": {"b": {"c": 1, "d": 2}}}},
             {"chunker": {"a": {"b": {"c": 3, "e": 4}}}},
-            [
-                ("chunker", "a.b.c", "1", "3"),
-                ("chunker", "a.b.d", "2", None),
-                ("chunker", "a.b.e", None, "4"),
-            ],
+            [("chunker", "a.b.c", "1", "3"), ("chunker", "a.b.d", "2", None), ("chunker", "a.b.e", None, "4")],
             id="nested mappings",
         ),
         pytest.param(
@@ -61,12 +57,7 @@ def told(found: list[Difference]) -> list[Told]:
             id="a text that became a mapping",
         ),
         pytest.param({"chunker": {}}, {"chunker": {}}, [], id="nothing within"),
-        pytest.param(
-            {"embedder": "e5"},
-            {"embedding_model": "e5"},
-            [],
-            id="one thing under two names",
-        ),
+        pytest.param({"embedder": "e5"}, {"embedding_model": "e5"}, [], id="one thing under two names"),
         pytest.param(
             {"embedder": "e5"},
             {"embedding_model": "bge"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.model.lineage import Lineage, age_problems, clock_problems, commits_behind, lineage_note
+from rankgate.model.lineage import Lineage, age_problems, clock_problems, lineage_note
 
 SHA = "1a2b3c4d5e6f"
 
@@ -58,8 +58,3 @@ def test_a_record_from_the_future_is_named() -> None:
     assert clock_problems(behind(-1), "2026-01-30") == [
         "the baseline is dated 2026-01-31, after the day of this check (2026-01-30); one of the two dates is wrong"
     ]
-
-
-@pytest.mark.parametrize(("commit", "count"), [("a", 0), ("c", 2), ("z", None), (None, None)])
-def test_commits_are_counted_from_the_nearest(commit: str | None, count: int | None) -> None:
-    assert commits_behind(commit, ("a", "b", "c")) == count

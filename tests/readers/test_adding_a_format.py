@@ -56,7 +56,7 @@ def test_one_row_of_runs_is_all_that_a_format_takes(content: str, monkeypatch: p
     read = read_run(content)
     assert (read.format, [(each.query_id, each.ids) for each in read.rankings]) == ("arrows", [("q", ["a"])])
     assert read_run(content, "arrows").format == "arrows"
-    parser = make_parser("check", "", [])
+    parser = make_parser("check", "")
     add_run(parser)
     said = " ".join(parser.format_help().split())
     assert "Parquet, Arrows;" in said
@@ -71,7 +71,7 @@ def test_one_row_of_gold_sets_is_all_that_a_format_takes(content: str, monkeypat
     monkeypatch.setitem(GOLD_FORMATS, "arrows", Format("Arrows", f"{__name__}:GOLD"))
     gold = read_gold(content)
     assert (gold.format, gold.samples["q"].gains) == ("arrows", {"a": 1.0})
-    parser = make_parser("check", "", [])
+    parser = make_parser("check", "")
     add_gold(parser)
     assert "arrows; else detected from the content" in " ".join(parser.format_help().split())
     with pytest.raises(RankgateError, match=r"that has arrows, as gold .*known formats: jsonl"):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from rankgate.base_ref.queries import query_changes
+from rankgate.base_ref.changes import query_changes
 from rankgate.errors import Problem, RankgateError
 from rankgate.labelling.gold_documents import written
 from rankgate.model.answers import GoldClaim

@@ -267,6 +267,15 @@ def test_to_csv_cannot_be_read(what: str) -> None:
     assert INSTEAD in refusal(TO_CSV, what)
 
 
+def test_a_context_that_is_no_text_is_refused_in_plain_words() -> None:
+    """Only where a metric reads it."""
+    content = line(retrieved_context_ids=["a"], retrieved_contexts=[5])
+    assert [ranking.ids for ranking in run(content)] == [["a"]]
+    with pytest.raises(RankgateError) as caught:
+        run(content, TEXTS)
+    assert str(caught.value) == "file:1: topk[0].text: expected text, found a whole number"
+
+
 def test_a_line_of_the_contract_may_have_the_key_too() -> None:
     contract = '{"user_input": "?", "query_id": "q", "topk": ["a"]}'
     Path("file").write_text(contract)

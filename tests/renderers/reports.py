@@ -3,9 +3,9 @@
 from msgspec.structs import replace
 
 from rankgate.errors import Problem
+from rankgate.model.details import Expected
 from rankgate.model.report import (
     BaselineSource,
-    DocumentMove,
     GateResult,
     MetricValue,
     Moved,
@@ -87,7 +87,7 @@ MOVE = Movement(
     k=5,
     lost=1,
     gained=0,
-    documents=[DocumentMove(id="doc-3", gain=1.0, before=2, after=None)],
+    documents=[Expected(id="doc-3", gain=1.0, before=2, after=None)],
 )
 IN_SEGMENT = SegmentValue(
     value=0.7, n=20, baseline=0.9, delta=-0.2, n_pairs=20, unit=Unit.SHARE, direction=Direction.HIGHER

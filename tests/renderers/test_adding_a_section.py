@@ -9,7 +9,7 @@ from rankgate.model.report import Report
 from rankgate.renderers import sections
 from rankgate.renderers.fitting import usual_room
 from rankgate.renderers.markdown import render_markdown, render_summary
-from rankgate.renderers.sections import SECTIONS, Budget, Room, Section
+from rankgate.renderers.sections import SECTIONS, Room, Section
 
 COUNT = 400
 
@@ -19,7 +19,7 @@ def omens(report: Report, room: Room) -> str:
     return "\n".join(f"- omen {number} of the day" for number in range(room["omens"]))
 
 
-ROW = Section(lambda _: "Omens", omens, Budget("omens", lambda _: COUNT, 0, ("omen", None)))
+ROW = Section("omens", 0, ("omen", None), lambda _: COUNT, omens, lambda _: "Omens")
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_without_its_turn_no_other_section_is_cut() -> None:
 
 
 def test_every_section_has_a_turn_of_its_own_and_sections_of_one_budget_are_counted_alike() -> None:
-    assert len({section.budget.goes for section in SECTIONS}) == len(SECTIONS)
+    assert len({section.goes for section in SECTIONS}) == len(SECTIONS)
     said: dict[str, object] = {}
     for section in SECTIONS:
-        assert said.setdefault(section.budget.key, section.budget.said) == section.budget.said
+        assert said.setdefault(section.key, section.said) == section.said

@@ -15,10 +15,9 @@ from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.names import parse_metrics
 from rankgate.model.values import Unit, Verdict
 from rankgate.readers.dates import days_after
-from rankgate.renderers.dashboards.build import Remembered, Shown, Tag, gate_set
+from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
 from rankgate.renderers.dashboards.collect import page_names
-from rankgate.renderers.dashboards.spans import Version, spans_of
-from rankgate.renderers.dashboards.values import Dashboard, GateSet
+from rankgate.renderers.dashboards.values import Dashboard, GateSet, Tag
 from rankgate.renderers.pages.dashboard import site_of
 
 TODAY = "2026-03-01"
@@ -146,7 +145,7 @@ def test_one_drawing_is_shown_and_its_letters_are_not_too_small(
 def test_a_link_to_a_run_marks_its_row_and_the_keyboard_reaches_everything(chromium: Browser, tmp_path: Path) -> None:
     shown = dashboard(3)
     [gate_set_] = shown.sets
-    run = gate_set_.runs[0].id
+    run = gate_set_.runs[0].record.id
     for page, _ in opened(chromium, tmp_path, shown):
         if not page.url.endswith(gate_set_.page):
             continue

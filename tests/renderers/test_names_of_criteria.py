@@ -82,14 +82,7 @@ def test_nor_does_an_anchor(place: Path) -> None:
         assert NAME in page.code
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        f"score({NAME})",
-        f"source_share({NAME})",
-        f"recall(source={NAME})@5",
-    ],
-)
+@pytest.mark.parametrize("name", [f"score({NAME})", f"source_share({NAME})", f"recall(source={NAME})@5"])
 def test_what_a_metric_means_holds_no_text_of_its_name(name: str) -> None:
     metric = parse_metric(name)
     assert NAME in metric.name

@@ -5,7 +5,8 @@ from msgspec.structs import replace
 from tests.renderers.reports import RECALL, texts
 
 from rankgate.model import wording
-from rankgate.model.report import DocumentMove, GateResult, Provenance, Queries, Report, SegmentValue
+from rankgate.model.details import Expected
+from rankgate.model.report import GateResult, Provenance, Queries, Report, SegmentValue
 from rankgate.model.values import Direction, EvidenceState, Interval, Unit, Verdict
 from rankgate.renderers import phrases
 
@@ -150,7 +151,7 @@ def test_value_in_a_segment(value: float | None, delta: float | None, text: str)
     ],
 )
 def test_move_of_a_document(before: int | None, after: int | None, text: str) -> None:
-    assert phrases.rank_move(DocumentMove(id="doc-3", gain=1.0, before=before, after=after)) == text
+    assert phrases.rank_move(Expected(id="doc-3", gain=1.0, before=before, after=after)) == text
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import MOVE, REPORT
 
-from rankgate.model.details import Cause
-from rankgate.model.report import DocumentMove, Moved
+from rankgate.model.details import Cause, Expected
+from rankgate.model.report import Moved
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.question_rows import BETTER, LESS, heading, move_item, moved_line, moved_questions
 
@@ -19,8 +19,8 @@ def test_a_heading_says_what_happened_in_the_words_of_every_other_place() -> Non
     assert heading(Cause.LOWER, 3) == "**Lower:** a relevant document left the first 3 and still stands further down"
 
 
-def document(before: int | None, after: int | None) -> DocumentMove:
-    return DocumentMove(id="doc", gain=1.0, before=before, after=after)
+def document(before: int | None, after: int | None) -> Expected:
+    return Expected(id="doc", gain=1.0, before=before, after=after)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def document(before: int | None, after: int | None) -> DocumentMove:
         pytest.param([document(None, None)], LESS, id="one that was never there"),
     ],
 )
-def test_what_became_of_a_question(documents: list[DocumentMove], said: str) -> None:
+def test_what_became_of_a_question(documents: list[Expected], said: str) -> None:
     assert heading(replace(MOVE, documents=documents).fate, 5) == said
 
 
@@ -58,10 +58,10 @@ def test_of_many_questions_each_kind_has_some() -> None:
 
 def test_what_left_the_first_k_is_shown_and_the_rest_is_folded() -> None:
     moves = [
-        DocumentMove(id="stays", gain=1.0, before=1, after=1),
-        DocumentMove(id="falls", gain=1.0, before=2, after=9),
-        DocumentMove(id="is gone", gain=1.0, before=3, after=None),
-        DocumentMove(id="never there", gain=1.0, before=None, after=None),
+        Expected(id="stays", gain=1.0, before=1, after=1),
+        Expected(id="falls", gain=1.0, before=2, after=9),
+        Expected(id="is gone", gain=1.0, before=3, after=None),
+        Expected(id="never there", gain=1.0, before=None, after=None),
     ]
     text = move_item(replace(MOVE, documents=moves), REPORT)
     assert re.findall(r"expected `([^`]+)`", text) == ["is gone", "falls"]

@@ -10,8 +10,9 @@ from tests.renderers import reports
 from tests.renderers.reports import texts
 
 from rankgate.errors import Problem
+from rankgate.model.details import Expected
 from rankgate.model.headline import with_summary
-from rankgate.model.report import Diagnosis, DocumentMove, Moved, Provenance, Queries, Report
+from rankgate.model.report import Diagnosis, Moved, Provenance, Queries, Report
 from rankgate.model.values import Unit, Verdict
 from rankgate.renderers.terminal import render_terminal
 
@@ -107,11 +108,7 @@ def test_the_verdict_is_the_first_word(verdict: Verdict, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "more"),
-    [
-        pytest.param(20, [], id="20 are listed"),
-        pytest.param(23, ["  and 3 more"], id="23 are cut"),
-    ],
+    ("count", "more"), [pytest.param(20, [], id="20 are listed"), pytest.param(23, ["  and 3 more"], id="23 are cut")]
 )
 def test_problems_are_cut_at_20(count: int, more: list[str]) -> None:
     problems = [Problem(f"problem {number}") for number in range(count)]
@@ -136,7 +133,7 @@ def test_the_three_questions_that_lost_most_are_shown_with_three_documents_each(
     ],
 )
 def test_without_losses_no_question_is_shown(report: Report) -> None:
-    assert "Questions whose" not in render_terminal(report)
+    assert "The worst of each kind" not in render_terminal(report)
 
 
 def test_a_question_without_words_is_shown_by_its_id() -> None:
@@ -158,9 +155,7 @@ def test_questions_are_shown_on_one_line_with_nothing_hidden(text: str, shown: s
 
 def filled_with(text: str) -> Report:
     """A report that holds the text wherever an input's own words can end up."""
-    move = replace(
-        MOVE, query_id=text, question=text, documents=[DocumentMove(id=text, gain=1.0, before=None, after=None)]
-    )
+    move = replace(MOVE, query_id=text, question=text, documents=[Expected(id=text, gain=1.0, before=None, after=None)])
     return replace(REPORT, misses=[move], problems=[Problem(text), Problem("wrong", text, 3, text)])
 
 

@@ -13,10 +13,8 @@ from rankgate.baselines.records import Record
 from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.names import parse_metrics
 from rankgate.model.values import Direction, Unit, Verdict
-from rankgate.renderers.dashboards.build import Remembered, Shown, Tag, gate_set
-from rankgate.renderers.dashboards.days import place_of
-from rankgate.renderers.dashboards.spans import Version, spans_of
-from rankgate.renderers.dashboards.values import Dashboard, GateSet
+from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
+from rankgate.renderers.dashboards.values import Dashboard, GateSet, Tag, place_of
 from rankgate.renderers.pages.charts import chart
 from rankgate.renderers.pages.dashboard import Change, change, events_of, outlook, site_of
 from rankgate.renderers.pages.trend_chart import DAY, SIZES, Size, described, domain, spec_of
@@ -104,10 +102,7 @@ def test_what_is_noted_of_a_run_is_in_words() -> None:
     first, second = run("2026-01-01", 0.8, gold="a"), run("2026-01-02", 0.8, gold="b")
     tags = (Tag("v1", sha("2026-01-02"), "2026-01-02"),)
     found = shown(first, second, tags=tags, accepted=[second], anchors=[replace(second, name="launch")])
-    assert [events_of(each) for each in found.runs] == [
-        [],
-        ["accepted", "anchor launch", "release v1", "new gold set"],
-    ]
+    assert [events_of(each) for each in found.runs] == [[], ["accepted", "anchor launch", "release v1", "new gold set"]]
 
 
 # The chart
@@ -199,6 +194,19 @@ def test_who_cannot_see_the_chart_hears_its_numbers() -> None:
         "3 values, from 80.0% on 2026-02-01 to 70.0% on 2026-02-03; the lowest is 50.0%, the highest 80.0%. The table "
         "below lists all of them."
     )
+
+
+def test_runs_that_are_too_old_to_be_listed_are_counted_by_verdict() -> None:
+    days = [
+        ("2026-01-01", None),
+        ("2026-01-02", Verdict.FAIL),
+        ("2026-01-03", Verdict.PASS),
+        ("2026-01-04", Verdict.PASS),
+    ]
+    older = [run(day, 0.8, verdict=verdict) for day, verdict in days]
+    pages = site_of(Dashboard(date=TODAY, repository=None, sets=(replace(shown(run("2026-02-20", 0.8)), older=older),)))
+    said = "Not listed: 4 older runs of 2026-01-01 to 2026-01-04 (1 not checked, 1 FAIL, 2 PASS)."
+    assert said in pages["c.html"]
 
 
 def test_a_small_ceiling_of_a_waiver_is_no_ceiling_of_nothing() -> None:

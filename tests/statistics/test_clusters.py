@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankgate.statistics.clusters import (
-    clustered_mean_interval,
-    clustered_mean_level,
-)
+from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level
 from rankgate.statistics.saddlepoint import Side, difference_interval, difference_level, mean_interval, mean_level
 
 Interval = tuple[float, float]

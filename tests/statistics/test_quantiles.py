@@ -10,12 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.statistics.quantiles import (
-    difference_of_quantiles_interval,
-    normal_quantile,
-    quantile,
-    quantile_interval,
-)
+from rankgate.statistics.quantiles import difference_of_quantiles_interval, normal_quantile, quantile, quantile_interval
 
 ONE_TO_TEN = [float(x) for x in range(1, 11)]
 

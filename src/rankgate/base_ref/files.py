@@ -55,10 +55,6 @@ class FilesAtBase:
 
         That is a copy where the base has the path. None where it has not and HEAD has: then it came later. The path
         itself where it lies outside the repository or neither commit knows it: then the job made it.
-
-        Raises:
-            RankgateError: it lies in a submodule, or behind a link that leaves the repository.
-            GitError: git cannot read it.
         """
         inside = self._inside(path)
         if inside is None:
@@ -67,11 +63,7 @@ class FilesAtBase:
         return copy or (None if self._in_head(inside) else path)
 
     def copy(self, path: str) -> str | None:
-        """A copy of what the commit has at a path of the repository; None where it has nothing there.
-
-        Raises:
-            RankgateError: it lies in a submodule, or behind a link that leaves the repository, or is too large.
-        """
+        """A copy of what the commit has at a path of the repository; None where it has nothing there."""
         return self._copied(path, posixpath.normpath(path), self.commit)
 
     def find_in_head(self, path: str) -> str | None:
@@ -81,14 +73,13 @@ class FilesAtBase:
 
     def matching(self, pattern: str) -> list[str]:
         """The base's YAML and JSON files that have a regular expression on a line, from the current directory."""
-        found = self._repository.matching(self.commit.sha, pattern)
-        return [os.path.relpath(f"{self._repository.root}/{path}", os.path.realpath(".")) for path in found]
+        here, root = os.path.realpath("."), self._repository.root
+        return [os.path.relpath(f"{root}/{path}", here) for path in self._repository.matching(self.commit.sha, pattern)]
 
     def refuse_moved_link(self, names: Iterable[str]) -> None:
-        """The current directory may be what a link leads to that HEAD has changed, or put in a folder's place.
+        """Refuse a current directory that a link leads to which HEAD has changed, or put in a folder's place.
 
-        Raises:
-            RankgateError: the base has a file of one of these names where the link is.
+        It matters where the base has a file of one of these names.
         """
         here, root = Path(os.path.realpath(".")), self._repository.root
         for link in self._repository.new_links(self.commit.sha, self._head.sha) if self._head else ():
@@ -99,33 +90,23 @@ class FilesAtBase:
                 raise bad_input("leads here and did not at the base; remove the link first, add it later", file=link)
 
     def refuse_stale(self, paths: Iterable[str]) -> None:
-        """What judges must be what the tip of the base branch has, where that is known.
-
-        Raises:
-            GitError: the tip has another file at one of the paths.
-        """
+        """What judges must be what the tip of the base branch has, where that is known."""
         for path in paths if self._tip else ():
             inside = self._inside(path)
             if inside is not None and self._there(inside, self.commit.sha) != self._there(inside, self._tip or ""):
-                raise GitError(
-                    f"the merge commit is stale: the base branch has another {shown_path(path)} now; push to the pull "
-                    "request, or close and reopen it"
-                )
+                what = f"the base branch has another {shown_path(path)} now"
+                raise GitError(f"the merge commit is stale: {what}; push to the pull request, or close and reopen it")
 
     def _there(self, inside: str, commit: str) -> Entry | None:
         """What a commit has at a path, whatever that is called there; None also where it lies out of reach."""
         try:
-            found = self._followed(inside, commit)
+            entry = self._followed(inside, commit)
         except RankgateError:
             return None
-        return found and replace(found, path="")
+        return entry and replace(entry, path="")
 
     def refuse_link(self, path: str) -> None:
-        """Behind a link may lie another file, as the baseline in place of a run.
-
-        Raises:
-            RankgateError: the path, or a folder on the way to it within the repository, is a symbolic link.
-        """
+        """Refuse a symbolic link on the way to a file: behind it may lie another, as the baseline in place of a run."""
         whole, root = Path(os.path.normpath(Path.cwd() / path)), Path(self._repository.root)
         within = [parent for parent in whole.parents if parent != root and parent.is_relative_to(root)]
         if path != STDIN and not whole.is_fifo() and any(map(Path.is_symlink, [whole, *within])):
@@ -140,11 +121,7 @@ class FilesAtBase:
         return there is None or there != self._there(inside, self.commit.sha)
 
     def kept(self, path: str) -> str:
-        """The path, or a copy of what comes through a pipe and can be read only once.
-
-        Raises:
-            RankgateError: it cannot be read.
-        """
+        """The path, or a copy of what comes through a pipe and can be read only once."""
         if path != STDIN and (Path(path).is_file() or Path(path).is_dir() or not Path(path).exists()):
             return path
         copy = f"{self._room}/piped-{len(self._copies)}"
@@ -175,7 +152,6 @@ class FilesAtBase:
         ]
 
     def _inside(self, path: str) -> str | None:
-        """A path relative to the repository's root, or None where it lies outside."""
         if path == STDIN:
             return None
         whole = os.path.normpath(Path.cwd() / path)
@@ -187,7 +163,6 @@ class FilesAtBase:
         return None
 
     def _copied(self, path: str, inside: str, commit: Commit) -> str | None:
-        """A copy of what a commit has at a path within the repository; None where it has nothing."""
         tree = "tree" if commit is self.commit else "head"
         copy = f"{self._room}/{tree}/{inside}".rstrip("/")
         if copy in self._copies:
@@ -253,12 +228,7 @@ class FilesAtBase:
 def files_at(ref: str, tip: str | None = None) -> Iterator[FilesAtBase]:
     """The files at a ref of the repository around the current directory; errors raised meanwhile name no copy.
 
-    Args:
-        ref: names the commit.
-        tip: the commit that the base branch is at now, where the ref may lie behind it.
-
-    Raises:
-        GitError: git is missing, this is no repository or a submodule, or it has no such commit.
+    `tip` is the commit that the base branch is at now, where the ref may lie behind it.
     """
     repository = repository_around(".")
     if run_git(repository.root, "rev-parse", "--show-superproject-working-tree").stdout.strip():
@@ -273,18 +243,7 @@ def files_at(ref: str, tip: str | None = None) -> Iterator[FilesAtBase]:
 
 
 def _fill_pointer(file: Path, root: str, name: str) -> None:
-    """Put what a pointer of Git LFS stands for in its place; any other file stays as it is.
-
-    What comes is checked against the pointer's digest, whoever serves it.
-
-    Args:
-        file: where the blob was written.
-        root: the repository's working tree.
-        name: the file's name for messages.
-
-    Raises:
-        GitError: git-lfs is not installed, or does not give the file.
-    """
+    """Put what a pointer of Git LFS stands for in its place, checked against its digest, whoever serves it."""
     if file.stat().st_size > LONGEST_POINTER:
         return
     pointer = file.read_bytes()

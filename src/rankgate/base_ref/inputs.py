@@ -71,12 +71,7 @@ class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
-    """Read what the base has.
-
-    Raises:
-        RankgateError: the base's criteria for this gate are behind a link now, or there are several.
-        GitError: git cannot read a file, the pull request adds to a baseline of the job's, or the base is stale.
-    """
+    """Read what the base has; what cannot be read is among its problems, unless git fails or the base is stale."""
     problems: list[Problem] = []
     names = [own.inputs.criteria] if own.inputs.criteria else DEFAULT_PATHS
     files.refuse_moved_link(names)
@@ -98,9 +93,8 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
     none = Waivers(name=own.criteria.inputs.waivers)
     waivers, waivers_changed = tried(lambda: _waivers(own, read, files), (none, None))
     named = _gold_named(own, criteria)
-    files.refuse_stale(
-        [*names, *([named.path] if named else []), read.inputs.waivers if read else own.criteria.inputs.waivers]
-    )
+    waived = read.inputs.waivers if read else own.criteria.inputs.waivers
+    files.refuse_stale([*names, *([named.path] if named else []), waived])
     return BaseInputs(
         criteria=criteria,
         elsewhere=tuple(elsewhere),
@@ -138,9 +132,6 @@ def _criteria_elsewhere(own: Own, files: FilesAtBase) -> tuple[Criteria | None, 
     """Criteria of the base that this check does not read: this gate's all the same, else the places of all.
 
     This gate's are those that HEAD has no longer in their place, and those that name the same run or baseline.
-
-    Raises:
-        RankgateError: there are several of them.
     """
     found: dict[str, Criteria] = {}
     for path in files.matching(_GATES):
@@ -216,21 +207,15 @@ def _baseline(
 
 
 def _baseline_at_base(named: InputFile, files: FilesAtBase) -> InputFile | None:
-    """Where to read what lay at a place; None where nothing was accepted there.
-
-    Raises:
-        GitError: what is there now is the job's, and the pull request has committed files of that name.
-    """
+    """Where to read what lay at a place, unless the pull request commits files where the job writes; else None."""
     found = named.path if is_remote(named.path) else files.find(named.path)
     if found is None and _is_baseline(named):
         copy: str | None = None
         with suppress(RankgateError):
             copy = files.find_in_head(named.path)
         if copy is None or not _same_baseline(named.path, copy):
-            raise GitError(
-                f"{shown_path(named.path)}: the job makes this baseline, and the pull request commits files in its "
-                "place; take them out of the commit"
-            )
+            why = "the job makes this baseline, and the pull request commits files in its place"
+            raise GitError(f"{shown_path(named.path)}: {why}; take them out of the commit")
     theirs = replace(named, path=found) if found is not None else None
     return theirs if theirs and _is_baseline(theirs) else None
 

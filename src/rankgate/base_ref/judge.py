@@ -15,10 +15,17 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.base_ref.criteria_changes import gate_changes, key_changes, renamed_gates
+from rankgate.base_ref.changes import (
+    common,
+    fitting,
+    gate_changes,
+    key_changes,
+    musts_gone,
+    query_changes,
+    renamed_gates,
+)
 from rankgate.base_ref.files import FilesAtBase, files_at
 from rankgate.base_ref.inputs import BaseInputs, Own, base_inputs
-from rankgate.base_ref.queries import common, fitting, musts_gone, query_changes
 from rankgate.base_ref.stricter import reason_if_worse, stricter
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, Opener, accepted_run, baseline_of, gold_of, require_inputs, run_of
@@ -33,21 +40,14 @@ from rankgate.model.waiver_use import ACCEPT_GOLD, ACCEPT_RUN, SetLabel
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
 
-# Judges one side.
-Judge = Callable[[Inputs, Criteria, Gold], Report]
+Judge = Callable[[Inputs, Criteria, Gold], Report]  # of one side
 
 
 def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
-    """Judge a run by both sides.
+    """Judge a run by both sides; what it is compared with is the base's baseline either time.
 
     The head is the pull request's criteria and gold set, the base's are those of the base. Where that lets gold sets
-    change, its own decides on the queries that both have; where a label accepts the new one, it does not decide. What
-    the run is compared with on both sides is the base's baseline.
-
-    Args:
-        inputs: what the caller names.
-        ref: names the base.
-        judge: judges one side.
+    change, its own decides on the queries that both have; where a label accepts the new one, it does not decide.
 
     Raises:
         RankgateError: the run cannot be judged as the head or as the base asks, or git cannot read the base; the
@@ -62,14 +62,15 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run, part="whole")
         own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold)
         case = _case(*_parted(own, base_inputs(own, files)), files, judge)
-        head = _head(case)
-        theirs = _theirs(case)
+        head, theirs = _head(case), _theirs(case)
         whole = _with_removed(case) if theirs and case.base.lenient else None
-        by_base = theirs.report if theirs else None
-        said = _said(case, head, theirs, whole)
-        judged = stricter(head.report, by_base, said, whole=whole, renamed=_renamed(case))
-        judged = replace(judged, notes=[*judged.notes, *_refusals(case, said)])
-        return _told(_waived(judged, inputs, case.base), own, files)
+        side = _base_side(case, head, theirs, whole)
+        judged = stricter(head.report, theirs.report if theirs else None, side, whole=whole, renamed=_renamed(case))
+        judged = replace(judged, notes=[*judged.notes, *_refusals(case, side)])
+        judged = waive(judged, case.base.waivers, inputs.date)
+        if label := _label(inputs, case.base.waiver_label):
+            judged = waive_by_label(judged, label, case.base.waiver_label)
+        return _with_names(judged, own, files)
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -151,7 +152,6 @@ def _renamed(case: _Case) -> dict[str, str]:
 
 
 def _head(case: _Case) -> _Judged:
-    """By the pull request's criteria and gold set."""
     own = case.own
     named = own.inputs.run or own.criteria.inputs.run
     inputs = own.inputs if case.run == named else replace(own.inputs, run=case.run)
@@ -172,10 +172,10 @@ def _theirs(case: _Case) -> _Judged | None:
         if case.gold is case.own.gold:
             raise asking from error
         try:  # ids and labels changed together: the old labels say nothing of this run, the old limits still do
-            found = _as_the_base_asks(case, case.own.gold)
+            judged = _as_the_base_asks(case, case.own.gold)
         except RankgateError:
             raise asking from error
-        return _Judged(found.report, (*case.files.problems(error), *found.problems), gold_lost=True)
+        return _Judged(judged.report, (*case.files.problems(error), *judged.problems), gold_lost=True)
 
 
 def _with_removed(case: _Case) -> Report | None:
@@ -206,22 +206,14 @@ def _judged(case: _Case, inputs: Inputs, criteria: Criteria, gold: Gold) -> _Jud
         return _Judged(report, tuple(case.files.problems(error)))
 
 
-def _waived(report: Report, inputs: Inputs, base: BaseInputs) -> Report:
-    """With the violations that the base waives, or that a label which the base allows waives for this commit."""
-    found = waive(report, base.waivers, inputs.date)
-    label = _label(inputs, base.waiver_label)
-    return waive_by_label(found, label, base.waiver_label) if label else found
-
-
-def _refusals(case: _Case, said: BaseSide) -> list[str]:
+def _refusals(case: _Case, side: BaseSide) -> list[str]:
     """Why labels that would have accepted something do not."""
-    gold = refusal(case.label, "accepts the gold set") if said.queries or said.gold else None
+    gold = refusal(case.label, "accepts the gold set") if side.queries or side.gold else None
     run = refusal(_label(case.own.inputs, ACCEPT_RUN), "accepts another run") if case.moved else None
     return list(filter(None, (gold, run)))
 
 
-def _said(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | None) -> BaseSide:
-    """What the report says of the base."""
+def _base_side(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report | None) -> BaseSide:
     own, base = case.own, case.base
     criteria = base.criteria or own.criteria
     by_base = theirs.report if theirs else None
@@ -283,9 +275,6 @@ def _judged_run(own: Own, criteria: Criteria | None, files: FilesAtBase) -> tupl
     """The run, and whether it is the pull request's own in place of one that the base names and that is absent.
 
     What the caller names decides; else what the base's criteria name, with its format and map.
-
-    Raises:
-        RankgateError: the run is a link.
     """
     mine, theirs = own.criteria.inputs.run, (criteria or own.criteria).inputs.run
     moved = own.inputs.run is None and mine is not None and mine != theirs
@@ -332,22 +321,19 @@ def _with_reason(queries: QueryChanges, head: Report, by_base: Report | None, wh
     if by_base.queries.left_out and len(queries.removed_ids) < queries.removed:
         return queries  # what private ones would change is not judged here
     unanswered = min(whole.queries.missing - by_base.queries.missing, queries.removed)
+    queries = replace(queries, removed_unanswered=unanswered)
     if unanswered == queries.removed:
-        return replace(queries, removed_unanswered=unanswered)
-    return replace(
-        queries,
-        removed_unanswered=unanswered,
-        verdict_with_removed=whole.verdict,
-        judged_with_removed=reason_if_worse(whole, head, *([] if whole is by_base else [by_base])),
-    )
+        return queries
+    reason = reason_if_worse(whole, head, *([] if whole is by_base else [by_base]))
+    return replace(queries, verdict_with_removed=whole.verdict, judged_with_removed=reason)
 
 
-def _told(report: Report, own: Own, files: FilesAtBase) -> Report:
+def _with_names(report: Report, own: Own, files: FilesAtBase) -> Report:
     """The report with names in place of the copies' paths, and the command that repeats this check."""
-    made = report.provenance
-    run, baseline = (source and replace(source, path=files.told(source.path)) for source in (made.run, made.baseline))
-    command = [files.typed(word) for word in made.command]
+    old = report.provenance
+    run, baseline = (source and replace(source, path=files.told(source.path)) for source in (old.run, old.baseline))
+    command = [files.typed(word) for word in old.command]
     if own.inputs.baseline and "--baseline" not in command:
         command += ["--baseline", own.inputs.baseline.path]
     command += ["--base", files.commit.ref]
-    return replace(report, provenance=replace(made, run=run, baseline=baseline, command=command))
+    return replace(report, provenance=replace(old, run=run, baseline=baseline, command=command))

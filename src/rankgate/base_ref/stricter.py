@@ -43,37 +43,30 @@ def stricter(
 ) -> Report:
     """The head's report with every gate of the base that is stricter, and with what the pull request changed.
 
-    Args:
-        head: judged by the pull request's criteria and gold set.
-        by_base: judged by the base's, where that is something else.
-        base: what the report says of the base.
-        whole: judged by the base's, with the queries that the pull request removed.
-        renamed: new names of gates by their old ones.
+    `by_base` is judged by the base's files, where that is something else, and `whole` with the queries that the pull
+    request removed, too. `renamed` has new names of gates by their old ones.
     """
     added = list(_stricter_gates(head, by_base, whole, renamed)) if by_base else []
     order = {gate.name: place for place, gate in reversed(list(enumerate(head.gates)))}
     place = {id(gate): order.get(renamed.get(gate.name, gate.name), len(head.gates)) for gate in (*head.gates, *added)}
     gates = sorted([*head.gates, *added], key=lambda gate: place[id(gate)])
-    gold_failures = [*_gold_sentences(base)] if base.gold_changes == "fail" else []
-    own = [*gold_failures, *_to_accept(base)]
-    by_gold = _gold_sentences(base) and not _criteria_sentences(base) and any(g.verdict is Verdict.FAIL for g in added)
-    failures = list(dict.fromkeys([*head.failures, *(by_base.failures if by_base else ()), *own]))
+    changed_gold = _gold_sentences(base)
+    gold_failures = changed_gold if base.gold_changes == "fail" else []
+    by_gold = changed_gold and not _criteria_sentences(base) and any(gate.verdict is Verdict.FAIL for gate in added)
+    meant = (by_gold or gold_failures) and not base.gold
+    of_base = by_base.failures if by_base else ()
+    failures = list(dict.fromkeys([*head.failures, *of_base, *gold_failures, *_to_accept(base)]))
+    count = len(base.problems)
     warnings = [
         *_criteria_sentences(base),
-        *([] if gold_failures else _gold_sentences(base)),
-        *_problem_sentences(base),
+        *([] if gold_failures else changed_gold),
+        *([f"{count_text(count, 'problem')} with what the base has, so that less of it was judged"] if count else []),
         *([_ELSEWHERE] if base.elsewhere else []),
         *([_COPIED] if base.run_copied == "commit" else []),
         *dict.fromkeys([*head.warnings, *(by_base.warnings if by_base else ())]),
     ]
-    verdict = worst(
-        [
-            head.verdict,
-            *(gate.verdict for gate in added),
-            *(Verdict.FAIL for _ in failures),
-            *(Verdict.WARN for _ in warnings),
-        ]
-    )
+    verdicts = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in warnings)]
+    verdict = worst([head.verdict, *(gate.verdict for gate in added), *verdicts])
     problems = [*head.problems, *problems_of(added, by_base.provenance.criteria if by_base else None, base)]
     judged = replace(
         head,
@@ -81,11 +74,7 @@ def stricter(
         problems=problems,
         failures=failures,
         warnings=warnings,
-        notes=[
-            *_notes(base, by_base),
-            *([_MEANT] if (by_gold or gold_failures) and not base.gold else []),
-            *head.notes,
-        ],
+        notes=[*_notes(base, by_base), *([_MEANT] if meant else []), *head.notes],
         diagnosis=head.diagnosis or (by_base.diagnosis if by_base and added else []),
         gates=gates,
         base=base,
@@ -119,19 +108,16 @@ def _stricter_gates(
             continue
         if gate.verdict is Verdict.NOT_JUDGED and gate.place in judged:
             continue  # only the removed queries have it, and those are named
-        yield replace(
-            gate,
-            judged_by="base",
-            line=alike[0].line if alike else None,  # its own line is one of another file
-        )
+        line = alike[0].line if alike else None  # its own line is one of another file
+        yield replace(gate, judged_by="base", line=line)
 
 
 def _by_place(gates: Iterable[GateResult]) -> Mapping[tuple[str, str | None], list[GateResult]]:
     """Results by gate and segment, of which there are several where two rules look at the same tags."""
-    found: dict[tuple[str, str | None], list[GateResult]] = defaultdict(list)
+    by_place: dict[tuple[str, str | None], list[GateResult]] = defaultdict(list)
     for gate in gates:
-        found[gate.place].append(gate)
-    return found
+        by_place[gate.place].append(gate)
+    return by_place
 
 
 def _stands_for(same: GateResult, gate: GateResult) -> bool:
@@ -172,11 +158,6 @@ def _to_accept(base: BaseSide) -> list[str]:
     refused = _GOLD_REFUSED.get(base.gold or "")
     found = [f"{refused}; {_BY_LABEL} `{ACCEPT_GOLD}`"] if refused else []
     return found + ([f"{_MOVED}; {_BY_LABEL} `{ACCEPT_RUN}`"] if base.run_moved == "refused" else [])
-
-
-def _problem_sentences(base: BaseSide) -> list[str]:
-    count = len(base.problems)
-    return [f"{count_text(count, 'problem')} with what the base has, so that less of it was judged"] if count else []
 
 
 def _notes(base: BaseSide, by_base: Report | None) -> list[str]:

@@ -26,12 +26,10 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choose(records: Sequence[Record], ancestors: Sequence[str], *, branch: str | None = None) -> Chosen | None:
-    """Choose among accepted records; None where there are none.
+    """Choose among accepted records, oldest first; None where there are none.
 
-    Args:
-        records: oldest first. Of several for one commit the last counts.
-        ancestors: commits, the nearest first; the first is the one to compare with.
-        branch: the base branch, where it is known.
+    The last record of the nearest of the `ancestors`, of which the first is the one to compare with, that has any; else
+    the newest record of the base branch, else the newest.
     """
     latest = {record.commit: record for record in records if record.commit is not None}
     for behind, commit in enumerate(ancestors):
@@ -46,7 +44,7 @@ def choose(records: Sequence[Record], ancestors: Sequence[str], *, branch: str |
 class Where(msgspec.Struct, frozen=True, kw_only=True):
     """Where a check stands: its day, and the commits before it.
 
-    `ancestors` gives the commit to compare with and those before it, the nearest first; it is asked only where a
+    `ancestors` gives the commit to compare with and those before it, the nearest first; it is called only where a
     record names a commit. `branch` is the base branch, where it is known.
     """
 
@@ -59,23 +57,14 @@ class BaselineStore(Protocol):
     """A place that holds the accepted run."""
 
     @property
-    def spec(self) -> str:
-        """How users name this place after `--baseline`."""
-
-    @property
     def memory(self) -> Memory | None:
         """All that the place remembers; None where it is but a run."""
 
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
-        """The accepted run, or None where nothing has been accepted yet.
+        """The accepted run, or None where nothing has been accepted yet; of several that for `where`, or the newest.
 
-        Args:
-            needs: what the metrics read beyond ids.
-            deepest: the lowest rank that a metric reads by its cut-off.
-            where: by which one of several is chosen; else the newest.
-
-        Raises:
-            RankgateError: what is stored is damaged, was written by a newer rankgate, or does not reach `deepest`.
+        `needs` is what the metrics read beyond ids; an error where it is damaged, of a newer rankgate, or does not
+        reach the rank `deepest`, the lowest that a metric reads by its cut-off.
         """
 
 
@@ -84,29 +73,15 @@ class MemoryStore(msgspec.Struct, frozen=True):
 
     memory: Memory
 
-    @property
-    def spec(self) -> str:
-        """The memory's."""
-        return self.memory.spec
-
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
         """The run that was accepted for the commit to compare with, or for the nearest one before it."""
         chosen = chosen_of(self.memory, where)
-        if chosen is None:
-            return None
-        run = open_record(self.memory, chosen.record, needs, deepest=deepest)
-        if where is None:
-            return run
-        found = lineage_of(chosen.record, where)
-        return replace(run, lineage=replace(found, how=chosen.how, commits_behind=chosen.commits_behind))
+        run = open_record(self.memory, chosen.record, needs, deepest=deepest) if chosen else None
+        return replace(run, lineage=lineage_of(chosen, where.date)) if run and chosen and where else run
 
 
 def chosen_of(memory: Memory, where: Where | None) -> Chosen | None:
-    """The accepted record that counts where a check stands, else the newest; None where nothing was accepted yet.
-
-    Raises:
-        RankgateError: the memory cannot be read.
-    """
+    """The accepted record that counts where a check stands, else the newest; None where nothing was accepted yet."""
     records = memory.read("accepted")
     known = where is not None and any(record.commit for record in records)
     ancestors = where.ancestors() if where is not None and known else ()
@@ -114,25 +89,24 @@ def chosen_of(memory: Memory, where: Where | None) -> Chosen | None:
 
 
 def open_record(memory: Memory, record: Record, needs: frozenset[Need], *, deepest: int = 0) -> Run:
-    """A record's run, its digest checked.
-
-    Raises:
-        RankgateError: it is not there, damaged, or not stored deep enough.
-    """
+    """A record's run; an error where it is not there, damaged, or not stored deep enough."""
     from rankgate.baselines.packing import unpack  # noqa: PLC0415 -- paid only where a run is stored
 
     return unpack(record, lambda: memory.fetch(record), needs, name=memory.spec, deepest=deepest)
 
 
-def lineage_of(record: Record, where: Where) -> Lineage:
-    """What a report says of a record that is all there is."""
+def lineage_of(chosen: Chosen, date: str) -> Lineage:
+    """What a report of a check on that day says of the record that it compares with."""
     from rankgate.readers.dates import days_between  # noqa: PLC0415 -- as above
 
+    record = chosen.record
     return Lineage(
         record=record.id,
         date=record.date,
         commit=record.commit,
         branch=record.branch,
-        days_behind=days_between(record.date, where.date),
+        how=chosen.how,
+        commits_behind=chosen.commits_behind,
+        days_behind=days_between(record.date, date),
         reason=record.reason,
     )

@@ -1,7 +1,6 @@
 """A memory of runs in a directory, usually in the repository itself.
 
-Files carry their digest in their name or are replaced as a whole, the manifest last: that is the one step which makes a
-run the baseline. Killed at any byte, the directory holds the old baseline or the new one, whole.
+The manifest is written last and makes a run the baseline: killed at any byte, the directory holds the old or the new.
 """
 
 from __future__ import annotations
@@ -16,41 +15,29 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines.base import Where, lineage_of, open_record
+from rankgate.baselines.base import Chosen, Where, lineage_of, open_record
 from rankgate.baselines.packing import RUN
-from rankgate.baselines.records import LOGS, Record
+from rankgate.baselines.records import LOGS
 from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.files.writing import make_directories, write_atomic
-from rankgate.model.lineage import commits_behind
 from rankgate.model.values import Need
 from rankgate.readers.base import Run
 
 if sys.platform != "win32":
     import fcntl
 
-# A temporary file that a killed process left; never anything that somebody else put there.
 _LOGS = frozenset(map(log_name, LOGS))
+# A temporary file that a killed process left; never anything that somebody else put there.
 _LEFT = re.compile(rf"\.(?:{RUN.pattern}|{'|'.join(map(re.escape, [MANIFEST, *sorted(_LOGS)]))})\.\w+\.tmp")
 
 
 class DirectoryTree:
-    """The files of a directory that are a baseline's; others are not touched.
-
-    Args:
-        path: the directory's.
-        spec: what users name the place that it is a copy of; None where it is none.
-    """
+    """The files of a directory that are a baseline's, and no others; `spec` is what it is a copy of, if of anything."""
 
     def __init__(self, path: str, spec: str | None = None) -> None:
-        self.path = path
-        self._spec = spec
+        self.path, self.spec = path, redacted(spec or path)
         self._seen: dict[str, bytes | None] = {}
-
-    @property
-    def spec(self) -> str:
-        """The directory's path, or what it is a copy of."""
-        return redacted(self._spec or self.path)
 
     def read(self, name: str) -> bytes | None:
         """A file; what was read of manifest and logs is what a later `commit` must find unchanged."""
@@ -63,15 +50,7 @@ class DirectoryTree:
 
     def tail(self, name: str, size: int) -> bytes:
         """The last bytes of a file; nothing before them is read."""
-        file = Path(self.path) / name
-        try:
-            with file.open("rb") as opened:
-                opened.seek(max(0, opened.seek(0, os.SEEK_END) - size))
-                return opened.read()
-        except (FileNotFoundError, NotADirectoryError):
-            return b""
-        except OSError as error:
-            raise bad_input(f"cannot be read: {error.strerror}", file=file.as_posix()) from error
+        return self._bytes(name, size) or b""
 
     def names(self) -> list[str]:
         """All that lies there; nothing where there is no such directory."""
@@ -109,10 +88,13 @@ class DirectoryTree:
         names = self.names()
         return names == [MANIFEST] or any(map(_ours, names))
 
-    def _bytes(self, name: str) -> bytes | None:
+    def _bytes(self, name: str, last: int | None = None) -> bytes | None:
         file = Path(self.path) / name
         try:
-            return file.read_bytes()
+            with file.open("rb") as opened:
+                if last is not None:
+                    opened.seek(max(0, opened.seek(0, os.SEEK_END) - last))
+                return opened.read()
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -125,11 +107,6 @@ class DirectoryStore(msgspec.Struct, frozen=True):
     path: str
 
     @property
-    def spec(self) -> str:
-        """The directory's path."""
-        return self.path
-
-    @property
     def memory(self) -> TreeMemory:
         """All that the directory remembers; of older runs their numbers alone, since a repository should stay small."""
         tree = DirectoryTree(self.path)
@@ -139,21 +116,22 @@ class DirectoryStore(msgspec.Struct, frozen=True):
         """The accepted run, its digest checked. There is but one: which commit's it is was decided by who merged it."""
         memory = self.memory
         try:
-            found = self._opened(memory, needs, deepest)
+            return _opened(memory, needs, deepest, where)
         except RankgateError:  # somebody who accepts a run at this moment deletes the one before
             with memory.tree.still():
-                found = self._opened(memory, needs, deepest)
-        if found is None:
-            return None
-        record, run = found
-        if where is None:
-            return run
-        behind = commits_behind(record.commit, where.ancestors()) if record.commit else None
-        return replace(run, lineage=replace(lineage_of(record, where), commits_behind=behind))
+                return _opened(memory, needs, deepest, where)
 
-    def _opened(self, memory: TreeMemory, needs: frozenset[Need], deepest: int) -> tuple[Record, Run] | None:
-        record = memory.accepted()
-        return (record, open_record(memory, record, needs, deepest=deepest)) if record else None
+
+def _opened(memory: TreeMemory, needs: frozenset[Need], deepest: int, where: Where | None) -> Run | None:
+    record = memory.accepted()
+    if record is None:
+        return None
+    run = open_record(memory, record, needs, deepest=deepest)
+    if where is None:
+        return run
+    ancestors = list(where.ancestors()) if record.commit else []
+    behind = ancestors.index(record.commit) if record.commit in ancestors else None
+    return replace(run, lineage=lineage_of(Chosen(record=record, how="here", commits_behind=behind), where.date))
 
 
 def _ours(name: str) -> bool:

@@ -1,7 +1,6 @@
 """A tree of files on a branch of its own: read at its tip, written as a commit on top of it and pushed without force.
 
-The branch is never checked out, and neither index nor working tree nor any branch of the user's is touched. What was
-fetched lies under `refs/rankgate/`. A commit's time is the machine's; nothing is ever decided by it.
+Nothing of the user's is touched: what was fetched lies under `refs/rankgate/`. Nothing is decided by a commit's time.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from functools import cached_property
 
 import msgspec
 
-from rankgate.baselines.git_place import PATIENCE, PREFIX, Place, place_of
-from rankgate.baselines.git_transport import HERE, advice, held, lock_of, locked, outrun, refusal_of, refused
+from rankgate.baselines.git_place import HERE, PATIENCE, PREFIX, Place, held, lock_of, locked, outrun, place_of
 from rankgate.baselines.packing import RUN
 from rankgate.baselines.records import LOGS
 from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
@@ -37,16 +35,10 @@ class _Tip(msgspec.Struct, frozen=True):
 
 
 class GitBranchTree:
-    """The files of a branch, at a remote or, where the repository has none, here.
-
-    Args:
-        branch: its name.
-        remote: a remote's name; `.` for the branch of this repository; None for origin, or `.` without any remote.
-    """
+    """The files of a branch, at a remote or here: `.`, or None for origin, or for here without any remote."""
 
     def __init__(self, branch: str = DEFAULT_BRANCH, remote: str | None = None) -> None:
-        self.branch = branch
-        self.remote = remote
+        self.branch, self.remote = branch, remote
         self._tip: _Tip | None = None
         self._read_already: dict[str, bytes] = {}
         self._lost = 0
@@ -59,7 +51,11 @@ class GitBranchTree:
 
     def refresh(self) -> None:
         """Fetch the branch, and nothing else."""
-        commit = self._local_tip() if self._place.remote == HERE else self._fetched_tip()
+        if self._place.remote == HERE:
+            answer = self._place.git("rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}")
+            commit = answer.stdout.decode().strip() or None
+        else:
+            commit = self._fetched_tip()
         self._tip = _Tip(commit, self._files(commit) if commit else {})
         self._read_already.clear()
 
@@ -86,11 +82,7 @@ class GitBranchTree:
         return (self.read(name) or b"")[-size:]
 
     def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
-        """Put a commit on top of the branch as it was last seen; the branch is made with the first one.
-
-        Returns:
-            False where the branch has moved meanwhile. That takes a moment longer each time, so that all get through.
-        """
+        """Put a commit on top of the branch as last seen; False, a moment later each time, where that has moved."""
         tip = self._seen()
         files = {name: entry for name, entry in tip.files.items() if name not in deletes}
         for name, data in writes.items():
@@ -127,10 +119,6 @@ class GitBranchTree:
             self.refresh()
         return self._tip or _Tip(None, {})
 
-    def _local_tip(self) -> str | None:
-        found = self._place.git("rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}")
-        return found.stdout.decode().strip() or None
-
     def _fetched_tip(self, depth: int = 1) -> str | None:
         """The remote's tip. In a shallow clone no more than that is fetched; a whole one must not become shallow."""
         place = self._place
@@ -138,11 +126,7 @@ class GitBranchTree:
         return place.made("rev-parse", "--verify", ref) if ref else None
 
     def _files(self, commit: str) -> dict[str, Entry]:
-        """What the tip has, once it is sure that it is ours.
-
-        A branch without any log of ours belongs to somebody else. A merge may have dropped records of one side, and a
-        shallow clone could not tell.
-        """
+        """What the tip has, once it is sure that it is ours: it has a log of ours, and no merge has dropped records."""
         header = self._place.read("the branch", "cat-file", "commit", commit).split(b"\n\n", 1)[0]
         files: dict[str, Entry] = {}
         for line in filter(None, self._place.read("the branch", "ls-tree", "-z", "--full-tree", commit).split(b"\0")):
@@ -151,18 +135,14 @@ class GitBranchTree:
             files[name] = Entry(mode, kind, blob, name)
         accepted = MANIFEST in files and any(map(RUN.fullmatch, files))
         if not accepted and not any(log_name(log) in files for log in LOGS):
-            raise GitError(
-                f"{self.spec}: this branch exists and holds no baselines; it is left as it is, choose another name"
-            )
+            why = "this branch exists and holds no baselines; it is left as it is, choose another name"
+            raise GitError(f"{self.spec}: {why}")
         if header.count(b"\nparent ") > 1:
             raise self._edited(f"it ends in a merge ({commit[:7]}); undo that with `git revert -m 1 {commit[:7]}`")
         return files
 
     def _pushed(self, commit: str, tip: _Tip) -> Answer | None:
-        """None where the remote has the commit; what git answered where somebody else was quicker.
-
-        A server that is gone before it answers may have applied the push, so that it is asked.
-        """
+        """None where the remote has the commit, also where it was gone before it said so; else what git answered."""
         options = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no")
         place = self._place
         found = place.git("push", *options, place.remote, f"{commit}:refs/heads/{self.branch}")
@@ -170,8 +150,8 @@ class GitBranchTree:
             return None
         if outrun(found):
             return found
-        why = refusal_of(found, place.environment)
-        if refused(found) or advice(found):
+        why, final = place.refusal_of(found)
+        if final:
             raise GitError(f"{self.spec}: the push to {place.remote} was refused: {why}")
         try:
             now = self._fetched_tip(depth=100)
@@ -194,14 +174,10 @@ class GitBranchTree:
 
     def _identity(self) -> dict[str, str]:
         """Nothing where the user has a name and an address, ours for what is missing; never the machine's name."""
-        asked = [
-            self._place.git("-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT")
-            for who in ("AUTHOR", "COMMITTER")
-        ]
-        if not any(found.returncode for found in asked):
+        roles, only = ("AUTHOR", "COMMITTER"), ("-c", "user.useConfigOnly=true")
+        if not any(self._place.git(*only, "var", f"GIT_{who}_IDENT").returncode for who in roles):
             return {}
-        ours = {f"GIT_{who}_NAME": _NAME for who in ("AUTHOR", "COMMITTER")}
-        ours |= {f"GIT_{who}_EMAIL": _EMAIL for who in ("AUTHOR", "COMMITTER")}
+        ours = {f"GIT_{who}_{what}": own for who in roles for what, own in (("NAME", _NAME), ("EMAIL", _EMAIL))}
         return {name: os.environ.get(name) or value for name, value in ours.items()}
 
     def _edited(self, how: str) -> GitError:
@@ -209,11 +185,7 @@ class GitBranchTree:
 
 
 def branch_memory(spec: str) -> TreeMemory:
-    """The memory that `git+branch:NAME` or `git+branch:NAME@REMOTE` names; without a name, on the usual branch.
-
-    Raises:
-        RankgateError: it is an address.
-    """
+    """The memory that `git+branch:NAME` or `git+branch:NAME@REMOTE` names; without a name, on the usual branch."""
     branch, at, remote = spec.removeprefix(PREFIX).rpartition("@")
     if at and ":" in spec.removeprefix(PREFIX):  # neither name can hold one, an address with a password does
         raise bad_input("takes the name of a branch and that of a remote, and no address", file=f"{PREFIX}NAME@REMOTE")

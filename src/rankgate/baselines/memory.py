@@ -1,4 +1,4 @@
-"""A memory of runs: history, what was accepted, and anchors, wherever it is kept."""
+"""A memory of runs, wherever it is kept: history, what was accepted, and anchors; and which record people mean."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from rankgate.baselines.records import Log, Record
+from rankgate.errors import bad_input, shown
+from rankgate.model.report import TrendPoint
 
+MAX_POINTS = 12  # of a trend
+MAX_ACCEPTED = 4 * MAX_POINTS  # acceptances among which those of the points are looked for
+SHORTEST, MAX_SHOWN = 4, 12  # digits by which a run may be named, and of a commit that are shown
 _AND = "; "  # between reasons
 
-# Asked with the records of a log, oldest first, whether a new one does not belong behind them.
+# Called with the records of a log, oldest first: whether a new one does not belong behind them.
 Unless = Callable[[Sequence[Record]], bool]
 
 
@@ -19,7 +24,8 @@ class Memory(Protocol):
     """Records in three logs, each in the order in which it grew, and the run files that they name.
 
     Whatever is added is added whole or not at all, also when the process is killed at any byte; two that add at once
-    both get in. Nothing is ever overwritten. What methods raise is said here, for every kind of memory.
+    both get in. Nothing is ever overwritten. Every method raises a RankgateError where the place cannot be reached, or
+    what it holds is damaged or of a newer schema. All that is said here holds for every kind of memory.
     """
 
     @property
@@ -27,76 +33,88 @@ class Memory(Protocol):
         """How users name this place after `--baseline`."""
 
     def read(self, log: Log, *, last: int | None = None) -> Sequence[Record]:
-        """The records of a log, or the last ones, oldest first; none where nothing was ever added.
-
-        Raises:
-            RankgateError: the place cannot be reached, or what it holds is damaged or of a newer schema.
-        """
+        """The records of a log, or the last ones, oldest first; none where nothing was ever added."""
 
     def recent(self, log: Log, most: int, *, until: str) -> Sequence[Record]:
-        """The last records of a log that are not dated after a day, oldest first.
+        """The last records of a log, at most so many, that are not dated after a day (2026-01-31), oldest first.
 
         What it costs grows with `most`, not with the log; a place where that cannot be may know fewer, or none.
-
-        Args:
-            log: which.
-            most: how many, at most.
-            until: the day, as 2026-01-31.
-
-        Raises:
-            RankgateError: the place cannot be reached, or what was read is damaged or of a newer schema.
         """
 
     def fetch(self, record: Record) -> bytes:
-        """The compressed run file of a record, its digest checked.
-
-        Raises:
-            RankgateError: it is not there, or is another one.
-        """
+        """The compressed run file of a record, its digest checked; an error where it is not there, or is another."""
 
     def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
-        """Add a record with its run file.
+        """Add a record with its compressed run file, where the place is not one that only others write.
 
-        Args:
-            log: to which.
-            record: what is added.
-            data: its run file, compressed.
-            unless: where it says yes nothing is written; asked again each time that somebody else was quicker.
-
-        Returns:
-            False where the log's last record of this id is the newest already, or `unless` says yes, so that nothing
-            was written.
-
-        Raises:
-            RankgateError: the place cannot be written, or is one that only others write.
+        False where the log's last record of this id is the newest already, or `unless` says yes: nothing was written.
+        That is called again each time that somebody else was quicker.
         """
 
     def prune(self, log: Log, ids: Collection[str]) -> int:
         """Take records out of a log, and run files that no record names any more; how many records went.
 
-        Raises:
-            RankgateError: as for `add`; also for the record that is accepted now.
+        The record that is accepted now is refused.
         """
 
 
-def amended(found: Sequence[Record], record: Record) -> Record:
+def lookup(memory: Memory, word: str) -> Record:
+    """The record that a word names: `accepted`, an anchor's name, or the first digits of an id or a commit.
+
+    Of several for one id or one commit it is the newest.
+
+    Raises:
+        RankgateError: there is none, or these are the first digits of several.
+    """
+    accepted = memory.read("accepted")
+    if word == "accepted":
+        if not accepted:
+            raise bad_input("nothing has been accepted yet", file=memory.spec)
+        return accepted[-1]
+    anchors = memory.read("anchors")
+    if anchor := anchor_named(anchors, word):
+        return anchor
+    if len(word) >= SHORTEST:
+        # Both are named by their digits; of a commit the newest record counts, as it does where a check chooses one.
+        # Dates are compared as they are written; of one day what stands later in the logs.
+        known = sorted([*memory.read("history"), *anchors, *accepted], key=lambda record: record.date)
+        by_name = {name: record for record in known for name in (record.commit, record.id) if name}
+        meant = [word] if word in by_name else [name for name in by_name if name.startswith(word)]
+        if len(meant) > 1:
+            named_by = ", ".join(f"{name[:MAX_SHOWN]} of {by_name[name].date}" for name in meant)
+            raise bad_input(f"{shown(word)} are the first digits of {named_by}; write more of them", file=memory.spec)
+        if meant:
+            return by_name[meant[0]]
+    wanted = "an id, the first digits of a commit, an anchor's name, or `accepted`"
+    advice = f"name {wanted} (`rankgate baseline history` lists them)"
+    raise bad_input(f"has no run {shown(word)}; {advice}", file=memory.spec)
+
+
+def anchor_named(anchors: Sequence[Record], name: str) -> Record | None:
+    """The anchor of a name: the first, for an anchor never moves. Two that named one at once may both be in the log."""
+    return next((record for record in anchors if record.name == name), None)
+
+
+def trend_of(history: Sequence[Record], accepted: Sequence[Record]) -> list[TrendPoint]:
+    """A point for each recorded run, in their order; it was accepted where one of that id was, in that time."""
+    ids = {record.id for record in accepted}
+    return [
+        TrendPoint(
+            date=each.date, commit=each.commit, verdict=each.verdict, accepted=each.id in ids, scores=each.scores
+        )
+        for each in history
+    ]
+
+
+def amended(accepted: Sequence[Record], record: Record) -> Record:
     """What to keep of a run that is accepted again: its first record, with a reason that was given since.
 
     A job that is started again would else judge the run by itself and replace the reason for which it was accepted.
-    Without a commit, another day is another acceptance.
-
-    Args:
-        found: what was accepted, oldest first.
-        record: of the run that is accepted now.
+    Without a commit, another day is another acceptance. `accepted` is oldest first.
     """
-    first = next(reversed(found), None)
+    first = next(reversed(accepted), None)
     if first is None or first.id != record.id or not (record.commit or first.date == record.date):
         return record
     reasons = dict.fromkeys(reason for each in (first, record) if each.reason for reason in each.reason.split(_AND))
-    return replace(
-        first,
-        reason=_AND.join(reasons) or None,
-        by=first.by or record.by,
-        branch=record.branch or first.branch,
-        gold=record.gold,
-    )
+    by, branch = first.by or record.by, record.branch or first.branch
+    return replace(first, reason=_AND.join(reasons) or None, by=by, branch=branch, gold=record.gold)

@@ -17,43 +17,32 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from rankgate.baselines.memory import Unless, amended
-from rankgate.baselines.migrations import DamagedRecordError, decode_record, encode_record
-from rankgate.baselines.objects import LOCAL, CloudObjects, LocalObjects, Objects
-from rankgate.baselines.packing import RUN, checked
-from rankgate.baselines.records import LOGS, SCHEMA_VERSION, Log, Record
+from rankgate.baselines.objects import Objects, objects_at
+from rankgate.baselines.packing import RUN, checked, run_name
+from rankgate.baselines.records import LOGS, SCHEMA_VERSION, DamagedRecordError, Log, Record, decode_record
 from rankgate.errors import bad_input
 
+POINTER = "pointer.json"
+MAX_RECENT = 24  # records of the history that the pointer repeats
+MAX_ROUNDS = 50  # of others that took the very same name; each round one of them has succeeded
+UNTOUCHED = 86_400.0  # seconds for which a run file that no record names may still belong to one that is being added
+_DELETE = "restore it, or delete it and accept a run again"  # an object is never overwritten
 _NAME = re.compile(r"(?P<number>[0-9]{8,15})-(?P<id>[0-9a-f]{12})-(?P<digits>[0-9a-f]{12})\.json")
+_LEFT = re.compile(r"\..+\.tmp").fullmatch  # a file of a write that was killed, or is not at its end
 
 
-class RecordName(msgspec.Struct, frozen=True, order=True):
+class _Name(msgspec.Struct, frozen=True, order=True):
     """The name of a record's object, in the order of the log."""
 
     number: int
     id: str
     digits: str
 
-    @classmethod
-    def read(cls, name: str) -> RecordName | None:
-        """A name taken apart; None where it is none."""
-        parts = _NAME.fullmatch(name)
-        return cls(int(parts["number"]), parts["id"], parts["digits"]) if parts else None
-
-    @property
-    def run(self) -> str:
-        """The run file."""
-        return f"run-{self.digits}.jsonl.gz"
-
     def __str__(self) -> str:
         return f"{self.number:08d}-{self.id}-{self.digits}.json"
 
-
-POINTER = "pointer.json"
-MAX_RECENT = 24  # records of the history that the pointer repeats
-_DELETE = "restore it, or delete it and accept a run again"  # an object is never overwritten
-MAX_ROUNDS = 50  # of others that took the very same name; each round one of them has succeeded
-_LEFT = re.compile(r"\..+\.tmp").fullmatch  # a file of a write that was killed, or is not at its end
-UNTOUCHED = 86_400.0  # seconds for which a run file that no record names may still belong to one that is being added
+    def fits(self, record: Record | None) -> bool:
+        return record is not None and (record.id, record.run) == (self.id, run_name(self.digits))
 
 
 class _Pointer(msgspec.Struct, frozen=True):
@@ -82,11 +71,7 @@ class ObjectMemory:
         return list(self._records(log, names, hinted=log == "accepted" or last is not None).values())
 
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
-        """The last records of a log up to a day, oldest first; of the history as many as the pointer has.
-
-        The pointer alone is asked, so that a long history costs a check nothing. Whoever records a run rewrites it;
-        of two at once the later one's may stand there without the other's, until the next is recorded.
-        """
+        """As `Memory` says; the pointer alone is read, which may lack one of two that were recorded at once."""
         pointed = self._pointed()
         known = {"history": pointed.recent, "accepted": tuple(pointed.accepted.values())}
         records = known[log] if log in known else self.read(log)
@@ -97,8 +82,8 @@ class ObjectMemory:
         name = f"runs/{record.run}"
         data = self.objects.read([name]).get(name) if RUN.fullmatch(record.run) else None
         if data is None:
-            message = f"damaged baseline: the run {record.run!r} is not there; restore it or accept a run again"
-            raise bad_input(message, file=self.spec)
+            missing = f"the run {record.run!r} is not there"
+            raise bad_input(f"damaged baseline: {missing}; restore it or accept a run again", file=self.spec)
         return checked(data, record, f"{self.spec}/{name}", advice=_DELETE)
 
     def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
@@ -115,8 +100,8 @@ class ObjectMemory:
             if unless is not None and unless(list(self._records(log, names).values())):
                 return False
             self._keep_run(record, data)
-            name = RecordName(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
-            if self.objects.create(f"{log}/{name}", encode_record(record)):
+            name = _Name(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
+            if self.objects.create(f"{log}/{name}", msgspec.json.encode(record)):
                 if not self.objects.holds(f"runs/{record.run}"):  # an older one, which was pruned just now
                     self._keep_run(record, data)
                 if log != "anchors":
@@ -137,28 +122,27 @@ class ObjectMemory:
             self._sweep()
         return len(gone)
 
-    def _names(self, log: Log) -> list[RecordName]:
+    def _names(self, log: Log) -> list[_Name]:
         """The names of a log's objects in its order; of a history, only the first of each record."""
-        found: list[RecordName] = []
+        names: list[_Name] = []
         for name in self.objects.names(log):
-            read = RecordName.read(name)
-            if read:
-                found.append(read)
+            if parts := _NAME.fullmatch(name):
+                names.append(_Name(int(parts["number"]), parts["id"], parts["digits"]))
             elif name.endswith(".json"):
                 message = "is no name of a record; somebody changed this by hand: take it away or name it as it was"
                 raise bad_input(message, file=f"{self.spec}/{log}/{name}")
-        found.sort()
-        first = {name.id: name for name in reversed(found)}
-        return [name for name in found if log != "history" or first[name.id] == name]
+        names.sort()
+        first = {name.id: name for name in reversed(names)}
+        return [name for name in names if log != "history" or first[name.id] == name]
 
-    def _records(self, log: Log, names: Sequence[RecordName], *, hinted: bool = True) -> dict[str, Record]:
+    def _records(self, log: Log, names: Sequence[_Name], *, hinted: bool = True) -> dict[str, Record]:
         """The records of these objects, as the pointer has them or read; one that is pruned meanwhile is left out."""
         pointed = self._pointed() if names and hinted else _NOTHING
         hints = dict(pointed.accepted) if log == "accepted" else {}
         if log == "history":  # which has each id once
             recent = {record.id: record for record in pointed.recent}
             hints = {str(name): recent[name.id] for name in names if name.id in recent}
-        known = {str(name): hints[str(name)] for name in names if _fits(hints.get(str(name)), name)}
+        known = {str(name): hints[str(name)] for name in names if name.fits(hints.get(str(name)))}
         data = self.objects.read([f"{log}/{name}" for name in names if str(name) not in known])
         records: dict[str, Record] = {}
         for name in names:
@@ -166,24 +150,19 @@ class ObjectMemory:
             if str(name) in known:
                 records[str(name)] = known[str(name)]
             elif path in data:
-                records[str(name)] = self._decoded(data[path], path, name)
+                place = f"{self.spec}/{path}"
+                record = records[str(name)] = decode_record(data[path], place, what="record", advice=_DELETE)
+                if not name.fits(record):
+                    raise bad_input(f"damaged record: it is not the one that its name says; {_DELETE}", file=place)
         return records
-
-    def _decoded(self, data: bytes, path: str, name: RecordName) -> Record:
-        record = decode_record(data, f"{self.spec}/{path}", what="record", advice=_DELETE)
-        if not _fits(record, name):
-            raise bad_input(
-                f"damaged record: it is not the one that its name says; {_DELETE}", file=f"{self.spec}/{path}"
-            )
-        return record
 
     def _pointed(self) -> _Pointer:
         """What the pointer has; nothing where it is damaged or of another schema, for it is only a hint."""
         try:
-            found = msgspec.json.decode(self.objects.read([POINTER]).get(POINTER, b""), type=_Pointer)
+            pointer = msgspec.json.decode(self.objects.read([POINTER]).get(POINTER, b""), type=_Pointer)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return _NOTHING
-        return found if found.schema_version == SCHEMA_VERSION else _NOTHING
+        return pointer if pointer.schema_version == SCHEMA_VERSION else _NOTHING
 
     def _point(self) -> None:
         """Rewrite the pointer from what is there."""
@@ -192,7 +171,7 @@ class ObjectMemory:
         pointer = _Pointer(SCHEMA_VERSION, accepted, tuple(recent.values()))
         self.objects.replace(POINTER, msgspec.json.encode(pointer))
 
-    def _as_hint(self, log: Log, names: Sequence[RecordName]) -> Mapping[str, Record]:
+    def _as_hint(self, log: Log, names: Sequence[_Name]) -> Mapping[str, Record]:
         try:
             return self._records(log, names)
         except DamagedRecordError:  # whoever reads the log is told
@@ -212,7 +191,7 @@ class ObjectMemory:
     def _sweep(self) -> None:
         """Delete run files that no record names and what killed writes left, but none that may be on its way."""
         now = self.objects.modified(POINTER)
-        named = {name.run for log in LOGS for name in self._names(log)}
+        named = {run_name(name.digits) for log in LOGS for name in self._names(log)}
         old = [f"runs/{run}" for run in self.objects.names("runs") if RUN.fullmatch(run) and run not in named]
         old += [f"{place}/{name}" for place in ("runs", *LOGS) for name in self.objects.names(place) if _LEFT(name)]
         old += [name for name in self.objects.names("") if _LEFT(name)]
@@ -223,13 +202,5 @@ class ObjectMemory:
 
 
 def memory_at(url: str) -> ObjectMemory:
-    """The memory at a `scheme://` address: `file://` by itself, all others through fsspec.
-
-    Raises:
-        RankgateError: no address, an unknown scheme, or a package that is not installed.
-    """
-    return ObjectMemory(LocalObjects(url) if url.startswith(LOCAL) else CloudObjects(url))
-
-
-def _fits(record: Record | None, name: RecordName) -> bool:
-    return record is not None and (record.id, record.run) == (name.id, name.run)
+    """The memory at a `scheme://` address; see `objects_at`."""
+    return ObjectMemory(objects_at(url))

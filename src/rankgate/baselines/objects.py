@@ -23,13 +23,15 @@ _ATTEMPTS = {"retries": {"max_attempts": 2, "mode": "standard"}, "connect_timeou
 _ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<place>[^?#*\[\]\s]+)", re.IGNORECASE)
 
 
+def objects_at(url: str) -> Objects:
+    """What lies at a plain `scheme://` address: `file://` by itself, all others through fsspec."""
+    return _LocalObjects(url) if url.startswith(LOCAL) else _CloudObjects(url)
+
+
 class Objects(ABC):
-    """A place for objects, each under a path of plain words.
+    """A place for objects, each under a path of plain words; `spec` is how users name it, without passwords.
 
     Every method raises a RankgateError where the place cannot be reached, or may not be read or written.
-
-    Attributes:
-        spec: how users name the place, without passwords.
     """
 
     _errors: ClassVar[type[Exception]] = Exception  # every store has its own
@@ -39,11 +41,11 @@ class Objects(ABC):
 
     @abstractmethod
     def names(self, folder: str) -> list[str]:
-        """The names of what lies in a folder, without the folder; none where there is no folder."""
+        """The names of what lies in a folder now, without the folder; none where there is no folder."""
 
     @abstractmethod
     def read(self, names: Sequence[str]) -> Mapping[str, bytes]:
-        """The bytes of objects; those that are not there are left out."""
+        """The bytes of objects, many at once where the store allows it; those that are not there are left out."""
 
     @abstractmethod
     def holds(self, name: str) -> bool:
@@ -84,55 +86,43 @@ class Objects(ABC):
         """What an error means, in words that show no secret."""
 
 
-class LocalObjects(Objects):
+class _LocalObjects(Objects):
     """Files below an absolute path; a name with a dot at its front is a file that is still being written."""
 
     _errors = OSError
 
     def __init__(self, url: str) -> None:
-        """Nothing is read or created yet.
-
-        Raises:
-            RankgateError: the path is not absolute.
-        """
         super().__init__(url)
         self._root = Path(url.removeprefix(LOCAL))
         if not self._root.is_absolute():
             raise bad_input("a file:// address has an absolute path, as file:///srv/baseline", file=url)
 
     def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder, also of those that are still being written."""
         with suppress(FileNotFoundError), self._access(folder, optional=True):
             return [file.name for file in (self._root / folder).iterdir()]
         return []
 
     def read(self, names: Sequence[str]) -> Mapping[str, bytes]:
-        """The bytes of files; those that are not there are left out."""
-        found: dict[str, bytes] = {}
+        data: dict[str, bytes] = {}
         for name in names:
             with suppress(FileNotFoundError), self._access(name, optional=True):
-                found[name] = (self._root / name).read_bytes()
-        return found
+                data[name] = (self._root / name).read_bytes()
+        return data
 
     def holds(self, name: str) -> bool:
-        """Whether there is such a file."""
         return self.modified(name) is not None
 
     def create(self, name: str, data: bytes) -> bool:
-        """Write a file, whole or not at all; False where there is one with other bytes."""
         return write_new(self._root / name, data) or self.read([name]).get(name) == data
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write a file, also in place of another."""
         write_atomic(self._root / name, data)
 
     def delete(self, name: str) -> None:
-        """Delete a file, if it is there."""
         with self._access(name):
             (self._root / name).unlink(missing_ok=True)
 
     def modified(self, name: str) -> float | None:
-        """When a file was written, by the file system's clock; None where there is none."""
         with suppress(FileNotFoundError), self._access(name, optional=True):
             return (self._root / name).stat().st_mtime
         return None
@@ -142,15 +132,10 @@ class LocalObjects(Objects):
         return f"cannot be used: {error.strerror or error}"
 
 
-class CloudObjects(Objects):
+class _CloudObjects(Objects):
     """Objects below an address; credentials are those that fsspec and the store's own client are configured with."""
 
     def __init__(self, url: str) -> None:
-        """Open the file system; most do not ask their store for anything yet.
-
-        Raises:
-            RankgateError: no plain address, an unknown scheme, a package that is not installed, or no connection.
-        """
         super().__init__(url)
         parts = _ADDRESS.fullmatch(url)
         if parts is None or "::" in url or ".." in parts["place"].split("/"):
@@ -159,7 +144,6 @@ class CloudObjects(Objects):
         self._files, self._root = self._opened(url)
 
     def names(self, folder: str) -> list[str]:
-        """The names of what lies in a folder; looked up every time."""
         path = self._path(folder)
         try:
             with self._access(folder, optional=True):
@@ -174,28 +158,23 @@ class CloudObjects(Objects):
         return [name for name in names if name]
 
     def read(self, names: Sequence[str]) -> Mapping[str, bytes]:
-        """The bytes of objects, many at once where the store allows it; those that are not there are left out."""
         if not names:
             return {}
         with self._access(names[0]):
-            found: Mapping[str, Any] = self._files.cat([self._path(name) for name in names], on_error="return")
-        answers = {name: found.get(self._path(name), FileNotFoundError()) for name in names}
+            data: Mapping[str, Any] = self._files.cat([self._path(name) for name in names], on_error="return")
+        answers = {name: data.get(self._path(name), FileNotFoundError()) for name in names}
         for name, answer in answers.items():
             if isinstance(answer, Exception) and not isinstance(answer, FileNotFoundError):
                 raise self._error(answer, name)
         return {name: answer for name, answer in answers.items() if isinstance(answer, bytes)}
 
     def holds(self, name: str) -> bool:
-        """Whether there is such an object."""
         with self._access(name):
             return bool(self._files.exists(self._path(name)))
 
     def create(self, name: str, data: bytes) -> bool:
-        """Write an object where there is none; False where there is one with other bytes.
-
-        On S3 the store itself refuses a second one (`If-None-Match: *`). After an answer that was lost, or a refusal in
-        the store's own words, what is there decides.
-        """
+        # On S3 the store itself refuses a second one (`If-None-Match: *`). After an answer that was lost, or a refusal
+        # in the store's own words, what is there decides.
         error: Exception = FileNotFoundError()
         for _ in range(MAX_TRIES):
             try:
@@ -210,17 +189,14 @@ class CloudObjects(Objects):
         raise self._error(error, name) from None
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write an object, also in place of another."""
         with self._access(name):
             self._files.pipe_file(self._path(name), data)
 
     def delete(self, name: str) -> None:
-        """Delete an object, if it is there."""
         with suppress(FileNotFoundError), self._access(name, optional=True):
             self._files.rm_file(self._path(name))
 
     def modified(self, name: str) -> float | None:
-        """When an object was written, by the store's clock; None where it is not there, or this store does not say."""
         with suppress(FileNotFoundError), self._access(name, optional=True):
             try:
                 return float(self._files.modified(self._path(name)).timestamp())

@@ -18,8 +18,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from rankgate.baselines.migrations import RESTORE
-from rankgate.baselines.records import Record
+from rankgate.baselines.records import RESTORE, Record
 from rankgate.errors import bad_input
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Item, Need, Ranking
@@ -49,11 +48,6 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True):
     answers: int = 0
     verdicts: int = 0
 
-    @property
-    def run(self) -> str:
-        """The file's name."""
-        return run_name(self.sha256)
-
 
 def run_name(sha256: str) -> str:
     """The name of the run file with this digest."""
@@ -78,8 +72,7 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
             answers += ranking.details.generated is not None
             verdicts += _count(ranking.details.records or b"[]")
         kept |= entry.keys() - {"query_id", "retrieved"}
-        if ranking.details and ranking.details.items:
-            kept |= {key for item in ranking.details.items for key, value in _keys(item) if value is not None}
+        kept.update(key for item in (ranking.details and ranking.details.items) or () for key in _stated(item))
         lines += encode(entry) + b"\n"
         queries += 1
         cut += len(ranking.ids) > depth
@@ -120,7 +113,7 @@ def with_context_texts(
 def recorded(packed: Packed, *, source: str, provenance: Mapping[str, Any], gold: GoldMark | None, date: str) -> Record:
     """The record of a packed run, of which nobody has said yet at which commit it was made or what became of it."""
     return Record(
-        run=packed.run,
+        run=run_name(packed.sha256),
         sha256=packed.sha256,
         depth=packed.depth,
         queries=packed.queries,
@@ -147,24 +140,13 @@ def checked(data: bytes, record: Record, file: str, *, advice: str = RESTORE) ->
 
 
 def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *, name: str, deepest: int = 0) -> Run:
-    """Open a stored run. What it holds is read as it is asked for.
+    """Open a stored run, whose file `fetch` gives, its digest checked; lists are read when they are iterated over.
 
-    Args:
-        record: says what is stored.
-        fetch: gives the run file, its digest checked.
-        needs: what the metrics read beyond ids.
-        name: of the place, for messages and reports.
-        deepest: the lowest rank that a metric reads by its cut-off.
-
-    Raises:
-        RankgateError: it is not stored that deep, or what `fetch` raises.
+    An error where a metric reads ranks down to `deepest` and the run is not stored that deep.
     """
     if deepest > record.depth:
-        raise bad_input(
-            f"the gates read ranks down to {deepest}, this baseline was stored to {record.depth}; "
-            f"accept its run again with --depth {deepest}",
-            file=name,
-        )
+        stored = f"the gates read ranks down to {deepest}, this baseline was stored to {record.depth}"
+        raise bad_input(f"{stored}; accept its run again with --depth {deepest}", file=name)
     data, shown = fetch(), shown_path(name)
 
     def quickly(raw: io.BytesIO) -> Iterator[Ranking]:
@@ -200,16 +182,13 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
         entry[Need.RAW.value] = _listed(details.raw, depth)
     if details.rewrites is not None:
         entry[Need.REWRITES.value] = [{"topk": _listed(each, depth)} for each in details.rewrites]
-    judged = (
-        {name: {"value": details.scores[name], "judge": judge} for name, judge in (details.judges or {}).items()}
-        if details.scores
-        else {}
-    )
+    scores, judges = details.scores, (details.judges or {}) if details.scores else {}
     stated: dict[Need, Any] = {
         Need.LATENCY: details.latency_ms or None,
         Need.SOURCE: details.source,
         Need.ENTITIES: details.entities,
-        Need.SCORES: None if details.scores is None else {**details.scores, **judged},
+        Need.SCORES: scores
+        and {**scores, **{name: {"value": scores[name], "judge": judge} for name, judge in judges.items()}},
     }
     entry |= {need.value: value for need, value in stated.items() if value is not None}
     answered = (generated.answer, generated.citations, generated.context, generated.texts, generated.abstained)
@@ -236,14 +215,10 @@ def _listed(ranking: Ranking, depth: int) -> list[Any]:
     items = ranking.details.items if ranking.details else None
     if not items:
         return ranking.ids[:depth]
-    return [
-        {"id": item_id, **{key: value for key, value in _keys(item) if value is not None}}
-        for item_id, item in zip(ranking.ids[:depth], items, strict=False)
-    ]
+    return [{"id": item_id, **_stated(item)} for item_id, item in zip(ranking.ids[:depth], items, strict=False)]
 
 
-def _keys(item: Item) -> Iterator[tuple[str, object]]:
-    yield Need.DOCS.value, item.doc_id
-    yield Need.VERSIONS.value, item.version
-    yield Need.TEXTS.value, item.text
-    yield Need.ITEM_SCORES.value, item.score
+def _stated(item: Item) -> dict[str, object]:
+    """What a run states of an item beside its id, by the key that says it."""
+    keys = {Need.DOCS: item.doc_id, Need.VERSIONS: item.version, Need.TEXTS: item.text, Need.ITEM_SCORES: item.score}
+    return {need.value: value for need, value in keys.items() if value is not None}

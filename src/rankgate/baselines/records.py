@@ -1,21 +1,26 @@
-"""What a memory of runs holds: one record a line, each complete in itself, in the order in which they were added."""
+"""What a memory of runs holds: one record a line, each complete in itself, in the order in which they were added.
+
+Records as earlier releases wrote them become those of today; what a later one wrote is refused by its number.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from rankgate import __version__
+from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.model.base_ref import CommitSha
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.values import Verdict
 from rankgate.readers.dates import iso_day
 
-SCHEMA_VERSION = 2  # 1: a manifest that knew neither commit nor verdict nor scores; see `migrations`
+SCHEMA_VERSION = 2  # 1: a manifest that knew neither commit nor verdict nor scores
+RESTORE = "restore it from version control or accept a run again"  # true where accepting puts a whole one in its place
 
 # history: every run of the main branch. accepted: what gates compare with, the last of it now. anchors: named runs that
 # stay, by which one sees what many small accepted drops add up to.
@@ -23,30 +28,21 @@ Log = Literal["history", "accepted", "anchors"]
 LOGS: tuple[Log, ...] = get_args(Log)
 
 
+class DamagedRecordError(RankgateError):
+    """A record that cannot be read; where it is the manifest of a directory, accepting a run again fixes it."""
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """A stored run: where its rankings lie, what they are, where they came from, and why they count.
 
-    Attributes:
-        run: the name of the compressed run file, `run-` and the first twelve digits of its digest.
-        sha256: the whole digest of that file.
-        depth: ranks kept of each list.
-        queries: how many lists.
-        cut: how many lists were longer.
-        kept: what was kept beyond ids.
-        answers: how many of the lists have an answer; left out where none has.
-        verdicts: how many verdicts of judges on these answers are kept with them; left out where none is.
-        date: the day of the record, from --date, as 2026-01-31.
-        source: the run's file as it was named.
-        provenance: what the run says of itself.
-        gold: the gold set of that time.
-        commit: the commit whose retriever made the run; None where nobody said.
-        branch: its branch.
-        verdict: of the check at that time; None where it was not checked.
-        scores: each gated metric's value at that time, for people and trends; a check scores the run again.
-        reason: why a run was accepted although a gate said no.
-        by: who accepted it.
-        name: an anchor's name.
-        rankgate: the version that wrote the record.
+    `run` is the name of the compressed run file, `run-` and the first twelve digits of its digest `sha256`. It has
+    `queries` lists, each down to `depth`, of which `cut` were longer; `kept` is what was kept beyond ids. So many
+    `answers` are among it, and so many `verdicts` of judges on these; each is left out where there is none. `date` is
+    the day of the record, from --date, as 2026-01-31. `source` is the run's file as it was named, `provenance` what the
+    run says of itself, `gold` the gold set of that time. `commit` is that whose retriever made the run; None where
+    nobody said. `verdict` is of the check at that time; None where it was not checked. `scores` has each gated metric's
+    value at that time, for people and trends; a check scores the run again. `reason` is why a run was accepted although
+    a gate said no, `name` an anchor's name, `rankgate` the version that wrote the record.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -79,5 +75,39 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """Twelve digits by which two records of the same run at the same commit are one."""
-        said = "\0".join([self.sha256, self.commit or "", self.name or ""])
-        return hashlib.sha256(said.encode()).hexdigest()[:12]
+        names = "\0".join([self.sha256, self.commit or "", self.name or ""])
+        return hashlib.sha256(names.encode()).hexdigest()[:12]
+
+
+def decode_record(
+    data: bytes, file: str, *, line: int | None = None, what: str = "baseline manifest", advice: str = RESTORE
+) -> Record:
+    """Read a record of any schema up to today's; a `DamagedRecordError` where it is none, an error if it is newer."""
+    try:
+        version = msgspec.json.decode(data, type=_Version).schema_version
+        if version > SCHEMA_VERSION:
+            known = f"this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate"
+            raise bad_input(f"baseline schema {version} is newer than {known}", file=file, line=line)
+        if version == SCHEMA_VERSION:
+            return msgspec.json.decode(data, type=Record)
+        raw = msgspec.json.decode(data, type=dict[str, Any])
+        for older in range(version, SCHEMA_VERSION):
+            raw = FORWARD[older](raw)
+        return msgspec.convert(raw, Record)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError) as error:
+        why = f"has no schema {error}" if isinstance(error, KeyError) else str(error)
+        raise DamagedRecordError([Problem(f"damaged {what}: {why}; {advice}", file, line)]) from error
+
+
+def _from_1(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Schema 1 knew neither commit nor verdict nor scores, and called the day `accepted`."""
+    kept = {key: value for key, value in raw.items() if key != "accepted"}
+    return {**kept, "schema_version": 2, **({"date": raw["accepted"]} if "accepted" in raw else {})}
+
+
+# From each schema to the next.
+FORWARD: Mapping[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {1: _from_1}
+
+
+class _Version(msgspec.Struct):
+    schema_version: int

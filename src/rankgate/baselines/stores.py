@@ -11,7 +11,7 @@ import msgspec
 
 from rankgate.baselines import KINDS
 from rankgate.baselines.base import BaselineStore, MemoryStore, Where, chosen_of
-from rankgate.errors import bad_input, redacted
+from rankgate.errors import bad_input
 from rankgate.model.values import Need
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
@@ -29,16 +29,7 @@ class RunFileStore(msgspec.Struct, frozen=True):
     path: str
     format: str | None = None
     map: FieldMap | None = None
-
-    @property
-    def spec(self) -> str:
-        """The file's path."""
-        return redacted(self.path)
-
-    @property
-    def memory(self) -> None:
-        """None: a run remembers nothing."""
-        return
+    memory: None = None  # a run remembers nothing
 
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run:
         """The run; its lists are whole, so that any cut-off can be read."""
@@ -49,16 +40,11 @@ class RunFileStore(msgspec.Struct, frozen=True):
 # `scheme:`, of more than one letter, so that a drive of Windows is none.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
-
 OpenMemory = Callable[[str], "Memory"]
 
 
 def no_artifact(spec: str) -> Memory:
-    """Where nobody handed in what opens `artifact:NAME`, which lies behind a platform's API.
-
-    Raises:
-        RankgateError: always.
-    """
+    """Refuses: where nobody handed in what opens `artifact:NAME`, which lies behind a platform's API."""
     raise bad_input("an artifact can be read on the command line only", file=spec)
 
 
@@ -71,29 +57,25 @@ def store_for(
 ) -> BaselineStore:
     """A directory, or a path that does not exist and has no suffix, is a directory store; all else is a run file.
 
-    Args:
-        spec: the path.
-        format: forces the format of a run file.
-        map: says what holds what in a run file, and that it is one.
-        artifact: opens what `artifact:NAME` names.
+    `format` and `map` say how a run file is read, and a map also that it is one. `artifact` opens what `artifact:NAME`
+    names.
 
     Raises:
-        RankgateError: a map for a directory.
+        RankgateError: a map for a store or a directory.
     """
     path = Path(spec)
     if is_remote(spec):
         if map is not None:
             raise bad_input("is a baseline store, whose run needs no map; leave out `map:`", file=spec)
         return MemoryStore(remote_memory(spec, artifact))
-    if map is not None:
-        if path.is_dir():
-            raise bad_input("is a baseline directory, whose run needs no map; leave out `map:`", file=path.as_posix())
-        return RunFileStore(spec, format, map)
-    if path.is_dir() or (not path.exists() and (spec.endswith("/") or not path.suffix) and spec != "-"):
+    new_directory = not path.exists() and (spec.endswith("/") or not path.suffix) and spec != "-"
+    if map is not None and path.is_dir():
+        raise bad_input("is a baseline directory, whose run needs no map; leave out `map:`", file=path.as_posix())
+    if map is None and (path.is_dir() or new_directory):
         from rankgate.baselines.directory import DirectoryStore  # noqa: PLC0415 -- each kind is paid for where it is named
 
         return DirectoryStore(path.as_posix())
-    return RunFileStore(spec, format)
+    return RunFileStore(spec, format, map)
 
 
 def is_remote(spec: str) -> bool:
@@ -103,17 +85,13 @@ def is_remote(spec: str) -> bool:
 
 
 def copied(memory: Memory, to: str, where: Where, anchor: str | None) -> None:
-    """Copy what a check reads of a memory into a directory: the accepted run that it would choose, and an anchor.
-
-    Raises:
-        RankgateError: the memory cannot be read or is damaged.
-    """
-    from rankgate.baselines.lookup import anchor_named  # noqa: PLC0415 -- as above
+    """Copy what a check reads of a memory into a directory: the accepted run that it would choose, and an anchor."""
+    from rankgate.baselines.memory import anchor_named  # noqa: PLC0415 -- as above
 
     chosen = chosen_of(memory, where)
     named = anchor_named(memory.read("anchors"), anchor) if anchor else None
-    found: list[tuple[Log, Record | None]] = [("accepted", chosen.record if chosen else None), ("anchors", named)]
-    for log, record in found:
+    needed: list[tuple[Log, Record | None]] = [("accepted", chosen.record if chosen else None), ("anchors", named)]
+    for log, record in needed:
         if record is not None:
             _copy(to, memory.spec).add(log, record, memory.fetch(record))
 
@@ -131,19 +109,15 @@ def _copy(path: str, spec: str) -> TreeMemory:
 
 
 def remote_memory(spec: str, artifact: OpenMemory = no_artifact) -> Memory:
-    """The memory that a value with a scheme names. Each kind is imported only where it is named.
-
-    Raises:
-        RankgateError: there is no such kind.
-    """
+    """The memory that a value with a scheme names; an error where there is no such kind."""
     if spec.startswith("git+branch:"):
-        from rankgate.baselines.git_branch import branch_memory  # noqa: PLC0415 -- see above
+        from rankgate.baselines.git_branch import branch_memory  # noqa: PLC0415 -- as above
 
         return branch_memory(spec)
     if spec.startswith("artifact:"):
         return artifact(spec)
     if "://" in spec:
-        from rankgate.baselines.object_memory import memory_at  # noqa: PLC0415 -- see above
+        from rankgate.baselines.object_memory import memory_at  # noqa: PLC0415 -- as above
 
         return memory_at(spec)
     raise bad_input(f"unknown kind of baseline store; known are {KINDS}, and run files", file=spec)

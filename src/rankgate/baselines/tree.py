@@ -22,49 +22,29 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.baselines.memory import Unless, amended
-from rankgate.baselines.migrations import RESTORE, DamagedRecordError, decode_record, encode_record, schema_of
 from rankgate.baselines.packing import RUN, checked, run_name
-from rankgate.baselines.records import LOGS, SCHEMA_VERSION, Log, Record
+from rankgate.baselines.records import LOGS, RESTORE, SCHEMA_VERSION, DamagedRecordError, Log, Record, decode_record
 from rankgate.errors import Problem, RankgateError, bad_input
 
 
 class Tree(Protocol):
-    """A few files that change together. What methods raise is said here, for every kind of tree."""
+    """A few files that change together. Every method raises a RankgateError where the place cannot be used."""
 
     @property
     def spec(self) -> str:
         """How users name this place after `--baseline`."""
 
     def read(self, name: str) -> bytes | None:
-        """A file as the tree had it when it was last refreshed; None where there is none.
-
-        Raises:
-            RankgateError: it cannot be read.
-        """
+        """A file as the tree had it when it was last refreshed; None where there is none."""
 
     def tail(self, name: str, size: int) -> bytes:
-        """The last bytes of a file, all of it where it has no more; nothing where there is none.
-
-        Raises:
-            RankgateError: it cannot be read.
-        """
+        """The last bytes of a file, all of it where it has no more; nothing where there is none."""
 
     def names(self) -> list[str]:
-        """The names of all files.
-
-        Raises:
-            RankgateError: the place cannot be reached.
-        """
+        """The names of all files."""
 
     def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
-        """Write and delete files in one step; a deleted file may be absent.
-
-        Returns:
-            False where somebody else changed the tree since it was read: nothing was written.
-
-        Raises:
-            RankgateError: the place cannot be written.
-        """
+        """Write and delete files in one step; nothing, and False, where the tree has changed since it was read."""
 
     def still(self) -> AbstractContextManager[None]:
         """Nobody writes while this is open, where the place can promise that; reading sees what is whole."""
@@ -74,6 +54,7 @@ class Tree(Protocol):
 
 
 MANIFEST = "manifest.json"
+USUAL_LINE = 2_048  # bytes of a record with a dozen metrics; where they are longer, more is read in a second step
 _FROM_GIT = "restore it from version control"  # what accepting a run does not fix
 MAX_ROUNDS = 200  # of others that get in first; each round one of them has succeeded
 
@@ -90,21 +71,17 @@ def log_name(log: Log) -> str:
 class TreeMemory:
     """A `Memory` in a tree.
 
-    Args:
-        tree: keeps the files.
-        every_run: keep the run file of every record; else of the one that is accepted now and of anchors.
-        repairs: whether accepting a run replaces a manifest that cannot be read; by default it never does.
-        left_over: how many accepted records a killed acceptance may leave behind the manifest's: one where the log is
-            written before it, none where all files change at once.
+    With `every_run` it keeps the run file of every record; else of the one that is accepted now and of anchors.
+    `repairs` says whether accepting a run replaces a manifest that cannot be read; by default it never does.
+    `left_over` is how many accepted records a killed acceptance may leave behind the manifest's: one where the log is
+    written before it, none where all files change at once.
     """
 
     def __init__(
         self, tree: Tree, *, every_run: bool = True, repairs: Callable[[], bool] = bool, left_over: int = 1
     ) -> None:
         self.tree = tree
-        self._every_run = every_run
-        self._repairs = repairs
-        self._left_over = left_over
+        self._every_run, self._repairs, self._left_over = every_run, repairs, left_over
 
     @property
     def spec(self) -> str:
@@ -112,20 +89,14 @@ class TreeMemory:
         return self.tree.spec
 
     def accepted(self) -> Record | None:
-        """What is accepted now; reads no log where there is a manifest.
-
-        Raises:
-            RankgateError: the manifest is damaged, of a newer schema, or gone: a log or a run file says that something
-                was accepted.
-        """
+        """What is accepted now, by the manifest; an error where that is gone and something says that there was one."""
+        place, advice = f"{self.spec}/{MANIFEST}", RESTORE if self._repairs() else _FROM_GIT
         data = self.tree.read(MANIFEST)
-        advice = RESTORE if self._repairs() else _FROM_GIT
         if data is not None:
-            return decode_record(data, f"{self.spec}/{MANIFEST}", advice=advice)
-        witness = self._witness()
-        if witness is not None:
+            return decode_record(data, place, advice=advice)
+        if witness := self._witness():
             message = f"is not there, and {witness}: it was deleted, or an acceptance was interrupted; {advice}"
-            raise DamagedRecordError([Problem(message, f"{self.spec}/{MANIFEST}")])
+            raise DamagedRecordError([Problem(message, place)])
         return None
 
     def read(self, log: Log, *, last: int | None = None) -> list[Record]:
@@ -133,10 +104,7 @@ class TreeMemory:
         return (self._settled()[1] if log == "accepted" else self._log(log))[-last if last else 0 :]
 
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
-        """The last records of a log up to a day, oldest first; no more of the log is read than they take.
-
-        What a killed acceptance left behind the manifest's record may be among the accepted.
-        """
+        """As `Memory` says; what a killed acceptance left behind the manifest's record may be among the accepted."""
         name = log_name(log)
         tail = partial(self.tree.tail, name)
         return last_records(tail, most, until=until, place=f"{self.spec}/{name}", what=f"log of {log}")
@@ -146,11 +114,9 @@ class TreeMemory:
         data = self.tree.read(record.run) if RUN.fullmatch(record.run) else None
         if data is None:
             if not self._keeps(record):
-                message = (
-                    f"the run {record.id} of {record.date} is remembered by its numbers alone: this place keeps the "
-                    "rankings of what is accepted now and of anchors"
-                )
-                raise NotKeptError([Problem(message, self.spec)])
+                which = f"the run {record.id} of {record.date} is remembered by its numbers alone"
+                kept = "this place keeps the rankings of what is accepted now and of anchors"
+                raise NotKeptError([Problem(f"{which}: {kept}", self.spec)])
             raise bad_input(f"damaged baseline: the run {record.run!r} is not there; {RESTORE}", file=self.spec)
         return checked(data, record, f"{self.spec}/{record.run}")
 
@@ -189,29 +155,32 @@ class TreeMemory:
 
     def contradictions(self) -> list[Problem]:
         """What manifest and logs say otherwise than each other, and run files whose name is not their content's."""
-        found: list[Problem] = []
         try:
             accepted, log = self._settled()[0], self._log("accepted")
         except RankgateError:
-            return found  # said by whoever reads them
-        place = f"{self.spec}/{log_name('accepted')}"
-        if accepted and log and log[-1].id != accepted.id:
-            message = f"ends with {log[-1].id}, and {MANIFEST} says that {accepted.id} is accepted; accept a run again"
-            found.append(Problem(message, place))
-        elif accepted and log and _line(log[-1]) != _line(accepted):
-            keys = [key for key in accepted.__struct_fields__ if _plain(log[-1], key) != _plain(accepted, key)]
-            message = (
-                f"says otherwise of {accepted.id} than {MANIFEST}: {', '.join(keys)}; somebody edited one of the two"
-            )
-            found.append(Problem(message, place))
-        elif accepted and not log and schema_of(self.tree.read(MANIFEST) or b"") == SCHEMA_VERSION:
-            message = f"is empty or not there, and {MANIFEST} says that {accepted.id} is accepted; {_FROM_GIT}"
-            found.append(Problem(message, place))
+            return []  # said by whoever reads them
+        message = self._contradiction(accepted, log) if accepted else None
+        problems = [Problem(message, f"{self.spec}/{log_name('accepted')}")] if message else []
         for name in self.tree.names():
             data = self.tree.read(name) if RUN.fullmatch(name) else None
             if data is not None and run_name(hashlib.sha256(data).hexdigest()) != name:
-                found.append(Problem("its digest is not the one in its name", f"{self.spec}/{name}"))
-        return found
+                problems.append(Problem("its digest is not the one in its name", f"{self.spec}/{name}"))
+        return problems
+
+    def _contradiction(self, accepted: Record, log: Sequence[Record]) -> str | None:
+        """What the log of acceptances says otherwise than the manifest."""
+        if not log:
+            manifest = msgspec.json.decode(self.tree.read(MANIFEST) or b"{}")
+            written_today = manifest.get("schema_version") == SCHEMA_VERSION
+            empty = f"is empty or not there, and {MANIFEST} says that {accepted.id} is accepted; {_FROM_GIT}"
+            return empty if written_today else None
+        if log[-1].id != accepted.id:
+            return f"ends with {log[-1].id}, and {MANIFEST} says that {accepted.id} is accepted; accept a run again"
+        logged, manifest = (msgspec.json.decode(_line(record)) for record in (log[-1], accepted))
+        keys = ", ".join(key for key in accepted.__struct_fields__ if logged.get(key) != manifest.get(key))
+        return (
+            f"says otherwise of {accepted.id} than {MANIFEST}: {keys}; somebody edited one of the two" if keys else None
+        )
 
     def _is_in(self, log: Log, found: Sequence[Record], accepted: Record | None, record: Record, data: bytes) -> bool:
         """Whether there is nothing to do for a record, since it is the newest already, with its run."""
@@ -237,8 +206,7 @@ class TreeMemory:
     def _witness(self) -> str | None:
         """What says that something was accepted although no manifest does; None where nothing does."""
         log = log_name("accepted")
-        lines = (self.tree.read(log) or b"").split(b"\n")
-        count = sum(map(bool, map(bytes.strip, lines)))
+        count = sum(bool(line.strip()) for line in (self.tree.read(log) or b"").split(b"\n"))
         if count:
             return f"{log} has {count} record{'s' if count > 1 else ''}"
         named = {record.run for each in LOGS for record in self._log(each)}
@@ -246,11 +214,7 @@ class TreeMemory:
         return f"{runs[0]} is the run of no other record" if runs else None
 
     def _settled(self, *, replaces: bool = False) -> tuple[Record | None, list[Record]]:
-        """The manifest's record, and the log as far as that; all of it where it is damaged and may be replaced.
-
-        The two are read one after the other. Where they contradict each other, somebody may be at work in between, so
-        that both are read again while nobody can be.
-        """
+        """The manifest's record and the log up to it; read again while nobody writes where they contradict."""
         try:
             return self._state(replaces=replaces)
         except RankgateError:
@@ -289,12 +253,11 @@ class TreeMemory:
         return self._every_run or any(each.run == record.run for each in kept)
 
     def _log(self, log: Log) -> list[Record]:
-        data = self.tree.read(log_name(log))
+        lines = (self.tree.read(log_name(log)) or b"").splitlines()
         place, what = f"{self.spec}/{log_name(log)}", f"log of {log}"
-        lines = enumerate((data or b"").splitlines(), start=1)
         records: list[Record] = []
         problems: list[Problem] = []
-        for number, line in lines:
+        for number, line in enumerate(lines, start=1):
             try:
                 if line.strip():
                     records.append(decode_record(line, place, line=number, what=what, advice=_FROM_GIT))
@@ -313,14 +276,8 @@ class TreeMemory:
         return [name for name in self.tree.names() if RUN.fullmatch(name) and name not in needed]
 
     def _never_in(self) -> Exception:
-        return bad_input(
-            f"others changed it {MAX_ROUNDS} times before this could be written; try again", file=self.spec
-        )
-
-
-def _plain(record: Record, key: str) -> object:
-    """A value as a log has it."""
-    return msgspec.json.decode(_line(record)).get(key)
+        rounds = f"others changed it {MAX_ROUNDS} times before this could be written"
+        return bad_input(f"{rounds}; try again", file=self.spec)
 
 
 def _lines(records: Sequence[Record]) -> bytes:
@@ -328,32 +285,21 @@ def _lines(records: Sequence[Record]) -> bytes:
 
 
 def _line(record: Record) -> bytes:
-    return encode_record(replace(record, gold=record.gold and replace(record.gold, judged=None)))
-
-
-USUAL_LINE = 2_048  # bytes of a record with a dozen metrics; where they are longer, more is read in a second step
+    return msgspec.json.encode(replace(record, gold=record.gold and replace(record.gold, judged=None)))
 
 
 def last_records(tail: Callable[[int], bytes], most: int, *, until: str, place: str, what: str) -> list[Record]:
-    """The last records that are not dated after a day, oldest first.
+    """The last records, at most so many, that are not dated after a day, oldest first.
 
-    Args:
-        tail: gives so many bytes from the end of the log, all of it where it has no more.
-        most: how many, at most.
-        until: the day.
-        place: the log's, for messages.
-        what: names the log in messages.
-
-    Raises:
-        RankgateError: what was read is damaged or of a newer schema.
+    `tail` gives so many bytes from the end of the log, all of it where it has no more.
     """
     size = max(most, 1) * USUAL_LINE
     while True:
         data = tail(size)
-        whole = len(data) < size
-        lines = data.splitlines()[0 if whole else 1 :]  # the first may be the end of one
+        complete = len(data) < size
+        lines = data.splitlines()[0 if complete else 1 :]  # the first may be the end of one
         records = [decode_record(line, place, what=what) for line in lines if line.strip()]
-        found = [record for record in records if record.date <= until]
-        if whole or len(found) >= most:
-            return found[max(0, len(found) - most) :]
+        until_then = [record for record in records if record.date <= until]
+        if complete or len(until_then) >= most:
+            return until_then[max(0, len(until_then) - most) :]
         size *= 4

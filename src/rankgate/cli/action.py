@@ -1,9 +1,8 @@
 """The steps of action.yml: `python -m rankgate.cli.action PHASE`. Everything comes from and goes to the environment.
 
-`recorded` is a step of the written workflow: after a label the recorded run of the commit is judged again.
-
 `begin` notes the inputs and puts the check in progress, `judge` judges (or does a fork's report, or takes another
 job's), `publish` comments and completes the check, `verdict` ends with the exit code. Publishing fails no job.
+`recorded` is a step of the written workflow: after a label the recorded run of the commit is judged again.
 """
 
 from __future__ import annotations
@@ -14,16 +13,20 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from rankgate.cli.action_job import Job, artifact_name, keep, kept, new_job, output, summarize, this_job, variable
+from rankgate.cli.check import judge as judged
 from rankgate.cli.comment import publishing, read_or_not_judged, say, template_at, token_of
 from rankgate.cli.options import today
+from rankgate.cli.signals import interrupted_once
+from rankgate.criteria import InputFile, find_criteria, load_criteria
+from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
-from rankgate.forges.base_branch import QUEUED, base_branch
+from rankgate.forges.base_branch import QUEUED, at_merge, at_tip, base_branch
+from rankgate.forges.base_checkout import BaseCheckout
 from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
@@ -33,14 +36,11 @@ from rankgate.forges.publish import Settings, Told, announce, check_of, conclude
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import stopped
-from rankgate.model.exit_codes import exit_code
-from rankgate.model.report import Report
+from rankgate.gates.compose import internal_error, not_judged
+from rankgate.model.report import Report, exit_code
 from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
-
-if TYPE_CHECKING:
-    from rankgate.criteria.inputs import Inputs
 
 NO_BASE = "none"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
@@ -51,8 +51,6 @@ _READ_ONLY_PUSH = "the token of this job can only read, as after a push of Depen
 
 def main(words: Sequence[str]) -> int:
     """Run one phase; a problem is an annotation each and exit code 2, never Python's own 1."""
-    from rankgate.gates.compose import internal_error
-
     phases = {"begin": begin, "judge": judge, "publish": publish_all, "verdict": verdict, "recorded": recorded}
     try:
         if len(words) != 1 or words[0] not in phases:
@@ -83,7 +81,12 @@ def begin() -> int:
 def judge() -> int:
     """Make report.json and the comment in the way that the event asks for, and set the outputs."""
     job = this_job()
-    report = _fork_report(job) if concerns_forks(job.context) else _taken(job) if job.inputs.report else _judged(job)
+    if concerns_forks(job.context):
+        report = _fork_report(job)
+    elif job.inputs.report:
+        report = read_or_not_judged(job.inputs.report, today())[0]
+    else:
+        report = _judged(job)
     if report is None:
         return 0  # a fork's workflow or a label that needs no report
     keep(job, report)
@@ -100,11 +103,9 @@ def judge() -> int:
 
 def publish_all() -> int:
     """Fill the step summary, comment and complete the check, also where the job was cancelled before a verdict."""
-    from rankgate.cli.signals import interrupted_once
-
     job = this_job()
     left = kept(job)
-    report = left or _not_judged()
+    report = left or not_judged(Inputs(date=today()), [Problem(_ENDED)])
     if concerns_forks(job.context):
         if left:
             summarize(job)  # it was published as it was judged
@@ -181,17 +182,10 @@ def settings_of(job: Job, report: Report | None = None) -> Settings:
 
 def _judged(job: Job) -> Report:
     """This job's own run, by the criteria here and at the base."""
-    from rankgate.cli.check import judge as judged
-    from rankgate.criteria import InputFile
-    from rankgate.criteria.inputs import Inputs
-    from rankgate.gates.compose import not_judged
-
     inputs, context = job.inputs, job.context
     if context.event == "pull_request_target":
-        raise bad_input(
-            "pull_request_target would run untrusted code with this repository's token; judge on pull_request, and "
-            "let the reporting workflow judge forks (rankgate init --github)"
-        )
+        advice = "judge on pull_request, and let the reporting workflow judge forks (rankgate init --github)"
+        raise bad_input(f"pull_request_target would run untrusted code with this repository's token; {advice}")
     gold, run, baseline = (InputFile(path) if path else None for path in (inputs.gold, inputs.run, inputs.baseline))
     named = Inputs(date=today(), criteria=inputs.criteria, gold=gold, run=run, baseline=baseline)
     # It is judged again after a label, a fork's by the reporting job whatever became of it here; that of a push is what
@@ -207,94 +201,64 @@ def _judged(job: Job) -> Report:
 
 def _keep_run(job: Job, named: Inputs) -> None:
     """Put the run among what becomes the artifact, as far as there is one."""
-    from rankgate.criteria import find_criteria, load_criteria
-
     try:
-        found = named.run or load_criteria(named.criteria or find_criteria()).inputs.run
-    except RankgateError:  # said where the run is judged
+        run = named.run or load_criteria(named.criteria or find_criteria()).inputs.run
+    except RankgateError:  # reported where the run is judged
         return
-    if found and Path(found.path).is_file():
-        shutil.copyfile(found.path, job.upload / MEMBER)
+    if run and Path(run.path).is_file():
+        shutil.copyfile(run.path, job.upload / MEMBER)
 
 
 def _base(job: Job) -> tuple[str | None, str | None, str | None]:
     """The commit that judges too, its branch and the tip of that; of a pull request what GitHub names now."""
-    from rankgate.forges.base_branch import at_merge, at_tip
-
     wanted, context, branch = job.inputs.base, job.context, base_branch(os.environ)
     if wanted or context.event != "pull_request" or context.pull is None:
         return None if wanted == NO_BASE else wanted or context.base, branch, None
     try:
         now = pull_of(Client(context.api_url, token_of(), tell=print), context.repository, context.pull.number)
     except ForgeError as error:
-        raise bad_input(
-            f"the base of the pull request is not known: {error}; the job needs `permissions: pull-requests: read`"
-        ) from error
+        needs = "the job needs `permissions: pull-requests: read`"
+        raise bad_input(f"the base of the pull request is not known: {error}; {needs}") from error
     now = at_tip(now, Path.cwd())
-    found = at_merge(context.pull, now, Path.cwd(), os.environ.get("GITHUB_SHA"))
-    return found.base_sha, found.base_ref, now.base_sha
+    merged = at_merge(context.pull, now, Path.cwd(), os.environ.get("GITHUB_SHA"))
+    return merged.base_sha, merged.base_ref, now.base_sha
 
 
 def _labels(job: Job) -> tuple[SetLabel, ...]:
     """The labels that stand on the pull request of the repository itself, or on the one that the queue has merged."""
-    found: list[SetLabel] = []
+    labels: list[SetLabel] = []
     context, queue = job.context, QUEUED.fullmatch(os.environ.get("GITHUB_REF", ""))
 
     def work(client: Client) -> Told:
         pull = context.pull or (pull_of(client, context.repository, int(queue["number"])) if queue else None)
-        found.extend(labels_now(client, context, settings_of(job), pull) if pull else [])
-        return Told([], [])
+        labels.extend(labels_now(client, context, settings_of(job), pull) if pull else [])
+        return Told()
 
     if context.event in ("pull_request", "merge_group") and not context.read_only:
         _publish(job, work)
-    return tuple(found)
-
-
-def _taken(job: Job) -> Report:
-    """The report that another job has written."""
-    return read_or_not_judged(job.inputs.report or "", today())[0]
+    return tuple(labels)
 
 
 def _fork_report(job: Job) -> Report | None:
     """What the reporting job says of a fork's run, published as it goes."""
-    from rankgate.cli.signals import interrupted_once
-    from rankgate.forges.base_checkout import BaseCheckout
-
     inputs = job.inputs
     named = {"--criteria": inputs.criteria, "--gold": inputs.gold, "--baseline": inputs.baseline}
-    at_base = BaseCheckout(
-        repository=Path.cwd(),
-        date=today(),
-        arguments={flag: path for flag, path in named.items() if path},
-        template_path=inputs.template,
-    )
-    found: list[Report] = []
+    arguments = {flag: path for flag, path in named.items() if path}
+    at_base = BaseCheckout(repository=Path.cwd(), date=today(), arguments=arguments, template_path=inputs.template)
+    artifact, report = artifact_name(inputs.gate_id), None
 
     def work(client: Client) -> Told:
-        report, told = report_fork(
-            client,
-            job.context,
-            settings_of(job),
-            at_base,
-            artifact=artifact_name(inputs.gate_id),
-        )
-        found.extend([report] if report else [])
-        return told
+        nonlocal report
+        report, outcome = report_fork(client, job.context, settings_of(job), at_base, artifact=artifact)
+        return outcome
 
     with interrupted_once():
         _publish(job, work)
-    return found[0] if found else None
+    return report
 
 
 def _publish(job: Job, act: Callable[[Client], Told]) -> None:
     say(publishing(job.context.api_url, act))
-
-
-def _not_judged() -> Report:
-    from rankgate.criteria.inputs import Inputs
-    from rankgate.gates.compose import not_judged
-
-    return not_judged(Inputs(date=today()), [Problem(_ENDED)])
 
 
 if __name__ == "__main__":

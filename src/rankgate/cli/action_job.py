@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -12,9 +11,8 @@ import msgspec
 
 from rankgate.errors import bad_input
 from rankgate.files.writing import write_atomic
-from rankgate.forges.comments import ACTIONS_LOGIN
+from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, checked_gate_id
 from rankgate.forges.context import Context, context_of
-from rankgate.forges.marker import DEFAULT_GATE, checked_gate_id
 from rankgate.forges.runner import add_summary, set_output
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report, encode_report
@@ -59,33 +57,19 @@ class Job(msgspec.Struct, frozen=True):
         return not self.context.read_only or self.inputs.comment == "always"
 
 
-def inputs_of(environment: Mapping[str, str]) -> ActionInputs:
-    """The inputs as action.yml passes them.
-
-    Raises:
-        RankgateError: one has a value that it may not have.
-    """
-    found = {name: environment.get(f"{PREFIX}{name.upper()}", "") for name in ActionInputs.__struct_fields__}
-    try:
-        inputs = msgspec.convert({name: value for name, value in found.items() if value}, ActionInputs)
-    except msgspec.ValidationError as error:
-        raise bad_input(f"an input of the action is wrong: {str(error).replace('_', '-')}") from error
-    checked_gate_id(inputs.gate_id)
-    return inputs
-
-
 def artifact_name(gate: str) -> str:
     """`rankgate`, or `rankgate-search` for a further gate."""
     return "rankgate" if gate == DEFAULT_GATE else f"rankgate-{gate}"
 
 
 def new_job() -> Job:
-    """The job as its first phase finds it, with an empty directory for what will be made.
-
-    Raises:
-        RankgateError: an input is wrong, or this is no job of Actions.
-    """
-    inputs = inputs_of(os.environ)
+    """The job as its first phase finds it, with the inputs that action.yml passes and an empty directory."""
+    given = {name: os.environ.get(f"{PREFIX}{name.upper()}") for name in ActionInputs.__struct_fields__}
+    try:
+        inputs = msgspec.convert({name: value for name, value in given.items() if value}, ActionInputs)
+    except msgspec.ValidationError as error:
+        raise bad_input(f"an input of the action is wrong: {str(error).replace('_', '-')}") from error
+    checked_gate_id(inputs.gate_id)
     context = context_of(os.environ)
     job = Job(inputs, context, Path(variable("RUNNER_TEMP")) / "rankgate" / f"gate-{inputs.gate_id}")
     shutil.rmtree(job.directory, ignore_errors=True)
@@ -105,9 +89,6 @@ def keep(job: Job, report: Report) -> None:
     """Leave the report, and the comment whole, for the other phases and the artifact.
 
     A job can be ended in between: where there is a report, it is whole, and so is all else.
-
-    Raises:
-        RankgateError: they cannot be written.
     """
     write_atomic(job.upload / "comment.md", RENDERERS["markdown"](report))
     write_atomic(job.upload / "report.json", encode_report(report))
@@ -131,12 +112,8 @@ def output(**values: str) -> None:
 
 
 def variable(name: str) -> str:
-    """A variable of the environment.
-
-    Raises:
-        RankgateError: it is not set.
-    """
-    found = os.environ.get(name)
-    if not found:
+    """A variable of the environment."""
+    value = os.environ.get(name)
+    if not value:
         raise bad_input("is not set; action.yml and the runner set it", key=name)
-    return found
+    return value

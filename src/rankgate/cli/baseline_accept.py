@@ -1,201 +1,290 @@
-"""`rankgate baseline accept` and `record`: what adds runs to the store."""
+"""`rankgate baseline accept` and `record`: a run judged as `check` does, packed, described, and added to the store."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from rankgate.cli.baseline_look import answers_text, as_json
-from rankgate.cli.baseline_options import add_format, add_origin, add_place
-from rankgate.cli.baseline_run import candidate_of, refuse_later
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run
+import msgspec
+from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rankgate.baselines.records import Record
-    from rankgate.cli.baseline_run import Candidate
-    from rankgate.renderers.blocks import Block
-
+from rankgate.baselines.git_place import overtaken
+from rankgate.baselines.memory import Memory, amended
+from rankgate.baselines.packing import DEFAULT_DEPTH, Packed, pack, recorded, with_context_texts
+from rankgate.baselines.records import Record
+from rankgate.cli.baseline_look import answers_text
+from rankgate.cli.baseline_options import add_format, add_place, memory_of, origin_of, place_of
+from rankgate.cli.check import judge
+from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of
+from rankgate.cli.output import as_json
+from rankgate.criteria import Criteria, InputFile
+from rankgate.criteria.inputs import Inputs, gold_of, run_of
+from rankgate.errors import RankgateError, bad_input, redacted_text
+from rankgate.files.writing import readable_twice
+from rankgate.gates.acceptance import changes_of, is_green, private_refusal, refusal
+from rankgate.judge.runs import verdicts_file, with_records
+from rankgate.judge.store import read_verdicts
+from rankgate.model.gold_changes import mark_of
+from rankgate.model.report import Report
+from rankgate.model.values import CONTEXT_DEPTH, Gold, Need, Ranking, Verdict
+from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, interval_text, value_text
+from rankgate.readers.formats import fingerprint_of
+from rankgate.renderers.blocks import Block, Table, plain_text
+from rankgate.renderers.phrases import NOTHING
 
 _NO_GOLD = "no gold set is named, so the run was not judged; name one with --gold, or as inputs.gold in the criteria"
 
 
-def add_accept(parser: argparse.ArgumentParser) -> None:
-    """The options of `accept`."""
-    _add_run(parser)
-    parser.add_argument(
-        "--reason", metavar="TEXT", help="why, where a gate says no or cannot be asked; is then recorded"
-    )
-    parser.add_argument("--by", metavar="NAME", help="who accepts it; is recorded")
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A run with its record; `report` is None where there are no criteria or no gold set to judge it by.
+
+    `unusable` says why what is accepted now could not be compared with; `private` reports on the private queries.
+    """
+
+    memory: Memory
+    criteria: Criteria | None
+    packed: Packed
+    record: Record
+    report: Report | None
+    unusable: str | None = None
+    private: Report | None = None
 
 
 def add_record(parser: argparse.ArgumentParser) -> None:
     """The options of `record`."""
-    _add_run(parser)
-
-
-def _add_run(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_place(parser, "--to")
     add_gold(parser)
     add_criteria(parser)
     parser.add_argument("--depth", metavar="N", type=int, help="ranks to keep of each list (default: 100)")
-    beside = "what a judge said of its answers, kept with them (default: RUN.verdicts.jsonl beside the run)"
-    parser.add_argument("--verdicts", metavar="FILE", help=beside)
-    add_origin(parser)
+    verdicts = "what a judge said of its answers, kept with them (default: RUN.verdicts.jsonl beside the run)"
+    parser.add_argument("--verdicts", metavar="FILE", help=verdicts)
+    commit = "the commit whose retriever made the run, or none (default: HEAD, else GITHUB_SHA)"
+    parser.add_argument("--commit", metavar="SHA", help=commit)
+    branch = "its branch (default: GITHUB_REF_NAME, else the one that is checked out)"
+    parser.add_argument("--branch", metavar="NAME", help=branch)
     add_date(parser)
     add_format(parser)
 
 
+def add_accept(parser: argparse.ArgumentParser) -> None:
+    """The options of `accept`."""
+    add_record(parser)
+    why = "why, where a gate says no or cannot be asked; is then recorded"
+    parser.add_argument("--reason", metavar="TEXT", help=why)
+    parser.add_argument("--by", metavar="NAME", help="who accepts it; is recorded")
+
+
 def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
-    """Store the run as the accepted one; returns what to tell.
-
-    Raises:
-        RankgateError: it violates a gate or cannot be judged and no reason is given, or it cannot be stored. It cannot
-            be judged either where there are criteria and no gold set.
-    """
-    from msgspec.structs import replace
-
-    from rankgate.baselines.memory import amended
-    from rankgate.errors import RankgateError, bad_input, redacted_text
-    from rankgate.gates.acceptance import private_refusal, refusal
-    from rankgate.renderers.blocks import plain_text
-
-    found = candidate_of(arguments)
-    unjudged = _NO_GOLD if found.criteria else None  # without criteria nothing is asked of it
-    why_not = refusal(found.report) if found.report else unjudged
-    why_not = why_not or (private_refusal(found.private) if found.private else None)
-    if why_not and not arguments.reason:
-        table = plain_text(_change_table(found)).rstrip("\n")
+    """Store the run as the accepted one, if it passes every gate or a reason is given."""
+    candidate = _candidate(arguments)
+    unjudged = _NO_GOLD if candidate.criteria else None  # without criteria nothing is asked of it
+    refused = refusal(candidate.report) if candidate.report else unjudged
+    refused = refused or (private_refusal(candidate.private) if candidate.private else None)
+    if refused and not arguments.reason:
+        table = plain_text(_change_table(candidate)).rstrip("\n")
         advice = "nothing was accepted; with --reason TEXT it is, and the reason is recorded"
-        raise bad_input("\n".join(filter(None, (why_not, advice, table))), file=found.record.source)
+        raise bad_input("\n".join(filter(None, (refused, advice, table))), file=candidate.record.source)
     newest: Record | None = None
     try:
-        newest = next(reversed(found.memory.read("accepted")), None)
-        refuse_later(newest, found.record.date, found.memory.spec)
+        newest = next(reversed(candidate.memory.read("accepted")), None)
+        _refuse_later(newest, candidate)
     except RankgateError:
-        if found.unusable is None:
+        if candidate.unusable is None:
             raise
-    repeated = newest is not None and newest.id == found.record.id  # it is judged by itself now
-    reason = redacted_text(arguments.reason) if arguments.reason and (why_not or repeated) else None
+    repeated = newest is not None and newest.id == candidate.record.id  # it is judged by itself now
+    reason = redacted_text(arguments.reason) if arguments.reason and (refused or repeated) else None
     by = redacted_text(arguments.by) if arguments.by else None
-    record = amended([newest] if newest else [], replace(found.record, reason=reason, by=by))
-    added = found.memory.add("accepted", record, found.packed.data)
-    return _told(arguments, found, record, added=added, moved=True)
+    record = amended([newest] if newest else [], replace(candidate.record, reason=reason, by=by))
+    added = candidate.memory.add("accepted", record, candidate.packed.data)
+    if arguments.format == "json":
+        return _json(candidate, record, added=added, accepted=True)
+    lines: list[Block] = [f"accepted {record.source} as the baseline in {candidate.memory.spec}: {_size(record)}"]
+    lines += _facts(candidate)
+    if record.reason:
+        return [*lines, f"allowed: reason given: {record.reason}"]
+    if candidate.report:
+        lines.append(f"allowed: the verdict is {VERDICT_WORDS[candidate.report.verdict]}")
+    return [*lines, *(["the reason is not recorded, for none was needed"] if arguments.reason else [])]
 
 
 def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
-    """Add the run to the history, and where the criteria say so accept one that passes; returns what to tell.
-
-    Raises:
-        RankgateError: the run cannot be read or stored.
-    """
-    from rankgate.baselines.git_place import overtaken
-    from rankgate.errors import bad_input
-    from rankgate.gates.acceptance import is_green, private_refusal
-
-    found = candidate_of(arguments)
-    if found.criteria and found.criteria.baseline.accept == "green" and found.report is None:
+    """Add the run to the history, and where the criteria say so accept one that passes."""
+    candidate = _candidate(arguments)
+    memory, report = candidate.memory, candidate.report
+    green = candidate.criteria is not None and candidate.criteria.baseline.accept == "green"
+    if green and report is None:
         raise bad_input("`baseline: {accept: green}` needs a gold set to judge the run by; name it with --gold")
-    refuse_later(next(reversed(found.memory.read("accepted")), None), found.record.date, found.memory.spec)
-    added = found.memory.add("history", found.record, found.packed.data)
-    green = found.criteria is not None and found.criteria.baseline.accept == "green"
-    moved = green and found.unusable is None and found.report is not None and is_green(found.report)
-    whys = list(filter(None, [private_refusal(found.private)])) if moved and found.private else []
+    _refuse_later(next(reversed(memory.read("accepted")), None), candidate)
+    added = memory.add("history", candidate.record, candidate.packed.data)
+    passes = green and candidate.unusable is None and report is not None and is_green(report)
+    refused = private_refusal(candidate.private) if passes and candidate.private else None
 
     def is_overtaken(accepted: Sequence[Record]) -> bool:
-        why = overtaken(accepted, found.record)
-        whys.extend([why] if why else [])
-        return why is not None
+        nonlocal refused
+        refused = overtaken(accepted, candidate.record)
+        return refused is not None
 
-    if moved and not whys:
-        found.memory.add("accepted", found.record, found.packed.data, unless=is_overtaken)
-    return _told(arguments, found, found.record, added=added, moved=moved and not whys, why_not=next(iter(whys), None))
-
-
-def _told(
-    arguments: argparse.Namespace,
-    found: Candidate,
-    record: Record,
-    *,
-    added: bool,
-    moved: bool,
-    why_not: str | None = None,
-) -> str | Sequence[Block]:
-    """What was done with a run, in lines and a table or as JSON, and why it was allowed or stays.
-
-    Args:
-        arguments: those of `accept` or `record`.
-        found: the run.
-        record: what was stored of it.
-        added: whether it was not there yet.
-        moved: whether gates compare with it from now on.
-        why_not: why a run that the policy would accept was not.
-    """
-    from rankgate.gates.acceptance import changes_of
-    from rankgate.model.wording import VERDICT_WORDS, count_text
-
+    if passes and refused is None:
+        memory.add("accepted", candidate.record, candidate.packed.data, unless=is_overtaken)
+    accepted = passes and refused is None
     if arguments.format == "json":
-        value = {
-            "id": record.id,
-            "added": added,
-            "accepted": moved,
-            "record": record,
-            "changes": changes_of(found.report, found.private) if found.report else [],
-        }
-        return as_json(value)
-    cut = f" ({count_text(record.cut, 'list was', 'lists were')} longer and cut)" if record.cut else ""
-    what = f"{count_text(record.queries, 'query', 'queries')}, ranks to {record.depth}{cut}"
-    what = "; ".join(filter(None, (what, answers_text(record))))
-    if arguments.action == "accept":
-        lines: list[Block] = [f"accepted {record.source} as the baseline in {found.memory.spec}: {what}"]
-    else:
-        lines = [f"{'recorded' if added else 'has already recorded'} {record.source} in {found.memory.spec}: {what}"]
-    lines += _change_table(found)
-    if found.unusable:
-        lines += f"what was accepted last could not be compared with: {found.unusable}".splitlines()
-    if found.report is None:
-        lines.append(
-            "no gold set was named, so the manifest does not say which one was current"
-            if record.gold is None
-            else "there are no criteria, so the run was not judged"
-        )
-    elif arguments.action == "accept" and not record.reason:
-        lines.append(f"allowed: the verdict is {VERDICT_WORDS[found.report.verdict]}")
-    if arguments.action == "accept":
-        if record.reason:
-            lines.append(f"allowed: reason given: {record.reason}")
-        elif arguments.reason:
-            lines.append("the reason is not recorded, for none was needed")
-    elif found.report is not None:
-        verdict = VERDICT_WORDS[found.report.verdict]
-        stays = f"what is accepted stays{f': {why_not}' if why_not else ''}"
-        lines.append(f"{verdict}: {'accepted as the baseline' if moved else stays}")
+        return _json(candidate, candidate.record, added=added, accepted=accepted)
+    what = f"{'recorded' if added else 'has already recorded'} {candidate.record.source} in {memory.spec}"
+    lines: list[Block] = [f"{what}: {_size(candidate.record)}", *_facts(candidate)]
+    if report:
+        stays = f"what is accepted stays{f': {refused}' if refused else ''}"
+        lines.append(f"{VERDICT_WORDS[report.verdict]}: {'accepted as the baseline' if accepted else stays}")
     return lines
 
 
-def _change_table(found: Candidate) -> list[Block]:
-    """A table of each gate's value before and now; nothing where the run was not judged."""
-    from rankgate.gates.acceptance import changes_of
-    from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, interval_text, value_text
-    from rankgate.renderers.blocks import Table
-    from rankgate.renderers.phrases import NOTHING
+def _candidate(arguments: argparse.Namespace) -> Candidate:
+    """Read, judge and pack the run that the arguments name."""
+    depth = DEFAULT_DEPTH if arguments.depth is None else arguments.depth
+    if depth < 1:
+        raise bad_input(f"--depth must be at least 1, not {depth}")
+    date = date_of(arguments)
+    gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
+    refuse_two_stdins(gold_file, run_file)
+    criteria = criteria_if_any(arguments)
+    memory = memory_of(place := place_of(arguments, criteria))
+    with readable_twice(run_file.path if run_file else "") as path:
+        again = run_file and replace(run_file, path=path)
+        named = gold_file or (criteria and criteria.inputs.gold)
+        gold = gold_of(gold_file, criteria) if named else None  # its public part
+        # Latencies and answers always, for later gates; of the rest what today's gates read.
+        needs = frozenset({Need.LATENCY, Need.ANSWER}) | (criteria.plan().needs if criteria else frozenset())
+        opened = run_of(again, criteria, needs)
+        name = "standard input" if run_file and path != run_file.path else opened.name
+        known = answered = 0
 
-    if found.report is None or not found.report.gates:
+        def rankings() -> Iterator[Ranking]:
+            nonlocal known, answered
+            for ranking in opened.rankings:
+                known += gold is not None and ranking.query_id in gold.all_samples
+                answered += ranking.details is not None and ranking.details.generated is not None
+                yield ranking
+
+        packed = pack(rankings(), source=name, depth=depth)
+        if answered or arguments.verdicts:
+            kept = _with_answers(again, criteria, needs, gold if answered else None, arguments.verdicts)
+            packed = pack(kept, source=name, depth=depth)
+        if gold and not known:
+            raise bad_input(f"the run has none of the {len(gold.all_samples)} queries of {gold.name}", file=name)
+        mark = mark_of(gold, fingerprint_of(gold)) if gold else None
+        private_too = gold is not None and bool(gold.left_out)
+        gold = None  # a large one is not held twice: judging reads it again
+        report = unusable = private = None
+        if criteria and mark:
+            own = file_of(arguments, "criteria")
+            inputs = Inputs(date=date, criteria=own.path if own else criteria.name, gold=gold_file, run=again)
+            inputs = replace(inputs, verdicts=arguments.verdicts)
+            report, unusable = _judged(inputs, criteria, place, memory)
+            private = _judged(replace(inputs, part="private"), criteria, place, memory)[0] if private_too else None
+    commit, branch = origin_of(arguments)
+    return Candidate(
+        memory=memory,
+        criteria=criteria,
+        packed=packed,
+        record=replace(
+            recorded(packed, source=name, provenance=opened.provenance, gold=mark, date=date),
+            commit=commit,
+            branch=branch,
+            verdict=report.verdict if report else None,
+            scores={name: metric.value for name, metric in report.metrics.items()} if report else {},
+        ),
+        report=report,
+        unusable=unusable,
+        private=private,
+    )
+
+
+def _with_answers(
+    run: InputFile | None, criteria: Criteria | None, needs: frozenset[Need], gold: Gold | None, verdicts: str | None
+) -> Iterator[Ranking]:
+    """The rankings of a run once more, its answers with the texts and the verdicts that are stored with them.
+
+    Raises:
+        RankgateError: verdicts are named and nothing says on what, or a line of them is damaged.
+    """
+    if verdicts and gold is None:
+        text = "--verdicts needs a run with answers, and their questions: name the gold set with --gold"
+        raise bad_input(text, file=verdicts)
+    depth = criteria.judge.depth if criteria and criteria.judge else CONTEXT_DEPTH
+    rankings: Iterator[Ranking] = run_of(run, criteria, needs).rankings
+    if Need.TEXTS not in needs:  # which a run without answers may have in any shape
+        rankings = with_context_texts(rankings, run_of(run, criteria, needs | {Need.TEXTS}).rankings, depth)
+    path = verdicts_file(run or (criteria.inputs.run if criteria else None), verdicts)
+    return with_records(rankings, gold, read_verdicts(path), depth) if path and gold else rankings
+
+
+def _judged(inputs: Inputs, criteria: Criteria, place: str, memory: Memory) -> tuple[Report, str | None]:
+    """The run judged against what is accepted now, or against nothing where that cannot be used any more."""
+    alone = replace(inputs, without_baseline=True)
+    try:
+        there = bool(memory.read("accepted"))
+    except RankgateError as error:
+        return judge(alone), str(error)
+    if not there:
+        elsewhere = criteria.inputs.baseline is not None and criteria.inputs.baseline.path != place
+        return judge(alone if elsewhere else inputs), None
+    # As it was named: what the store calls itself lacks user and password, and is shown only.
+    report = judge(replace(inputs, baseline=InputFile(place)))
+    ours = [problem for problem in report.problems if (problem.file or "").startswith(memory.spec)]
+    if report.verdict is Verdict.NOT_JUDGED and ours == list(report.problems):
+        return judge(alone), "; ".join(map(str, ours))
+    return report, None
+
+
+def _refuse_later(newest: Record | None, candidate: Candidate) -> None:
+    """What is stored cannot have been stored tomorrow."""
+    today = candidate.record.date
+    if newest is not None and newest.date > today:
+        message = f"the newest record is dated {newest.date}, after today ({today}); one of two clocks is wrong"
+        raise bad_input(message, file=candidate.memory.spec)
+
+
+def _json(candidate: Candidate, record: Record, *, added: bool, accepted: bool) -> str:
+    changes = changes_of(candidate.report, candidate.private) if candidate.report else []
+    return as_json({"id": record.id, "added": added, "accepted": accepted, "record": record, "changes": changes})
+
+
+def _size(record: Record) -> str:
+    cut = f" ({count_text(record.cut, 'list was', 'lists were')} longer and cut)" if record.cut else ""
+    size = f"{count_text(record.queries, 'query', 'queries')}, ranks to {record.depth}{cut}"
+    return "; ".join(filter(None, (size, answers_text(record))))
+
+
+def _facts(candidate: Candidate) -> list[Block]:
+    """What the gates say of it, and why they say nothing."""
+    lines = _change_table(candidate)
+    if candidate.unusable:
+        lines += f"what was accepted last could not be compared with: {candidate.unusable}".splitlines()
+    if candidate.report:
+        return lines
+    if candidate.record.gold is None:
+        return [*lines, "no gold set was named, so the manifest does not say which one was current"]
+    return [*lines, "there are no criteria, so the run was not judged"]
+
+
+def _change_table(candidate: Candidate) -> list[Block]:
+    """A table of each gate's value before and now; nothing where the run was not judged."""
+    report, private = candidate.report, candidate.private
+    if report is None or not report.gates:
         return []
-    units = {gate.name: gate.unit for gate in found.report.gates}
+    units = {gate.name: gate.unit for gate in report.gates}
     rows: list[tuple[str, ...]] = [("gate", "accepted", "this run", "verdict")]
     parts: list[tuple[str, ...]] = [("change", "public", "private", "95% interval of the difference")]
-    for each in changes_of(found.report, found.private):
+    for each in changes_of(report, private):
         unit = units[each.gate]
         values = (NOTHING if value is None else value_text(value, unit) for value in (each.before, each.now))
         rows.append((each.gate, *values, VERDICT_WORDS[each.verdict]))
-        moved = (NOTHING if value is None else delta_text(value, unit) for value in (each.change, each.private))
-        parts.append((each.gate, *moved, interval_text(each.apart, unit, change=True) or NOTHING))
+        changes = (NOTHING if value is None else delta_text(value, unit) for value in (each.change, each.private))
+        parts.append((each.gate, *changes, interval_text(each.apart, unit, change=True) or NOTHING))
     table: list[Block] = [Table(rows=rows, right=(1, 2))]
-    if found.private is None or not found.private.queries:
+    if private is None or not private.queries:
         return table
-    asked = count_text(found.private.queries.total, "private question")
-    beside = [Table(rows=parts, right=(1, 2, 3))] if found.report.baseline_metrics else []
-    return [*table, f"on {asked}: {VERDICT_WORDS[found.private.verdict]}", *beside]
+    questions = count_text(private.queries.total, "private question")
+    beside = [Table(rows=parts, right=(1, 2, 3))] if report.baseline_metrics else []
+    return [*table, f"on {questions}: {VERDICT_WORDS[private.verdict]}", *beside]

@@ -4,90 +4,78 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from rankgate.baselines import KINDS
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, date_of, make_parser, processes
-
-if TYPE_CHECKING:
-    from rankgate.criteria.inputs import Inputs
-    from rankgate.errors import Problem
-    from rankgate.metrics.parallel import Watch
-    from rankgate.model.report import Report
-    from rankgate.model.waiver_use import SetLabel
+from rankgate.baselines.stores import store_in
+from rankgate.check import check
+from rankgate.cli.inputs import inputs_of, open_store
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
+from rankgate.cli.output import say_report
+from rankgate.cli.progress import bar
+from rankgate.criteria.inputs import Inputs
+from rankgate.errors import Problem, RankgateError
+from rankgate.files.writing import write_atomic
+from rankgate.gates.compose import internal_error, not_judged
+from rankgate.metrics.parallel import Watch, unwatched
+from rankgate.model.report import Report, exit_code
+from rankgate.model.waiver_use import SetLabel
+from rankgate.renderers.base import RENDERERS, format_for
 
 SHOWN_ITEMS = 10  # of each ranking, on a page
 
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = make_parser(
+    options = make_parser(
         "check",
         "Judge a run by ship-criteria.yaml against the gold set and the accepted baseline.\n\n"
         "exit codes: 0 pass or warn; 1 fail (with --fail-on warn also warn); 2 could not be judged",
-        [
-            "rankgate check --gold gold.yaml --run run.jsonl --baseline baseline/",
-            "rankgate check -o report.json -o comment.md      # inputs named in ship-criteria.yaml",
-            "rankgate check -o report.html                    # a page to open in a browser, from disk",
-            "rankgate check -o junit.xml -o rankgate.badge.json",
-            "zcat run.jsonl.gz | rankgate check --run - --format json",
-            "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
-        ],
+        "rankgate check --gold gold.yaml --run run.jsonl --baseline baseline/",
+        "rankgate check -o report.json -o comment.md      # inputs named in ship-criteria.yaml",
+        "rankgate check -o report.html                    # a page to open in a browser, from disk",
+        "rankgate check -o junit.xml -o rankgate.badge.json",
+        "zcat run.jsonl.gz | rankgate check --run - --format json",
+        "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
     )
-    add_criteria(made)
-    add_gold(made, parts=True)
-    add_run(made)
-    made.add_argument(
-        "--baseline",
-        metavar="SPEC",
-        help=f"what to compare with: {KINDS}, in which `rankgate baseline` keeps what was accepted, or any run file "
-        "(default: inputs.baseline)",
+    add_criteria(options)
+    add_gold(options, parts=True)
+    add_run(options)
+    baseline = (
+        f"what to compare with: {KINDS}, in which `rankgate baseline` keeps what was accepted, or any run file "
+        "(default: inputs.baseline)"
     )
-    made.add_argument("--baseline-copy", metavar="DIR", help=argparse.SUPPRESS)  # of the reporting job's to this check
-    made.add_argument("--labels", metavar="FILE", help=argparse.SUPPRESS)  # likewise
-    made.add_argument(
-        "--base",
-        metavar="REF",
-        help="the commit that a pull request is to be merged into: its criteria and gold set judge as well and the "
-        "stricter verdict counts; its baseline and the run that it names decide",
+    options.add_argument("--baseline", metavar="SPEC", help=baseline)
+    options.add_argument("--baseline-copy", metavar="DIR", help=argparse.SUPPRESS)  # of the reporting job's to this one
+    options.add_argument("--labels", metavar="FILE", help=argparse.SUPPRESS)  # likewise
+    base = (
+        "the commit that a pull request is to be merged into: its criteria and gold set judge as well and the "
+        "stricter verdict counts; its baseline and the run that it names decide"
     )
-    made.add_argument(
-        "--untrusted-run",
-        action="store_true",
-        help="the run is of an untrusted source, such as a fork: JSONL alone, within limits, and the report says so",
-    )
-    made.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
+    options.add_argument("--base", metavar="REF", help=base)
+    untrusted = "the run is of an untrusted source, such as a fork: JSONL alone, within limits, and the report says so"
+    options.add_argument("--untrusted-run", action="store_true", help=untrusted)
+    output = (
+        "write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
         "rankings (pip install 'rankgate[html]'), .xml JUnit for GitLab and Jenkins, .badge.json an endpoint for a "
-        "badge of shields.io; repeats",
+        "badge of shields.io; repeats"
     )
-    made.add_argument(
-        "--format",
-        choices=["terminal", "markdown", "json", "github", "junit", "badge"],
-        default="terminal",
-        help="what to print (default: terminal; github: annotations for the Actions log)",
-    )
-    made.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="the mildest verdict that exits 1")
-    add_workers(made)
-    add_date(made)
-    return made
+    options.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=output)
+    forms = ["terminal", "markdown", "json", "github", "junit", "badge"]
+    text = "what to print (default: terminal; github: annotations for the Actions log)"
+    options.add_argument("--format", choices=forms, default="terminal", help=text)
+    options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="the mildest verdict that exits 1")
+    add_workers(options)
+    add_date(options)
+    return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, write, print, and return 0, 1 or 2."""
-    from rankgate.cli.output import say_report
-    from rankgate.cli.progress import bar
-    from rankgate.errors import RankgateError
-    from rankgate.files.writing import write_atomic
-    from rankgate.model.exit_codes import exit_code
-    from rankgate.renderers.base import RENDERERS, format_for
-
     formats = [(path, format_for(path)) for path in arguments.output]
     details = SHOWN_ITEMS if any(form == "html" for _, form in formats) else None
     report = judge(_inputs(arguments, details), workers=processes(arguments), watch=bar)
@@ -103,15 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code(report, arguments.fail_on)
 
 
-def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = None) -> Report:
+def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatched) -> Report:
     """The report of a check, also when it could not judge and when rankgate itself is at fault."""
-    from rankgate.check import check
-    from rankgate.errors import RankgateError
-    from rankgate.gates.compose import internal_error, not_judged
-    from rankgate.metrics.parallel import unwatched
-
     try:
-        return check(inputs, workers=workers, watch=watch or unwatched)
+        return check(inputs, workers=workers, watch=watch)
     except RankgateError as error:
         return not_judged(inputs, error.problems)
     except Exception as error:  # noqa: BLE001 -- an internal error too is a report, never a pass
@@ -119,40 +102,21 @@ def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch | None = N
 
 
 def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
-    from functools import cache, partial
+    inputs, branch, labels = inputs_of(arguments), None, tuple[SetLabel]()
+    if arguments.base:
+        from rankgate.forges.base_branch import base_branch
 
-    from rankgate.baselines.stores import store_in
-    from rankgate.cli.inputs import file_of, open_store, refuse_two_stdins
-    from rankgate.criteria.inputs import Inputs
-
-    criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
-    refuse_two_stdins(criteria, gold, run, baseline)
-    return Inputs(
-        criteria=criteria.path if criteria else None,
-        date=date_of(arguments),
-        gold=gold,
-        run=run,
-        baseline=baseline,
+        branch = base_branch(os.environ)
+    if arguments.labels:  # as the reporting job wrote them down
+        labels = msgspec.json.decode(Path(arguments.labels).read_bytes(), type=tuple[SetLabel, ...])
+    store = partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else open_store
+    return replace(
+        inputs,
         base=arguments.base,
-        branch=_base_branch() if arguments.base else None,
+        branch=branch,
         untrusted_run=arguments.untrusted_run,
-        labels=_labels(arguments.labels) if arguments.labels else (),
-        open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else open_store),
+        labels=labels,
+        open_store=cache(store),
         details=details,
         part=arguments.gold_part,
     )
-
-
-def _base_branch() -> str | None:
-    from rankgate.forges.base_branch import base_branch
-
-    return base_branch(os.environ)
-
-
-def _labels(path: str) -> tuple[SetLabel, ...]:
-    """Labels as the reporting job wrote them down."""
-    import msgspec
-
-    from rankgate.model.waiver_use import SetLabel
-
-    return msgspec.json.decode(Path(path).read_bytes(), type=tuple[SetLabel, ...])

@@ -5,22 +5,35 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec.structs import replace
 
 from rankgate.cli.options import add_date, date_of, make_parser
+from rankgate.cli.signals import interrupted_once
+from rankgate.criteria.inputs import Inputs
+from rankgate.errors import RankgateError, bad_input
+from rankgate.files.environment import api_url, token_in
+from rankgate.forges.client import Client, ForgeError
+from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, checked_gate_id
+from rankgate.forges.context import Context, context_of
+from rankgate.forges.publish import Settings, Told, announce, joined, publish
+from rankgate.forges.pulls import pull_of
+from rankgate.forges.runner import add_summary
+from rankgate.gates.compose import not_judged
+from rankgate.model.report import Report
+from rankgate.model.report_text import decode_report
+from rankgate.readers.source import open_source
+from rankgate.renderers.escape import code
+from rankgate.renderers.isolation import Template
 
-if TYPE_CHECKING:
-    from rankgate.forges.client import Client
-    from rankgate.forges.context import Context
-    from rankgate.forges.publish import Settings, Told
-    from rankgate.model.report import Report
-    from rankgate.renderers.isolation import Template
+MAX_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
 
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = make_parser(
+    options = make_parser(
         "comment",
         "Publish a report on GitHub: one comment on the pull request, updated in place, and the check\n"
         "rankgate/verdict on its head commit. Repository, pull request and commit come from the job's environment\n"
@@ -28,65 +41,59 @@ def parser() -> argparse.ArgumentParser:
         "What cannot be published is said on standard error and in the step summary.\n\n"
         'exit codes: 0 done, also where GitHub refuses; 2 the report is missing or is none ("not judged" is\n'
         "published then, so that no old verdict is left standing)",
-        [
-            "rankgate comment report.json",
-            "rankgate comment report.json --dry-run              # prints the requests, sends none",
-            "rankgate comment --begin                            # puts the check in progress, before the work",
-            "rankgate comment report.json --repository acme/rag --pull 12 --bot-login my-bot[bot]",
-        ],
+        "rankgate comment report.json",
+        "rankgate comment report.json --dry-run              # prints the requests, sends none",
+        "rankgate comment --begin                            # puts the check in progress, before the work",
+        "rankgate comment report.json --repository acme/rag --pull 12 --bot-login my-bot[bot]",
     )
-    made.add_argument("report", metavar="REPORT", nargs="?", help="what `rankgate check -o report.json` wrote")
-    made.add_argument("--begin", action="store_true", help="only put the check in progress; needs no report")
-    made.add_argument("--gate-id", metavar="ID", default="default", help="tells several gates of a repository apart")
-    made.add_argument(
-        "--bot-login",
-        metavar="LOGIN",
-        default="github-actions[bot]",
-        help="whom the token posts as (default: github-actions[bot]); only comments of this account are ever changed",
-    )
-    made.add_argument(
-        "--fresh-comment", action="store_true", help="post a new comment where the verdict turns from pass to fail"
-    )
-    made.add_argument("--template", metavar="FILE", help="a Jinja template of yours (docs/templates.md)")
-    made.add_argument(
-        "--base",
-        metavar="REF",
-        help="read the template at this git ref (default in a job: the pull request's base, which must be fetched)",
-    )
-    made.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="as it was for the check")
-    made.add_argument("--no-comment", action="store_true", help="post the check alone")
-    made.add_argument("--no-check", action="store_true", help="post the comment alone")
-    made.add_argument("--repository", metavar="OWNER/NAME", help="default: that of the job")
-    made.add_argument("--pull", metavar="N", type=int, help="the pull request (default: that of the job's event)")
-    made.add_argument(
-        "--max-wait", metavar="SECONDS", type=float, default=300.0, help="to wait for GitHub in all (default: 300)"
-    )
-    made.add_argument("--dry-run", action="store_true", help="print the requests that write instead of sending them")
-    add_date(made)
-    return made
+    options.add_argument("report", metavar="REPORT", nargs="?", help="what `rankgate check -o report.json` wrote")
+    options.add_argument("--begin", action="store_true", help="only put the check in progress; needs no report")
+    gate = "tells several gates of a repository apart"
+    options.add_argument("--gate-id", metavar="ID", default=DEFAULT_GATE, help=gate)
+    login = "whom the token posts as (default: github-actions[bot]); only comments of this account are ever changed"
+    options.add_argument("--bot-login", metavar="LOGIN", default=ACTIONS_LOGIN, help=login)
+    fresh = "post a new comment where the verdict turns from pass to fail"
+    options.add_argument("--fresh-comment", action="store_true", help=fresh)
+    options.add_argument("--template", metavar="FILE", help="a Jinja template of yours (docs/templates.md)")
+    base = "read the template at this git ref (default in a job: the pull request's base, which must be fetched)"
+    options.add_argument("--base", metavar="REF", help=base)
+    options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="as it was for the check")
+    options.add_argument("--no-comment", action="store_true", help="post the check alone")
+    options.add_argument("--no-check", action="store_true", help="post the comment alone")
+    options.add_argument("--repository", metavar="OWNER/NAME", help="default: that of the job")
+    options.add_argument("--pull", metavar="N", type=int, help="the pull request (default: that of the job's event)")
+    wait = "to wait for GitHub in all (default: 300)"
+    options.add_argument("--max-wait", metavar="SECONDS", type=float, default=300.0, help=wait)
+    options.add_argument("--dry-run", action="store_true", help="print the requests that write instead of sending them")
+    add_date(options)
+    return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Publish, say what was done, and return 0, or 2 where the report is none."""
-    from msgspec.structs import replace
-
-    from rankgate.cli.signals import interrupted_once
-    from rankgate.errors import bad_input
-    from rankgate.files.environment import api_url
-    from rankgate.forges.publish import Told, announce, joined, publish
-
     if (arguments.report is None) != arguments.begin:
         raise bad_input("name the report to publish, or --begin", key="REPORT")
     report, code = (None, 0) if arguments.begin else read_or_not_judged(arguments.report, date_of(arguments))
-    settings = _settings(arguments)
+    settings = Settings(
+        gate=checked_gate_id(arguments.gate_id),
+        login=arguments.bot_login,
+        comment=not arguments.no_comment,
+        check=not arguments.no_check,
+        fresh=arguments.fresh_comment,
+        fail_on=arguments.fail_on,
+    )
 
     def act(client: Client) -> Told:
         context = _context(arguments, client)
         if report is None:
             return announce(client, context, settings)
-        found, troubles = _template(arguments, context)
-        told = publish(client, context, report, replace(settings, template=found))
-        return joined(Told([], troubles), told)
+        template, troubles = None, []
+        try:
+            base = arguments.base or (context.base if context.event else None)  # in a job always the base's
+            template = None if arguments.template is None else template_at(arguments.template, base)
+        except RankgateError as error:
+            troubles = [f"our own comment instead of the template's: {error}"]
+        return joined(Told([], troubles), publish(client, context, report, replace(settings, template=template)))
 
     with interrupted_once():
         say(publishing(api_url(os.environ), act, max_wait=arguments.max_wait, dry_run=arguments.dry_run))
@@ -95,10 +102,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300.0, dry_run: bool = False) -> Told:
     """What was told with a client for this API and the token of the environment; every failure is only told too."""
-    from rankgate.errors import RankgateError
-    from rankgate.forges.client import Client, ForgeError
-    from rankgate.forges.publish import Told
-
     try:
         return act(Client(url, token_of(), max_wait=max_wait, dry_run=dry_run, tell=print))
     except (ForgeError, RankgateError) as error:
@@ -109,12 +112,6 @@ def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300
 
 def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
     """The report, and 0; or one that says why there is none, and 2, each problem on standard error."""
-    from rankgate.criteria.inputs import Inputs
-    from rankgate.errors import RankgateError, bad_input
-    from rankgate.gates.compose import not_judged
-    from rankgate.model.report_text import decode_report
-    from rankgate.readers.source import open_source
-
     try:
         with open_source(path) as source:
             data = source.stream.read(MAX_BYTES + 1)
@@ -127,65 +124,20 @@ def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
         return not_judged(Inputs(date=date), error.problems), 2
 
 
-MAX_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
-
-
-def say(told: Told) -> None:
+def say(outcome: Told) -> None:
     """What was done on standard output, what was not on standard error and in the step summary."""
-    for line in told.done:
+    for line in outcome.done:
         print(line)
-    trouble(told.troubles)
-
-
-def trouble(lines: Sequence[str]) -> None:
-    """Say what could not be published where people look."""
-    from rankgate.forges.runner import add_summary
-    from rankgate.renderers.escape import code
-
-    for line in lines:
+    for line in outcome.troubles:
         print(f"warning: not published: {line}", file=sys.stderr)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if lines and summary:
-        add_summary(summary, "".join(f"- Not published: {code(line, 600)}\n" for line in lines))
-
-
-def _settings(arguments: argparse.Namespace) -> Settings:
-    from rankgate.forges.marker import checked_gate_id
-    from rankgate.forges.publish import Settings
-
-    return Settings(
-        gate=checked_gate_id(arguments.gate_id),
-        login=arguments.bot_login,
-        comment=not arguments.no_comment,
-        check=not arguments.no_check,
-        fresh=arguments.fresh_comment,
-        fail_on=arguments.fail_on,
-    )
-
-
-def _template(arguments: argparse.Namespace, context: Context) -> tuple[Template | None, list[str]]:
-    """The template, in a job always the base's; or why it is ours instead."""
-    from rankgate.errors import RankgateError
-
-    if arguments.template is None:
-        return None, []
-    try:
-        return template_at(arguments.template, arguments.base or (context.base if context.event else None)), []
-    except RankgateError as error:
-        return None, [f"our own comment instead of the template's: {error}"]
+    if outcome.troubles and summary:
+        add_summary(summary, "".join(f"- Not published: {code(line, 600)}\n" for line in outcome.troubles))
 
 
 def template_at(path: str, base: str | None) -> Template:
-    """A template's text, as it is at a git ref or here.
-
-    Raises:
-        RankgateError: it is not there.
-    """
-    from pathlib import Path
-
-    from rankgate.errors import bad_input
+    """A template's text, as it is at a git ref or here."""
     from rankgate.forges.base_checkout import text_at
-    from rankgate.renderers.isolation import Template
 
     if base is not None:
         return Template(path, text_at(Path.cwd(), base, path))
@@ -196,43 +148,22 @@ def template_at(path: str, base: str | None) -> Template:
 
 
 def token_of() -> str:
-    """The token from the environment.
-
-    Raises:
-        RankgateError: there is none.
-    """
-    from rankgate.errors import bad_input
-    from rankgate.files.environment import token_in
-
-    found = token_in(os.environ)
-    if found is None:
+    """The token from the environment."""
+    token = token_in(os.environ)
+    if token is None:
         raise bad_input("no token to publish with; set it in env, as GITHUB_TOKEN: ${{ github.token }}")
-    return found
+    return token
 
 
 def _context(arguments: argparse.Namespace, client: Client) -> Context:
     """The job's context, with the repository and the pull request that the options name."""
-    from msgspec.structs import replace
-
-    from rankgate.errors import bad_input
-    from rankgate.files.environment import api_url
-    from rankgate.forges.context import Context, context_of
-    from rankgate.forges.pulls import pull_of
-
     if os.environ.get("GITHUB_EVENT_NAME"):
         context = context_of(os.environ)
         context = replace(context, repository=arguments.repository or context.repository)
     elif arguments.repository and arguments.pull is not None:
-        context = Context(
-            event="",
-            api_url=api_url(os.environ),
-            server_url=os.environ.get("GITHUB_SERVER_URL") or "https://github.com",
-            repository=arguments.repository,
-            sha=None,
-            run_id=0,
-            attempt=0,
-            actor=None,
-        )
+        api, server = api_url(os.environ), os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
+        repository = arguments.repository
+        context = Context(event="", api_url=api, server_url=server, repository=repository, run_id=0, attempt=0)
     else:
         raise bad_input("not in GitHub Actions; name what to comment on with --repository OWNER/NAME and --pull N")
     if arguments.pull is None:

@@ -3,76 +3,59 @@
 from __future__ import annotations
 
 import argparse
+import re
 
+from rankgate.cli.inputs import metrics_of, open_store
 from rankgate.cli.options import add_date, date_of, make_parser
-from rankgate.errors import redacted
+from rankgate.cli.output import say
+from rankgate.criteria import find_criteria
+from rankgate.errors import bad_input, redacted
+from rankgate.model.wording import count_text
+from rankgate.renderers.dashboards.collect import Request, collect
+from rankgate.renderers.dashboards.site import write_site
+from rankgate.renderers.dashboards.values import INDEX
+from rankgate.renderers.pages.dashboard import site_of
 
 USUAL = 500  # runs that a page lists
 
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = make_parser(
+    options = make_parser(
         "dashboard",
         "Write a static site from the history of runs: a page for each criteria file with a curve a metric, what was\n"
         "accepted and why, waivers, releases, and every run. It opens from disk, needs no network and no scripts, and\n"
         "is ready for GitHub Pages.",
-        [
-            "rankgate dashboard site/",
-            "rankgate dashboard site/ --metrics recall@1,5,10,ndcg@10",
-            "rankgate dashboard site/ --criteria search/ship-criteria.yaml --criteria faq/ship-criteria.yaml",
-            "rankgate dashboard site/ --baseline git+branch:rankgate-baselines --limit 100",
-        ],
+        "rankgate dashboard site/",
+        "rankgate dashboard site/ --metrics recall@1,5,10,ndcg@10",
+        "rankgate dashboard site/ --criteria search/ship-criteria.yaml --criteria faq/ship-criteria.yaml",
+        "rankgate dashboard site/ --baseline git+branch:rankgate-baselines --limit 100",
     )
-    made.add_argument("directory", metavar="DIR", help="where to write: a new or empty directory, or a dashboard's")
-    made.add_argument(
-        "--criteria",
-        metavar="FILE",
-        action="append",
-        help="ship criteria; repeats, a page for each (default: as for `rankgate check`)",
-    )
-    made.add_argument("--baseline", metavar="SPEC", help="the store (default: inputs.baseline of the criteria)")
-    made.add_argument(
-        "--metrics",
-        metavar="LIST",
-        help="further metrics; what was not recorded is rescored from stored rankings, with today's gold set",
-    )
-    made.add_argument(
-        "--limit", metavar="N", type=int, default=USUAL, help=f"the newest runs to list (default: {USUAL})"
-    )
-    made.add_argument(
-        "--repository-url", metavar="URL", help="where commits are linked to (default: the remote on github.com)"
-    )
-    add_date(made)
-    return made
+    options.add_argument("directory", metavar="DIR", help="where to write: a new or empty directory, or a dashboard's")
+    criteria = "ship criteria; repeats, a page for each (default: as for `rankgate check`)"
+    options.add_argument("--criteria", metavar="FILE", action="append", help=criteria)
+    options.add_argument("--baseline", metavar="SPEC", help="the store (default: inputs.baseline of the criteria)")
+    metrics = "further metrics; what was not recorded is rescored from stored rankings, with today's gold set"
+    options.add_argument("--metrics", metavar="LIST", help=metrics)
+    limit = f"the newest runs to list (default: {USUAL})"
+    options.add_argument("--limit", metavar="N", type=int, default=USUAL, help=limit)
+    address = "where commits are linked to (default: the remote on github.com)"
+    options.add_argument("--repository-url", metavar="URL", help=address)
+    add_date(options)
+    return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Collect, render, write, and say what was written."""
-    from rankgate.cli.inputs import open_store
-    from rankgate.cli.output import say
-    from rankgate.criteria import find_criteria
-    from rankgate.errors import bad_input
-    from rankgate.metrics.names import UnknownMetricError, parse_metrics
-    from rankgate.model.wording import count_text
-    from rankgate.renderers.dashboards.collect import Asked, collect
-    from rankgate.renderers.dashboards.site import write_site
-    from rankgate.renderers.dashboards.values import INDEX
-    from rankgate.renderers.pages.dashboard import site_of
-
     if arguments.limit < 1:
         raise bad_input(f"--limit must be at least 1, not {arguments.limit}")
     paths = list(dict.fromkeys(arguments.criteria or [find_criteria()]))
     if arguments.baseline and len(paths) > 1:
-        raise bad_input(
-            "--baseline names one store; with several criteria files each names its own, as inputs.baseline"
-        )
-    try:
-        metrics = parse_metrics(arguments.metrics) if arguments.metrics else []
-    except UnknownMetricError as error:
-        raise bad_input(str(error), key="--metrics") from error
+        advice = "with several criteria files each names its own, as inputs.baseline"
+        raise bad_input(f"--baseline names one store; {advice}")
+    metrics = metrics_of(arguments.metrics) if arguments.metrics else []
     dashboard = collect(
-        Asked(
+        Request(
             date=date_of(arguments),
             criteria=paths,
             baseline=arguments.baseline,
@@ -89,14 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _address(written: str | None) -> str | None:
+def _address(given: str | None) -> str | None:
     """The address without a slash at its end."""
-    import re
-
-    from rankgate.errors import bad_input
-
-    if written is None:
-        return None
-    if not re.fullmatch(r"https?://[\w.:-]+(/[\w.~%-]+)*/?", written, re.ASCII):
-        raise bad_input(f"--repository-url {written!a} is no web address, as https://github.com/acme/search")
-    return written.rstrip("/")
+    if given is not None and not re.fullmatch(r"https?://[\w.:-]+(/[\w.~%-]+)*/?", given, re.ASCII):
+        raise bad_input(f"--repository-url {given!a} is no web address, as https://github.com/acme/search")
+    return given and given.rstrip("/")

@@ -6,19 +6,28 @@ import argparse
 import os
 import shlex
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rankgate.cli import baseline
+from rankgate.cli.baseline_accept import accept
+from rankgate.cli.check import judge
 from rankgate.cli.options import add_date, date_of, make_parser
-from rankgate.errors import redacted
-
-if TYPE_CHECKING:
-    from rankgate.renderers.blocks import Block
+from rankgate.cli.output import say
+from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import Inputs
+from rankgate.errors import bad_input, redacted
+from rankgate.files.writing import write_atomic
+from rankgate.model.report import exit_code
+from rankgate.renderers.base import RENDERERS
+from rankgate.renderers.blocks import Block
+from rankgate.renderers.terminal import terminal_blocks
 
 DEFAULT_DIRECTORY = "rankgate-demo"
 MARK = "# rankgate demo:"  # the first words of our criteria, by which a directory is known to be ours
-FILES = ("ship-criteria.yaml", "gold.yaml", "articles.jsonl")
 RUNS = ("runs/accepted.jsonl", "runs/harmless.jsonl", "runs/harmful.jsonl")
+FILES = ("ship-criteria.yaml", "gold.yaml", "articles.jsonl", *RUNS)
+ACCEPT = ("accept", "--run", "runs/accepted.jsonl", "--commit", "none")
 
 STEPS = (
     ("1. The first check. Nothing has been accepted yet, so only floors are judged.", "accepted"),
@@ -30,22 +39,21 @@ STEPS = (
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = make_parser(
+    options = make_parser(
         "demo",
         "Judge the embedded example, a help centre in three languages: a first check (warn), a harmless change\n"
         "(pass) and a harmful one (fail). Leaves all files in a directory, with the commands to repeat each step.\n"
         "Exits 0.",
-        ["rankgate demo", "rankgate demo my-directory"],
+        "rankgate demo",
+        "rankgate demo my-directory",
     )
-    made.add_argument("directory", nargs="?", default=DEFAULT_DIRECTORY, help=f"default: {DEFAULT_DIRECTORY}")
-    add_date(made)
-    return made
+    options.add_argument("directory", nargs="?", default=DEFAULT_DIRECTORY, help=f"default: {DEFAULT_DIRECTORY}")
+    add_date(options)
+    return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Copy the example, judge it step by step, print what happened and what to try."""
-    from rankgate.cli.output import say
-
     directory = Path(arguments.directory)
     _copy_example(directory)
     date = date_of(arguments)
@@ -53,11 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
     os.chdir(directory)
     try:
         for title, name in STEPS:
-            say(f"{title}\n\n")
-            for command in _commands(name):
-                say(f"  $ {command}\n")
-            say("\n")
-            say(_accept(date) if name is None else _judge(name, date))
+            check = f"check --run runs/{name}.jsonl -o out/{name}/report.json -o out/{name}/comment.md"
+            command = check if name else "baseline accept --run runs/accepted.jsonl"
+            say(f"{title}\n\n  $ rankgate {command}\n\n")
+            say(_judge(name, date) if name else accept(baseline.parser().parse_args([*ACCEPT, "--date", date])))
             say("\n")
     finally:
         os.chdir(start)
@@ -76,18 +83,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _copy_example(directory: Path) -> None:
-    from importlib.resources import files
-
-    from rankgate.errors import bad_input
-    from rankgate.files.writing import write_atomic
-
     place = directory.as_posix()
     source = files("rankgate") / "cli" / "example"
     criteria = directory / "ship-criteria.yaml"
     ours = criteria.is_file() and criteria.read_bytes().startswith(MARK.encode())
     if directory.is_file() or (directory.is_dir() and any(directory.iterdir()) and not ours):
         raise bad_input("is not an empty directory, nor one of an earlier demo; name another", file=place)
-    content = {name: source.joinpath(name).read_bytes() for name in (*FILES, *RUNS)}
+    content = {name: source.joinpath(name).read_bytes() for name in FILES}
     there = [name for name in content if (directory / name).is_file()]
     changed = ", ".join(name for name in there if (directory / name).read_bytes() != content[name])
     if changed:
@@ -100,32 +102,8 @@ def _copy_example(directory: Path) -> None:
             file.unlink()
 
 
-def _commands(name: str | None) -> list[str]:
-    if name is None:
-        return ["rankgate baseline accept --run runs/accepted.jsonl"]
-    return [f"rankgate check --run runs/{name}.jsonl -o out/{name}/report.json -o out/{name}/comment.md"]
-
-
 def _judge(name: str, date: str) -> Sequence[Block]:
-    from rankgate.cli.check import judge
-    from rankgate.criteria import InputFile
-    from rankgate.criteria.inputs import Inputs
-    from rankgate.files.writing import write_atomic
-    from rankgate.model.exit_codes import exit_code
-    from rankgate.renderers.base import RENDERERS
-    from rankgate.renderers.terminal import terminal_blocks
-
     report = judge(Inputs(criteria="ship-criteria.yaml", date=date, run=InputFile(f"runs/{name}.jsonl")))
     write_atomic(f"out/{name}/report.json", RENDERERS["json"](report))
     write_atomic(f"out/{name}/comment.md", RENDERERS["markdown"](report))
     return [*terminal_blocks(report), "", f"(exit code {exit_code(report, 'fail')})"]
-
-
-def _accept(date: str) -> str | Sequence[Block]:
-    from rankgate.cli import baseline
-    from rankgate.cli.baseline_accept import accept
-
-    arguments = baseline.parser().parse_args(
-        ["accept", "--run", "runs/accepted.jsonl", "--commit", "none", "--date", date]
-    )
-    return accept(arguments)

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
+import shutil
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, date_of, make_parser, processes
-from rankgate.errors import bad_input
+from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from rankgate.diagnosis.lexical import Lexical
-    from rankgate.model.details import Question, ReportDetails
-    from rankgate.model.report import GateResult, Report
+from rankgate.check import check
+from rankgate.cli.inputs import file_of, inputs_of, refuse_two_stdins
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
+from rankgate.cli.output import as_json, say_lines
+from rankgate.cli.progress import bar
+from rankgate.diagnosis.lexical import Lexical, LexicalIndex
+from rankgate.diagnosis.misses import explain_misses, explain_query
+from rankgate.errors import RankgateError, bad_input, did_you_mean, shown
+from rankgate.gates.explain import explain_gate, gates_named, unknown
+from rankgate.model.details import Cause, Question, ReportDetails
+from rankgate.model.report import GateResult, Report
+from rankgate.model.report_text import decode_report, with_texts
+from rankgate.model.values import Verdict
+from rankgate.readers.corpus import read_corpus
+from rankgate.readers.source import open_source
+from rankgate.renderers.explaining.gate import render_gates
+from rankgate.renderers.explaining.misses import render_misses
+from rankgate.renderers.explaining.query import render_query
+from rankgate.renderers.phrases import CAUSE_WORDS
 
-    _Look = Callable[[Question, int], Lexical]  # what BM25 finds for a question, whose first k count
-
+_Look = Callable[[Question, int], Lexical]  # what BM25 finds for a question, whose first k count
 DEPTH, LIMIT = 10, 20
 INPUTS = ("criteria", "gold", "run", "baseline")
 _MISSES_DEPTH = 20  # items of each ranking that are looked through for what took a lost document's place
@@ -25,61 +41,46 @@ _NOT_OF_GATES = "goes with a question or --misses; --query names one that a gate
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = make_parser(
+    options = make_parser(
         "explain",
         "Explain a question, a gate, or what is missed, with the inputs of `rankgate check`. It explains and does not\n"
         "gate.\n\nexit codes: 0 explained, whatever the verdict; 2 could not be judged, or nothing of that name",
-        [
-            "rankgate explain q-17                            # both rankings side by side, the gold marked",
-            "rankgate explain recall@5                        # how the verdict came about, number by number",
-            "rankgate explain --misses --tag lang:pt-BR       # the triage table, worst first",
-            "rankgate explain q-17 --bm25 corpus.jsonl        # beside what the words alone would find",
-            "rankgate explain recall@5 --report report.json   # from a report, without the inputs",
-        ],
+        "rankgate explain q-17                            # both rankings side by side, the gold marked",
+        "rankgate explain recall@5                        # how the verdict came about, number by number",
+        "rankgate explain --misses --tag lang:pt-BR       # the triage table, worst first",
+        "rankgate explain q-17 --bm25 corpus.jsonl        # beside what the words alone would find",
+        "rankgate explain recall@5 --report report.json   # from a report, without the inputs",
     )
-    made.add_argument(
-        "what",
-        metavar="WHAT",
-        nargs="?",
-        help="a gate, by its name or metric, or else the id of a question",
+    what = "a gate, by its name or metric, or else the id of a question"
+    options.add_argument("what", metavar="WHAT", nargs="?", help=what)
+    options.add_argument("--gate", metavar="NAME", help="a gate, also where the name looks like something else")
+    options.add_argument("--query", metavar="ID", help="a question, also where a gate has that name")
+    misses = "the questions that miss a relevant document, worst first"
+    options.add_argument("--misses", action="store_true", help=misses)
+    options.add_argument("--tag", metavar="TAG", help="with --misses: only questions with this tag")
+    options.add_argument("--cause", metavar="CAUSE", help="with --misses: only questions of this cause, such as gone")
+    options.add_argument("--limit", metavar="N", type=int, help=f"with --misses: how many to list (default: {LIMIT})")
+    options.add_argument("--depth", metavar="N", type=int, help=f"results to show of each ranking (default: {DEPTH})")
+    bm25 = (
+        "the indexed documents as JSONL (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
+        "words alone; needs the extra rankgate[bm25]"
     )
-    made.add_argument("--gate", metavar="NAME", help="a gate, also where the name looks like something else")
-    made.add_argument("--query", metavar="ID", help="a question, also where a gate has that name")
-    made.add_argument("--misses", action="store_true", help="the questions that miss a relevant document, worst first")
-    made.add_argument("--tag", metavar="TAG", help="with --misses: only questions with this tag")
-    made.add_argument("--cause", metavar="CAUSE", help="with --misses: only questions of this cause, such as gone")
-    made.add_argument("--limit", metavar="N", type=int, help=f"with --misses: how many to list (default: {LIMIT})")
-    made.add_argument("--depth", metavar="N", type=int, help=f"results to show of each ranking (default: {DEPTH})")
-    made.add_argument(
-        "--bm25",
-        metavar="CORPUS",
-        help="the indexed documents as JSONL (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
-        "words alone; needs the extra rankgate[bm25]",
-    )
-    made.add_argument(
-        "--report", metavar="FILE", help="with a gate: a report.json in place of the inputs (- for stdin)"
-    )
-    made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
-    add_criteria(made)
-    add_gold(made, parts=True)
-    add_run(made)
-    made.add_argument(
-        "--baseline", metavar="SPEC", help="a directory written by `rankgate baseline accept`, or any run file"
-    )
-    add_workers(made)
-    add_date(made)
-    return made
+    options.add_argument("--bm25", metavar="CORPUS", help=bm25)
+    report = "with a gate: a report.json in place of the inputs (- for stdin)"
+    options.add_argument("--report", metavar="FILE", help=report)
+    options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    add_criteria(options)
+    add_gold(options, parts=True)
+    add_run(options)
+    baseline = "a directory written by `rankgate baseline accept`, or any run file"
+    options.add_argument("--baseline", metavar="SPEC", help=baseline)
+    add_workers(options)
+    add_date(options)
+    return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain; 0 where the check could be judged, else 2 with its problems."""
-    import sys
-
-    from rankgate.cli.inputs import file_of, refuse_two_stdins
-    from rankgate.cli.output import say_lines
-    from rankgate.errors import RankgateError
-    from rankgate.model.values import Verdict
-
     _refuse_misfits(arguments)
     refuse_two_stdins(*(file_of(arguments, flag) for flag in (*INPUTS, "bm25")))
     look = _lexical(arguments)  # before the check, so that nobody waits for one to hear of a misspelt corpus
@@ -93,88 +94,56 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> Report:
-    """The report that is explained: read, or made from the inputs with all that it shows of single questions."""
-    from rankgate.check import check
-    from rankgate.cli.inputs import file_of
-    from rankgate.cli.progress import bar
-    from rankgate.criteria.inputs import Inputs
-    from rankgate.model.report_text import decode_report
-    from rankgate.readers.source import open_source
-
+    """The report that is explained: read, or judged from the inputs with all that it shows of single questions."""
     if arguments.report is not None:
         with open_source(arguments.report) as source:
             return decode_report(source.stream.read(), source.name)
-    criteria, gold, run, baseline = (file_of(arguments, flag) for flag in INPUTS)
     depth = _depth(arguments)
-    inputs = Inputs(
-        criteria=criteria.path if criteria else None,
-        date=date_of(arguments),
-        gold=gold,
-        run=run,
-        baseline=baseline,
-        details=max(depth, _MISSES_DEPTH) if arguments.misses else depth,
-        part=arguments.gold_part,
-    )
+    details = max(depth, _MISSES_DEPTH) if arguments.misses else depth
+    inputs = replace(inputs_of(arguments), details=details, part=arguments.gold_part)
     return check(inputs, workers=processes(arguments), watch=bar)
 
 
 def _explained(arguments: argparse.Namespace, report: Report, look: _Look | None) -> str:
     """What was asked for. A gate comes before a question of the same name: a gold set may hold any id."""
-    from rankgate.diagnosis.lookup import gates_named, question_named, unknown, unknown_gate, unknown_question
-
-    details = _exhibit(report)
+    details = report.details if isinstance(report.details, ReportDetails) else None
     if arguments.misses and details:
         return _misses(arguments, report, details, look)
     word = next(each for each in (arguments.what, arguments.gate, arguments.query) if each is not None)
     gates = [] if arguments.query is not None else gates_named(report, word)
-    question = question_named(details, word) if details and arguments.gate is None else None
+    questions = details.questions if details and arguments.gate is None else ()
+    question = next((question for question in questions if question.query_id == word), None)
     if gates:
-        if arguments.bm25 is not None:
-            raise bad_input(f"--bm25 {_NOT_OF_GATES}")
-        if arguments.depth is not None:
-            raise bad_input(f"--depth {_NOT_OF_GATES}")
+        for flag in ("bm25", "depth"):
+            if getattr(arguments, flag) is not None:
+                raise bad_input(f"--{flag} {_NOT_OF_GATES}")
         return _gates(arguments, report, gates, also=question is not None)
     if question and details:
         return _query(arguments, report, details, question, look)
     if arguments.query is not None and details:
-        raise unknown_question(details, word)
-    raise unknown(report, details, word) if details and arguments.gate is None else unknown_gate(report, word)
+        raise unknown(word, None, details)
+    raise unknown(word, report, details if arguments.gate is None else None)
 
 
 def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult], *, also: bool) -> str:
-    from rankgate.gates.explain import explain_gate
-    from rankgate.renderers.explaining.gate import render_gates
-
     if arguments.format == "json":
-        from rankgate.model.report_text import with_texts
-
         spelled = with_texts(report)
-        found = [explain_gate(spelled, spelled.gates[report.gates.index(gate)]) for gate in gates]
-        return _json("gate", verdict=report.verdict, summary=report.summary, gates=found)
-    found = [explain_gate(report, gate) for gate in gates]
-    text = render_gates(found, report, _width())
+        explained = [explain_gate(spelled, spelled.gates[report.gates.index(gate)]) for gate in gates]
+        return as_json({"explains": "gate", "verdict": report.verdict, "summary": report.summary, "gates": explained})
+    text = render_gates([explain_gate(report, gate) for gate in gates], report, _width())
     return f"{text}\nA question has this id too: rankgate explain --query\n" if also else text
 
 
 def _query(
     arguments: argparse.Namespace, report: Report, details: ReportDetails, question: Question, look: _Look | None
 ) -> str:
-    from rankgate.diagnosis.question import explain_query
-    from rankgate.renderers.explaining.query import render_query
-
-    found = explain_query(report, details, question, look(question, details.k) if look else None)
-    return _json("query", query=found) if arguments.format == "json" else render_query(found, _width())
+    explained = explain_query(report, details, question, look(question, details.k) if look else None)
+    if arguments.format == "json":
+        return as_json({"explains": "query", "query": explained})
+    return render_query(explained, _width())
 
 
 def _misses(arguments: argparse.Namespace, report: Report, details: ReportDetails, look: _Look | None) -> str:
-    import re
-
-    from rankgate.diagnosis.misses import explain_misses
-    from rankgate.errors import did_you_mean, shown
-    from rankgate.model.details import Cause
-    from rankgate.renderers.explaining.misses import render_misses
-    from rankgate.renderers.phrases import CAUSE_WORDS
-
     labels = {CAUSE_WORDS[cause][0].replace(" ", "_"): cause for cause in Cause}
     causes = {**labels, **{cause.value: cause for cause in Cause}}
     wanted = None if arguments.cause is None else re.sub(r"[- ]", "_", arguments.cause.lower())
@@ -183,7 +152,7 @@ def _misses(arguments: argparse.Namespace, report: Report, details: ReportDetail
     tags = {tag for question in details.questions for tag in question.tags}
     if arguments.tag is not None and arguments.tag not in tags:
         raise bad_input(f"--tag {shown(arguments.tag)}: no question has it{did_you_mean(arguments.tag, tags)}")
-    found = explain_misses(
+    misses = explain_misses(
         report,
         details,
         tag=arguments.tag,
@@ -192,28 +161,18 @@ def _misses(arguments: argparse.Namespace, report: Report, details: ReportDetail
         lexical=(lambda question: look(question, details.k)) if look else None,
     )
     if arguments.format == "json":
-        return _json("misses", misses=found)
-    unit = next((measure.unit for measure in details.measures if measure.name == found.metric), None)
-    return render_misses(found, unit, _width())
+        return as_json({"explains": "misses", "misses": misses})
+    unit = next((measure.unit for measure in details.measures if measure.name == misses.metric), None)
+    return render_misses(misses, unit, _width())
 
 
 def _lexical(arguments: argparse.Namespace) -> _Look | None:
     """What looks a question up in the corpus; None where none is named."""
-    from rankgate.cli.inputs import file_of
-    from rankgate.diagnosis.lexical import LexicalIndex
-    from rankgate.readers.corpus import read_corpus
-
     file = file_of(arguments, "bm25")
     if file is None:
         return None
     index, depth = LexicalIndex(read_corpus(file.path), file.path), _depth(arguments)
     return lambda question, k: index.look(question, k, depth)
-
-
-def _exhibit(report: Report) -> ReportDetails | None:
-    from rankgate.model.details import ReportDetails
-
-    return report.details if isinstance(report.details, ReportDetails) else None
 
 
 def _depth(arguments: argparse.Namespace) -> int:
@@ -222,18 +181,8 @@ def _depth(arguments: argparse.Namespace) -> int:
 
 def _width() -> int:
     """Columns of the terminal, or as COLUMNS says; enough for two rankings where there is neither."""
-    import os
-    import shutil
-    import sys
-
-    asked = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return shutil.get_terminal_size((_FOR_A_PIPE, 24)).columns if asked else _FOR_A_PIPE
-
-
-def _json(what: str, **found: Any) -> str:
-    import msgspec
-
-    return msgspec.json.format(msgspec.json.encode({"explains": what, **found}), indent=2).decode() + "\n"
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return shutil.get_terminal_size((_FOR_A_PIPE, 24)).columns if known else _FOR_A_PIPE
 
 
 def _refuse_misfits(arguments: argparse.Namespace) -> None:
@@ -256,7 +205,7 @@ def _refuse_misfits(arguments: argparse.Namespace) -> None:
 
 
 def _refuse_beside_a_report(arguments: argparse.Namespace) -> None:
-    if arguments.misses or arguments.query is not None or arguments.bm25 is not None or arguments.depth is not None:
+    if arguments.misses or any(getattr(arguments, flag) is not None for flag in ("query", "bm25", "depth")):
         raise bad_input("a report holds no rankings; leave out --report and name the inputs of the check")
     given = [flag for flag in (*INPUTS, "date", "workers") if getattr(arguments, flag) is not None]
     given += [] if arguments.gold_part == "public" else ["gold-part"]

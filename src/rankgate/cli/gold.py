@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from rankgate.cli.inputs import criteria_if_any, file_of, open_store, refuse_two_stdins
@@ -29,85 +30,78 @@ STDOUT = "-"
 MAX_PROBLEMS = 1000  # conflicts between labellers are a list to work through
 _NAMED = 3
 
+_POOL = """\
+Write the first results of all runs for every gold query, one line per query and document:
+{"query_id", "question", "id", "text", "gain", "ranks": {"run.jsonl": 3, "other.jsonl": null}}
+Unjudged ones (gain null) come first; then, for context, those that the gold judges. Label by writing a
+number into gain: 0 not relevant, 1 relevant, or your own grades. A null in ranks: not among the first
+results. In CSV, an id or text that begins like a formula (= + - @) has an apostrophe in front, which
+merge takes off; let the spreadsheet import ids as text, or 007 becomes 7."""
+_MERGE = """\
+Add the labels of pools that came back to the gold set. Pairs without a gain are left out; a
+label that the gold has already changes nothing. Labels that contradict the gold or each other, and
+queries that the gold lacks, are listed, and then nothing is written. All else in the gold stays as it is
+written, except the comments of YAML. Qrels become samples."""
+
 
 def parser() -> argparse.ArgumentParser:
     """The command's options, two sub-commands."""
-    made = make_parser(
+    options = make_parser(
         "gold",
         "Grow the gold set: pool what several systems find, let people or a judge label it, merge the labels.\n"
         "What no one has judged counts as not relevant, which is unfair to the system that finds something new.",
-        [
-            "rankgate gold pool run.jsonl baseline/ --gold gold.yaml -o to_label.jsonl",
-            "rankgate gold pool run.jsonl other.jsonl --gold gold.yaml --unjudged --depth 10 -o to_label.csv",
-            "rankgate gold merge gold.yaml to_label.jsonl -o gold.jsonl",
-            "rankgate gold merge gold.jsonl ana.csv ben.csv -o gold.jsonl --force",
-            "rankgate gold merge gold.jsonl judged.jsonl --as-judge -o gold.jsonl --force",
-        ],
+        "rankgate gold pool run.jsonl baseline/ --gold gold.yaml -o to_label.jsonl",
+        "rankgate gold pool run.jsonl other.jsonl --gold gold.yaml --unjudged --depth 10 -o to_label.csv",
+        "rankgate gold merge gold.yaml to_label.jsonl -o gold.jsonl",
+        "rankgate gold merge gold.jsonl ana.csv ben.csv -o gold.jsonl --force",
+        "rankgate gold merge gold.jsonl judged.jsonl --as-judge -o gold.jsonl --force",
     )
-    actions = made.add_subparsers(dest="action", metavar="ACTION", required=True)
-    _add_pool(actions.add_parser, "write what is to be labelled")
-    _add_merge(actions.add_parser, "add labels to the gold set")
-    return made
+    actions = options.add_subparsers(dest="action", metavar="ACTION", required=True)
+    add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    _add_pool(add("pool", help="write what is to be labelled", description=_POOL))
+    _add_merge(add("merge", help="add labels to the gold set", description=_MERGE))
+    return options
 
 
-def _add_pool(add: Callable[..., argparse.ArgumentParser], text: str) -> None:
-    made = add(
-        "pool",
-        help=text,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Write the first results of all runs for every gold query, one line per query and document:\n"
-        '{"query_id", "question", "id", "text", "gain", "ranks": {"run.jsonl": 3, "other.jsonl": null}}\n'
-        "Unjudged ones (gain null) come first; then, for context, those that the gold judges. Label by writing a\n"
-        "number into gain: 0 not relevant, 1 relevant, or your own grades. A null in ranks: not among the first\n"
-        "results. In CSV, an id or text that begins like a formula (= + - @) has an apostrophe in front, which\n"
-        "merge takes off; let the spreadsheet import ids as text, or 007 becomes 7.",
-        allow_abbrev=False,
-    )
-    made.add_argument("runs", metavar="RUN", nargs="+", help="runs, or baseline directories")
-    made.add_argument("--run-format", metavar="NAME", help="format of all runs; else told from the content")
-    add_gold(made)
-    add_criteria(made)
-    add_match(made)
-    made.add_argument(
-        "--depth", metavar="N", type=int, default=DEFAULT_DEPTH, help=f"results of each list (default: {DEFAULT_DEPTH})"
-    )
-    made.add_argument("--unjudged", action="store_true", help="leave out what is judged already")
-    made.add_argument("--as-judge", action="store_true", help="what a judge has labelled counts as judged, too")
-    _add_output(made, "the pool: .jsonl, or .csv for a spreadsheet (default: -, JSONL to standard output)")
+def _add_pool(options: argparse.ArgumentParser) -> None:
+    options.add_argument("runs", metavar="RUN", nargs="+", help="runs, or baseline directories")
+    options.add_argument("--run-format", metavar="NAME", help="format of all runs; else told from the content")
+    add_gold(options)
+    add_criteria(options)
+    add_match(options)
+    depth = f"results of each list (default: {DEFAULT_DEPTH})"
+    options.add_argument("--depth", metavar="N", type=int, default=DEFAULT_DEPTH, help=depth)
+    options.add_argument("--unjudged", action="store_true", help="leave out what is judged already")
+    options.add_argument("--as-judge", action="store_true", help="what a judge has labelled counts as judged, too")
+    _add_output(options, "the pool: .jsonl, or .csv for a spreadsheet (default: -, JSONL to standard output)")
 
 
-def _add_merge(add: Callable[..., argparse.ArgumentParser], text: str) -> None:
-    made = add(
-        "merge",
-        help=text,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Add the labels of pools that came back to the gold set. Pairs without a gain are left out; a\n"
-        "label that the gold has already changes nothing. Labels that contradict the gold or each other, and\n"
-        "queries that the gold lacks, are listed, and then nothing is written. All else in the gold stays as it is\n"
-        "written, except the comments of YAML. Qrels become samples.",
-        allow_abbrev=False,
-    )
-    made.add_argument("gold", metavar="GOLD", help="the gold set")
-    made.add_argument("labelled", metavar="LABELLED", nargs="+", help="labelled pools, JSONL or CSV; - for stdin")
-    made.add_argument("--gold-format", metavar="NAME", help="of GOLD; else told from the content")
-    made.add_argument(
-        "--as-judge",
-        action="store_true",
-        help="the labels are a judge's: they go to judge_labels, beside the gold, and expected_output stays",
-    )
-    _add_output(made, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
+def _add_merge(options: argparse.ArgumentParser) -> None:
+    options.add_argument("gold", metavar="GOLD", help="the gold set")
+    options.add_argument("labelled", metavar="LABELLED", nargs="+", help="labelled pools, JSONL or CSV; - for stdin")
+    options.add_argument("--gold-format", metavar="NAME", help="of GOLD; else told from the content")
+    as_judge = "the labels are a judge's: they go to judge_labels, beside the gold, and expected_output stays"
+    options.add_argument("--as-judge", action="store_true", help=as_judge)
+    _add_output(options, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the action, write the file and say what is in it."""
-    _deliver(arguments.output, *{"pool": _pool, "merge": _merge}[arguments.action](arguments))
+    """Do the action, and write the file and say what is in it, or print the text and say that on standard error."""
+    text, summary = {"pool": _pool, "merge": _merge}[arguments.action](arguments)
+    if arguments.output == STDOUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())  # whatever the terminal's encoding: this is data
+        sys.stderr.write(summary)
+    else:
+        write_atomic(arguments.output, text)
+        say(f"wrote {redacted(arguments.output)}: {summary}")
     return 0
 
 
-def _add_output(made: argparse.ArgumentParser, text: str) -> None:
+def _add_output(options: argparse.ArgumentParser, text: str) -> None:
     """`-o` and `--force`."""
-    made.add_argument("-o", "--output", metavar="FILE", default=STDOUT, help=text)
-    made.add_argument("--force", action="store_true", help="overwrite FILE")
+    options.add_argument("-o", "--output", metavar="FILE", default=STDOUT, help=text)
+    options.add_argument("--force", action="store_true", help="overwrite FILE")
 
 
 def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], what: str) -> str:
@@ -123,19 +117,8 @@ def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], w
     return suffix
 
 
-def _deliver(output: str, text: str, told: str) -> None:
-    """Write the file and say what is in it, or print the text and say that on standard error."""
-    if output == STDOUT:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode())  # whatever the terminal's encoding: this is data
-        sys.stderr.write(told)
-        return
-    write_atomic(output, text)
-    say(f"wrote {redacted(output)}: {told}")
-
-
 def _pool(arguments: argparse.Namespace) -> tuple[str, str]:
-    """The pool as text, and what to tell."""
+    """The pool as text, and what is in it."""
     if arguments.depth < 1:
         raise bad_input(f"--depth must be at least 1, not {arguments.depth}")
     gold_file = file_of(arguments, "gold")
@@ -145,49 +128,38 @@ def _pool(arguments: argparse.Namespace) -> tuple[str, str]:
     named = gold_file or (criteria.inputs.gold if criteria else None)
     form = _output_suffix(arguments, POOL_FORMS, "a pool")
     names = run_names(arguments.runs)
-    how = _matching(arguments, criteria.match if criteria else BY_CHUNK)
+    how = Matching(by=By(arguments.match)) if arguments.match else criteria.match if criteria else BY_CHUNK
+    if how.by is By.TEXT:
+        advice = "where the gold holds passages (match: text), there are none to label"
+        raise bad_input(f"a pool is made of ids; {advice}")
     gold = gold_of(named, criteria, part="whole")
-    runs = {
-        name: named_run(file, how.needs | {Need.TEXTS}, open_store=open_store)
-        for name, file in zip(names, files, strict=True)
-    }
-    rankings = {name: opened.rankings for name, opened in runs.items()}
+    opened = [named_run(file, how.needs | {Need.TEXTS}, open_store=open_store) for file in files]
+    runs = dict(zip(names, opened, strict=True))
+    rankings = {name: run.rankings for name, run in runs.items()}
     pooled = pool(gold, rankings, depth=arguments.depth, how=how, as_judge=arguments.as_judge)
-    for name, found in pooled.runs.items():
-        if not found.known:
+    for name, counts in pooled.runs.items():
+        if not counts.known:
             message = f"the run has none of the {len(gold.samples)} queries of {gold.name}"
             raise bad_input(message, file=runs[name].name)
     pairs = pooled.unjudged() if arguments.unjudged else pooled.pairs
-    told = [*_counts(pairs, pooled, gold, arguments.depth), *_lacks(pooled, gold, runs, arguments.depth)]
+    lines = [*_counts(pairs, pooled, gold, arguments.depth), *_lacks(pooled, gold, runs, arguments.depth)]
     if not pooled.unjudged():
-        told.append("nothing is left to label")
+        lines.append("nothing is left to label")
     elif named and STDOUT not in (arguments.output, named.path):
-        told += ["write a number into every gain (0 not relevant, 1 relevant, or your own grades); then:"]
-        told += [f"  $ {_merge_command(named.path, arguments)}"]
-    return POOL_FORMS[form](pairs, names), "".join(f"{line}\n" for line in told)
+        lines.append("write a number into every gain (0 not relevant, 1 relevant, or your own grades); then:")
+        lines.append(f"  $ {_merge_command(named.path, arguments)}")
+    return POOL_FORMS[form](pairs, names), "".join(f"{line}\n" for line in lines)
 
 
 def run_names(paths: Sequence[str]) -> list[str]:
-    """What each run is called in the pool: its file name, or its path where another file has the same name.
-
-    Raises:
-        RankgateError: a run is named twice.
-    """
+    """What each run is called in the pool: its file name, or its path where another file has the same name."""
     last = ["standard input" if path == STDIN else Path(path).name or Path(path).resolve().name for path in paths]
-    whole = [Path(path).resolve() for path in paths]
-    for position, path in enumerate(whole):
-        if path in whole[:position]:
+    full = [Path(path).resolve() for path in paths]
+    for position, path in enumerate(full):
+        if path in full[:position]:
             raise bad_input("this run is named twice; name each once", file=paths[position])
-    return [
-        name if last.count(name) == 1 else shown_path(path.as_posix()) for name, path in zip(last, whole, strict=True)
-    ]
-
-
-def _matching(arguments: argparse.Namespace, usual: Matching) -> Matching:
-    how = Matching(by=By(arguments.match)) if arguments.match else usual
-    if how.by is By.TEXT:
-        raise bad_input("a pool is made of ids; where the gold holds passages (match: text), there are none to label")
-    return how
+    pairs = zip(last, full, strict=True)
+    return [name if last.count(name) == 1 else shown_path(path.as_posix()) for name, path in pairs]
 
 
 def _counts(pairs: Sequence[Pair], pooled: Pool, gold: Gold, depth: int) -> Iterator[str]:
@@ -196,31 +168,29 @@ def _counts(pairs: Sequence[Pair], pooled: Pool, gold: Gold, depth: int) -> Iter
     runs = "1 run" if len(pooled.runs) == 1 else f"each of {len(pooled.runs)} runs"
     yield f"{count_text(len(pairs), 'pair')} of a query and a document, from the first {depth} results of {runs}"
     queries = len({pair.query_id for pair in waiting})
-    asked = count_text(len(gold.samples), "query", "queries")
-    yield f"  {len(waiting):,} unjudged, in {queries:,} of {asked}"
+    yield f"  {len(waiting):,} unjudged, in {queries:,} of {count_text(len(gold.samples), 'query', 'queries')}"
     judged = len(pooled.pairs) - len(waiting)
     if judged:
         yield f"  {judged:,} judged already, " + ("left out" if len(pairs) < len(pooled.pairs) else "for context")
     elif waiting:
         yield f"  none judged already; do the ids of the runs and of {gold.name} agree? (--match doc pools documents)"
-    silent = sum(pair.text is None for pair in waiting)
-    if silent:
-        yield f"  {silent:,} unjudged without a text, since no run states one"
+    textless = sum(pair.text is None for pair in waiting)
+    if textless:
+        yield f"  {textless:,} unjudged without a text, since no run states one"
 
 
 def _lacks(pooled: Pool, gold: Gold, runs: Mapping[str, Run], wanted: int) -> Iterator[str]:
     """What each run could not give."""
-    for name, found in pooled.runs.items():
+    for name, counts in pooled.runs.items():
         run, depth = f"  {on_one_line(name)}", runs[name].depth
         if depth and depth < wanted:
             yield f"{run} was stored to depth {depth}"
-        absent = len(gold.samples) - found.known
+        absent = len(gold.samples) - counts.known
         if absent:
             yield f"{run} lacks {count_text(absent, 'query', 'queries')} of {gold.name}"
-        if found.unknown_queries:
-            count = count_text(len(found.unknown_queries), "query", "queries")
-            few = ", ".join(map(shown, found.unknown_queries[:_NAMED]))
-            rest = len(found.unknown_queries) - _NAMED
+        if unknown := counts.unknown_queries:
+            count = count_text(len(unknown), "query", "queries")
+            few, rest = ", ".join(map(shown, unknown[:_NAMED])), len(unknown) - _NAMED
             yield f"{run} has {count} that {gold.name} lacks, left out: {few}" + (f" and {rest:,} more" * (rest > 0))
 
 
@@ -236,7 +206,7 @@ def _merge_command(gold: str, arguments: argparse.Namespace) -> str:
 
 
 def _merge(arguments: argparse.Namespace) -> tuple[str, str]:
-    """The new gold set as text, and what to tell."""
+    """The new gold set as text, and what was added."""
     refuse_two_stdins(*map(InputFile, arguments.labelled))
     if arguments.gold == STDIN or (Path(arguments.gold).exists() and not Path(arguments.gold).is_file()):
         raise bad_input("GOLD is read twice, so it must be a file", file=arguments.gold)
@@ -248,15 +218,16 @@ def _merge(arguments: argparse.Namespace) -> tuple[str, str]:
     if log.problems or merge.problems:
         raise RankgateError([*log.problems, *merge.problems])
     documents = read_documents(arguments.gold, gold).with_new(merge.new, as_judge=arguments.as_judge)
-    told = _merge_told(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
+    summary = _merge_summary(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
     if suffix == ".json":
-        return documents.as_json(), told
+        return documents.as_json(), summary
     if documents.beside:
-        told += f"  left out, because JSONL holds samples only: {', '.join(documents.beside)} (-o FILE.json keeps it)\n"
-    return documents.as_jsonl(), told
+        lost = ", ".join(documents.beside)
+        summary += f"  left out, because JSONL holds samples only: {lost} (-o FILE.json keeps it)\n"
+    return documents.as_jsonl(), summary
 
 
-def _merge_told(merge: Merge, blank: int, gold: Gold, *, as_judge: bool) -> str:
+def _merge_summary(merge: Merge, blank: int, gold: Gold, *, as_judge: bool) -> str:
     gains = [gain for new in merge.new.values() for gain in new.values()]
     relevant = sum(gain > 0 for gain in gains)
     added = f"{count_text(len(gains), 'judge label' if as_judge else 'judgment')} added"

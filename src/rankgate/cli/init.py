@@ -6,88 +6,83 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 
 from rankgate import __version__
+from rankgate.cli.inputs import file_of, refuse_two_stdins
 from rankgate.cli.options import add_gold, add_run, make_parser
+from rankgate.cli.progress import bar
 from rankgate.criteria import DEFAULT_PATHS, InputFile, find_criteria, load_criteria
+from rankgate.criteria.inputs import gold_of, run_of
+from rankgate.criteria.starter import FIRST_GATES, Start, criteria_text, first_gates
 from rankgate.errors import bad_input, redacted
 from rankgate.files.git import run_git
 from rankgate.files.writing import write_atomic
+from rankgate.forges.workflows.advice import to_do_on_github
 from rankgate.forges.workflows.gate import PATH as GATE
 from rankgate.forges.workflows.gate import gate_text
-from rankgate.forges.workflows.job import Job, action_of, requirements_commands
+from rankgate.forges.workflows.job import Job, action_of, is_word, requirements_commands
 from rankgate.forges.workflows.report import PATH as REPORT
 from rankgate.forges.workflows.report import report_text
-from rankgate.forges.workflows.values import is_word
+from rankgate.metrics.estimates import best_possible, estimate
+from rankgate.metrics.matching import DEFAULT_K
+from rankgate.metrics.names import parse_metric
+from rankgate.metrics.parallel import score_run
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import require_gold_queries
+from rankgate.readers.source import STDIN
 
 CRITERIA = "ship-criteria.yaml"
 _TEXTS = {GATE: gate_text, REPORT: report_text}
 _HOST = re.compile(r"(?:(?:https?|ssh|git)://(?:[^/]*@)?|(?:[^/:]*@)?(?=[^/:]{2,}:))([\w.-]+)", re.IGNORECASE)
 _GITHUB = re.compile(r"(.+\.)?(github|ghe)\.com|github\.com-.*|[^.]+")
+_REQUIREMENTS = ("requirements.txt", "pyproject.toml")
 _REMOTE_HEAD = ".git/refs/remotes/origin/HEAD"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = make_parser(
+    options = make_parser(
         "init",
         "Write ship criteria for a gold set, with metrics that can move on it and floors derived from a run where\n"
         "there is one, and a GitHub workflow that records a run with your retriever (or takes the run file) and\n"
         "judges it. With --github a second one, which judges the pull requests of forks; without --gold the\n"
         "criteria stay as they are and say what the workflows need.",
-        [
-            "rankgate init --gold gold.yaml --run run.jsonl",
-            "rankgate init --gold gold.yaml --run run.jsonl --retriever my_app.search:retrieve",
-            "rankgate init --github --retriever my_app.search:retrieve      # criteria are there already",
-        ],
+        "rankgate init --gold gold.yaml --run run.jsonl",
+        "rankgate init --gold gold.yaml --run run.jsonl --retriever my_app.search:retrieve",
+        "rankgate init --github --retriever my_app.search:retrieve      # criteria are there already",
     )
-    add_gold(made)
-    add_run(made)
-    made.add_argument("--retriever", metavar="MODULE:FUNCTION", help="your retrieve function, for the workflow")
-    made.add_argument(
-        "--to",
-        metavar="FILE",
-        help=f"where the criteria go (default: {CRITERIA}); without --gold, where they are",
-    )
-    made.add_argument("--github", action="store_true", help="write both workflows, also the one for forks")
-    made.add_argument(
-        "--action",
-        metavar="OWNER/NAME@REF",
-        help="the action as the workflows use it, best by the hash of a commit (default: this version's tag)",
-    )
-    made.add_argument(
-        "--app",
-        metavar="ID",
-        type=int,
-        help="the id of your own GitHub App: it posts the check, from the second workflow alone (goes with --github)",
-    )
-    made.add_argument("--force", action="store_true", help="overwrite files that exist")
-    return made
+    add_gold(options)
+    add_run(options)
+    options.add_argument("--retriever", metavar="MODULE:FUNCTION", help="your retrieve function, for the workflow")
+    to = f"where the criteria go (default: {CRITERIA}); without --gold, where they are"
+    options.add_argument("--to", metavar="FILE", help=to)
+    options.add_argument("--github", action="store_true", help="write both workflows, also the one for forks")
+    action = "the action as the workflows use it, best by the hash of a commit (default: this version's tag)"
+    options.add_argument("--action", metavar="OWNER/NAME@REF", help=action)
+    app = "the id of your own GitHub App: it posts the check, from the second workflow alone (goes with --github)"
+    options.add_argument("--app", metavar="ID", type=int, help=app)
+    options.add_argument("--force", action="store_true", help="overwrite files that exist")
+    return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files and print the next steps."""
-    from rankgate.cli.inputs import file_of, refuse_two_stdins
-    from rankgate.forges.workflows.advice import to_do_on_github
-    from rankgate.readers.source import STDIN
-
     gold, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold, run_file)
-    refuse_without_workflow(arguments)
+    workflows = _workflows(arguments)
     if STDIN in (arguments.gold, arguments.run) or (gold is None and not (arguments.github and run_file is None)):
         raise bad_input("init writes paths into the criteria; name the gold set with --gold FILE (not standard input)")
-    workflows = workflows_wanted(arguments)
     for path in (*([arguments.to or CRITERIA] if gold else []), *workflows):
         if Path(path).exists() and not arguments.force:
             raise bad_input("exists already; --force overwrites it", file=path)
-
-    job = job_of(arguments, CRITERIA) if workflows else None
+    job = _job(arguments) if workflows else None
     if gold:
         _write_criteria(gold, run_file, arguments.to or CRITERIA)
     if job:
-        write_workflows(job, workflows)
+        for path in workflows:
+            write_atomic(path, _TEXTS[path](job))
+            print(f"wrote {path}")
     if gold:
         print(_next_steps(arguments, wants_workflow=job is not None), end="")
     if job:
@@ -96,16 +91,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -> None:
-    from rankgate.cli.progress import bar
-    from rankgate.criteria.inputs import gold_of, run_of
-    from rankgate.criteria.starter import FIRST_GATES, Start, criteria_text, first_gates
-    from rankgate.metrics.estimates import best_possible, estimate
-    from rankgate.metrics.matching import DEFAULT_K
-    from rankgate.metrics.names import parse_metric
-    from rankgate.metrics.parallel import score_run
-    from rankgate.metrics.plan import Plan
-    from rankgate.metrics.scoring import require_gold_queries
-
     gold = gold_of(gold_file, None)
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
@@ -117,10 +102,12 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -
         scores = score_run(gold, opened, Plan(metrics=metrics), watch=bar)
         require_gold_queries(scores, opened.name, gold)
     base = os.path.dirname(to) or "."  # noqa: PTH120
+    paths = (gold_file.path, run_file.path if run_file else "run.jsonl", "baseline")
+    gold_path, run_path, baseline = (Path(os.path.relpath(path, base)).as_posix() for path in paths)
     start = Start(
-        gold=_relative(gold_file.path, base),
-        run=_relative(run_file.path if run_file else "run.jsonl", base),
-        baseline=_relative("baseline", base),
+        gold=gold_path,
+        run=run_path,
+        baseline=baseline,
         measured=[
             (metric, estimate(scores.values[metric.name], metric, clusters=scores.clusters) if scores else None)
             for metric in metrics
@@ -148,50 +135,38 @@ def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:
     return "next:\n" + "".join(f"  $ {step}\n" for step in steps)
 
 
-def _relative(path: str, base: str) -> str:
-    return Path(os.path.relpath(path, base)).as_posix()
+def _workflows(arguments: argparse.Namespace) -> list[str]:
+    """The files to write: both with `--github`, the first where there is a run or a retriever, else none.
 
-
-def workflows_wanted(arguments: argparse.Namespace) -> list[str]:
-    """The files to write: both with `--github`, the first where there is a run or a retriever, else none."""
-    if arguments.github:
-        return [GATE, REPORT]
-    return [GATE] if arguments.retriever or arguments.run else []
-
-
-def refuse_without_workflow(arguments: argparse.Namespace) -> None:
-    """Flags that say how workflows are written mean nothing without them.
-
-    Raises:
-        RankgateError: such a flag is given and no such workflow is written; or the App's id is none.
+    Flags that say how workflows are written mean nothing without them.
     """
     if arguments.app is not None and not arguments.github:
         raise bad_input("--app goes with --github")
     if arguments.app is not None and arguments.app < 1:
         raise bad_input(f"--app {arguments.app} is not the id of a GitHub App")
-    if arguments.action is not None and not workflows_wanted(arguments):
+    if arguments.github:
+        return [GATE, REPORT]
+    if arguments.retriever or arguments.run:
+        return [GATE]
+    if arguments.action is not None:
         raise bad_input("--action says how workflows use the action; add --github")
+    return []
 
 
-def job_of(arguments: argparse.Namespace, default: str) -> Job:
-    """What the workflows need to know; `default` is where new criteria go unless they are told otherwise.
-
-    Raises:
-        RankgateError: the criteria are there and wrong or name too little, there is no run to judge, or a path leads
-            out of this directory, which the workflows start in.
-    """
+def _job(arguments: argparse.Namespace) -> Job:
+    """What the workflows need to know, from the criteria where no gold set is named."""
     if arguments.gold is None:
         criteria = arguments.to or find_criteria()
-        gold, found, baseline = _inputs_of(criteria)
-        run, shaped = found.path, not arguments.retriever and bool(found.format or found.map)
+        gold, run_file, baseline = _inputs_of(criteria)
+        run, shaped = run_file.path, not arguments.retriever and bool(run_file.format or run_file.map)
     else:
-        criteria = arguments.to or default
+        criteria = arguments.to or CRITERIA
         gold = InputFile(arguments.gold, arguments.gold_format)
         run, shaped, baseline = arguments.run or "run.jsonl", False, "baseline"
     if not (arguments.retriever or arguments.run or Path(run).is_file()):
-        raise bad_input(
-            f"the workflow has no run to judge: --retriever MODULE:FUNCTION records one in it, or commit {run!r}"
-        )
+        advice = f"--retriever MODULE:FUNCTION records one in it, or commit {run!r}"
+        raise bad_input(f"the workflow has no run to judge: {advice}")
+    remote = run_git(".", "remote", "get-url", "origin", asker="init").stdout.decode("latin-1")
     return Job(
         retriever=arguments.retriever,
         gold=_inside(gold.path),
@@ -199,34 +174,23 @@ def job_of(arguments: argparse.Namespace, default: str) -> Job:
         run=_inside(run),
         baseline=baseline,
         criteria=_named(_inside(criteria)),
-        requirements=requirements_commands(
-            {name: Path(name).is_file() for name in ("requirements.txt", "pyproject.toml")}
-        ),
+        requirements=requirements_commands({name: Path(name).is_file() for name in _REQUIREMENTS}),
         branches=_default_branches(),
         version=__version__,
         action=action_of(arguments.action, __version__),
         app=arguments.app,
         run_shaped=shaped,
-        enterprise=_is_enterprise(run_git(".", "remote", "get-url", "origin", asker="init").stdout.decode("latin-1")),
+        enterprise=_is_enterprise(remote),
     )
-
-
-def write_workflows(job: Job, paths: Sequence[str]) -> None:
-    """Write these workflows and say so."""
-    for path in paths:
-        write_atomic(path, _TEXTS[path](job))
-        print(f"wrote {path}")
 
 
 def _inputs_of(criteria: str) -> tuple[InputFile, InputFile, str]:
     """The gold set, the run and the baseline's place, as criteria name them."""
     loaded = load_criteria(criteria)
     inputs = loaded.inputs
-    missing = [key for key in ("gold", "run") if getattr(inputs, key) is None]
     if inputs.gold is None or inputs.run is None:
-        raise bad_input(
-            f"names no {' and no '.join(missing)}, which the workflow needs; add it", file=loaded.name, key="inputs"
-        )
+        missing = " and no ".join(key for key in ("gold", "run") if getattr(inputs, key) is None)
+        raise bad_input(f"names no {missing}, which the workflow needs; add it", file=loaded.name, key="inputs")
     return inputs.gold, inputs.run, inputs.baseline.path if inputs.baseline else ""
 
 
@@ -245,14 +209,14 @@ def _inside(path: str) -> str:
 
 def _is_enterprise(remote: str) -> bool:
     """Whether a remote's host is neither GitHub's own nor a name for it in somebody's settings of ssh."""
-    found = _HOST.match(remote)
-    return found is not None and not _GITHUB.fullmatch(found[1].lower())
+    host = _HOST.match(remote)
+    return host is not None and not _GITHUB.fullmatch(host[1].lower())
 
 
 def _default_branches() -> list[str]:
     """The remote's default branch as the clone remembers it; else the two usual names."""
     try:
-        found = Path(_REMOTE_HEAD).read_text(encoding="utf-8").strip().removeprefix("ref: refs/remotes/origin/")
+        branch = Path(_REMOTE_HEAD).read_text(encoding="utf-8").strip().removeprefix("ref: refs/remotes/origin/")
     except (OSError, UnicodeDecodeError):
-        return ["main", "master"]
-    return [found] if is_word(found) else ["main", "master"]
+        branch = ""
+    return [branch] if is_word(branch) else ["main", "master"]

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 from rankgate.baselines.base import BaselineStore
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.stores import store_for
-from rankgate.cli.options import INPUTS, OUTPUTS
+from rankgate.cli.options import INPUTS, OUTPUTS, date_of
 from rankgate.criteria import InputFile, find_criteria, inputs_named
+from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
 from rankgate.files.writing import refuse_overwriting as overwriting
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.metrics.plan import Plan
+from rankgate.model.values import Need
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
 
@@ -27,11 +29,7 @@ if TYPE_CHECKING:
 
 
 def file_of(arguments: argparse.Namespace, flag: str) -> InputFile | None:
-    """The file that a flag names, with its forced format.
-
-    Raises:
-        RankgateError: the flag names nothing, as with an unset variable in a script, or a name that is no text.
-    """
+    """The file that a flag names, with its forced format."""
     path = getattr(arguments, flag, None)
     if path == "":
         raise bad_input(f"--{flag} is empty; name a file")
@@ -51,12 +49,16 @@ def _artifact(spec: str) -> Memory:
     return artifact_memory(spec, os.environ)
 
 
-def refuse_two_stdins(*files: InputFile | None) -> None:
-    """Standard input can be read once.
+def inputs_of(arguments: argparse.Namespace) -> Inputs:
+    """What `--criteria`, `--gold`, `--run`, `--baseline` and `--date` name."""
+    criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
+    refuse_two_stdins(criteria, gold, run, baseline)
+    path, date = criteria.path if criteria else None, date_of(arguments)
+    return Inputs(criteria=path, date=date, gold=gold, run=run, baseline=baseline)
 
-    Raises:
-        RankgateError: two inputs are `-`.
-    """
+
+def refuse_two_stdins(*files: InputFile | None) -> None:
+    """Standard input can be read once."""
     if sum(file is not None and file.path == STDIN for file in files) > 1:
         raise bad_input("only one input can be read from standard input (-)")
 
@@ -65,9 +67,6 @@ def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
     """No output of a command is one of its inputs, named by an option or by the criteria, or another output.
 
     A recorded run may replace one that the criteria name, also as the baseline, and merged labels their GOLD.
-
-    Raises:
-        RankgateError: one is, whatever name it goes by.
     """
     outputs = [(name, path) for _, name, path in _named(arguments, OUTPUTS) if path != STDIN]
     outputs += [(name, f"{path}.partial") for name, path in outputs if command == "record"]
@@ -102,11 +101,7 @@ def found_criteria() -> str | None:
 
 
 def criteria_if_any(arguments: argparse.Namespace) -> Criteria | None:
-    """The criteria named or found, or None where there are none.
-
-    Raises:
-        RankgateError: the criteria are there and wrong.
-    """
+    """The criteria named or found, or None where there are none."""
     named = file_of(arguments, "criteria")
     path = named.path if named else found_criteria()
     if not path:
@@ -116,18 +111,19 @@ def criteria_if_any(arguments: argparse.Namespace) -> Criteria | None:
     return load_criteria(path)
 
 
-def plan_of(arguments: argparse.Namespace, criteria: Criteria | None) -> Plan:
-    """What `--metrics` lists, matched as `--match` or the criteria say.
-
-    Raises:
-        RankgateError: one of the metrics is none.
-    """
+def plan_of(arguments: argparse.Namespace, criteria: Criteria | None, *, compares: bool = True) -> Plan:
+    """What `--metrics` lists, matched as `--match` or the criteria say; without what compares, where nothing can be."""
     how = Matching(by=By(arguments.match)) if arguments.match else criteria.match if criteria else BY_CHUNK
-    return Plan(metrics=_metrics(arguments.metrics), default_k=criteria.default_k if criteria else DEFAULT_K, how=how)
+    metrics = metrics_of(arguments.metrics)
+    for metric in metrics if not compares else ():
+        if Need.BASELINE in metric.needs:
+            raise bad_input(f"{metric.name} compares with a baseline; use `rankgate compare A B`", key="--metrics")
+    return Plan(metrics=metrics, default_k=criteria.default_k if criteria else DEFAULT_K, how=how)
 
 
-def _metrics(written: str) -> list[Metric]:
+def metrics_of(listed: str) -> list[Metric]:
+    """The metrics that `--metrics` lists."""
     try:
-        return parse_metrics(written)
+        return parse_metrics(listed)
     except UnknownMetricError as error:
         raise bad_input(str(error), key="--metrics") from error

@@ -9,7 +9,7 @@ import argparse
 import inspect
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import zip_longest
 from typing import Any
@@ -17,9 +17,9 @@ from typing import Any
 import msgspec
 
 from rankgate.cli.options import make_parser
-from rankgate.cli.output import say
+from rankgate.cli.output import as_json, say
 from rankgate.errors import bad_input
-from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff, Metric
+from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff, Metric, choices_of
 from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric
 from rankgate.metrics.registry import PRESETS, families, plugins
 from rankgate.metrics.views import ListGain, View
@@ -36,6 +36,16 @@ WITHOUT_NUMBER = {
     "all": "without a number the whole list",
     "": "takes no cut-off",
 }
+# The file that states what is needed, and the key if it is not named alike; ids and judgments all files state.
+_PLACES = {
+    **{need: ("run", f"topk[].{need.value}") for need in (Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES)},
+    Need.REWRITES: ("run", "rewrites[].topk"),
+    Need.JUDGED: ("gold", ""),
+    Need.NEGATIVES: ("gold", "negatives"),
+    Need.IDS: ("run", ""),
+    Need.BASELINE: ("baseline", "topk"),
+    Need.VERDICTS: ("judge", "verdicts"),
+}
 
 _WIDTH = 80
 _NAMES = 23  # columns
@@ -44,32 +54,32 @@ _LABELS = 18
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    asked = ("", " f1", " 'ndcg(gain=exponential)@10'", " stage", " rerank_gain", " --format json")
-    made = make_parser(
+    examples = ("", " f1", " 'ndcg(gain=exponential)@10'", " stage", " rerank_gain", " --format json")
+    options = make_parser(
         "metrics",
         "Ask for one by any of its names, as in `rankgate metrics 'recall(stage=raw)@50'`.\n"
         "Without one, all are listed with meaning, formula, direction and needs.",
-        [f"rankgate metrics{words}" for words in asked],
+        *(f"rankgate metrics{words}" for words in examples),
     )
-    made.add_argument("name", metavar="NAME", nargs="?", help="a metric as a gate writes it, or a part of its name")
-    made.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
-    return made
+    options.add_argument("name", metavar="NAME", nargs="?", help="a metric as a gate writes it, or a part of its name")
+    options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one metric or all."""
     try:
-        asked, found = look_up(arguments.name) if arguments.name else (None, everything())
+        metric, facts = look_up(arguments.name) if arguments.name else (None, everything())
     except UnknownMetricError as error:
         raise bad_input(str(error)) from error
     if arguments.format == "json":
-        say(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
+        say(as_json(facts))
     elif arguments.name:
-        new = asked is not None and asked.name not in found[0]["written"]
-        pages = [_wrapped(f"{asked.name}: {asked.meaning}", "") + "\n"] if asked and new else []
-        say("\n".join([*pages, *map(_page, found)]))
+        new = metric is not None and metric.name not in facts[0]["written"]
+        pages = [_wrapped(f"{metric.name}: {metric.meaning}", "") + "\n"] if metric and new else []
+        say("\n".join([*pages, *map(_page, facts)]))
     else:
-        say(_list(found))
+        say(_list(facts))
     return 0
 
 
@@ -83,11 +93,7 @@ def everything() -> list[Facts]:
 
 
 def look_up(text: str) -> tuple[Metric | None, list[Facts]]:
-    """What a name means, if it is a whole metric, and the facts that belong to it.
-
-    Raises:
-        UnknownMetricError: it is neither a metric nor a part of one's name.
-    """
+    """What a name means, if it is a whole metric, and the facts that belong to it."""
     word = text.strip().lower().replace("-", "_")
     if word in VIEWS or word in GAINS:
         return None, [describe_view(word) if word in VIEWS else describe_gain(word)]
@@ -102,21 +108,20 @@ def look_up(text: str) -> tuple[Metric | None, list[Facts]]:
         name = RERANK_GAIN if metric.rewrite is None else REWRITE_GAIN
         return metric, [describe_gain(name), describe(type(metric.metric))]
     if isinstance(metric, View):
-        asked = [parameter for parameter in VIEWS if f"{parameter}=" in metric.name]
-        return metric, [describe(type(metric.metric)), *map(describe_view, asked)]
+        views = [parameter for parameter in VIEWS if f"{parameter}=" in metric.name]
+        return metric, [describe(type(metric.metric)), *map(describe_view, views)]
     return metric, [describe(family_of(text))]
 
 
 def describe(family: type[BaseMetric]) -> Facts:
     """A family as plain values."""
-    description, meanings = documentation(family)
-    whole = family.default_cutoff is Cutoff.WHOLE
     direction = inspect.getattr_static(family, "direction")  # a property where whoever asks for the metric states it
     example = _example(family, family.default_cutoff)
+    examples = [example, *([_example(family, Cutoff.SAMPLE)] if family.default_cutoff is Cutoff.WHOLE else [])]
     return {
         "kind": "metric",
         "name": family.key,
-        "written": [example.name, *([_example(family, Cutoff.SAMPLE).name] if whole else [])],
+        "written": [each.name for each in examples],
         "aliases": list(family.aliases),
         "stands_for": {word: parse_metric(word).name for word in map(_written, PRESETS) if family_of(word) is family},
         "meaning": example.meaning,
@@ -128,10 +133,10 @@ def describe(family: type[BaseMetric]) -> Facts:
         "cutoff": family.default_cutoff.value,
         "absent": family.worst,
         "judge_bounds": family.judge_bounds,
-        "parameters": parameters_of(family, meanings),
+        "parameters": parameters_of(family),
         "views": [parameter for parameter in VIEWS if family.ranking and parameter not in family.__struct_fields__],
         "needs": needs_of_files(family.reads, family.gold_keys),
-        "description": description,
+        "description": documentation(family)[0],
     }
 
 
@@ -143,33 +148,29 @@ def _written(preset: str) -> str:
 
 def describe_view(parameter: str) -> Facts:
     """A parameter that any ranking metric takes, as plain values."""
-    description, meanings = documentation(View)
-    example = parse_metric(VIEWS[parameter])
-    return {
-        "kind": "view",
-        "name": parameter,
-        "written": [example.name],
-        "meaning": example.meaning,
-        "parameters": {parameter: parameters_of(View, meanings)[parameter]},
-        "needs": needs_of_files(example.needs, ["metadata.source"] if parameter == "source" else []),
-        "description": description,
-    }
+    gold_keys = ["metadata.source"] if parameter == "source" else []
+    parameters = {parameter: parameters_of(View)[parameter]}
+    return _described("view", parameter, View, parse_metric(VIEWS[parameter]), gold_keys, parameters=parameters)
 
 
 def describe_gain(name: str) -> Facts:
     """A gain as plain values."""
-    description, meanings = documentation(ListGain)
-    example = parse_metric(GAINS[name])
-    parameters = parameters_of(ListGain, meanings)
+    example, parameters = parse_metric(GAINS[name]), parameters_of(ListGain)
+    parameters = parameters if name == REWRITE_GAIN else {"metric": parameters["metric"]}
+    return _described("gain", name, ListGain, example, absent=example.worst, parameters=parameters)
+
+
+def _described(
+    kind: str, name: str, struct: type, example: Metric, gold_keys: Sequence[str] = (), **own: object
+) -> Facts:
     return {
-        "kind": "gain",
+        "kind": kind,
         "name": name,
         "written": [example.name],
         "meaning": example.meaning,
-        "absent": example.worst,
-        "parameters": parameters if name == REWRITE_GAIN else {"metric": parameters["metric"]},
-        "needs": needs_of_files(example.needs, []),
-        "description": description,
+        **own,
+        "needs": needs_of_files(example.needs, gold_keys),
+        "description": documentation(struct)[0],
     }
 
 
@@ -190,8 +191,9 @@ def _example(family: type[BaseMetric], cutoff: Any) -> BaseMetric:
     return family(cutoff=cutoff, **{name: name.upper() for name in needed})
 
 
-def parameters_of(kind: type, meanings: Mapping[str, str]) -> dict[str, Facts]:
+def parameters_of(kind: type) -> dict[str, Facts]:
     """The fields of a struct but the cut-off, each with default, choices and meaning."""
+    _, meanings = documentation(kind)
     parameters: dict[str, Facts] = {}
     for field in msgspec.structs.fields(kind):
         if field.name == "cutoff":
@@ -199,32 +201,18 @@ def parameters_of(kind: type, meanings: Mapping[str, str]) -> dict[str, Facts]:
         default = field.default.value if isinstance(field.default, Enum) else field.default
         required = field.required or default == ""
         facts: Facts = {"default": None if required else default, "required": required}
-        if isinstance(field.type, type) and issubclass(field.type, Enum):
-            facts["choices"] = [choice.value for choice in field.type]
+        if choices := choices_of(field.type):
+            facts["choices"] = choices
         parameters[field.name] = {**facts, "meaning": meanings.get(field.name, "")}
     return parameters
 
 
 def needs_of_files(needs: Iterable[Need], gold_keys: Sequence[str]) -> dict[str, list[str]]:
     """The keys beyond ranked ids and judgments, by the file that has them."""
-    found: dict[str, list[str]] = {"run": [], "gold": list(gold_keys), "baseline": [], "judge": []}
-    for file, key in sorted(map(_place, needs)):
-        found[file] += [key] if key else []
-    return found
-
-
-def _place(need: Need) -> tuple[str, str]:
-    """The file that states what is needed, and the key; none for ids and judgments, which all files state."""
-    of_items = (Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES)
-    elsewhere = {
-        Need.REWRITES: ("run", "rewrites[].topk"),
-        Need.JUDGED: ("gold", ""),
-        Need.NEGATIVES: ("gold", "negatives"),
-        Need.IDS: ("run", ""),
-        Need.BASELINE: ("baseline", "topk"),
-        Need.VERDICTS: ("judge", "verdicts"),
-    }
-    return elsewhere.get(need, ("run", f"topk[].{need.value}" if need in of_items else need.value))
+    keys: dict[str, list[str]] = {"run": [], "gold": list(gold_keys), "baseline": [], "judge": []}
+    for file, key in sorted(_PLACES.get(need, ("run", need.value)) for need in needs):
+        keys[file] += [key] if key else []
+    return keys
 
 
 def needs_text(facts: Facts) -> str:
@@ -251,7 +239,7 @@ def default_text(facts: Facts) -> str:
     return "none" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def _list(found: Sequence[Facts]) -> str:
+def _list(listed: Sequence[Facts]) -> str:
     kinds = {
         "metric": "Ask for one by name: `rankgate metrics ndcg`. R_k: the first k results, G: the\n"
         "gold's relevant documents, n: how many. `recall@1,3,5` asks for three metrics.",
@@ -260,7 +248,7 @@ def _list(found: Sequence[Facts]) -> str:
     }
     blocks: list[str] = []
     for kind, heading in kinds.items():
-        blocks += [heading, *(_entry(facts) for facts in found if facts["kind"] == kind)]
+        blocks += [heading, *(_entry(facts) for facts in listed if facts["kind"] == kind)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -270,8 +258,8 @@ def _entry(facts: Facts) -> str:
     if facts["kind"] == "metric":
         left.append(f"  {facts['direction']}, {range_text(facts)}" if facts["direction"] else "  as its user states")
     needs = needs_text(facts)
-    said = [facts["meaning"], facts.get("formula"), f"needs {needs}" if needs else None]
-    right = [line for text in said if text for line in textwrap.wrap(text, _WIDTH - _NAMES, break_on_hyphens=False)]
+    texts = [facts["meaning"], facts.get("formula"), f"needs {needs}" if needs else None]
+    right = [line for text in texts if text for line in textwrap.wrap(text, _WIDTH - _NAMES, break_on_hyphens=False)]
     if len(left[0]) >= _NAMES:
         right.insert(0, "")
     return "\n".join(f"{one:{_NAMES}}{other}".rstrip() for one, other in zip_longest(left, right, fillvalue=""))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-from collections.abc import Sequence
+import re
 from typing import NoReturn
 
+from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import bad_input, redacted_text
 
 # Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
@@ -15,6 +16,8 @@ _FLAGS = ("criteria", "gold", "run", "baseline", "baseline_copy", "labels", "ver
 _PLACES = {"place": "--baseline", "report": "REPORT", "runs": "RUN", "labelled": "LABELLED", "a": "A", "b": "B"}
 INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES
 MAX_WORKERS = 256  # more is a slip of the finger
+DEFAULT_METRICS = "hit@5,recall@5,recall@10,precision@5,mrr,map,ndcg@10"
+_NAMED = "one of {}; else detected from the content"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -23,10 +26,7 @@ class _Parser(argparse.ArgumentParser):
         super().error(redacted_text(message))
 
 
-_NAMED = "one of {}; else detected from the content"
-
-
-def make_parser(command: str, description: str, examples: Sequence[str]) -> argparse.ArgumentParser:
+def make_parser(command: str, description: str, *examples: str) -> argparse.ArgumentParser:
     """A parser whose help ends in examples to copy."""
     return _Parser(
         prog=f"rankgate {command}",
@@ -58,22 +58,24 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 def add_criteria(parser: argparse.ArgumentParser) -> None:
     """`--criteria`."""
-    parser.add_argument(
-        "--criteria",
-        metavar="FILE",
-        help="ship criteria; default: the first of config/ship-criteria.yaml, ship-criteria.yaml, "
-        ".github/ship-criteria.yaml",
-    )
+    text = f"ship criteria; default: the first of {', '.join(DEFAULT_PATHS)}"
+    parser.add_argument("--criteria", metavar="FILE", help=text)
+
+
+def add_metrics(parser: argparse.ArgumentParser) -> None:
+    """`--metrics` and `--match`."""
+    text = f"comma-separated (default: {DEFAULT_METRICS})"
+    parser.add_argument("--metrics", metavar="LIST", default=DEFAULT_METRICS, help=text)
+    add_match(parser)
 
 
 def add_match(parser: argparse.ArgumentParser) -> None:
     """`--match`."""
-    parser.add_argument(
-        "--match",
-        choices=["chunk", "doc", "text"],
-        help="what makes a result a document of the gold: equal ids (default, or as the criteria say), the document "
-        "of a chunk, or a text that lies in a passage of the gold",
+    match = (
+        "what makes a result a document of the gold: equal ids (default, or as the criteria say), the document "
+        "of a chunk, or a text that lies in a passage of the gold"
     )
+    parser.add_argument("--match", choices=["chunk", "doc", "text"], help=match)
 
 
 def add_date(parser: argparse.ArgumentParser) -> None:
@@ -82,11 +84,7 @@ def add_date(parser: argparse.ArgumentParser) -> None:
 
 
 def date_of(arguments: argparse.Namespace) -> str:
-    """The date given, checked, or today in UTC.
-
-    Raises:
-        RankgateError: it is not a date.
-    """
+    """The date given, checked, or today in UTC."""
     if arguments.date is None:
         return today()
     try:
@@ -102,28 +100,18 @@ def today() -> str:
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
     """`--workers`."""
-    parser.add_argument(
-        "--workers",
-        metavar="N",
-        help="processes that read the run, if it is an uncompressed JSONL or TREC file (default: 1 below 100 MB, else "
-        "one a CPU, at most 8); the result is the same",
+    workers = (
+        "processes that read the run, if it is an uncompressed JSONL or TREC file (default: 1 below 100 MB, else "
+        "one a CPU, at most 8); the result is the same"
     )
+    parser.add_argument("--workers", metavar="N", help=workers)
 
 
 def processes(arguments: argparse.Namespace) -> int | None:
-    """The number given, or None.
-
-    Raises:
-        RankgateError: it is no number from 1.
-    """
+    """The number given, or None."""
     written: str | None = arguments.workers
     if written is None:
         return None
-    if not (
-        written.isascii()
-        and written.isdigit()
-        and len(written) <= len(str(MAX_WORKERS))
-        and 1 <= int(written) <= MAX_WORKERS
-    ):
+    if not (re.fullmatch("[0-9]{1,3}", written) and 1 <= int(written) <= MAX_WORKERS):
         raise bad_input(f"--workers {written!r} is not a number from 1 to {MAX_WORKERS}")
     return int(written)

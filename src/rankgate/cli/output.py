@@ -6,25 +6,32 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     from rankgate.model.report import Report
     from rankgate.renderers.blocks import Block
 
 
-def say(told: str | Sequence[Block]) -> None:
+def say(content: str | Sequence[Block]) -> None:
     """Print to standard output: a text as it is, lines and tables to fit the terminal if it is one."""
     if sys.stdout.closed:  # by a retriever; what is left to say is no data
         sys.stdout = sys.stderr
-    if isinstance(told, str):
-        sys.stdout.write(told)
+    if isinstance(content, str):
+        sys.stdout.write(content)
     elif sys.stdout.isatty():
         from rankgate.cli.screen import show
 
-        show(told)
+        show(content)
     else:
         from rankgate.renderers.blocks import plain_text
 
-        sys.stdout.write(plain_text(told))
+        sys.stdout.write(plain_text(content))
+
+
+def as_json(value: object) -> str:
+    """Indented JSON, ending in a newline."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
 def say_lines(text: str) -> None:

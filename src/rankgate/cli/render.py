@@ -5,43 +5,37 @@ from __future__ import annotations
 import argparse
 
 from rankgate.cli.options import make_parser
+from rankgate.cli.output import say, say_report
+from rankgate.errors import bad_input
+from rankgate.files.writing import write_atomic
+from rankgate.model.report_text import decode_report
+from rankgate.readers.source import open_source
+from rankgate.renderers.base import RENDERERS, format_for
+from rankgate.renderers.fitting import COMMENT_LIMIT
+from rankgate.renderers.markdown import render_markdown
 
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = make_parser(
+    options = make_parser(
         "render",
         "Render a report.json that `rankgate check -o report.json` wrote.",
-        [
-            "rankgate render report.json                         # the comment as Markdown",
-            "rankgate render report.json --template our-comment.md.j2 -o comment.md",
-            "rankgate render report.json --format terminal",
-            "rankgate render report.json -o report.html          # without the rankings, which only a check has",
-            "rankgate render report.json -o junit.xml            # or by any suffix of `check -o`",
-        ],
+        "rankgate render report.json                         # the comment as Markdown",
+        "rankgate render report.json --template our-comment.md.j2 -o comment.md",
+        "rankgate render report.json --format terminal",
+        "rankgate render report.json -o report.html          # without the rankings, which only a check has",
+        "rankgate render report.json -o junit.xml            # or by any suffix of `check -o`",
     )
-    made.add_argument("report", metavar="REPORT", help="the report (- for stdin)")
-    made.add_argument(
-        "--format",
-        choices=["markdown", "terminal", "json", "github", "html", "junit", "badge"],
-        help="default: markdown, or -o's suffix",
-    )
-    made.add_argument("--template", metavar="FILE", help="a Jinja template of yours (docs/templates.md)")
-    made.add_argument("-o", "--output", metavar="FILE", help="write here instead of printing")
-    return made
+    options.add_argument("report", metavar="REPORT", help="the report (- for stdin)")
+    forms = ["markdown", "terminal", "json", "github", "html", "junit", "badge"]
+    options.add_argument("--format", choices=forms, help="default: markdown, or -o's suffix")
+    options.add_argument("--template", metavar="FILE", help="a Jinja template of yours (docs/templates.md)")
+    options.add_argument("-o", "--output", metavar="FILE", help="write here instead of printing")
+    return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Render and print or write."""
-    from rankgate.cli.output import say, say_report
-    from rankgate.errors import bad_input
-    from rankgate.files.writing import write_atomic
-    from rankgate.model.report_text import decode_report
-    from rankgate.readers.source import open_source
-    from rankgate.renderers.base import RENDERERS, format_for
-    from rankgate.renderers.fitting import COMMENT_LIMIT
-    from rankgate.renderers.markdown import render_markdown
-
     wanted = arguments.format or "markdown"
     if arguments.output and not arguments.format:
         wanted = "markdown" if arguments.template else format_for(arguments.output)

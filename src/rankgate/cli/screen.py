@@ -111,12 +111,12 @@ def _print_table(table: Table, console: Console) -> None:
     if room < max(_longest_word(row[wrapped]) for row in rows) or any(len(cell) > TALLEST for cell in cells):
         _print_paragraphs(rows, console)
         return
-    made = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+    grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
     for place, heading in enumerate(rows[0]):
-        made.add_column(heading, justify="right" if kept[place] in table.right else "left", no_wrap=place != wrapped)
+        grid.add_column(heading, justify="right" if kept[place] in table.right else "left", no_wrap=place != wrapped)
     for row, cell in zip(rows[1:], cells[1:], strict=True):
-        made.add_row(*(Text("\n").join(cell) if place == wrapped else _styled(text) for place, text in enumerate(row)))
-    console.print(Padding(made, (0, 0, 0, INDENT), expand=False))
+        grid.add_row(*(Text("\n").join(cell) if place == wrapped else _styled(text) for place, text in enumerate(row)))
+    console.print(Padding(grid, (0, 0, 0, INDENT), expand=False))
 
 
 def _longest_word(text: str) -> int:
@@ -131,8 +131,8 @@ def _print_paragraphs(rows: Sequence[Sequence[str]], console: Console) -> None:
         if number:
             console.print()
         _print_hanging(" " * INDENT, " ".join(filter(None, row[:begin])), 2 * INDENT, console)
-        said = zip(head[begin:], row[begin:], strict=True)
-        _print_pairs([(heading, text) for heading, text in said if text], 2 * INDENT, console)
+        cells = zip(head[begin:], row[begin:], strict=True)
+        _print_pairs([(heading, text) for heading, text in cells if text], 2 * INDENT, console)
 
 
 def _print_pairs(pairs: Sequence[tuple[str, str]], indent: int, console: Console) -> None:
@@ -144,7 +144,7 @@ def _print_pairs(pairs: Sequence[tuple[str, str]], indent: int, console: Console
 
 def _styled(text: str) -> Text:
     """The text with the words of verdicts in their colours."""
-    made = Text(text)
+    styled = Text(text)
     for word, style in STYLES.items():
-        made.highlight_regex(rf"\b{word}\b", style)
-    return made
+        styled.highlight_regex(rf"\b{word}\b", style)
+    return styled

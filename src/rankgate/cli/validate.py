@@ -4,55 +4,54 @@ from __future__ import annotations
 
 import argparse
 
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of, make_parser
+from msgspec.structs import replace
+
+from rankgate.cli.inputs import found_criteria, inputs_of
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, make_parser
+from rankgate.cli.output import say
+from rankgate.criteria import find_criteria
+from rankgate.errors import bad_input
+from rankgate.gates.validation import validate
+from rankgate.model.wording import count_text
 
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = make_parser(
+    options = make_parser(
         "validate",
         "Check criteria, gold set, run and baseline together. Lists every problem (exit 2) and every suspicious fact\n"
         "(exit 0): ids that no ranking holds, repeated ids, queries with more relevant documents than k, and so on.\n"
         "For a gate that is violated it prints a waiver to copy into ship-waivers.yaml.",
-        ["rankgate validate", "rankgate validate --gold gold.yaml --run run.jsonl"],
+        "rankgate validate",
+        "rankgate validate --gold gold.yaml --run run.jsonl",
     )
-    add_criteria(made)
-    add_gold(made)
-    add_run(made)
-    made.add_argument("--baseline", metavar="SPEC", help="a baseline directory or run file")
-    add_date(made)
-    return made
+    add_criteria(options)
+    add_gold(options)
+    add_run(options)
+    options.add_argument("--baseline", metavar="SPEC", help="a baseline directory or run file")
+    add_date(options)
+    return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read what is named, print problems and facts."""
-    from rankgate.cli.inputs import file_of, found_criteria, refuse_two_stdins
-    from rankgate.cli.output import say
-    from rankgate.criteria import find_criteria
-    from rankgate.criteria.inputs import Inputs
-    from rankgate.errors import bad_input
-    from rankgate.gates.validation import validate
-    from rankgate.model.wording import count_text
-
-    criteria, gold, run_file, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
-    refuse_two_stdins(criteria, gold, run_file, baseline)
-    named = gold or run_file or baseline
-    path = criteria.path if criteria else found_criteria() if named else find_criteria()
-    if not (path or gold or run_file):
+    inputs = inputs_of(arguments)
+    named = inputs.gold or inputs.run or inputs.baseline
+    path = inputs.criteria or (found_criteria() if named else find_criteria())
+    if not (path or inputs.gold or inputs.run):
         raise bad_input("nothing to validate; name --criteria, --gold or --run")
-    found = validate(Inputs(criteria=path, gold=gold, run=run_file, baseline=baseline, date=date_of(arguments)))
-    told = [f"problem: {problem}" for problem in found.problems] + [f"look at: {fact}" for fact in found.facts]
-    lines = [line for text in told for line in text.splitlines()]
-    where = f" in {', '.join(found.read)}" if found.read and not found.problems else ""
-    problems, things = count_text(len(found.problems), "problem"), count_text(len(found.facts), "thing")
+    result = validate(replace(inputs, criteria=path))
+    remarks = [f"problem: {problem}" for problem in result.problems] + [f"look at: {fact}" for fact in result.facts]
+    lines = [line for text in remarks for line in text.splitlines()]
+    where = f" in {', '.join(result.read)}" if result.read and not result.problems else ""
+    problems, things = count_text(len(result.problems), "problem"), count_text(len(result.facts), "thing")
     lines.append(f"{problems}, {things} to look at{where}")
-    if found.without_gold_changes:
-        lines.append(
-            "note: without `gold_changes` a run fails that fails by the base's gold set; earlier versions warned"
-        )
-    if found.entries:
+    if result.without_gold_changes:
+        note = "without `gold_changes` a run fails that fails by the base's gold set; earlier versions warned"
+        lines.append(f"note: {note}")
+    if result.entries:
         lines += ["", "to let these violations pass for a while, merge into ship-waivers.yaml first:"]
     say(lines)
-    if found.entries:
-        say("".join(["waivers:\n", *found.entries]))  # to be copied as it is
-    return 2 if found.problems else 0
+    if result.entries:
+        say("".join(["waivers:\n", *result.entries]))  # to be copied as it is
+    return 2 if result.problems else 0

@@ -12,25 +12,11 @@ from rankgate.criteria.paths import DEFAULT_PATHS, WAIVERS, InputFile, beside, f
 if TYPE_CHECKING:
     from rankgate.criteria.model import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria
 
-__all__ = [
-    "DEFAULT_PATHS",
-    "WAIVERS",
-    "BaselinePolicy",
-    "Criteria",
-    "Gate",
-    "InputFile",
-    "Inputs",
-    "Limits",
-    "SegmentRule",
-    "beside",
-    "find_criteria",
-    "inputs_named",
-    "load_criteria",
-]
+__all__ = ["DEFAULT_PATHS", "WAIVERS", "InputFile", "beside", "find_criteria", "inputs_named"]
+__all__ += ["BaselinePolicy", "Criteria", "Gate", "Inputs", "Limits", "SegmentRule", "load_criteria"]
 
 
 def __getattr__(name: str) -> Any:
-    """The models, which load on first use."""
     if name not in __all__:
         raise AttributeError(f"module 'rankgate.criteria' has no attribute {name!r}")
     from rankgate.criteria import model  # noqa: PLC0415

@@ -24,6 +24,7 @@ from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
 
 if TYPE_CHECKING:
+    from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
 
 Opener = Callable[..., Run | None]
@@ -35,12 +36,12 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
     Criteria that are None are looked for in the usual places; any other file that is None comes from `inputs:` in them.
     `base` names the commit by which the run is judged as well; None for none. `branch` is the base branch where `base`
-    does not name it, as in Actions, where that is a sha; `tip` is the commit that it is at now. With
-    `untrusted_run` the run is read as hostile data. With `without_baseline` it is compared with
-    nothing, whatever the criteria name. `labels` stand on the pull request; they count only with a base. `details` asks
-    for what pages show beyond the report, with so many items of each ranking. `open_store` opens a store once: a branch
-    is fetched and a bucket asked once, however many sides are judged by what lies there. `part` is what is judged of a
-    gold set that is private in part. `verdicts` is the file of what a judge said of answers.
+    does not name it, as in Actions, where that is a sha; `tip` is the commit that it is at now. With `untrusted_run`
+    the run is read as hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name.
+    `labels` stand on the pull request; they count only with a base. `details` asks for what pages show beyond the
+    report, with so many items of each ranking. `open_store` opens a store once: a branch is fetched and a bucket read
+    once, however many runs are judged by what lies there. `part` is what is judged of a gold set that is private in
+    part. `verdicts` is the file of what a judge said of answers.
     """
 
     date: str
@@ -61,13 +62,9 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def require_inputs(inputs: Inputs, criteria: Criteria) -> None:
-    """A check needs a gold set and a run.
-
-    Raises:
-        RankgateError: one or both are named nowhere; says which lines to add.
-    """
+    """Refuse a check without a gold set or a run: a RankgateError that says which lines to add."""
     needed = {"gold": inputs.gold or criteria.inputs.gold, "run": inputs.run or criteria.inputs.run}
-    missing = [flag for flag, found in needed.items() if found is None]
+    missing = [flag for flag, file in needed.items() if file is None]
     if missing:
         raise _not_named(missing, criteria)
 
@@ -75,50 +72,46 @@ def require_inputs(inputs: Inputs, criteria: Criteria) -> None:
 def gold_of(
     named: InputFile | None, criteria: Criteria | None, part: Part = "public", *, untrusted: bool = False
 ) -> Gold:
-    """The gold set, or the part of it that is asked for; one that is untrusted is measured before.
+    """The gold set, or a part of it; one that is untrusted is measured before.
 
     Raises:
         RankgateError: none is named, it cannot be read, it is untrusted and too large, or nothing is in that part.
     """
-    found = named or (criteria.inputs.gold if criteria else None)
-    if found is None:
+    file = named or (criteria.inputs.gold if criteria else None)
+    if file is None:
         raise _not_named(["gold"], criteria)
     if untrusted:
-        from rankgate.readers.untrusted import refuse_large_gold  # noqa: PLC0415 -- paid only where asked for
+        from rankgate.readers.untrusted import refuse_large_gold  # noqa: PLC0415 -- paid only where it is needed
 
-        refuse_large_gold(found.path)
-    gold = read_gold(found.path, found.format)
+        refuse_large_gold(file.path)
+    gold = read_gold(file.path, file.format)
     holdout, gates = (criteria.holdout, criteria.gates) if criteria else (0.0, ())
     if not holdout and part != "private":
         return gold
-    from rankgate.criteria.queries import part_of  # noqa: PLC0415 -- paid only where asked for
+    from rankgate.criteria.queries import part_of  # noqa: PLC0415 -- as above
 
     return part_of(gold, holdout, gates, part)
 
 
 def run_of(
-    named: InputFile | None,
-    criteria: Criteria | None,
-    needs: frozenset[Need] = frozenset(),
-    *,
-    untrusted: bool = False,
+    named: InputFile | None, criteria: Criteria | None, needs: frozenset[Need] = frozenset(), *, untrusted: bool = False
 ) -> Run:
     """The candidate's run, opened; one that is untrusted is measured before.
 
     Raises:
         RankgateError: none is named, it cannot be opened, or it is untrusted and not allowed.
     """
-    found = named or (criteria.inputs.run if criteria else None)
-    if found is None:
+    file = named or (criteria.inputs.run if criteria else None)
+    if file is None:
         raise _not_named(["run"], criteria)
-    if untrusted:
-        from rankgate.readers.untrusted import read_untrusted_run  # noqa: PLC0415 -- as above
+    if not untrusted:
+        return read_run(file.path, file.format, needs=needs, map=file.map)
+    from rankgate.readers.untrusted import read_untrusted_run  # noqa: PLC0415 -- as above
 
-        if found.map is not None or found.format not in {None, "jsonl"}:
-            message = "--untrusted-run reads JSONL in rankgate's own shape alone; leave out the format and the map"
-            raise bad_input(message, file=found.path)
-        return read_untrusted_run(found.path, needs=needs)
-    return read_run(found.path, found.format, needs=needs, map=found.map)
+    if file.map is not None or file.format not in {None, "jsonl"}:
+        message = "--untrusted-run reads JSONL in rankgate's own shape alone; leave out the format and the map"
+        raise bad_input(message, file=file.path)
+    return read_untrusted_run(file.path, needs=needs)
 
 
 def baseline_of(
@@ -130,48 +123,38 @@ def baseline_of(
     where: Where | None = None,
     open_store: OpenStore = store_for,
 ) -> Run | None:
-    """The accepted baseline, opened; None where there is none yet.
+    """The accepted baseline, opened, chosen by `where` of several; None where there is none yet.
 
     A directory that the criteria name and that does not exist yet is the state "no baseline"; one that the caller
-    names is a mistake.
-
-    Args:
-        named: what the caller names.
-        criteria: names it otherwise.
-        needs: what the metrics read beyond ids.
-        deepest: the lowest rank that a metric reads by its cut-off.
-        where: by which one of several accepted runs is chosen.
-        open_store: opens the store.
+    names is a mistake. `needs` and `deepest` are what the metrics read beyond ids, and the lowest rank of a cut-off.
 
     Raises:
         RankgateError: the baseline is missing, damaged, newer than this rankgate, or not stored deep enough.
     """
-    found = named or (criteria.inputs.baseline if criteria else None)
-    if found is None:
+    file = named or (criteria.inputs.baseline if criteria else None)
+    if file is None:
         return None
-    opened = open_store(found.path, found.format, found.map).open(needs, deepest=deepest, where=where)
+    opened = open_store(file.path, file.format, file.map).open(needs, deepest=deepest, where=where)
     if opened is None and named is not None:
-        raise _no_baseline(found)
+        raise _no_baseline(file)
     return opened
 
 
-def stored_runs(
+def runs_of(
     inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold
-) -> tuple[Opener, Opener, Callable[[], list[TrendPoint]]]:
-    """What opens the accepted run, what the anchor that the criteria name, and what tells how it went before."""
-    asked = partial(partial, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
+) -> tuple[Callable[..., Run], Opener, Opener, Callable[[], list[TrendPoint]]]:
+    """What opens the candidate, the accepted run and the anchor that the criteria name, and what gives the trend."""
+    candidate = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run)
+    opener = partial(partial, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     own = (inputs, criteria)
-    return asked(accepted_run, *own), asked(anchor_run, *own), partial(trend_before, *own)
+    return candidate, opener(accepted_run, *own), opener(_anchor_run, *own), partial(_trend_before, *own)
 
 
 def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
     """The accepted run that a check compares with: chosen by its date and by the commits before it.
 
     These are, in a repository, the commit where HEAD left the base, or HEAD where no base is named, and what lies
-    before.
-
-    Raises:
-        RankgateError: as for `baseline_of`.
+    before. It raises as `baseline_of` does.
     """
 
     def ancestors() -> Sequence[str]:
@@ -186,37 +169,36 @@ def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], dee
     return baseline_of(inputs.baseline, criteria, needs, deepest=deepest, where=where, open_store=inputs.open_store)
 
 
-def anchor_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
-    """The run of the anchor that the criteria name, opened; None where they name none or the store has none of it.
-
-    Raises:
-        RankgateError: the store cannot be read, the anchor's run is damaged, or not stored deep enough.
-    """
-    if inputs.without_baseline:
+def _memory(inputs: Inputs, criteria: Criteria) -> Memory | None:
+    """What the baseline's store remembers; None where there is no store, or where it remembers nothing."""
+    file = inputs.baseline or criteria.inputs.baseline
+    if inputs.without_baseline or file is None:
         return None
-    found, name = inputs.baseline or criteria.inputs.baseline, criteria.baseline.anchor
-    memory = inputs.open_store(found.path, found.format, found.map).memory if found and name else None
+    return inputs.open_store(file.path, file.format, file.map).memory
+
+
+def _anchor_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
+    """The run of the anchor that the criteria name; None where they name none or the store has none of it."""
+    name = criteria.baseline.anchor
+    memory = _memory(inputs, criteria) if name else None
     if memory is None or name is None:
         return None
-    from rankgate.baselines.lookup import anchor_named  # noqa: PLC0415 -- paid only where a store is named
+    from rankgate.baselines.memory import anchor_named  # noqa: PLC0415 -- paid only where a store is named
 
     record = anchor_named(memory.read("anchors"), name)
     return open_record(memory, record, needs, deepest=deepest) if record else None
 
 
-def trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
+def _trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
     """The last recorded runs up to the day of the check; none where the store remembers none.
 
     A history that cannot be read is none: nothing is decided by it, and `rankgate baseline verify` says what is wrong.
     """
-    found = inputs.baseline or criteria.inputs.baseline
-    if inputs.without_baseline or found is None:
-        return []
     try:
-        memory = inputs.open_store(found.path, found.format, found.map).memory
+        memory = _memory(inputs, criteria)
         if memory is None:
             return []
-        from rankgate.baselines.trend import MAX_ACCEPTED, MAX_POINTS, trend_of  # noqa: PLC0415 -- as above
+        from rankgate.baselines.memory import MAX_ACCEPTED, MAX_POINTS, trend_of  # noqa: PLC0415 -- as above
 
         history = memory.recent("history", MAX_POINTS, until=inputs.date)
         accepted = memory.recent("accepted", MAX_ACCEPTED, until=inputs.date) if history else []
@@ -228,13 +210,7 @@ def trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
 def named_run(
     file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest: int = 0, open_store: OpenStore = store_for
 ) -> Run:
-    """A run file or a baseline directory that must be there, opened.
-
-    Args:
-        file: what the caller names.
-        needs: what the metrics read beyond ids.
-        deepest: the lowest rank that a metric reads by its cut-off.
-        open_store: opens a store.
+    """A run file or a baseline directory that must be there, opened; `needs` and `deepest` as for `baseline_of`.
 
     Raises:
         RankgateError: nothing is there, or it is damaged, newer than this rankgate, or not stored deep enough.

@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticKnownError
 
 from rankgate.criteria.judge_block import JudgeBlock
-from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs, refuse, validated
+from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, place
 from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import Metric, widest_change
@@ -107,10 +107,8 @@ def _segments(rules: tuple[SegmentRule, ...], metric: Metric) -> Iterator[tuple[
         limits: list[tuple[KeyPath, SegmentRule | Limits]] = [((index,), rule)]
         limits += [((index, "only", value), own) for value, own in rule.only.items()]
         for path, own in limits:
-            for key, value, check in (
-                ("threshold", own.threshold, _floor),
-                ("regression_max", own.regression_max, _drop),
-            ):
+            for key, check in (("threshold", _floor), ("regression_max", _drop)):
+                value = getattr(own, key)
                 yield from (((*path, key), text) for _, text in (check(value, metric) if value is not None else ()))
 
 
@@ -159,47 +157,36 @@ class GoldFile(Part):
     short: ClassVar = "path"
 
     path: PlacedPath
-    format: str | None = Field(default=None, description="Name of the format; detected from the content where absent.")
+    format: str | None = optional("Name of the format; detected from the content where absent.")
 
 
 class RunMap(Part):
     """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects."""
 
     query_id: Text = Field(description="The query's id.")
-    items: Text | None = Field(
-        default=None,
-        description="The list of results of a query, best first. Absent: each line or row is one result, and "
-        "`score` or `rank` orders them.",
+    items: Text | None = optional(
+        "The list of results of a query, best first. Absent: each line or row is one result, and "
+        "`score` or `rank` orders them."
     )
-    chunk_id: Text | None = Field(
-        default=None, description="A result's id. May be absent where the entries of `items` are bare ids."
+    chunk_id: Text | None = optional("A result's id. May be absent where the entries of `items` are bare ids.")
+    score: Text | None = optional("A result's score, higher is better; it orders rows, not a list that has an order.")
+    order: Literal["ascending", "descending"] | None = optional(
+        "Which score is best: the highest (descending, the default), or the lowest, as of distances."
     )
-    score: Text | None = Field(
-        default=None, description="A result's score, higher is better; it orders rows, not a list that has an order."
+    rank: Text | None = optional("A result's rank, 1 to n without gaps.")
+    text: Text | None = optional("A result's text.")
+    doc_id: Text | None = optional("The document that a result is a part of.")
+    doc_version: Text | None = optional("The day of the document's version, ISO 8601.")
+    latency_ms: Text | None = optional("Milliseconds that the query took: a number, or an object of stages.")
+    answer: Text | None = optional("The answer that was generated; needs `items`.")
+    citations: Text | None = optional("The ids that the answer cites; needs `items`.")
+    context: Text | None = optional(
+        "The ids of what the prompt held, in its order; needs `items`. Absent: the first results."
     )
-    order: Literal["ascending", "descending"] | None = Field(
-        default=None,
-        description="Which score is best: the highest (descending, the default), or the lowest, as of distances.",
+    context_texts: Text | None = optional(
+        "What the prompt held of an id, by id, where no result has that text; needs `items`."
     )
-    rank: Text | None = Field(default=None, description="A result's rank, 1 to n without gaps.")
-    text: Text | None = Field(default=None, description="A result's text.")
-    doc_id: Text | None = Field(default=None, description="The document that a result is a part of.")
-    doc_version: Text | None = Field(default=None, description="The day of the document's version, ISO 8601.")
-    latency_ms: Text | None = Field(
-        default=None, description="Milliseconds that the query took: a number, or an object of stages."
-    )
-    answer: Text | None = Field(default=None, description="The answer that was generated; needs `items`.")
-    citations: Text | None = Field(default=None, description="The ids that the answer cites; needs `items`.")
-    context: Text | None = Field(
-        default=None,
-        description="The ids of what the prompt held, in its order; needs `items`. Absent: the first results.",
-    )
-    context_texts: Text | None = Field(
-        default=None, description="What the prompt held of an id, by id, where no result has that text; needs `items`."
-    )
-    abstained: Text | None = Field(
-        default=None, description="Whether the generator declined to answer, true or false; needs `items`."
-    )
+    abstained: Text | None = optional("Whether the generator declined to answer, true or false; needs `items`.")
 
     @model_validator(mode="after")
     def _can_be_read_by(self) -> RunMap:
@@ -212,8 +199,8 @@ class RunMap(Part):
 class RunFile(GoldFile):
     """A run, which may be in a shape of its own."""
 
-    map: Annotated[FieldMap, ReadAs(RunMap)] | None = Field(
-        default=None, description="What holds what in a file of no known shape; read as JSONL, JSON, CSV or Parquet."
+    map: Annotated[FieldMap, ReadAs(RunMap)] | None = optional(
+        "What holds what in a file of no known shape; read as JSONL, JSON, CSV or Parquet."
     )
 
 
@@ -222,24 +209,22 @@ class Inputs(Part):
 
     empty_is_absent: ClassVar = frozenset({"waivers"})
 
-    gold: Annotated[InputFile, ReadAs(GoldFile)] | None = Field(default=None, description="The gold set.")
-    run: Annotated[InputFile, ReadAs(RunFile)] | None = Field(default=None, description="The candidate's run.")
-    baseline: Annotated[InputFile, ReadAs(RunFile)] | None = Field(
-        default=None, description="A directory written by `rankgate baseline accept`, another store, or any run file."
+    gold: Annotated[InputFile, ReadAs(GoldFile)] | None = optional("The gold set.")
+    run: Annotated[InputFile, ReadAs(RunFile)] | None = optional("The candidate's run.")
+    baseline: Annotated[InputFile, ReadAs(RunFile)] | None = optional(
+        "A directory written by `rankgate baseline accept`, another store, or any run file."
     )
-    waivers: Annotated[Text, AfterValidator(_beside)] = Field(
-        default=WAIVERS, validate_default=True, description="Waivers; without the key this file, if it is there."
+    waivers: Annotated[Text, AfterValidator(_beside)] = optional(
+        "Waivers; without the key this file, if it is there.", WAIVERS, validate_default=True
     )
 
 
 class Limits(Part):
     """Limits for one value of the tag, where they differ from the rule's."""
 
-    threshold: float | None = Field(default=None, description="Floor (or ceiling) of this segment.")
-    regression_max: AllowedDrop | None = Field(
-        default=None, description="How far this segment may fall below the baseline."
-    )
-    severity: Severity | None = Field(default=None, description="Of this segment.")
+    threshold: float | None = optional("Floor (or ceiling) of this segment.")
+    regression_max: AllowedDrop | None = optional("How far this segment may fall below the baseline.")
+    severity: Severity | None = optional("Of this segment.")
 
 
 class SegmentRule(Part):
@@ -248,24 +233,17 @@ class SegmentRule(Part):
     by: Annotated[Listed[str], OneOrMore(str), AfterValidator(_tags)] = Field(
         description="Key of the tags, such as lang for lang:pt-BR; a list crosses several."
     )
-    threshold: float | None = Field(default=None, description="Floor (or ceiling) of every segment.")
-    regression_max: AllowedDrop | None = Field(
-        default=None, description="How far every segment may fall below the baseline."
-    )
-    min_queries: int = Field(
-        default=30, ge=1, description="Segments with fewer scored queries are shown and never block."
-    )
-    severity: Severity | None = Field(default=None, description="Of the segments; the gate's own where absent.")
-    only: dict[str, Limits] = Field(
-        default={}, description="Limits of single values, in place of those for every segment."
-    )
+    threshold: float | None = optional("Floor (or ceiling) of every segment.")
+    regression_max: AllowedDrop | None = optional("How far every segment may fall below the baseline.")
+    min_queries: int = optional("Segments with fewer scored queries are shown and never block.", 30, ge=1)
+    severity: Severity | None = optional("Of the segments; the gate's own where absent.")
+    only: dict[str, Limits] = optional("Limits of single values, in place of those for every segment.", {})
 
     @model_validator(mode="after")
     def _limit_something(self) -> SegmentRule:
         limits: list[SegmentRule | Limits] = [self, *self.only.values()]
         if all(each.threshold is None and each.regression_max is None for each in limits):
-            text = "the segments have no limit; give them a threshold, a regression_max, or both"
-            refuse([(("by",), text)])
+            refuse([(("by",), "the segments have no limit; give them a threshold, a regression_max, or both")])
         return self
 
     def limits_for(self, value: str | None) -> Limits:
@@ -292,42 +270,37 @@ class Gate(Part):
     name: Text = Field(description="The gate's name; the metric is read from it unless `metric` is given.")
     metric: Annotated[
         Metric, PlainValidator(_metric), WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})
-    ] = Field(
-        default=None, validate_default=True, description="The metric, such as recall@5 or ndcg(gain=exponential)@10."
+    ] = optional("The metric, such as recall@5 or ndcg(gain=exponential)@10.", validate_default=True)
+    threshold: Annotated[float | None, _by_metric(_floor)] = optional(
+        "Absolute floor (for metrics where lower is better: ceiling). Equality passes."
     )
-    threshold: Annotated[float | None, _by_metric(_floor)] = Field(
-        default=None, description="Absolute floor (for metrics where lower is better: ceiling). Equality passes."
+    regression_max: Annotated[AllowedDrop | None, _by_metric(_drop)] = optional(
+        "How far the metric may fall (or rise, where lower is better) below the baseline."
     )
-    regression_max: Annotated[AllowedDrop | None, _by_metric(_drop)] = Field(
-        default=None, description="How far the metric may fall (or rise, where lower is better) below the baseline."
+    drift_max: Annotated[AllowedDrop | None, _by_metric(_size)] = optional(
+        "How far the metric may fall (or rise) below the anchor that `baseline.anchor` names."
     )
-    drift_max: Annotated[AllowedDrop | None, _by_metric(_size)] = Field(
-        default=None, description="How far the metric may fall (or rise) below the anchor that `baseline.anchor` names."
+    severity: Severity = optional("error blocks the merge; warning only comments.", "error")
+    evidence: WrittenEvidence = optional(
+        "What decides this gate; the file's own `evidence` where absent.", Evidence.ESTIMATE
     )
-    severity: Severity = Field(default="error", description="error blocks the merge; warning only comments.")
-    evidence: WrittenEvidence = Field(
-        default=Evidence.ESTIMATE, description="What decides this gate; the file's own `evidence` where absent."
+    confidence: Confidence = optional(
+        "Confidence of this gate's intervals; the file's own `confidence` where absent.", CONFIDENCE
     )
-    confidence: Confidence = Field(
-        default=CONFIDENCE, description="Confidence of this gate's intervals; the file's own `confidence` where absent."
+    noise: Annotated[AllowedDrop, _by_metric(_noise)] = optional(
+        "What whole runs move by themselves, as `rankgate noise` prints it; widens intervals.", 0.0
     )
-    noise: Annotated[AllowedDrop, _by_metric(_noise)] = Field(
-        default=0.0, description="What whole runs move by themselves, as `rankgate noise` prints it; widens intervals."
+    segments: Annotated[Listed[SegmentRule], OneOrMore(dict), _by_metric(_segments)] = optional(
+        "Limits on the queries that share a tag; a list for several keys.", ()
     )
-    segments: Annotated[Listed[SegmentRule], OneOrMore(dict), _by_metric(_segments)] = Field(
-        default=(), description="Limits on the queries that share a tag; a list for several keys."
+    must_pass: Annotated[Listed[Query], _by_metric(_hard_check)] = optional(
+        "Queries, by id or tag, for which the metric must not be at its worst, whatever the average.", ()
     )
-    must_pass: Annotated[Listed[Query], _by_metric(_hard_check)] = Field(
-        default=(),
-        description="Queries, by id or tag, for which the metric must not be at its worst, whatever the average.",
+    max_lost_queries: Annotated[Count | None, _by_metric(_hard_check)] = optional(
+        "How many queries may fall to the metric's worst that were not there in the baseline."
     )
-    max_lost_queries: Annotated[Count | None, _by_metric(_hard_check)] = Field(
-        default=None, description="How many queries may fall to the metric's worst that were not there in the baseline."
-    )
-    direction: Annotated[Literal["higher", "lower"] | None, AfterValidator(_direction)] = Field(
-        default=None,
-        validate_default=True,
-        description="Which way is better; for score(FIELD) alone, all other metrics know theirs.",
+    direction: Annotated[Literal["higher", "lower"] | None, AfterValidator(_direction)] = optional(
+        "Which way is better; for score(FIELD) alone, all other metrics know theirs.", validate_default=True
     )
     line: NotWritten[int | None] = None
 
@@ -347,11 +320,9 @@ class Gate(Part):
 class Age(Part):
     """How old the accepted run may be."""
 
-    days: Count | None = Field(default=None, description="Days since it was accepted, by the date of the check.")
-    commits: Count | None = Field(
-        default=None, description="Commits between the one that it was accepted for and the one to compare with."
-    )
-    severity: Severity = Field(default="warning", description="What an older one means: error fails, warning warns.")
+    days: Count | None = optional("Days since it was accepted, by the date of the check.")
+    commits: Count | None = optional("Commits between the one that it was accepted for and the one to compare with.")
+    severity: Severity = optional("What an older one means: error fails, warning warns.", "warning")
 
     @model_validator(mode="after")
     def _limits_something(self) -> Age:
@@ -365,14 +336,13 @@ class BaselinePolicy(Part):
 
     empty_is_absent: ClassVar = frozenset({"max_age"})
 
-    accept: Literal["manual", "green"] = Field(
-        default="manual",
-        description="manual: only `rankgate baseline accept` moves the baseline. green: `rankgate baseline record` "
+    accept: Literal["manual", "green"] = optional(
+        "manual: only `rankgate baseline accept` moves the baseline. green: `rankgate baseline record` "
         "does as well, with a run that passes; never with one that failed or could not be judged.",
+        "manual",
     )
-    anchor: Annotated[str, Field(pattern=ANCHOR_NAME)] | None = Field(
-        default=None,
-        description="Name of the anchor, as `rankgate baseline anchor NAME` gave it, for the drift of all gates.",
+    anchor: Annotated[str, Field(pattern=ANCHOR_NAME)] | None = optional(
+        "Name of the anchor, as `rankgate baseline anchor NAME` gave it, for the drift of all gates."
     )
     max_age: Age = Field(
         default_factory=Age.model_construct, description="How old the baseline may be; any age where absent."
@@ -388,15 +358,11 @@ class MatchRule(Part):
         description="chunk: the ids are equal. doc: the item's document is the gold's id. text: the gold names "
         "passages, and the item's text lies in one."
     )
-    separator: Text = Field(
-        default=SEPARATOR,
-        description="For doc: an item without doc_id belongs to the document that its id names before this text.",
+    separator: Text = optional(
+        "For doc: an item without doc_id belongs to the document that its id names before this text.", SEPARATOR
     )
-    similarity: float = Field(
-        default=1.0,
-        gt=0,
-        le=1,
-        description="For text: the share of the item's words that the passage must have; 1 = all of it.",
+    similarity: float = optional(
+        "For text: the share of the item's words that the passage must have; 1 = all of it.", 1.0, gt=0, le=1
     )
 
 
@@ -408,42 +374,38 @@ class Criteria(Part):
     gates: Annotated[Listed[Gate], Field(min_length=1)] = Field(
         description="The gates; the worst of them is the verdict."
     )
-    inputs: Inputs = Field(default={}, validate_default=True, description="Paths of the inputs, relative to this file.")
-    baseline: BaselinePolicy = Field(
-        default={}, validate_default=True, description="What becomes the baseline, and for how long it is good."
+    inputs: Inputs = optional("Paths of the inputs, relative to this file.", {}, validate_default=True)
+    baseline: BaselinePolicy = optional(
+        "What becomes the baseline, and for how long it is good.", {}, validate_default=True
     )
-    default_k: int = Field(
-        default=DEFAULT_K, ge=1, description="Cut-off for metrics without a number, where the sample states no k."
-    )
-    evidence: WrittenEvidence = Field(
-        default=Evidence.ESTIMATE,
-        description="What decides a gate. estimate: the value itself. proven_safe: the whole interval must clear "
+    default_k: int = optional("Cut-off for metrics without a number, where the sample states no k.", DEFAULT_K, ge=1)
+    evidence: WrittenEvidence = optional(
+        "What decides a gate. estimate: the value itself. proven_safe: the whole interval must clear "
         "the limit. proven_harm: only what the interval proves violates; what is within noise warns.",
+        Evidence.ESTIMATE,
     )
-    confidence: Confidence = Field(default=CONFIDENCE, description="Confidence of the intervals, such as 0.95.")
-    holdout: Annotated[float, Field(gt=0, lt=1)] = Field(
-        default=0.0, description="Share of the queries that is private, which only `rankgate baseline accept` judges."
+    confidence: Confidence = optional("Confidence of the intervals, such as 0.95.", CONFIDENCE)
+    holdout: Annotated[float, Field(gt=0, lt=1)] = optional(
+        "Share of the queries that is private, which only `rankgate baseline accept` judges.", 0.0
     )
-    match: Annotated[Matching, ReadAs(MatchRule)] = Field(
-        default="chunk",
+    match: Annotated[Matching, ReadAs(MatchRule)] = optional(
+        "What makes a retrieved item a document of the gold: chunk (default), doc or text.",
+        "chunk",
         validate_default=True,
-        description="What makes a retrieved item a document of the gold: chunk (default), doc or text.",
     )
-    gold_changes: Literal["warn", "fail"] | None = Field(
-        default=None,
-        description="With --base: what it means that a pull request removes or relabels queries of the gold set. "
+    gold_changes: Literal["warn", "fail"] | None = optional(
+        "With --base: what it means that a pull request removes or relabels queries of the gold set. "
         "Absent: it fails where the run fails by the base's gold set, and else warns. warn: a warning that names "
-        "them. fail: it is not merged.",
+        "them. fail: it is not merged."
     )
-    fork_runs: Literal["untrusted", "trusted"] = Field(
-        default="untrusted",
-        description="What a pass is worth on rankings that a fork's pull request supplies and may have invented. "
+    fork_runs: Literal["untrusted", "trusted"] = optional(
+        "What a pass is worth on rankings that a fork's pull request supplies and may have invented. "
         "untrusted: a maintainer accepts them before it counts. trusted: it counts.",
+        "untrusted",
     )
-    waiver_label: Text | None = Field(
-        default=None,
-        description="A label of pull requests, such as 'rankgate: waive', by which somebody who may write waives "
-        "the violations of one commit. Absent: no label does.",
+    waiver_label: Text | None = optional(
+        "A label of pull requests, such as 'rankgate: waive', by which somebody who may write waives "
+        "the violations of one commit. Absent: no label does."
     )
     judge: JudgeBlock | None = Field(
         default=None, description="The model that judges answers, for metrics such as faithfulness."
@@ -469,11 +431,7 @@ class Criteria(Part):
 
 
 def load_criteria(path: str, *, at: str | None = None) -> Criteria:
-    """Read and check ship criteria.
-
-    Args:
-        path: of the file.
-        at: the path that it is a copy of; inputs are relative to that.
+    """Read and check ship criteria, whose inputs are relative to `at` where they are a copy of that file.
 
     Raises:
         RankgateError: every problem of the file, with line and key path.
@@ -483,11 +441,11 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
         document = load_yaml(source.text(MAX_BYTES, "ship criteria are not that long; is this another file?"), name)
     if not isinstance(document.value, dict):
         raise bad_input(f"expected `gates:` with a list of gates, found {shown(document.value)}", file=name, line=1)
-    found = validated(document, Criteria, name, at or path, _problems_between(document.value))
-    _require_judge(found, document, name)
-    lines = (document.line(("gates", index)) for index in range(len(found.gates)))
-    gates = tuple(_completed(gate, found, line) for gate, line in zip(found.gates, lines, strict=True))
-    return found.model_copy(update={"name": name, "gates": gates})
+    criteria = validated(document, Criteria, name, at or path, _problems_between(document.value))
+    _require_judge(criteria, document, name)
+    lines = (document.line(("gates", index)) for index in range(len(criteria.gates)))
+    gates = tuple(_completed(gate, criteria, line) for gate, line in zip(criteria.gates, lines, strict=True))
+    return criteria.model_copy(update={"name": name, "gates": gates})
 
 
 def _require_judge(criteria: Criteria, document: YamlDocument, name: str) -> None:

@@ -13,6 +13,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     Strict,
@@ -72,8 +73,6 @@ class ReadAs:
         self.part = part
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """The value itself, or what a part of the file says."""
-
         def read(value: Any, inner: Any) -> Any:
             if isinstance(value, source):
                 return value
@@ -83,7 +82,6 @@ class ReadAs:
         return no_info_wrap_validator_function(read, handler.generate_schema(self.part))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The part, or its short form."""
         part = handler(schema)
         if not self.part.short:
             return part
@@ -97,13 +95,11 @@ class OneOrMore:
         self.entry = entry
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """A list of one in place of the entry."""
         return no_info_before_validator_function(
             lambda value: [value] if isinstance(value, self.entry) else value, handler(source)
         )
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The entry, or a list of it."""
         entries = handler(schema)
         return {"anyOf": [entries["items"], entries]}
 
@@ -120,12 +116,15 @@ Listed = Annotated[tuple[T, ...], Strict(strict=False)]  # a list in the file
 NotWritten = Annotated[SkipJsonSchema[T], _UNWRITTEN]  # what the file may not say of itself
 
 
-def refuse(problems: Iterable[tuple[KeyPath, str]], instead: str | None = None) -> None:
-    """Raise, in a validator, one error for each problem.
+def optional(description: str, default: Any = None, **rules: Any) -> Any:
+    """A key that may be left out."""
+    return Field(default=default, description=description, **rules)
 
-    Args:
-        problems: the path below what is validated, and what is wrong.
-        instead: the key of the same part to name in place of the one that is validated.
+
+def refuse(problems: Iterable[tuple[KeyPath, str]], instead: str | None = None) -> None:
+    """Raise, in a validator, one error for each problem: the path below what is validated, and what is wrong.
+
+    `instead` is the key of the same part to name in place of the one that is validated.
     """
     own = {} if instead is None else {"instead": instead}
     errors = [
@@ -137,31 +136,27 @@ def refuse(problems: Iterable[tuple[KeyPath, str]], instead: str | None = None) 
 
 
 def validated(document: YamlDocument, kind: type[P], name: str, at: str, known: Iterable[tuple[KeyPath, str]]) -> P:
-    """The document as a model.
+    """The document as a model of this kind.
 
-    Args:
-        document: what was loaded.
-        kind: the model.
-        name: of the file, for messages.
-        at: the path that paths in the file are relative to: the context of the validators.
-        known: problems between several parts, which no model sees by itself.
+    Messages call the file `name`; paths in it are relative to `at`, the context of the validators. `known` are problems
+    between several parts, which no model sees by itself.
 
     Raises:
         RankgateError: unknown or missing keys, values of another kind or meaning, each with line and key path.
     """
     problems = [_problem(document, name, path, text) for path, text in known]
     try:
-        found = kind.model_validate(document.value, context={"at": at})
+        model = kind.model_validate(document.value, context={"at": at})
     except ValidationError as refused:
         errors = sorted(refused.errors(include_url=False), key=lambda error: error["type"] != "extra_forbidden")
         problems += [
-            _problem(document, name, _loc(error), _text(kind, error))
+            _problem(document, name, error["loc"], _text(kind, error), error.get("ctx", {}).get("instead"))
             for error in errors
             if not (error["type"] == "too_short" and error["input"])  # a list whose entries were all refused
         ]
     else:
         if not problems:
-            return found
+            return model
     raise RankgateError(sorted(problems, key=lambda problem: problem.line or 0))
 
 
@@ -171,16 +166,11 @@ def json_schema(kind: type[Part], title: str) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def _loc(error: ErrorDetails) -> KeyPath:
-    instead = error.get("ctx", {}).get("instead")
-    return (*error["loc"][:-1], instead) if instead else error["loc"]
-
-
-def _problem(document: YamlDocument, name: str, loc: KeyPath, text: str) -> Problem:
+def _problem(document: YamlDocument, name: str, loc: KeyPath, text: str, instead: str | None = None) -> Problem:
     """Where it stands in the file, which may have a short form of what the model has: then the key of that."""
     path: KeyPath = ()
     value = document.value
-    for step in loc:
+    for step in (*loc[:-1], instead) if instead else loc:
         if isinstance(step, str) and isinstance(value, dict):
             path, value = (*path, step), value.get(step)
         elif isinstance(step, int) and isinstance(value, list):

@@ -12,7 +12,7 @@ import msgspec
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from rankgate.criteria.model import AllowedDrop, Criteria, Text
-from rankgate.criteria.parts import Listed, NotWritten, Part, refuse, validated
+from rankgate.criteria.parts import Listed, NotWritten, Part, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES
 from rankgate.errors import bad_input, shown
 from rankgate.model.report import GateResult
@@ -52,9 +52,8 @@ class Waiver(Part):
     """A gate that may be violated for a while."""
 
     gate: Text = Field(description="The gate's name in ship-criteria.yaml.")
-    segment: str | None = Field(
-        default=None,
-        description="Only this segment of the gate, such as lang:pt-BR; absent: the gate over all queries.",
+    segment: str | None = optional(
+        "Only this segment of the gate, such as lang:pt-BR; absent: the gate over all queries."
     )
     up_to: AllowedDrop = Field(
         description="How far beyond its limit the gate may be, in the metric's own unit: 0.05 is 5 points."
@@ -105,11 +104,7 @@ def waivers_of(criteria: Criteria) -> Waivers:
 
 
 def load_waivers(path: str, *, name: str | None = None) -> Waivers:
-    """Read and check waivers.
-
-    Args:
-        path: of the file.
-        name: how messages call it; as its path where absent.
+    """Read and check waivers; messages call the file by its path, or by `name`.
 
     Raises:
         RankgateError: every problem of the file, with line and key path.
@@ -129,9 +124,9 @@ def parse_waivers(text: str, called: str) -> Waivers:
     if not isinstance(document.value, dict):
         found = "nothing; write `waivers: []` for none" if document.value is None else shown(document.value)
         raise bad_input(f"expected `waivers:` with a list of waivers, found {found}", file=called, line=1)
-    written = validated(document, WaiverFile, called, called, _repeated(document.value))
-    lines = [document.line(("waivers", index)) for index in range(len(written.waivers))]
-    entries = (each.model_copy(update={"line": line}) for each, line in zip(written.waivers, lines, strict=True))
+    waivers = validated(document, WaiverFile, called, called, _repeated(document.value)).waivers
+    lines = (document.line(("waivers", index)) for index in range(len(waivers)))
+    entries = (each.model_copy(update={"line": line}) for each, line in zip(waivers, lines, strict=True))
     return Waivers(name=called, entries=tuple(entries))
 
 
@@ -147,11 +142,9 @@ def _repeated(written: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
 
 
 def entry(result: GateResult, date: str) -> str:
-    """A waiver to copy for a gate that is violated now, as YAML. It does not validate until it is filled in.
+    """A waiver to copy for a gate whose `violation` is known, as YAML; it expires thirty days after `date`.
 
-    Args:
-        result: a gate whose `violation` is known.
-        date: the ISO day of today; the entry expires thirty days later.
+    It does not validate until it is filled in.
     """
     segment = "" if result.segment is None else f"    segment: {quoted(result.segment)}\n"
     return (
@@ -169,5 +162,5 @@ def ceiling(violation: float) -> str:
     scale = 10**_DIGITS
     scaled = violation * scale
     # A value such as 0.18000000000000002 is 0.18: waivers are compared with that tolerance too.
-    whole = round(scaled) if math.isclose(scaled, round(scaled), rel_tol=0, abs_tol=1e-6) else math.ceil(scaled)
-    return f"{whole // scale}.{whole % scale:0{_DIGITS}d}"
+    rounded = round(scaled) if math.isclose(scaled, round(scaled), rel_tol=0, abs_tol=1e-6) else math.ceil(scaled)
+    return f"{rounded // scale}.{rounded % scale:0{_DIGITS}d}"

@@ -54,14 +54,11 @@ SAYS = {
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """What got worse by a gate's metric.
+    """What got worse by a gate's metric, which is of the list that the run returns.
 
-    Attributes:
-        metric: of the list that the run returns.
-        samples: every gold query for which both runs have a value, in the order of the gold.
-        worse: those of them that got worse, with what became of their relevant documents. `FINE`: none left the first
-            k, so that they moved within it, or the metric sees something else.
-        proven: whether the interval of the change excludes zero.
+    `samples` are the gold queries for which both runs have a value, in the order of the gold; `worse` those of them
+    that got worse, with what became of their relevant documents. `FINE`: none left the first k, so that they moved
+    within it, or the metric sees something else. `proven` says whether the interval of the change excludes zero.
     """
 
     metric: Metric
@@ -77,9 +74,8 @@ def of_list(metric: Metric) -> bool:
 
 def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, baseline: Scores) -> Case:
     """Gather what got worse."""
-    sign = 1 if metric.direction is Direction.HIGHER else -1
     worse: dict[str, Cause] = {}
-    samples: list[Sample] = []
+    samples, sign = list[Sample](), metric.direction.sign
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
     for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
         old = baseline.outlines.get(sample.query_id)
@@ -96,10 +92,8 @@ def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, bas
 
 def excludes_zero(ci: Interval | None, direction: Direction) -> bool:
     """Whether the interval of a change lies on the side of the worse."""
-    low, high = ci or (None, None)
-    if direction is Direction.HIGHER:
-        return high is not None and high < 0
-    return low is not None and low > 0
+    _, best = direction.upright(ci)
+    return best is not None and best < 0
 
 
 def speaks(gate: GateResult) -> bool:
@@ -109,24 +103,15 @@ def speaks(gate: GateResult) -> bool:
 
 def fell(gate: GateResult) -> bool:
     """Whether the metric is worse than the baseline's, and the gate limits that."""
-    worse = gate.delta or 0.0 if gate.direction is Direction.LOWER else -(gate.delta or 0.0)
-    return gate.regression_max is not None and worse > TOLERANCE
+    return gate.regression_max is not None and gate.direction.sign * (gate.delta or 0.0) < -TOLERANCE
 
 
-class Explained(msgspec.Struct, frozen=True):
-    """A cause, the questions that it explains, and how often it seems to hold by chance."""
-
-    rule: str
-    queries: Sequence[str]
-    by_chance: int
-    of_chance: int
-
-
-def explain(case: Case, now: Listings | None, before: Listings | None) -> Explained | None:
+def explain(case: Case, now: Listings | None, before: Listings | None) -> tuple[str, list[str], int] | None:
     """The one cause that explains more than half of the questions that got worse, and more than chance does.
 
-    None where there is none: the interval of the change includes zero, nothing explains so many, or the one-sided
-    binomial test against the rate by chance, (hits + 1) / (trials + 2), does not pass at 1 %.
+    With it come the questions that it explains, and for how many of all it seems to hold by chance. None where there
+    is none: the interval of the change includes zero, nothing explains so many, or the one-sided binomial test against
+    the rate by chance, (hits + 1) / (trials + 2), does not pass at 1 %.
     """
     if not case.proven or now is None or before is None:
         return None
@@ -142,21 +127,15 @@ def explain(case: Case, now: Listings | None, before: Listings | None) -> Explai
     queries = [query for query, each in causes.items() if each == cause]
     if at_least(count, len(case.worse), (by_chance + 1) / (len(ids) + 2)) >= LEVEL:
         return None
-    found = Explained(cause, queries, by_chance, len(ids))
-    return None if cause == STALE and not _stale(case, queries, now, before) else found
+    return None if cause == STALE and not _stale(case, queries, now, before) else (cause, queries, by_chance)
 
 
 def _stale(case: Case, queries: Sequence[str], now: Listings, before: Listings) -> bool:
     """Whether lists are as long as they were, enough ids are gone, and as good as each has an id of its own instead."""
     longest = {max((len(each.ids) for each in run.by_query.values()), default=0) for run in (now, before)}
     explained = set(queries)
-    gone = {
-        doc
-        for sample in case.samples
-        if sample.query_id in explained
-        for doc in sample.relevant()
-        if doc in before.documents and doc not in now.documents
-    }
+    relevant = {doc for sample in case.samples if sample.query_id in explained for doc in sample.relevant()}
+    gone = {doc for doc in relevant if doc in before.documents and doc not in now.documents}
     fresh = {item for query in explained for item in now.by_query[query].ids if item not in before.documents}
     return len(longest) == 1 and len(fresh) >= len(gone) >= MIN_STALE
 
@@ -171,18 +150,14 @@ class _Pairs:
         self.owners: dict[tuple[str, ...], str] = {}
         for query in self.samples:
             self.owners.setdefault(self.before_of(query), query)
-        head: set[str] = set()
-        for query in self.samples:
-            if query in now.by_query:
-                head.update(now.by_query[query].ids[: self.k_of(query)])
+        answered = (query for query in self.samples if query in now.by_query)
+        head = {item for query in answered for item in now.by_query[query].ids[: self.k_of(query)]}
         self.reminted = _reminted(head, now.documents, before.documents)
 
     def k_of(self, query: str) -> int:
-        """The first ranks that the metric looks at."""
         return first_k(self.metric, self.samples[query].k or 0)
 
     def before_of(self, query: str) -> tuple[str, ...]:
-        """The baseline's list."""
         return tuple(self.before.by_query[query].ids) if query in self.before.by_query else ()
 
     def cause(self, query: str, as_of: str) -> str | None:

@@ -2,30 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
-from rankgate.diagnosis.columns import columns_of
-from rankgate.diagnosis.movements import first_k
-from rankgate.diagnosis.panel import MEASURES, described, panel_row
-from rankgate.diagnosis.questions import questions_of
-from rankgate.diagnosis.sweeps import cutoffs_for, sweep_metrics, sweeps_of
-from rankgate.metrics.base import Metric
-from rankgate.model.details import ReportDetails
+from rankgate.diagnosis.movements import document_moves, first_k
+from rankgate.metrics.base import Cutoff, Metric, Together
+from rankgate.metrics.comparison import baseline_column, compare, on_rows, same_lists
+from rankgate.metrics.contents import DistinctDocs
+from rankgate.metrics.estimates import estimate
+from rankgate.metrics.gains import NDCG
+from rankgate.metrics.lines import Latency
+from rankgate.metrics.matching import match
+from rankgate.metrics.ranks import ReciprocalRank
+from rankgate.metrics.sets import Precision, Recall
+from rankgate.model.details import (
+    Cause,
+    Expected,
+    Listed,
+    Measure,
+    PanelRow,
+    PanelValue,
+    Question,
+    ReportDetails,
+    Sweep,
+    came,
+    fate_of,
+)
 from rankgate.model.report import Segment
 from rankgate.model.tags import split_tag
-from rankgate.model.values import Gold, Scores
+from rankgate.model.values import Gold, MatchedQuery, Need, Ranking, Sample, Scores
 
 MAX_TAGS = 40  # with a row and curves of their own, the largest first
 MIN_QUERIES = 5  # queries with which a tag has curves
+GRID = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100)
+LEAST_RISE = 0.01  # from the first cut-off to the last: a curve that rises by less has no knee
+LEAST_BEND = 0.05  # of the rise, above the straight line between the ends
+MEASURES: tuple[Metric, ...] = (
+    *(Recall(cutoff=1), Recall(cutoff=3), Recall(cutoff=5), NDCG(cutoff=5), Precision(cutoff=5)),
+    *(DistinctDocs(cutoff=5), ReciprocalRank(cutoff=Cutoff.WHOLE), Latency(quantile=0.5), Latency(quantile=0.9)),
+)
+
+Column = Sequence[float | None]
 
 
-class _Scope(msgspec.Struct, frozen=True):
-    """The rows of the gold that share a tag; all of them where it is None."""
+class Columns(msgspec.Struct, frozen=True):
+    """Metrics with their values for the run and, where there is one, for the baseline: a row a gold query."""
 
-    tag: str | None
-    rows: list[int]
+    metrics: Sequence[Metric]
+    now: Mapping[str, Column]
+    before: Mapping[str, Column] | None
+    same: Callable[[Metric, Sequence[int]], bool] = lambda *_: False  # are the scored lists of these rows equal?
 
 
 def details_of(
@@ -38,51 +67,223 @@ def details_of(
     *,
     depth: int,
 ) -> ReportDetails:
-    """Put the details together.
+    """Put the details together; both runs are matched with `SHOWN`, and `depth` items of each ranking are kept.
 
-    Args:
-        gold: the judgments.
-        gated: the metrics of the gates.
-        leading: the one whose changes are listed.
-        segments: the report's, of which the largest are shown.
-        candidate: the run's scores; matched with `asked.SHOWN`.
-        baseline: the baseline's, alike.
-        depth: how many items of each ranking are kept.
+    The panel has its own metrics and those of the gates; `leading` is the one whose changes are listed. Of the report's
+    segments the largest are shown.
     """
     measures = list({metric.name: metric for metric in (*MEASURES, *gated)}.values())
     columns = columns_of(measures, gold, candidate, baseline)
-    cutoffs = cutoffs_for(_longest(candidate, baseline))
+    matched = [*candidate.matched.values(), *(baseline.matched.values() if baseline else ())]
+    cutoffs = cutoffs_for(max((query.retrieved for query in matched), default=1))
     swept = columns_of(sweep_metrics(cutoffs), gold, candidate, baseline)
-    scopes = [_Scope(None, list(range(len(gold.samples)))), *_scopes(gold, segments)]
+    scopes = [(None, list(range(len(gold.samples)))), *_largest_tags(gold, segments)]
     k = first_k(leading)
     return ReportDetails(
         leading=leading.name if leading else None,
         k=k,
         depth=depth,
-        measures=described(columns.metrics),
-        panel=tuple(panel_row(scope.tag, scope.rows, columns, candidate.clusters) for scope in scopes),
+        measures=tuple(
+            Measure(name=each.name, meaning=each.meaning, unit=each.unit, direction=each.direction)
+            for each in columns.metrics
+        ),
+        panel=tuple(
+            PanelRow(
+                tag=tag,
+                queries=len(rows),
+                values={each.name: _panel_value(each, rows, columns, candidate.clusters) for each in columns.metrics},
+            )
+            for tag, rows in scopes
+        ),
         sweeps=tuple(
             sweep
-            for scope in scopes
-            if scope.tag is None or len(scope.rows) >= MIN_QUERIES
-            for sweep in sweeps_of(scope.tag, scope.rows, cutoffs, swept)
+            for tag, rows in scopes
+            if tag is None or len(rows) >= MIN_QUERIES
+            for sweep in sweeps_of(tag, rows, cutoffs, swept)
         ),
         questions=tuple(questions_of(gold, columns, k, depth, candidate, baseline)),
     )
 
 
-def _longest(candidate: Scores, baseline: Scores | None) -> int:
-    """The longest list of either run."""
-    matched = [*candidate.matched.values(), *(baseline.matched.values() if baseline else ())]
-    return max((query.retrieved for query in matched), default=1)
+def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baseline: Scores | None) -> Columns:
+    """The metrics' values, as the check scored them or from what it matched; without what the run states nothing of.
+
+    A query that the run lacks has the metric's worst value, as in a check. The baseline has no value for a query that
+    it lacks, nor for a metric that reads what it nowhere states, or the baseline itself.
+    """
+    shown = [metric for metric in metrics if not metric.needs & candidate.unstated.keys()]
+    now = _columns(shown, gold, candidate, absent=True)
+    if baseline is None:
+        return Columns(shown, now, None)
+    unknown = baseline.unstated.keys() | {Need.BASELINE}
+    before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in shown if each.needs & unknown}
+    known = [metric for metric in shown if metric.name not in before]
+    before |= _columns(known, gold, baseline, absent=False)
+
+    def same(metric: Metric, rows: Sequence[int]) -> bool:
+        return same_lists(metric, on_rows(candidate, rows), on_rows(baseline, rows))
+
+    return Columns(shown, now, before, same)
 
 
-def _scopes(gold: Gold, segments: Sequence[Segment]) -> list[_Scope]:
-    """The largest tags, in the order of the report."""
+def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, Column]:
+    """The values as they were scored, or from what was matched; a query that was not takes the worst, or none."""
+    scored = {
+        metric.name: scores.values[metric.name] if absent else baseline_column(metric, scores)
+        for metric in metrics
+        if metric.name in scores.values
+    }
+    others = [metric for metric in metrics if metric.name not in scored]
+    values = Together(others).values
+
+    def row_of(query_id: str, sample: Sample) -> list[float | None]:
+        if (query := scores.matched.get(query_id)) is not None:
+            return values(query)
+        nothing = match(sample, Ranking(query_id, [])) if absent else None
+        return [metric.absent(nothing) if nothing else None for metric in others]
+
+    rows = [row_of(query_id, sample) for query_id, sample in gold.samples.items()]
+    return {**scored, **{metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}}
+
+
+def _largest_tags(gold: Gold, segments: Sequence[Segment]) -> list[tuple[str, list[int]]]:
+    """The largest tags with their rows of the gold, in the order of the report."""
     largest = sorted(segments, key=lambda segment: -segment.queries)[:MAX_TAGS]
-    found = {(segment.dimension, segment.value): _Scope(segment.tag, []) for segment in segments if segment in largest}
+    scopes = {(each.dimension, each.value): (each.tag, list[int]()) for each in segments if each in largest}
     for row, sample in enumerate(gold.samples.values()):
-        for tag in dict.fromkeys(map(split_tag, sample.tags)):
-            if tag in found:
-                found[tag].rows.append(row)
-    return list(found.values())
+        for key in dict.fromkeys(map(split_tag, sample.tags)):
+            if key in scopes:
+                scopes[key][1].append(row)
+    return list(scopes.values())
+
+
+def _panel_value(metric: Metric, rows: Sequence[int], columns: Columns, clusters: Sequence[str]) -> PanelValue:
+    labels = [clusters[row] for row in rows] if clusters else []
+    column, old = columns.now[metric.name], columns.before[metric.name] if columns.before else None
+    now = [column[row] for row in rows]
+    own = estimate(now, metric, clusters=labels)
+    before = [old[row] for row in rows] if old is not None else None
+    pairs = compare(metric, now, before, clusters=labels, same=lambda: columns.same(metric, rows)) if before else None
+    return PanelValue(
+        value=own.value if own else None,
+        ci=own.ci if own else None,
+        n=own.n if own else 0,
+        baseline=pairs.baseline if pairs else None,
+        delta=pairs.delta if pairs else None,
+        delta_ci=pairs.ci if pairs else None,
+        n_pairs=pairs.n_pairs if pairs else 0,
+    )
+
+
+def cutoffs_for(depth: int) -> tuple[int, ...]:
+    """The cut-offs of a sweep over lists of at most so many results: no further than the first that holds them all."""
+    within = [k for k in GRID if k < depth]
+    return (*within, *[k for k in GRID if k >= depth][:1])
+
+
+def sweep_metrics(cutoffs: Sequence[int]) -> list[Metric]:
+    """What has to be scored for a sweep."""
+    return [family(cutoff=k) for family in (Recall, NDCG) for k in cutoffs]
+
+
+def sweeps_of(tag: str | None, rows: Sequence[int], cutoffs: Sequence[int], columns: Columns) -> list[Sweep]:
+    """Both curves over some rows of the gold for which all runs have a value; none where nothing is defined on them."""
+
+    def mean(metric: Metric, column: Column, rows: Sequence[int]) -> float:
+        return metric.aggregate([value for row in rows if (value := column[row]) is not None])
+
+    sweeps: list[Sweep] = []
+    measures: dict[Literal["recall", "ndcg"], type[Recall | NDCG]] = {"recall": Recall, "ndcg": NDCG}
+    for measure, family in measures.items():
+        metrics = [family(cutoff=k) for k in cutoffs]
+        both = [side for side in (columns.now, columns.before) if side is not None]
+        first = [side[metrics[0].name] for side in both]
+        kept = [row for row in rows if None not in [column[row] for column in first]]
+        if not kept:
+            continue
+        candidate, *others = [[mean(each, side[each.name], kept) for each in metrics] for side in both]
+        baseline = others[0] if others else None
+        sweeps.append(
+            Sweep(
+                tag=tag,
+                queries=len(kept),
+                measure=measure,
+                cutoffs=tuple(cutoffs),
+                candidate=tuple(candidate),
+                baseline=tuple(baseline) if baseline else None,
+                knee=knee(cutoffs, candidate),
+                baseline_knee=knee(cutoffs, baseline) if baseline else None,
+            )
+        )
+    return sweeps
+
+
+def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int | None:
+    """The cut-off after which more results bring little: where the curve lies highest above the line between its ends.
+
+    Both axes are scaled to 0 to 1, as in Kneedle (Satopää et al. 2011), with ln k as abscissa. None where the curve
+    rises by less than `LEAST_RISE` or nowhere lies above the line by `LEAST_BEND`. The smallest of several.
+    """
+    if len(cutoffs) < 3:  # noqa: PLR2004 -- two points are a line
+        return None
+    rise, width = values[-1] - values[0], math.log(cutoffs[-1] / cutoffs[0])
+    if rise < LEAST_RISE:
+        return None
+    above = [
+        (value - values[0]) / rise - math.log(k / cutoffs[0]) / width for k, value in zip(cutoffs, values, strict=True)
+    ]
+    highest = max(above)
+    return cutoffs[above.index(highest)] if highest >= LEAST_BEND else None
+
+
+def questions_of(
+    gold: Gold, columns: Columns, k: int, depth: int, candidate: Scores, baseline: Scores | None
+) -> Iterator[Question]:
+    """The questions in the order of the gold, their causes by the first `k` ranks, their rankings down to `depth`."""
+    for row, (query_id, sample) in enumerate(gold.samples.items()):
+        new = candidate.matched.get(query_id)
+        old = baseline.matched.get(query_id) if baseline else None
+        before = baseline.outlines.get(query_id) if baseline else None
+        expected = tuple(document_moves(sample, before, candidate.outlines.get(query_id)))
+        yield Question(
+            query_id=query_id,
+            question=sample.question,
+            tags=sample.tags,
+            cause=cause_of(expected, k, new, old, compared=baseline is not None),
+            values={
+                name: (columns.before[name][row] if columns.before else None, column[row])
+                for name, column in columns.now.items()
+            },
+            expected=expected,
+            before=_listed(sample, old, depth),
+            now=_listed(sample, new, depth),
+        )
+
+
+def cause_of(
+    expected: Sequence[Expected], k: int, now: MatchedQuery | None, before: MatchedQuery | None, *, compared: bool
+) -> Cause:
+    """What became of a question; see `Cause`. A list is None where its run lacks the question, or there is no run."""
+    if not expected:
+        return Cause.NOTHING_RELEVANT
+    if now is None or not now.retrieved:
+        return Cause.NO_RESULT
+    if compared and before is None:
+        return Cause.NEW
+    fate = fate_of(expected, k, no_result=False)
+    if fate is not Cause.FINE:
+        return fate
+    if compared and any(came(each, k) for each in expected):
+        return Cause.BETTER
+    return Cause.FINE if all(each.after is not None and each.after <= k for each in expected) else Cause.NEVER_FOUND
+
+
+def _listed(sample: Sample, query: MatchedQuery | None, depth: int) -> tuple[Listed, ...] | None:
+    """The first items; one that stands for a relevant document has that document's gain, whatever its own id."""
+    if query is None:
+        return None
+    gains = dict((*query.hits, *query.repeats))
+    return tuple(
+        Listed(id=item, gain=gains.get(rank, sample.gains.get(item)))
+        for rank, item in enumerate(query.ids[:depth], start=1)
+    )

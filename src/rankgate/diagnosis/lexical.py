@@ -19,6 +19,13 @@ from rankgate.readers.corpus import Document
 Suggestion = Literal[
     "not_in_corpus", "run_misses", "run_lower", "neither", "run_alone", "both", "no_question", "nothing_relevant"
 ]
+# By whether BM25 has it, and whether the run has it.
+_SUGGESTED: dict[tuple[bool, bool], Suggestion] = {
+    (True, False): "run_misses",
+    (False, False): "neither",
+    (False, True): "run_alone",
+    (True, True): "both",
+}
 # Of what documents suggest, the most telling first.
 TELLING: tuple[Suggestion, ...] = ("not_in_corpus", "run_misses", "run_lower", "neither", "run_alone", "both")
 
@@ -57,11 +64,7 @@ class Lexical(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LexicalIndex:
-    """Documents, indexed by their words.
-
-    Args:
-        documents: of which at least one has a word.
-        name: of their file, for messages.
+    """Documents, indexed by their words; `name` is that of their file, for messages.
 
     Raises:
         RankgateError: the extra is not installed, or no document has a word.
@@ -85,34 +88,19 @@ class LexicalIndex:
         self._index.index(texts, show_progress=False)
 
     def look(self, question: Question, k: int, depth: int) -> Lexical:
-        """What BM25 finds for a question, and what that and the run's ranking suggest.
-
-        Args:
-            question: with the run's ranks of what is expected.
-            k: the first ranks, in which a document is wanted.
-            depth: how many results count as found, of BM25 and of the run.
-        """
+        """What BM25 finds in its first `depth` results, and what that and the run's first k ranks suggest."""
         scores = self._scores(question.question or "")
         order = sorted(scores, key=lambda place: (-scores[place], place))
         ranks = {place: rank for rank, place in enumerate(order, start=1)}
         expected = tuple(self._placed(document, ranks, k, depth) for document in question.expected)
-        return Lexical(
-            first=tuple(self._hit(place, scores[place]) for place in order[:depth]),
-            expected=expected,
-            suggests=_most_telling(question, expected),
-        )
-
-    def _hit(self, place: int, score: float) -> LexicalHit:
-        own, whole = self._ids[place]
-        return LexicalHit(own, score, whole)
+        first = tuple(LexicalHit(self._ids[place][0], scores[place], self._ids[place][1]) for place in order[:depth])
+        return Lexical(first=first, expected=expected, suggests=_most_telling(question, expected))
 
     def _scores(self, question: str) -> dict[int, float]:
         """The documents that share a word with the question, by their place."""
-        asked = [word for word in words(question) if word in self._known]
-        if not asked:
-            return {}
-        found = enumerate(self._index.get_scores(asked).tolist())
-        return {place: score for place, score in found if score > 0}
+        known = [word for word in words(question) if word in self._known]
+        scores = enumerate(self._index.get_scores(known).tolist() if known else ())
+        return {place: score for place, score in scores if score > 0}
 
     def _placed(self, document: Expected, ranks: dict[int, int], k: int, depth: int) -> LexicalExpected:
         places = self._places.get(document.id)
@@ -123,15 +111,6 @@ class LexicalIndex:
         if suggests == "both" and rank is not None and rank <= k < (document.after or 0):
             suggests = "run_lower"
         return LexicalExpected(id=document.id, rank=rank, shown=found, suggests=suggests)
-
-
-# By whether BM25 has it, and whether the run has it.
-_SUGGESTED: dict[tuple[bool, bool], Suggestion] = {
-    (True, False): "run_misses",
-    (False, False): "neither",
-    (False, True): "run_alone",
-    (True, True): "both",
-}
 
 
 def _most_telling(question: Question, expected: Sequence[LexicalExpected]) -> Suggestion:

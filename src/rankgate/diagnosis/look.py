@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from rankgate.diagnosis import causes
-from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, Explained, excludes_zero, fell, of_list, speaks
+from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, excludes_zero, fell, of_list, speaks
 from rankgate.diagnosis.listings import Lists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
@@ -24,21 +24,14 @@ from rankgate.statistics.saddlepoint import difference_interval
 ONE_STAGE = 0.7  # of the time, or of its rise
 KNOWN, NO_RESULTS = "known", "no_results"  # rules of what is known, without a cause
 _STAGES = ("retrieve", "rerank")
+# What became of the questions, of one or of many.
 _KNOWN = {
-    Cause.NO_RESULT: ("returns no results now", "return no results now"),
-    Cause.GONE: (
-        "no longer lists a relevant document that was in the first {k}",
-        "no longer list a relevant document that was in the first {k}",
-    ),
-    Cause.LOWER: (
-        "still lists its relevant documents, but one fell below the first {k}",
-        "still list their relevant documents, but one fell below the first {k}",
-    ),
-    Cause.FINE: (
-        "has its relevant documents in the first {k} as before, but scores lower",
-        "have their relevant documents in the first {k} as before, but score lower",
-    ),
+    Cause.NO_RESULT: "return{s} no results now",
+    Cause.GONE: "no longer list{s} a relevant document that was in the first {k}",
+    Cause.LOWER: "still list{s} {their} relevant documents, but one fell below the first {k}",
+    Cause.FINE: "{have} {their} relevant documents in the first {k} as before, but score{s} lower",
 }
+_ONE, _MANY = {"s": "s", "their": "its", "have": "has"}, {"s": "", "their": "their", "have": "have"}
 
 
 def diagnose(
@@ -51,46 +44,43 @@ def diagnose(
 ) -> list[Diagnosis]:
     """What holds, the most telling first: by the verdict of the gate that it explains, a cause before what is known.
 
-    Args:
-        gold: the judgments.
-        metrics: the gated metrics.
-        results: the gates' results over all queries.
-        candidate: the run's scores, with the matched queries.
-        baseline: the baseline's.
-        lists: reads the run's and the baseline's, which is done once and only where something proven is explained.
+    `results` are those over all queries, of gates on these metrics. `lists` reads the run's and the baseline's, which
+    is done once and only where something proven is explained.
     """
     by_name, read = {metric.name: metric for metric in metrics}, cache(lists)
-    found: dict[str, Diagnosis] = {}
+    by_rule: dict[str, Diagnosis] = {}
     for gate in sorted(filter(fell, results), key=lambda gate: (not speaks(gate), gate.verdict is not Verdict.FAIL)):
-        metric, told = by_name[gate.metric], []
+        metric, findings = by_name[gate.metric], []
         if baseline and of_list(metric):
             case = causes.case_of(gate, metric, gold, candidate, baseline)
             cause = causes.explain(case, *read()) if case.proven else None
-            told = _of_lists(case, cause, candidate, baseline)
-            # A gate may hold by limits that are wide: gold ids that nobody returns are worth a warning all the same.
-            told = told if speaks(gate) else [each for each in told if each.rule == STALE]
+            findings = _of_lists(case, cause, candidate, baseline)
         elif baseline and speaks(gate) and metric.kind is Kind.LATENCY:
-            told = _latency(gate, metric, candidate, baseline)
-        for each in told:
-            found.setdefault(each.rule, each)
-    return list(found.values())
+            findings = _latency(gate, metric, candidate, baseline)
+        for each in findings:
+            # A gate may hold by limits that are wide: gold ids that nobody returns are worth a warning all the same.
+            if speaks(gate) or each.rule == STALE:
+                by_rule.setdefault(each.rule, each)
+    return list(by_rule.values())
 
 
-def _of_lists(case: Case, cause: Explained | None, candidate: Scores, baseline: Scores) -> list[Diagnosis]:
+def _of_lists(
+    case: Case, cause: tuple[str, list[str], int] | None, candidate: Scores, baseline: Scores
+) -> list[Diagnosis]:
     """The cause, the tag that the worse questions share, and what is known of them."""
     found: list[Diagnosis] = []
     if cause is not None:
-        where, what = SAYS[cause.rule]
-        chance = f"by chance {cause.by_chance:,} of {cause.of_chance:,}"
-        text = f"{where}: {_those(len(cause.queries), case, what, what)} ({chance})"
-        numbers = {"explained": len(cause.queries), "by_chance": cause.by_chance, "of_chance": cause.of_chance}
-        tag = _tag_of(cause.queries, case, candidate, baseline)
-        found.append(_with_tag(cause.rule, text, {"worse": len(case.worse), **numbers}, tag))
+        (rule, queries, by_chance), total = cause, len(case.samples)
+        where, what = SAYS[rule]
+        text = f"{where}: {_those(len(queries), case, what, what)} (by chance {by_chance:,} of {total:,})"
+        numbers = {"explained": len(queries), "by_chance": by_chance, "of_chance": total}
+        tag = _tag_of(queries, case, candidate, baseline)
+        found.append(_with_tag(rule, text, {"worse": len(case.worse), **numbers}, tag))
     if not case.worse:
         return found
     fates = Counter(case.worse.values())
     fate = max(fates, key=lambda each: (fates[each], -list(Cause).index(each)))
-    one, many = (text.format(k=first_k(case.metric)) for text in _KNOWN[fate])
+    one, many = (_KNOWN[fate].format(k=first_k(case.metric), **forms) for forms in (_ONE, _MANY))
     queries = [query for query, each in case.worse.items() if each is fate]
     tag = _tag_of(queries, case, candidate, baseline)
     numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}
@@ -108,24 +98,23 @@ def _tag_of(queries: Sequence[str], case: Case, candidate: Scores, baseline: Sco
     """The tag that stands out among these questions, if the change over all questions with it is proven."""
     tags = {sample.query_id: sample.tags for sample in case.samples}
     found = standing_out([tags[query] for query in queries], list(tags.values()))
-    return next((each for each in found if _proven_with(each.tag, case, candidate, baseline)), None)
-
-
-def _proven_with(tag: str, case: Case, candidate: Scores, baseline: Scores) -> bool:
-    """Whether the change over the queries with a tag excludes zero."""
-    having = {sample.query_id for sample in case.samples if tag in sample.tags}
     now, before = candidate.values[case.metric.name], baseline_column(case.metric, baseline)
-    part = [value if query in having else None for query, value in zip(candidate.query_ids, now, strict=True)]
-    pairs = compare(case.metric, part, before, clusters=candidate.clusters)
-    return pairs is not None and excludes_zero(pairs.ci, case.metric.direction)
+    for each in found:
+        part = [
+            x if each.tag in tags.get(query, ()) else None for query, x in zip(candidate.query_ids, now, strict=True)
+        ]
+        pairs = compare(case.metric, part, before, clusters=candidate.clusters)
+        if pairs is not None and excludes_zero(pairs.ci, case.metric.direction):
+            return each
+    return None
 
 
 def _with_tag(rule: str, text: str, numbers: Mapping[str, int], tag: TagShare | None) -> Diagnosis:
     if tag is None:
         return Diagnosis(rule=rule, finding=text, evidence=numbers)
     who = "all" if tag.misses == tag.of_misses else f"{tag.misses:,}"
-    said = f"{text}; {who} of them are tagged {{tag}} ({_share(tag)})"
-    return Diagnosis(rule=rule, finding=said, evidence={**numbers, **_numbers(tag)})
+    text = f"{text}; {who} of them are tagged {{tag}} ({_share(tag)})"
+    return Diagnosis(rule=rule, finding=text, evidence={**numbers, **_numbers(tag)})
 
 
 def _numbers(tag: TagShare) -> dict[str, str | int]:
@@ -147,10 +136,7 @@ def _those(count: int, case: Case, one: str, many: str) -> str:
 
 
 def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scores) -> list[Diagnosis]:
-    """The stage that took most of the time that was added.
-
-    Both the sign test over the questions and the paired interval of the stage's mean say that it rose.
-    """
+    """The stage that took most of the added time, if the sign test and the interval of its mean say that it rose."""
     if "stage" in metric.parameters() or not excludes_zero(gate.delta_ci, gate.direction):
         return []  # a gate of one stage says it already
     rises: dict[str, list[float]] = {stage: [] for stage in _STAGES}

@@ -1,9 +1,9 @@
-"""The questions that miss something, worst first, with what they share: where to begin. Pure."""
+"""One question with all that is known of it; and those that miss something, worst first, with what they share. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -11,17 +11,69 @@ from rankgate.diagnosis.lexical import Lexical
 from rankgate.model.details import Cause, Expected, Question, ReportDetails, sampled, worst_first
 from rankgate.model.report import Report
 from rankgate.model.tags import TagShare, failing, standing_out
+from rankgate.model.values import Direction, Unit
 
 LOST = (Cause.NO_RESULT, Cause.GONE, Cause.LOWER)  # causes by which the run lost what the baseline had, or all
 MISSED = (*LOST, Cause.NEVER_FOUND)
 MAX_INSTEAD = 3
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of the table."""
+class Score(msgspec.Struct, frozen=True, kw_only=True):
+    """A gated metric of the question before and now; `change` where both are known."""
+
+    metric: str
+    meaning: str
+    unit: Unit
+    direction: Direction
+    before: float | None
+    now: float | None
+    change: float | None
 
 
-class Miss(_Part, frozen=True, kw_only=True):
+class QueryExplained(msgspec.Struct, frozen=True, kw_only=True):
+    """A question with both rankings, down to `depth`; its cause speaks of the first `k` ranks.
+
+    `compared` says whether the check had a baseline. `scores` are the gated metrics, in the order of the gates.
+    `lexical` is what BM25 finds; None where no corpus is named.
+    """
+
+    question: Question
+    k: int
+    depth: int
+    compared: bool
+    scores: tuple[Score, ...]
+    lexical: Lexical | None = None
+
+
+def explain_query(
+    report: Report, details: ReportDetails, question: Question, lexical: Lexical | None = None
+) -> QueryExplained:
+    """Gather what a report and its details know of one of its questions."""
+    scores: list[Score] = []
+    for name, metric in report.metrics.items():
+        before, now = question.values.get(name, (None, None))
+        scores.append(
+            Score(
+                metric=name,
+                meaning=metric.meaning,
+                unit=metric.unit,
+                direction=metric.direction,
+                before=before,
+                now=now,
+                change=None if before is None or now is None else now - before,
+            )
+        )
+    return QueryExplained(
+        question=question,
+        k=details.k,
+        depth=details.depth,
+        compared=report.provenance.baseline is not None,
+        scores=tuple(scores),
+        lexical=lexical,
+    )
+
+
+class Miss(msgspec.Struct, frozen=True, kw_only=True):
     """A question with what was expected and what stands in the first k instead.
 
     `before` and `now` are of the table's metric; None where it is undefined or the baseline lacks the question.
@@ -40,20 +92,13 @@ class Miss(_Part, frozen=True, kw_only=True):
     lexical: Lexical | None = None
 
 
-class Misses(_Part, frozen=True, kw_only=True):
-    """The triage table.
+class Misses(msgspec.Struct, frozen=True, kw_only=True):
+    """The triage table: the misses `listed`, worst first, and how many `more` there are.
 
-    Attributes:
-        metric: by whose change the questions are ordered; None where no gate has a metric of ranked documents.
-        k: the first ranks, which causes speak of.
-        compared: whether there is a baseline.
-        questions: how many the gold set has, of those that `tag` asks for.
-        causes: how many of the misses have which cause, before `limit`.
-        of_lost: whether `shared` is about those that the run lost, and not about all misses.
-        shared: what most of them have in common, the most telling first.
-        listed: the misses, worst first.
-        more: how many are not listed.
-        found_by_words: of the listed ones, for how many BM25's first results have a relevant document; else None.
+    They are ordered by the change of `metric`; None where no gate has one of ranked documents. `questions` is how many
+    of the gold set were looked at, `causes` how many misses have which cause. `shared` is what most of them have in
+    common, the most telling first; of those alone that the run lost where `of_lost` says so. `found_by_words` is for
+    how many of the listed ones BM25's first results have a relevant document, where a corpus is named.
     """
 
     metric: str | None
@@ -77,71 +122,51 @@ def explain_misses(
     limit: int,
     lexical: Callable[[Question], Lexical | None] | None = None,
 ) -> Misses:
-    """Choose, order and group the questions.
+    """Choose, order and group the questions with a tag, or all; of one cause, also one that is no miss, or all misses.
 
-    Args:
-        report: of the check, with what displaced what.
-        details: its questions.
-        tag: only questions that have it.
-        cause: only questions of that cause, also one that is no miss; None for all misses.
-        limit: how many are listed.
-        lexical: BM25's results for a question; None for none.
+    At most `limit` are listed. `lexical` gives BM25's results for a question.
     """
     order = worst_first(details, failing(report.gates))
-    asked = [question for question in order if tag is None or tag in question.tags]
+    looked_at = [question for question in order if tag is None or tag in question.tags]
     wanted = MISSED if cause is None else (cause,)
-    found = [question for question in asked if question.cause in wanted]
+    misses = [question for question in looked_at if question.cause in wanted]
     instead = {move.query_id: move.instead for move in report.misses}
-    listed = [
-        _miss(each, details, instead.get(each.query_id), lexical)
-        for each in sampled(found, lambda each: each.cause, limit)
-    ]
-    counts = Counter(question.cause for question in found)
+    listed: list[Miss] = []
+    for each in sampled(misses, lambda each: each.cause, limit):
+        before, now = each.values.get(details.leading or "", (None, None))
+        listed.append(
+            Miss(
+                query_id=each.query_id,
+                question=each.question,
+                tags=each.tags,
+                cause=each.cause,
+                before=before,
+                now=now,
+                expected=each.expected,
+                instead=tuple(instead.get(each.query_id) or _came(each, details.k)),
+                lexical=lexical(each) if lexical else None,
+            )
+        )
+    by_words = [any(each.shown for each in miss.lexical.expected) for miss in listed if miss.lexical]
+    counts = Counter(question.cause for question in misses)
     compared = report.provenance.baseline is not None
-    lost = [question for question in found if question.cause in LOST] if compared and cause is None else found
+    lost = [question for question in misses if question.cause in LOST] if compared and cause is None else misses
     return Misses(
         metric=details.leading,
         k=details.k,
         compared=compared,
-        questions=len(asked),
+        questions=len(looked_at),
         causes={each.value: counts[each] for each in Cause if counts[each]},
-        of_lost=lost is not found,
-        shared=tuple(standing_out([each.tags for each in lost], [each.tags for each in asked])),
+        of_lost=lost is not misses,
+        shared=tuple(standing_out([each.tags for each in lost], [each.tags for each in looked_at])),
         listed=tuple(listed),
-        more=len(found) - len(listed),
-        found_by_words=sum(_by_words(miss) for miss in listed) if lexical else None,
+        more=len(misses) - len(listed),
+        found_by_words=sum(by_words) if lexical else None,
     )
 
 
-def _miss(
-    question: Question,
-    details: ReportDetails,
-    instead: Sequence[str] | None,
-    lexical: Callable[[Question], Lexical | None] | None,
-) -> Miss:
-    values = question.values.get(details.leading, (None, None)) if details.leading else (None, None)
-    return Miss(
-        query_id=question.query_id,
-        question=question.question,
-        tags=question.tags,
-        cause=question.cause,
-        before=values[0],
-        now=values[1],
-        expected=question.expected,
-        instead=tuple(instead or _came(question, details.k)),
-        lexical=lexical(question) if lexical else None,
-    )
-
-
-def _came(question: Question, k: int) -> Iterable[str]:
+def _came(question: Question, k: int) -> list[str]:
     """What is new in the first k and not right; without a list of the baseline, what stands first and is not right."""
-    if not question.now:
-        return []
-    right = {document.id for document in question.expected}
-    old = {item.id for item in (question.before or ())[:k]}
-    new = (item for item in question.now[:k] if not (item.gain or 0) > 0)
-    return [item.id for item in new if item.id not in old and item.id not in right][:MAX_INSTEAD]
-
-
-def _by_words(miss: Miss) -> bool:
-    return miss.lexical is not None and any(each.rank is not None and each.shown for each in miss.lexical.expected)
+    known = {document.id for document in question.expected} | {item.id for item in (question.before or ())[:k]}
+    new = (item.id for item in (question.now or ())[:k] if not (item.gain or 0) > 0)
+    return [item for item in new if item not in known][:MAX_INSTEAD]

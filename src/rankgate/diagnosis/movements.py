@@ -1,4 +1,4 @@
-"""Which queries changed, and where their relevant documents went: the part of the report that says what to look at."""
+"""Which queries changed, where their relevant documents went, and the metrics by tag: what to look at."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.metrics.base import Kind, Metric
-from rankgate.metrics.comparison import baseline_column
+from rankgate.metrics.comparison import Comparison, baseline_column, compare, on_rows, paired_scores
 from rankgate.metrics.matching import DEFAULT_K
-from rankgate.model.details import Expected, sampled, severity
-from rankgate.model.report import GateResult, Movement
-from rankgate.model.tags import failing
-from rankgate.model.values import Direction, Gold, Outline, Sample, Scores, Verdict
+from rankgate.model.details import Expected, came, left, sampled, severity
+from rankgate.model.report import GateResult, Movement, Segment, SegmentValue
+from rankgate.model.tags import failing, split_tag
+from rankgate.model.values import Gold, Outline, Sample, Scores, Verdict
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
 
 MAX_LISTED = 50
+MAX_INTERVALS = 24  # segments whose changes have one, the largest
 
 
 def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metric | None:
@@ -24,14 +25,11 @@ def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metr
 
     Only metrics of relevant documents count, since a change in latency moves none; None where no gate has one.
     """
-    ranked = [
-        (gate.metric, result) for gate, result in zip(gates, results, strict=True) if gate.metric.kind is Kind.RELEVANCE
-    ]
-    for wanted in (Verdict.FAIL, Verdict.WARN):
-        for metric, result in ranked:
-            if result.verdict is wanted and result.delta:
-                return metric
-    return ranked[0][0] if ranked else None
+    both = zip(gates, results, strict=True)
+    ranked = [(gate.metric, result) for gate, result in both if gate.metric.kind is Kind.RELEVANCE]
+    moved = [(metric, result.verdict) for metric, result in ranked if result.delta]
+    violated = [metric for wanted in (Verdict.FAIL, Verdict.WARN) for metric, verdict in moved if verdict is wanted]
+    return next(iter([*violated, *(metric for metric, _ in ranked)]), None)
 
 
 def first_k(metric: Metric | None, own: int = DEFAULT_K) -> int:
@@ -47,9 +45,8 @@ def movements(
     Those that got worse are in the order of `severity`, where `gates` say which segments fail, then by the change of
     the metric; the others follow by the change, then by documents gained, the best last.
     """
-    found: list[tuple[tuple[float, ...], Movement]] = []
+    ranked: list[tuple[tuple[float, ...], Movement]] = []
     fails = failing(gates)
-    sign = 1 if metric.direction is Direction.HIGHER else -1
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
     for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
         if after is None or before is None or sample.query_id not in baseline.outlines:
@@ -60,11 +57,10 @@ def movements(
             continue
         k = first_k(metric, old.k)
         moves = document_moves(sample, old, new)
-        lost = sum(within(move.before, k) and not within(move.after, k) for move in moves)
-        gained = sum(within(move.after, k) and not within(move.before, k) for move in moves)
+        lost, gained = sum(left(move, k) for move in moves), sum(came(move, k) for move in moves)
         if after == before and lost == gained:
             continue
-        change = sign * (after - before)
+        change = metric.direction.sign * (after - before)
         no_result, worse = new is None or not new.retrieved, (change, gained - lost) < (0, 0)
         movement = Movement(
             query_id=sample.query_id,
@@ -81,9 +77,8 @@ def movements(
             no_result=no_result,
         )
         worst = severity(moves, k, no_result=no_result, failing=fails(sample.tags))
-        found.append(((0, *worst, change) if worse else (1, change, gained - lost), movement))
-    found.sort(key=lambda entry: entry[0])
-    return [movement for _, movement in found]
+        ranked.append(((0, *worst, change) if worse else (1, change, gained - lost), movement))
+    return [movement for _, movement in sorted(ranked, key=lambda entry: entry[0])]
 
 
 def most_telling(moved: Sequence[Movement], most: int = MAX_LISTED) -> list[Movement]:
@@ -102,6 +97,44 @@ def document_moves(sample: Sample, old: Outline | None, new: Outline | None) -> 
     return [Expected(id=doc, gain=sample.gains[doc], before=was, after=now) for doc, was, now in moves]
 
 
-def within(rank: int | None, k: int) -> bool:
-    """Whether a document stands in the first k."""
-    return rank is not None and rank <= k
+def by_tag(
+    gold: Gold, metrics: Sequence[Metric], candidate: Scores, baseline: Scores | None, leading: Metric | None = None
+) -> list[Segment]:
+    """One segment a tag, by dimension in the order of the gold and by value within it.
+
+    In the largest segments the change of the `leading` metric has an interval.
+    """
+    members: dict[tuple[str, str], list[int]] = {}
+    for index, sample in enumerate(gold.samples.values()):
+        for key in dict.fromkeys(map(split_tag, sample.tags)):
+            members.setdefault(key, []).append(index)
+    dimensions = list(dict.fromkeys(dimension for dimension, _ in members))
+    ordered = sorted(members.items(), key=lambda entry: (dimensions.index(entry[0][0]), entry[0][1]))
+    largest = sorted(members, key=lambda key: -len(members[key]))[:MAX_INTERVALS]
+    before = {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
+
+    def value_of(metric: Metric, rows: Sequence[int], key: tuple[str, str]) -> SegmentValue:
+        values = [candidate.values[metric.name][row] for row in rows]
+        defined = [value for value in values if value is not None]
+        pairs: Comparison | None = None
+        if baseline and metric is leading and key in largest:
+            bounded = paired_scores(metric, on_rows(candidate, rows), on_rows(baseline, rows))
+            pairs = bounded.compared() if bounded else None
+        elif baseline:
+            pairs = compare(metric, values, [before[metric.name][row] for row in rows], with_interval=False)
+        return SegmentValue(
+            value=metric.aggregate(defined) if defined else None,
+            n=len(defined),
+            baseline=pairs.baseline if pairs else None,
+            delta=pairs.delta if pairs else None,
+            delta_ci=pairs.ci if pairs else None,
+            n_pairs=pairs.n_pairs if pairs else 0,
+            unit=metric.unit,
+            direction=metric.direction,
+        )
+
+    segments: list[Segment] = []
+    for key, rows in ordered:
+        shown = {metric.name: value_of(metric, rows, key) for metric in metrics}
+        segments.append(Segment(dimension=key[0], value=key[1], queries=len(rows), metrics=shown))
+    return segments

@@ -22,24 +22,20 @@ def notes_of(
     criteria: Criteria, candidate: ScoredRun, baseline: ScoredRun | None, changes: GoldChanges | None = None
 ) -> list[str]:
     """One sentence a fact: what was left out, counted as worst, cut, or judged otherwise."""
-    notes: list[str] = []
     scores = candidate.scores
-    if scores.missing:
-        gone = count_text(len(scores.missing), "query is", "queries are")
-        notes.append(f"{gone} absent from the run; where relevance is scored, that counts as the worst.")
-    if scores.unknown_queries:
-        count = count_text(len(scores.unknown_queries), "query of the run has", "queries of the run have")
-        notes.append(f"{count} no judgment and {'was' if len(scores.unknown_queries) == 1 else 'were'} ignored.")
-    if scores.duplicates:
-        count = count_text(scores.duplicates, "repeated id was", "repeated ids were")
-        notes.append(f"{count} removed from the rankings.")
+    unknown, counts = len(scores.unknown_queries), "where relevance is scored, that counts as the worst"
+    absent = f"{count_text(len(scores.missing), 'query is', 'queries are')} absent from the run; {counts}."
+    without = f"{count_text(unknown, 'query of the run has', 'queries of the run have')} no judgment"
+    ignored = f"{without} and {'was' if unknown == 1 else 'were'} ignored."
+    removed = f"{count_text(scores.duplicates, 'repeated id was', 'repeated ids were')} removed from the rankings."
+    facts = [(scores.missing, absent), (unknown, ignored), (scores.duplicates, removed)]
+    notes = [text for number, text in facts if number]
     notes += judge_notes(criteria.metrics(), scores)
     if baseline is None:
-        if any(gate.regression_max is not None for gate in criteria.gates):
-            floors = any(gate.threshold is not None for gate in criteria.gates)
-            what = "floors were judged, drops were not" if floors else "drops were not judged"
-            notes.append(f"There is no baseline yet: {what}.")
-        return notes
+        drops = any(gate.regression_max is not None for gate in criteria.gates)
+        floors = any(gate.threshold is not None for gate in criteria.gates)
+        what = "floors were judged, drops were not" if floors else "drops were not judged"
+        return [*notes, f"There is no baseline yet: {what}."] if drops else notes
     if baseline.scores.missing:
         count = count_text(len(baseline.scores.missing), "query is", "queries are")
         notes.append(f"{count} new since the baseline or absent from it, and not compared.")
@@ -52,9 +48,8 @@ def notes_of(
         max((outline.retrieved for outline in side.outlines.values()), default=0) for side in (scores, baseline.scores)
     )
     if whole and max(longest, before) >= OTHER_LENGTH * min(longest, before) > 0:
-        notes.append(
-            f"Lists have up to {longest:,} results now, {before:,} in the baseline; metrics of the whole list see that."
-        )
+        lengths = f"up to {longest:,} results now, {before:,} in the baseline"
+        notes.append(f"Lists have {lengths}; metrics of the whole list see that.")
     return notes
 
 
@@ -63,10 +58,9 @@ def untrusted_notes(criteria: Criteria, *, untrusted: bool) -> list[str]:
     if not untrusted:
         return []
     counts = "; a pass counts once a maintainer has accepted them" if criteria.fork_runs == "untrusted" else ""
-    supplied = (
-        "Rankings supplied by the pull request: they were scored here, by this repository's own gold set and criteria"
-    )
-    return [f"{supplied}, but nobody here has seen the retriever return them{counts}."]
+    scored = "they were scored here, by this repository's own gold set and criteria"
+    unseen = f"but nobody here has seen the retriever return them{counts}"
+    return [f"Rankings supplied by the pull request: {scored}, {unseen}."]
 
 
 def part_notes(gold: Gold) -> list[str]:
@@ -79,19 +73,17 @@ def part_notes(gold: Gold) -> list[str]:
 def gold_note(changes: GoldChanges) -> str:
     """What became of the gold set since the baseline was accepted, in one sentence."""
     named = {"added": changes.added, "removed": changes.removed, "relabelled": changes.relabelled}
-    told = [f"{count:,} {what}" for what, count in named.items() if count]
-    counts = f" ({', '.join(told)})" if told else ""
-    return f"The gold set changed since the baseline was accepted{counts}; both runs are scored with today's."
+    counts = ", ".join(f"{count:,} {what}" for what, count in named.items() if count)
+    which = f" ({counts})" if counts else ""
+    return f"The gold set changed since the baseline was accepted{which}; both runs are scored with today's."
 
 
 def judge_notes(metrics: Sequence[Metric], scores: Scores) -> list[str]:
     """What a judge's labels beside the gold would make of the values, one sentence a metric that they move."""
     notes: list[str] = []
     for metric in metrics if scores.with_judge else ():
-        judged, defined = (
-            judged_value(metric, scores),
-            [value for value in scores.values[metric.name] if value is not None],
-        )
+        judged = judged_value(metric, scores)
+        defined = [value for value in scores.values[metric.name] if value is not None]
         own = metric.aggregate(defined) if defined else None
         if judged is None or judged.value is None or own is None or judged.value == own:
             continue

@@ -1,6 +1,6 @@
-"""Whether the gold set still speaks of the ids that the retriever returns; re-chunked or re-minted ids look like 0 %.
+"""Whether the gold set still speaks of the ids that the retriever returns; re-chunked ids look like 0 %. Pure.
 
-Pure. The matched queries tell cheaply that nothing of the kind can be; only where it can be is the run read once more.
+The matched queries tell cheaply that nothing of the kind can be; only where it can be is the run read once more.
 """
 
 from __future__ import annotations
@@ -27,11 +27,7 @@ Lists = Callable[[], Iterable[Ranking]]
 
 
 def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None) -> None:
-    """A run that answers other questions, lacks what a metric reads, or speaks of other ids than the gold set.
-
-    Raises:
-        RankgateError: it cannot be judged; see `require_gold_queries`, `require_fields` and `refuse_stale`.
-    """
+    """A run that answers other questions, lacks what a metric reads, or speaks of other ids than the gold set."""
     require_gold_queries(candidate.scores, candidate.run.name, gold)
     require_fields(candidate.scores, plan, candidate.run.name)
     refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
@@ -42,20 +38,15 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
 
     It is stale where fewer than 1 % of its relevant ids occur in the run, the run's lists are full, and fewer than 1 %
     of their ids occur in the gold set or the baseline. Ids of the same space and no hits are a FAIL like any other.
-    Where texts are matched, or no metric looks for relevant documents, ids say nothing.
-
-    Args:
-        gold: the judgments.
-        plan: what is computed; matched by document, the items' documents count in place of their ids.
-        candidate: the run's scores, with the matched queries.
-        now: the run's lists, read only where the matched queries leave it possible.
-        before: the baseline's.
+    Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document, the items'
+    documents count in place of their ids. The lists are read only where the matched queries leave it possible.
 
     Raises:
         RankgateError: it is stale; says how that shows and what to do.
     """
     how = plan.how
-    if how.by is By.TEXT or not _by_ids(plan) or not candidate.outlines or _finds_enough(gold, candidate):
+    by_ids = any(metric.needs <= _OF_LISTS for metric in plan.metrics)  # reads nothing beside lists and judgments
+    if how.by is By.TEXT or not by_ids or _finds_enough(gold, candidate):
         return
     lists = [outline for outline in candidate.outlines.values() if outline.ranks]
     if not lists:
@@ -70,7 +61,8 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
     occurring = len(relevant & returned)
     if not returned or len(relevant) < MIN_IDS or occurring >= STALE_SHARE * len(relevant):
         return
-    known = _known(gold) | (_names(before(), how) if before else set())
+    named = (each for sample in gold.samples.values() for each in (sample.gains, sample.judge_gains, sample.negatives))
+    known = set().union(*named, _names(before(), how) if before else ())
     if len(returned & known) >= STALE_SHARE * len(returned):
         return
     one, remedy = ("document", "") if how.by is By.DOC else ("chunk", ", or gate by document with `match: doc`")
@@ -83,11 +75,6 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
         file=gold.name,
         kind=ProblemKind.GOLD_STALE,
     )
-
-
-def _by_ids(plan: Plan) -> bool:
-    """Whether a metric judges lists by the gold's ids: one that reads nothing beside lists and judgments."""
-    return any(metric.needs <= _OF_LISTS for metric in plan.metrics)
 
 
 def _finds_enough(gold: Gold, candidate: Scores) -> bool:
@@ -103,24 +90,14 @@ def _finds_enough(gold: Gold, candidate: Scores) -> bool:
 
 
 def _names(rankings: Iterable[Ranking], how: Matching) -> set[str]:
-    """The ids, or the documents, that these lists hold."""
+    """The ids that these lists hold; or the documents, as each item states its own, or as its id says."""
     if how.by is By.CHUNK:
         return {item_id for ranking in rankings for item_id in ranking.ids}
-    return {document for ranking in rankings for document in _documents(ranking, how.separator)}
-
-
-def _known(gold: Gold) -> set[str]:
-    """Every id that the gold set names, relevant or not."""
-    return {
-        doc
-        for sample in gold.samples.values()
-        for named in (sample.gains, sample.judge_gains, sample.negatives)
-        for doc in named
-    }
-
-
-def _documents(ranking: Ranking, separator: str) -> list[str]:
-    """The document of each item: as the item states it, or as its id says."""
-    items = ranking.details.items if ranking.details else None
-    stated = [item.doc_id for item in items] if items else [None] * len(ranking.ids)
-    return [document_of(item_id, doc, separator) for item_id, doc in zip(ranking.ids, stated, strict=False)]
+    names: set[str] = set()
+    for ranking in rankings:
+        items = ranking.details.items if ranking.details else None
+        stated = [item.doc_id for item in items] if items else [None] * len(ranking.ids)
+        names.update(
+            document_of(item_id, doc, how.separator) for item_id, doc in zip(ranking.ids, stated, strict=False)
+        )
+    return names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
 import msgspec
@@ -59,25 +59,21 @@ class Repository(msgspec.Struct, frozen=True):
     root: str
 
     def commit(self, ref: str) -> str:
-        """The full sha of the commit that a ref names.
-
-        Raises:
-            GitError: there is none; says what to fetch where the clone is shallow.
-        """
+        """The full sha of the commit that a ref names; else a GitError, which says what to fetch in a shallow clone."""
         if not ref.strip() or ref.startswith(("-", "^")) or not ref.isprintable():
             raise GitError(f"--base {shown(ref)} is no commit; name a branch, a tag or a sha")
-        found = self._commit(ref)
-        if found is None:
+        commit = self._commit(ref)
+        if commit is None:
             raise GitError(f"--base {shown(ref)}: {self._why_unknown(ref)}")
         meant = {self._commit(f"refs/{kind}/{ref}") for kind in ("tags", "heads", "remotes")} - {None}
         if len(meant) > 1:  # git would take the tag, which may be anybody's
             raise GitError(f"--base {shown(ref)} is both a tag and a branch; write the whole ref, as refs/heads/main")
-        return found
+        return commit
 
     def parents(self, commit: str) -> list[str]:
         """The shas of a commit's parents as it names them, also those that a shallow clone lacks; none of no commit."""
-        found = run_git(self.root, "cat-file", "commit", commit)
-        header = found.stdout.partition(b"\n\n")[0].decode("utf-8", "replace")
+        answer = run_git(self.root, "cat-file", "commit", commit)
+        header = answer.stdout.partition(b"\n\n")[0].decode("utf-8", "replace")
         return [line.removeprefix("parent ") for line in header.split("\n") if line.startswith("parent ")]
 
     def has(self, ref: str) -> bool:
@@ -90,47 +86,38 @@ class Repository(msgspec.Struct, frozen=True):
 
     def entries(self, commit: str, path: str) -> list[Entry]:
         """What a commit has at a path, or in a folder whose path ends in `/`; of an empty path, in the root."""
-        found = run_git(self.root, "ls-tree", "-z", "--full-tree", commit, *(["--", path] if path else []))
-        if found.returncode:
-            raise GitError(f"git cannot list {shown(path)} at {commit}: {said(found)}")
-        lines = filter(None, found.stdout.decode("utf-8", "surrogateescape").split("\0"))
+        arguments = ("ls-tree", "-z", "--full-tree", commit, *(["--", path] if path else []))
+        lines = self._names(arguments, f"list {shown(path)} at {commit}")
         parts = ((about.split(" "), name) for about, _, name in (line.partition("\t") for line in lines))
         return [Entry(mode, kind, sha, name) for (mode, kind, sha), name in parts]
 
     def matching(self, commit: str, pattern: str) -> list[str]:
-        """The YAML and JSON files of a commit with a line that has an extended regular expression, links left out.
-
-        Raises:
-            GitError: git cannot read them.
-        """
+        """The YAML and JSON files of a commit with a line that has an extended regular expression, links left out."""
         how = ("-l", "-z", "-a", "-E", "--no-color", "--no-recurse-submodules", "-e", pattern)
-        found = run_git(self.root, "grep", *how, commit, "--", "*.y*ml", "*.json", environment=_WILDCARDS)
-        if found.returncode > 1:  # 1 says that there is none
-            raise GitError(f"git cannot search {commit}: {said(found)}")
-        return [name.partition(":")[2] for name in found.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]]
+        arguments = ("grep", *how, commit, "--", "*.y*ml", "*.json")
+        names = self._names(arguments, f"search {commit}", fails_from=2, environment=_WILDCARDS)  # 1: there is none
+        return [name.partition(":")[2] for name in names]
 
     def new_links(self, before: str, after: str) -> list[str]:
-        """The paths that are links at one commit, and were none or others at another.
+        """The paths that are links at one commit, and were none or others at another."""
+        arguments = ("diff-tree", "-r", "-z", "--no-renames", "--diff-filter=AMT", before, after)
+        parts = self._names(arguments, f"compare {before} and {after}")
+        return [path for about, path in zip(parts[::2], parts[1::2], strict=True) if about.split(" ")[1] == LINK]
 
-        Raises:
-            GitError: git cannot read one of them.
-        """
-        words = ("-r", "-z", "--no-renames", "--diff-filter=AMT", before, after)
-        found = run_git(self.root, "diff-tree", *words)
-        if found.returncode:
-            raise GitError(f"git cannot compare {before} and {after}: {said(found)}")
-        parts = found.stdout.decode("utf-8", "surrogateescape").split("\0")
-        return [path for about, path in zip(parts[::2], parts[1::2], strict=False) if about.split(" ")[1] == LINK]
+    def _names(
+        self, arguments: Sequence[str], task: str, *, fails_from: int = 1, environment: Mapping[str, str] = {}
+    ) -> list[str]:
+        """What a command lists, separated by NUL; a GitError where its exit code says that it could not."""
+        answer = run_git(self.root, *arguments, environment=environment)
+        if answer.returncode >= fails_from:
+            raise GitError(f"git cannot {task}: {said(answer)}")
+        return answer.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
 
     def write(self, blob: str, file: BinaryIO) -> None:
-        """Write a blob's bytes as they are stored; no filter touches them.
-
-        Raises:
-            GitError: the object is not here and cannot be fetched.
-        """
-        found = run_git(self.root, "cat-file", "blob", blob, to=file)
-        if found.returncode:
-            raise GitError(f"git cannot read the object {blob}: {said(found)}")
+        """Write a blob's bytes as they are stored, untouched by filters; a GitError where git cannot fetch it."""
+        answer = run_git(self.root, "cat-file", "blob", blob, to=file)
+        if answer.returncode:
+            raise GitError(f"git cannot read the object {blob}: {said(answer)}")
 
     def size(self, blob: str) -> int:
         """How many bytes a blob has."""
@@ -141,8 +128,8 @@ class Repository(msgspec.Struct, frozen=True):
         return run_git(self.root, "cat-file", "blob", blob).stdout.decode("utf-8", "surrogateescape")
 
     def _commit(self, ref: str) -> str | None:
-        found = run_git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-        return found.stdout.decode().strip() if not found.returncode else None
+        answer = run_git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        return answer.stdout.decode().strip() if not answer.returncode else None
 
     def _why_unknown(self, ref: str) -> str:
         if self._commit(f"refs/remotes/origin/{ref}"):
@@ -168,8 +155,8 @@ class Repository(msgspec.Struct, frozen=True):
 
     def branch(self) -> str | None:
         """The branch that is checked out; None where none is."""
-        found = run_git(self.root, "symbolic-ref", "--quiet", "--short", "HEAD")
-        return found.stdout.decode("utf-8", "replace").strip() or None
+        answer = run_git(self.root, "symbolic-ref", "--quiet", "--short", "HEAD")
+        return answer.stdout.decode("utf-8", "replace").strip() or None
 
 
 def is_ancestor(one: str, other: str, *, folder: str = ".") -> bool:
@@ -191,19 +178,15 @@ def known_ancestors(base: str | None = None) -> list[str]:
 def repository_around(folder: str, *, asker: str = "--base") -> Repository:
     """The repository whose working tree a folder lies in.
 
-    Args:
-        folder: where to look from.
-        asker: what of the command line needs it, for the error.
-
     Raises:
-        GitError: git is missing, or there is none.
+        GitError: git is missing, or there is none; it names `asker`, what of the command line needs one.
     """
-    found = run_git(folder, "rev-parse", "--show-toplevel", asker=asker)
-    root = os.path.realpath(found.stdout.decode("utf-8", "surrogateescape").rstrip("\n"))
+    answer = run_git(folder, "rev-parse", "--show-toplevel", asker=asker)
+    root = os.path.realpath(answer.stdout.decode("utf-8", "surrogateescape").rstrip("\n"))
     # Files of a commit can look like a repository of their own, but none is called `.git`.
-    if found.returncode == 0 and os.path.lexists(f"{root}/.git"):
+    if answer.returncode == 0 and os.path.lexists(f"{root}/.git"):
         return Repository(root)
-    why = said(found)
+    why = said(answer)
     if "dubious ownership" in why:
         raise GitError(
             f"{asker}: git does not trust this directory, which another user owns; "
@@ -257,7 +240,7 @@ def run_git(
         raise GitError(f"`git {arguments[0]}` did not end within {patience:g} seconds") from error
 
 
-def said(found: Answer) -> str:
+def said(answer: Answer) -> str:
     """What git complained of, on one line."""
-    lines = found.stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else f"exit code {found.returncode}"
+    lines = answer.stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else f"exit code {answer.returncode}"

@@ -16,9 +16,9 @@ _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def write_atomic(path: str | Path, data: str | bytes) -> None:
-    """Write a whole file or nothing: a temporary file beside it, flushed to disk, then renamed over it.
+    """Write a complete file or nothing: a temporary file beside it, flushed to disk, then renamed over it.
 
-    Missing parent directories are made. An existing file keeps its permissions. A link to a file is replaced, not
+    Missing parent directories are created. An existing file keeps its permissions. A link to a file is replaced, not
     followed, since a pull request may bring one that points anywhere. A pipe or a device is written to, and so are
     `/dev/stdout` and `/dev/stderr`, whatever they lead to. Then file and name are on the disk, also after a loss of
     power, as far as the platform and the file system can promise that.
@@ -45,12 +45,9 @@ def write_atomic(path: str | Path, data: str | bytes) -> None:
 
 
 def write_new(path: str | Path, data: bytes) -> bool:
-    """Write a whole file where there is none, or nothing: two that try at once never mix, and one of them succeeds.
+    """Write a complete file where there is none, or nothing: two that try at once never mix, one of them succeeds.
 
-    Missing parent directories are made.
-
-    Returns:
-        False where there is one already; it stays as it is.
+    Missing parent directories are created. False where there is one already; it stays as it is.
 
     Raises:
         RankgateError: the place cannot be written.
@@ -120,7 +117,8 @@ def _staged(target: Path, data: bytes) -> Iterator[Path]:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        os.umask(mask := os.umask(0))
+        temporary.chmod(0o666 & ~mask)
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
@@ -144,9 +142,3 @@ def readable_twice(path: str) -> Iterator[str]:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
         yield file.name
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -49,16 +49,11 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def entries_of(data: bytes, most: int) -> list[Entry]:
-    """The entries of an archive, in the order of its list.
+    """The entries of an archive, at most so many, in the order of its list.
 
-    Args:
-        data: the whole archive.
-        most: how many entries it may have.
-
-    Raises:
-        ArchiveError: not a zip archive from its first byte to its last; more entries; two of one name; or one that is
-            encrypted, packed in another way than zip's usual two, no plain file or folder, or named by a path that
-            leads out.
+    An ArchiveError where it is no zip archive from its first byte to its last, or has two entries of one name, or one
+    that is encrypted, packed in another way than zip's usual two, no plain file or folder, or named by a path that
+    leads out.
     """
     end = len(data) - _END.size
     if end < 0 or data[end : end + 4] != b"PK\5\6":
@@ -70,23 +65,20 @@ def entries_of(data: bytes, most: int) -> list[Entry]:
         raise ArchiveError(f"it has more than {most} entries")
     if start + size != end:
         raise ArchiveError("more stands in it than its entries, or it is in the form for huge archives")
-    found = list(_listed(data, start, count))
-    if len({entry.name for entry in found}) != count:
+    entries = list(_listed(data, start, count))
+    if len({entry.name for entry in entries}) != count:
         raise ArchiveError("two of its entries have the same name")
-    _refuse_gaps(found, start)
-    return found
+    _refuse_gaps(entries, start)
+    return entries
 
 
 def content_of(data: bytes, entry: Entry, limit: int) -> bytes:
-    """The bytes of an entry; of a larger one, no more than `limit` are ever unpacked.
-
-    Raises:
-        ArchiveError: it is larger than the limit, not as large as it claims, or damaged.
-    """
+    """The bytes of an entry; of a larger one, no more than `limit` are ever unpacked: an ArchiveError, as damage is."""
     room = min(limit, entry.unpacked)
     packed = memoryview(data)[entry.data_start : entry.data_start + entry.packed]  # a copy would be as large again
-    content = b"" if entry.method == _DEFLATED else bytes(packed)
-    if entry.method == _DEFLATED:
+    if entry.method == _STORED:
+        content = bytes(packed)
+    else:
         stream = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
             content = stream.decompress(packed, room + 1)
@@ -131,7 +123,6 @@ def _listed(data: bytes, start: int, count: int) -> Iterator[Entry]:
 
 
 def _name(raw: bytes, flags: int) -> str:
-    """An entry's name, a relative path that stays below where it starts."""
     try:
         name = raw.decode("utf-8" if flags & _UTF_8 else "ascii")
     except UnicodeDecodeError as error:
@@ -165,15 +156,12 @@ def _data_start(data: bytes, entry: Entry, name: bytes) -> int:
     """Where the data of an entry begins, behind a header that says the same as the list."""
     if data[entry.start : entry.start + 4] != b"PK\3\4" or entry.start + _LOCAL.size > len(data):
         raise ArchiveError("its list names an entry where there is none")
-    _, _, flags, method, _, _, checksum, packed, unpacked, name_length, extra_length = _LOCAL.unpack_from(
-        data, entry.start
-    )
-    said = (checksum, packed, unpacked)
-    known = (entry.checksum, entry.packed, entry.unpacked)
-    later = bool(flags & _DESCRIBED) and said == (0, 0, 0)
+    _, _, flags, method, _, _, *sizes, name_length, extra_length = _LOCAL.unpack_from(data, entry.start)
+    later = bool(flags & _DESCRIBED) and not any(sizes)
+    known = [entry.checksum, entry.packed, entry.unpacked]
     name_start = entry.start + _LOCAL.size
     own_name = data[name_start : name_start + name_length]
-    if (flags, method, own_name) != (entry.flags, entry.method, name) or not (later or said == known):
+    if (flags, method, own_name) != (entry.flags, entry.method, name) or not (later or sizes == known):
         raise ArchiveError("an entry of it says something else than its list")
     start: int = name_start + name_length + extra_length
     return start

@@ -10,6 +10,7 @@ import io
 import re
 import zlib
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from http import HTTPStatus
 from itertools import islice
 from typing import Annotated, Any
@@ -22,10 +23,10 @@ from rankgate.baselines.packing import Packed, checked, pack, recorded
 from rankgate.baselines.records import Log, Record
 from rankgate.errors import RankgateError, bad_input, shown
 from rankgate.files.environment import api_url, token_in
-from rankgate.forges.artifacts import LIMITS, MEMBER, download_artifact, read_member
+from rankgate.forges.artifacts import LIMITS, MEMBER, download_artifact, listed, read_member
 from rankgate.forges.base_branch import base_branch
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.payloads import Sha
+from rankgate.forges.context import REPOSITORY, Sha
 from rankgate.model.values import Need
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import spoken
@@ -37,7 +38,6 @@ WHOLE = 10_000  # ranks: more than a list has, so that nothing of an uploaded ru
 _NEWEST = 100  # runs among which the newest is; GitHub lists new ones first
 _HEAD = 1 << 18
 _SPEC = re.compile(r"artifact:(?P<name>[\w.-]{1,200})(?:@(?P<workflow>[\w.-]{1,200}\.ya?ml))?", re.ASCII)
-_REPOSITORY = re.compile(r"[\w-]{1,100}/(?!\.{1,2}$)[\w.-]{1,100}", re.ASCII)
 
 
 class _Repository(msgspec.Struct, frozen=True):
@@ -69,27 +69,17 @@ class ArtifactMemory:
     """A `Memory` of one accepted record. The next green run on the base branch is the next one."""
 
     def __init__(self, client: Client, spec: str, repository: str, branch: str | None) -> None:
-        """Nothing is asked yet.
-
-        Args:
-            client: the API.
-            spec: `artifact:NAME`, with `@WORKFLOW.yml` behind it for another workflow than rankgate.yml.
-            repository: OWNER/NAME.
-            branch: the base branch; None for the repository's default branch.
-        """
+        """Nothing is requested yet; without a branch it is the repository's default branch."""
         self.spec = spec
         self._name, self._workflow = _parts(spec)
         self._client = client
         self._repository = repository
         self._branch = branch
-        self._found: tuple[Record, bytes] | None = None
-        self._asked = False
 
     def read(self, log: Log, *, last: int | None = None) -> Sequence[Record]:
         """The one accepted record; none where the workflow was never green on the base branch. Other logs are empty."""
         del last
-        found = self._run() if log == "accepted" else None
-        return [found[0]] if found else []
+        return [self._newest[0]] if log == "accepted" and self._newest else []
 
     def recent(self, log: Log, most: int, *, until: str) -> Sequence[Record]:
         """The one accepted record, if it is not dated later."""
@@ -97,10 +87,9 @@ class ArtifactMemory:
 
     def fetch(self, record: Record) -> bytes:
         """The compressed run file of that record."""
-        found = self._run()
-        if found is None:
+        if self._newest is None:
             raise bad_input(f"the run {record.run!r} is not there", file=self.spec)
-        return checked(found[1], record, self.spec)
+        return checked(self._newest[1], record, self.spec)
 
     def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
         """Never."""
@@ -119,42 +108,36 @@ class ArtifactMemory:
         )
         return bad_input(message, file=self.spec)
 
-    def _run(self) -> tuple[Record, bytes] | None:
-        """The record and its run file; asked for once."""
-        if not self._asked:
-            try:
-                self._found = self._newest()
-            except ForgeError as error:
-                hint = "; the job needs `permissions: actions: read`" if error.status == HTTPStatus.FORBIDDEN else ""
-                raise bad_input(f"{error}{hint}", file=self.spec) from error
-            self._asked = True
-        return self._found
-
+    @cached_property
     def _newest(self) -> tuple[Record, bytes] | None:
-        branch = self._branch or self._default_branch()
-        run = self._newest_run(branch)
-        if run is None:
-            return None
-        archive = download_artifact(self._client, self._repository, run.id, self._name)
+        try:
+            branch = self._branch or self._default_branch()
+            run = self._newest_run(branch)
+            if run is None:
+                return None
+            archive = download_artifact(self._client, self._repository, run.id, self._name)
+        except ForgeError as error:
+            hint = "; the job needs `permissions: actions: read`" if error.status == HTTPStatus.FORBIDDEN else ""
+            raise bad_input(f"{error}{hint}", file=self.spec) from error
         packed, provenance = _packed(read_member(archive, MEMBER), f"{self.spec}/{MEMBER}")
         record = recorded(packed, source=MEMBER, provenance=provenance, gold=None, date=run.created_at[:10])
         return replace(record, commit=run.head_sha, branch=branch), packed.data
 
     def _newest_run(self, branch: str) -> _WorkflowRun | None:
         path = f"/repos/{self._repository}/actions/workflows/{self._workflow}/runs"
-        asked: dict[str, str | int] = {"branch": branch, "event": "push", "status": "success"}
-        listed = (_run_of(item) for item in self._client.pages(path, asked, under="workflow_runs"))
-        right = (run for run in listed if run.counts(self._repository, branch))
-        return max(islice(right, _NEWEST), key=lambda run: run.id, default=None)
+        params: dict[str, str | int] = {"branch": branch, "event": "push", "status": "success"}
+        every = listed(self._client, path, params, _WorkflowRun, "a workflow run", under="workflow_runs")
+        counting = (run for run in every if run.counts(self._repository, branch))
+        return max(islice(counting, _NEWEST), key=lambda run: run.id, default=None)
 
     def _default_branch(self) -> str:
         try:
-            found = msgspec.convert(self._client.get(f"/repos/{self._repository}"), _Repository).default_branch
+            default = msgspec.convert(self._client.get(f"/repos/{self._repository}"), _Repository).default_branch
         except msgspec.ValidationError as error:
             raise bad_input(f"GitHub answered without a repository: {spoken(error)}", file=self.spec) from error
-        if not found:
+        if not default:
             raise bad_input("GitHub does not say which branch is the default one", file=self.spec)
-        return found
+        return default
 
 
 def artifact_memory(spec: str, environment: Mapping[str, str]) -> ArtifactMemory:
@@ -162,13 +145,10 @@ def artifact_memory(spec: str, environment: Mapping[str, str]) -> ArtifactMemory
 
     The base branch is that of the pull request or the merge queue, else the repository's default branch: a push to
     another branch is compared with that too, never with what the branch itself did before.
-
-    Raises:
-        RankgateError: it is no such name, or the environment has no repository or no token.
     """
     _parts(spec)
     repository = environment.get("GITHUB_REPOSITORY", "")
-    if not _REPOSITORY.fullmatch(repository):
+    if not re.fullmatch(REPOSITORY, repository):
         message = "no repository is named; outside of GitHub Actions set GITHUB_REPOSITORY to OWNER/NAME"
         raise bad_input(message, file=spec)
     token = token_in(environment)
@@ -177,31 +157,22 @@ def artifact_memory(spec: str, environment: Mapping[str, str]) -> ArtifactMemory
             "GitHub gives artifacts to nobody without a token; set it in env, as GITHUB_TOKEN: ${{ github.token }}"
         )
         raise bad_input(message, file=spec)
-    client = Client(api_url(environment), token)
-    return ArtifactMemory(client, spec, repository, base_branch(environment))
+    return ArtifactMemory(Client(api_url(environment), token), spec, repository, base_branch(environment))
 
 
 def _parts(spec: str) -> tuple[str, str]:
     parts = _SPEC.fullmatch(spec)
     if parts is None:
-        message = f"expected artifact:NAME or artifact:NAME@WORKFLOW.yml, found {shown(spec)}"
-        raise bad_input(message, key="baseline")
+        raise bad_input(f"expected artifact:NAME or artifact:NAME@WORKFLOW.yml, found {shown(spec)}", key="baseline")
     return parts["name"], parts["workflow"] or WORKFLOW
-
-
-def _run_of(item: object) -> _WorkflowRun:
-    try:
-        return msgspec.convert(item, _WorkflowRun)
-    except msgspec.ValidationError as error:
-        raise bad_input(f"GitHub lists a workflow run that is none: {spoken(error)}", key="workflow_runs") from error
 
 
 def _packed(data: bytes, name: str) -> tuple[Packed, Mapping[str, Any]]:
     """The run as a baseline holds it, with all that any metric could read, and what it says of itself."""
     plain = _unzipped(data, name) if data.startswith(b"\x1f\x8b") else data
-    said = provenance(Source(name, io.BytesIO(plain), plain[:_HEAD]))
-    rankings = read_jsonl(Source(name, io.BytesIO(plain), plain[:_HEAD]), frozenset(Need), ProblemLog(), stored=True)
-    return pack(rankings, source=name, depth=WHOLE), said
+    about, lines = (Source(name, io.BytesIO(plain), plain[:_HEAD]) for _ in range(2))
+    rankings = read_jsonl(lines, frozenset(Need), ProblemLog(), stored=True)
+    return pack(rankings, source=name, depth=WHOLE), provenance(about)
 
 
 def _unzipped(data: bytes, name: str) -> bytes:

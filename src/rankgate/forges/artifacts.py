@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -13,13 +14,9 @@ from rankgate.readers.json_text import spoken
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What an artifact may be at most.
+    """What an artifact may be at most: bytes packed and unpacked, entries, and how many times larger one unpacks.
 
-    Attributes:
-        packed: bytes to download.
-        entries: how many files and folders.
-        unpacked: bytes of all of them together.
-        ratio: how many times larger than packed an entry is; a run of rankings about ten times.
+    A run of rankings unpacks to about ten times its size.
     """
 
     packed: int = 100_000_000
@@ -31,6 +28,7 @@ class Limits(msgspec.Struct, frozen=True):
 LIMITS = Limits()
 MEMBER = "run.jsonl"  # what the action calls a run in its artifact
 GOLD = "gold"  # and a gold set that the job made
+_T = TypeVar("_T")
 
 
 class _Artifact(msgspec.Struct, frozen=True):
@@ -41,15 +39,10 @@ class _Artifact(msgspec.Struct, frozen=True):
 
 
 def download_artifact(client: Client, repository: str, run_id: int, name: str, *, limits: Limits = LIMITS) -> bytes:
-    """The zip archive of a workflow run's newest artifact of a name; each attempt of a run leaves its own.
-
-    Raises:
-        RankgateError: there is none, it has expired or is too large, or GitHub's answer is not one.
-        ForgeError: it cannot be listed or fetched, or is larger than GitHub said.
-    """
+    """The zip archive of a workflow run's newest artifact of a name; each attempt of a run leaves its own."""
     path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
-    listed = [_artifact(item) for item in client.pages(path, {"name": name}, under="artifacts")]
-    newest = max((each for each in listed if each.name == name), key=lambda each: each.id, default=None)
+    every = listed(client, path, {"name": name}, _Artifact, "an artifact", under="artifacts")
+    newest = max((each for each in every if each.name == name), key=lambda each: each.id, default=None)
     if newest is None:
         message = f"run {run_id} left no artifact of this name; look into its log whether the gate got as far as that"
         raise bad_input(message, key=name)
@@ -62,43 +55,34 @@ def download_artifact(client: Client, repository: str, run_id: int, name: str, *
 
 
 def read_member(data: bytes, name: str, *, limits: Limits = LIMITS, optional: bool = False) -> bytes:
-    """One file of an artifact, unpacked in memory; nothing is written anywhere.
+    """One file of an artifact, unpacked in memory; nothing is written anywhere. An `optional` one may be absent: empty.
 
-    Args:
-        data: the zip archive.
-        name: of the file, as its path in the archive.
-        limits: what is allowed at most.
-        optional: a file that is not there is an empty one.
-
-    Raises:
-        RankgateError: the archive is larger than allowed, is not a plain zip archive from its first byte to its last,
-            or does not have that file. Nothing that stands in the archive is repeated.
+    The archive is refused if it is larger than allowed, or no plain zip archive from its first byte to its last.
+    Nothing that stands in it is repeated.
     """
     try:
-        return _member(data, name, limits, optional=optional)
+        if len(data) > limits.packed:
+            raise ArchiveError(f"it has more than {limits.packed:,} bytes")
+        entries = {entry.name: entry for entry in entries_of(data, limits.entries)}
+        if sum(entry.unpacked for entry in entries.values()) > limits.unpacked:
+            raise ArchiveError(f"it claims to unpack to more than {limits.unpacked:,} bytes")
+        if any(entry.unpacked > limits.ratio * entry.packed for entry in entries.values()):
+            raise ArchiveError(f"an entry of it claims to unpack to more than {limits.ratio} times its size")
+        if f"{name}/" in entries:
+            raise ArchiveError("it has a folder of that name")
+        if name not in entries and not optional:
+            raise ArchiveError("it has no file of that name")
+        return content_of(data, entries[name], limits.unpacked) if name in entries else b""
     except ArchiveError as error:
         raise bad_input(f"the artifact is not read: {error}", key=name) from error
 
 
-def _member(data: bytes, name: str, limits: Limits, *, optional: bool) -> bytes:
-    if len(data) > limits.packed:
-        raise ArchiveError(f"it has more than {limits.packed:,} bytes")
-    entries = {entry.name: entry for entry in entries_of(data, limits.entries)}
-    if sum(entry.unpacked for entry in entries.values()) > limits.unpacked:
-        raise ArchiveError(f"it claims to unpack to more than {limits.unpacked:,} bytes")
-    if any(entry.unpacked > limits.ratio * entry.packed for entry in entries.values()):
-        raise ArchiveError(f"an entry of it claims to unpack to more than {limits.ratio} times its size")
-    if f"{name}/" in entries:
-        raise ArchiveError("it has a folder of that name")
-    if name not in entries and optional:
-        return b""
-    if name not in entries:
-        raise ArchiveError("it has no file of that name")
-    return content_of(data, entries[name], limits.unpacked)
-
-
-def _artifact(item: object) -> _Artifact:
-    try:
-        return msgspec.convert(item, _Artifact)
-    except msgspec.ValidationError as error:
-        raise bad_input(f"GitHub lists an artifact that is none: {spoken(error)}", key="artifacts") from error
+def listed(
+    client: Client, path: str, params: Mapping[str, str | int], kind: type[_T], what: str, *, under: str
+) -> Iterator[_T]:
+    """What GitHub lists under a key, item by item as its fields that are read; an item without them is an error."""
+    for item in client.pages(path, params, under=under):
+        try:
+            yield msgspec.convert(item, kind)
+        except msgspec.ValidationError as error:
+            raise bad_input(f"GitHub lists {what} that is none: {spoken(error)}", key=under) from error

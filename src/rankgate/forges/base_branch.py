@@ -38,11 +38,7 @@ def at_tip(pull: Pull, clone: Path) -> Pull:
 
 
 def merged(pull: Pull, clone: Path) -> str:
-    """A commit of the clone that merges the pull request's head, fetched, onto its base; no file is checked out.
-
-    Raises:
-        RankgateError: git cannot fetch the head, or the two have conflicts.
-    """
+    """A commit of the clone that merges the pull request's head, fetched, onto its base; no file is checked out."""
     place = _place(pull, clone)
     place.fetch(pull.head_sha, f"pull/{pull.number}")
     tree = place.git("merge-tree", "--write-tree", pull.base_sha, pull.head_sha)
@@ -76,8 +72,6 @@ def at_merge(pull: Pull, now: Pull, clone: Path, event_sha: str | None) -> Pull:
             "what actions/checkout takes without `ref:`, or name the commit to judge against in the input `base`"
         )
     if now.base_ref != pull.base_ref or not is_ancestor(parents[0], now.base_sha, folder=str(clone)):
-        raise bad_input(
-            f"the merge commit is stale: it was merged onto {parents[0][:12]}, not onto {shown(now.base_ref)} as that "
-            "is now; push to the pull request, or close and reopen it"
-        )
+        onto = f"it was merged onto {parents[0][:12]}, not onto {shown(now.base_ref)} as that is now"
+        raise bad_input(f"the merge commit is stale: {onto}; push to the pull request, or close and reopen it")
     return replace(now, base_sha=parents[0])

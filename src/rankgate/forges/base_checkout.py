@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -41,11 +41,8 @@ _KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # 
 class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     """Judges at the base of a pull request, in a work tree and a process of their own.
 
-    Attributes:
-        repository: a clone that has the commits of the base.
-        date: the date to judge by.
-        arguments: further flags of the check with their paths, relative to the repository's root.
-        template_path: the user's template, relative to the root too.
+    `repository` is a clone that has the commits of the base, `date` the one to judge by. `arguments` are further flags
+    of the check with their paths, relative to the repository's root, as is `template_path`, the user's template.
     """
 
     repository: Path
@@ -62,18 +59,13 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Report:
         """The report of `rankgate check --untrusted-run` as the repository was at the pull request's base.
 
-        Criteria, gold set and baseline are those of that commit, copied out of git: a work tree has no other files,
-        and no links. The run lies beside it. The check runs without the job's environment, and so without its token
+        Criteria, gold set and baseline are those of that commit, copied out of git: a work tree has no other files, and
+        no links. The run, JSONL, lies beside it. The check runs without the job's environment, and so without its token
         and keys: what a baseline store elsewhere holds is fetched here, and handed over as files.
 
-        With labels it is judged against the base (`--base`), as the pull request's own criteria and gold set ask, too:
-        those of its head merged onto the base.
-
-        Args:
-            pull: the pull request, with its base.
-            run: JSONL.
-            labels: those that stand on the pull request; None where it is judged by the base alone.
-            gold: the gold set that the job made; only with labels, and where neither commit has one at its place.
+        With labels, those that stand on the pull request, it is judged against the base (`--base`), as the pull
+        request's own criteria and gold set ask, too: those of its head merged onto the base. `gold` is the gold set
+        that the job made; it counts only with labels, and where neither commit has one at its place.
 
         Raises:
             RankgateError: the clone does not have the commit; the baseline cannot be fetched; the head cannot be
@@ -108,9 +100,9 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         tree = room / "tree"
         # Hooks lie outside what a commit brings; a work tree needs none.
         add = ("worktree", "add", "--no-checkout", "--detach", str(tree), commit)
-        found = run_git(repository.root, "-c", f"core.hooksPath={os.devnull}", *add)
-        if found.returncode:
-            raise bad_input(f"git cannot make a work tree of {commit[:12]}: {said(found)}")
+        added = run_git(repository.root, "-c", f"core.hooksPath={os.devnull}", *add)
+        if added.returncode:
+            raise bad_input(f"git cannot make a work tree of {commit[:12]}: {said(added)}")
         try:
             files = FilesAtBase(repository, Commit(ref=commit, sha=commit), str(room), most=most)
             for path in self._places:
@@ -128,41 +120,39 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     def _places(self) -> Sequence[str]:
         return [self.arguments["--criteria"]] if "--criteria" in self.arguments else DEFAULT_PATHS
 
-    def _asked(self, tree: Path) -> Criteria | None:
+    def _criteria(self, tree: Path) -> Criteria | None:
         """The criteria of a tree; None where it has none, or none that can be read, which the check says."""
         path = next((path for path in self._places if (tree / path).is_file()), None)
-        try:
+        with suppress(RankgateError):
             return load_criteria(str(tree / path), at=path) if path else None
-        except RankgateError:
-            return None
+        return None
 
     def _files(self, tree: Path) -> Sequence[str]:
         """Where gold set, baseline and waivers lie, by the caller or a tree's criteria; empty where nothing says."""
-        asked, named = self._asked(tree), self.arguments
-        files = asked.inputs if asked else None
+        criteria, named = self._criteria(tree), self.arguments
+        files = criteria.inputs if criteria else None
         gold = named.get("--gold") or (files.gold.path if files and files.gold else "")
         baseline = named.get("--baseline") or (files.baseline.path if files and files.baseline else "")
         return gold, baseline, files.waivers if files else ""
 
     def _copied(self, tree: Path, copy: Path, pull: Pull) -> Mapping[str, str]:
         """The flag that names a copy of the baseline; none where the base's own files have it, or name none."""
-        asked, (_, spec, _) = self._asked(tree), self._files(tree)
-        if asked is None or not is_remote(spec):
+        criteria, (_, spec, _) = self._criteria(tree), self._files(tree)
+        if criteria is None or not is_remote(spec):
             return {}
         where = Where(date=self.date, ancestors=repository_around(str(tree)).ancestors, branch=pull.base_ref)
         environment = {**os.environ, "GITHUB_BASE_REF": pull.base_ref}
         memory = remote_memory(spec, partial(artifact_memory, environment=environment))
-        copied(memory, str(copy), where, asked.baseline.anchor)
+        copied(memory, str(copy), where, criteria.baseline.anchor)
         return {"--baseline-copy": str(copy)}
 
     def template(self, pull: Pull) -> Template | None:
         """The user's template as it is at the base; None where none is wanted, or the base has none."""
         if self.template_path is None:
             return None
-        try:
+        with suppress(RankgateError):
             return Template(self.template_path, text_at(self.repository, pull.base_sha, self.template_path))
-        except RankgateError:
-            return None
+        return None
 
     def not_judged(self, problems: Sequence[Problem]) -> Report:
         """The report of a check that could not judge."""
@@ -170,11 +160,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def text_at(folder: Path, ref: str, path: str) -> str:
-    """A file of a commit as text; the path is relative to the repository's root, and links are not followed.
-
-    Raises:
-        RankgateError: the commit is not in the clone, or has no such file.
-    """
+    """A file of a commit as text, by its path from the repository's root; links are not followed, and it must exist."""
     repository = repository_around(str(folder))
     entry = repository.entry(repository.commit(ref), path)
     if entry is None or entry.kind != "blob" or entry.mode == LINK:
@@ -186,8 +172,8 @@ def _outside(path: str) -> bool:
     return path.startswith(("/", "../"))
 
 
-def _report(tree: Path, written: Path, arguments: Sequence[str], more: Mapping[str, str]) -> Report:
-    command = [sys.executable, "-I", "-m", "rankgate", "check", "--untrusted-run", "-o", str(written), *arguments]
+def _report(tree: Path, file: Path, arguments: Sequence[str], more: Mapping[str, str]) -> Report:
+    command = [sys.executable, "-I", "-m", "rankgate", "check", "--untrusted-run", "-o", str(file), *arguments]
     try:
         ended = subprocess.run(  # noqa: S603 -- our own command, and arguments of the workflow
             command,
@@ -201,9 +187,7 @@ def _report(tree: Path, written: Path, arguments: Sequence[str], more: Mapping[s
         )
     except subprocess.TimeoutExpired as error:
         raise bad_input(f"the check of the pull request's run took longer than {MAX_SECONDS:.0f} s") from error
-    if not written.is_file():
-        said = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        raise bad_input(
-            f"the check of the pull request's run left no report: {''.join(said)[:300] or 'no reason given'}"
-        )
-    return decode_report(written.read_bytes(), "report.json")
+    if not file.is_file():
+        why = "".join(ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:])[:300] or "no reason given"
+        raise bad_input(f"the check of the pull request's run left no report: {why}")
+    return decode_report(file.read_bytes(), "report.json")

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.forges.client import Client, ForgeError, LostResponseError
-from rankgate.forges.marker import DEFAULT_GATE
+from rankgate.forges.comments import DEFAULT_GATE
 from rankgate.forges.pulls import deciding_pulls
 from rankgate.forges.standing import QUEUE, Conclusion, Record, Standing, base_key, milder, record_of, standing
 from rankgate.renderers.check_run import Annotation, CheckRunOutput
@@ -47,26 +47,18 @@ def check_name(gate: str, check: str = CHECK) -> str:
 
 
 def begin(client: Client, check: Check) -> bool:
-    """Put the check in progress, unless this attempt has one; False where others alone decide about the commit.
-
-    Raises:
-        ForgeError: the platform refuses or cannot be reached.
-    """
-    found = _ours(client, check)
-    counted = _counted(client, check, [*(record for _, record in found), check.record])
+    """Put the check in progress, unless this attempt has one; False where others alone decide about the commit."""
+    ours = _ours(client, check)
+    counted = _counted(client, check, [*(record for _, record in ours), check.record])
     if counted is not None and check.record.pull not in {QUEUE, *counted}:
         return False
-    if _own(found, check) is None:
+    if _own(ours, check) is None:
         _create(client, check, {"status": "in_progress", "output": {"title": _WAITING, "summary": f"{_WAITING}."}})
     return True
 
 
 def foresee(client: Client, check: Check, conclusion: Conclusion) -> Standing:
-    """What all checks of the name conclude once this report is among them.
-
-    Raises:
-        ForgeError: the checks cannot be listed.
-    """
+    """What all checks of the name conclude once this report is among them."""
     others = [record for _, record in _ours(client, check) if not record.of(check.record)]
     records = [*others, replace(check.record, own=conclusion)]
     return standing(records, _counted(client, check, records))
@@ -76,9 +68,6 @@ def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: C
     """Complete this attempt's check, or make one that is complete, and bring all of the name to the same end.
 
     The external id keeps what this report alone concludes: it is not lost in what all conclude together.
-
-    Raises:
-        ForgeError: the platform refuses or cannot be reached.
     """
     own = _own(_ours(client, check), check)
     if own and not check.again and milder(conclusion, own[1].own):
@@ -103,16 +92,13 @@ def settle(client: Client, check: Check) -> Standing:
 
     After writing they are listed again: another job may have done the same at the same time, and whoever writes last
     has seen all. What still runs and counts is left in progress.
-
-    Raises:
-        ForgeError: the platform refuses or cannot be reached.
     """
     rounds = ROUNDS
     while True:
-        found = _ours(client, check)
-        records = [record for _, record in found]
+        ours = _ours(client, check)
+        records = [record for _, record in ours]
         ended = standing(records, _counted(client, check, records))
-        wrong = [each for each in found if not _agrees(*each, ended)]
+        wrong = [each for each in ours if not _agrees(*each, ended)]
         if not wrong or not rounds:
             return ended
         rounds -= 1
@@ -122,11 +108,7 @@ def settle(client: Client, check: Check) -> Standing:
 
 
 def complete_open(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> Standing | None:
-    """Complete what this attempt of this job has left open, for whichever pull requests; None where it left nothing.
-
-    Raises:
-        ForgeError: the platform refuses or cannot be reached.
-    """
+    """Complete what this attempt of this job has left open, for whichever pull requests; None where it left nothing."""
     ended = None
     for item, record in _ours(client, check):
         if item["status"] != "completed" and record.of(replace(check.record, pull=record.pull)):
@@ -135,33 +117,27 @@ def complete_open(client: Client, check: Check, output: CheckRunOutput, conclusi
 
 
 def reports(client: Client, check: Check) -> list[tuple[Record, str | None]]:
-    """Whose reports there are, and when the first of each was completed, newest first; None where there is none yet.
-
-    Raises:
-        ForgeError: the checks cannot be listed.
-    """
-    return [
-        (record, None if record.own == "pending" else item["completed_at"])
-        for item, record in reversed(_ours(client, check))
-    ]
+    """Whose reports there are, and when the first of each was completed, newest first; None where there is none yet."""
+    ours = reversed(_ours(client, check))
+    return [(record, None if record.own == "pending" else item["completed_at"]) for item, record in ours]
 
 
 def _ours(client: Client, check: Check) -> list[_Ours]:
     """Our App's check runs of the name on the commit that stand for a report, oldest first."""
     path = f"/repos/{check.repository}/commits/{check.sha}/check-runs"
     items = client.pages(path, {"check_name": check.name, "filter": "all"}, under="check_runs")
-    found = [
+    ours = [
         (item, record)
         for item in items
         if item.get("name") == check.name and f"{(item.get('app') or {}).get('slug')}[bot]" == check.login
         if (record := record_of(item.get("external_id"))) is not None
     ]
-    return sorted(found, key=lambda each: int(each[0]["id"]))
+    return sorted(ours, key=lambda each: int(each[0]["id"]))
 
 
-def _own(found: Sequence[_Ours], check: Check) -> _Ours | None:
+def _own(ours: Sequence[_Ours], check: Check) -> _Ours | None:
     """This attempt's check, the first if a lost answer made two."""
-    return next((each for each in found if each[1].of(check.record)), None)
+    return next((each for each in ours if each[1].of(check.record)), None)
 
 
 def _counted(client: Client, check: Check, records: Sequence[Record]) -> dict[int, str] | None:
@@ -180,8 +156,8 @@ def _agrees(item: Mapping[str, Any], record: Record, ended: Standing) -> bool:
     """Whether a check says what all say together; one that still runs and counts need not."""
     if item["status"] != "completed":
         return record.own == "pending" and any(record.of(one) for one in ended.deciding)
-    words = record.own == ended.conclusion or item["output"]["title"] == ended.title
-    return words and bool(item["conclusion"] == ended.conclusion)
+    entitled = record.own == ended.conclusion or item["output"]["title"] == ended.title
+    return entitled and bool(item["conclusion"] == ended.conclusion)
 
 
 def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
@@ -217,6 +193,5 @@ def _update(client: Client, check: Check, ours: _Ours, fields: Mapping[str, Any]
 
 def _batches(annotations: Sequence[Annotation]) -> list[list[dict[str, Any]]]:
     """At least one batch, which may be empty."""
-    whole: list[dict[str, Any]] = [msgspec.to_builtins(annotation) for annotation in annotations]
-    starts = range(0, max(len(whole), 1), ANNOTATIONS_A_REQUEST)
-    return [whole[start : start + ANNOTATIONS_A_REQUEST] for start in starts]
+    plain: list[dict[str, Any]] = [msgspec.to_builtins(annotation) for annotation in annotations]
+    return [plain[at : at + ANNOTATIONS_A_REQUEST] for at in range(0, max(len(plain), 1), ANNOTATIONS_A_REQUEST)]

@@ -6,18 +6,19 @@ Every failure is a `ForgeError` whose text may be printed: it holds neither the 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.errors import bad_input, redacted_text
-from rankgate.forges.addresses import base_of
-from rankgate.forges.http import BODY_BYTES, Answer, Clock, NoAnswer, exchange, session_of
+from rankgate.forges.http import BODY_BYTES, Answer, Clock, NoAnswer, base_of, exchange, session_of
 from rankgate.forges.retry import FIRST_RETRY, Wait, next_step
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.renderers.escape import shorten, visible
@@ -28,14 +29,11 @@ MAX_MOVES = 3  # one would do for a repository that was renamed
 _RENAMED = (301, 307, 308)
 _MOVED = (302, *_RENAMED)
 _WRITES = ("POST", "PATCH", "DELETE")
+_Read = TypeVar("_Read")
 
 
 class ForgeError(Exception):
-    """The platform refused, or could not be reached; the text is one sentence that is safe to show.
-
-    Attributes:
-        status: the HTTP status of the refusal, None where no answer came.
-    """
+    """The platform refused, with an HTTP status, or could not be reached; the text is one sentence, safe to show."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -65,11 +63,7 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class Client:
-    """Requests to one API with one token, one after the other.
-
-    Attributes:
-        dry_run: writes are told instead of sent.
-    """
+    """Requests to one API with one token, one after the other; with `dry_run` writes are told instead of sent."""
 
     def __init__(
         self,
@@ -87,15 +81,11 @@ class Client:
         Args:
             api_url: as https://api.github.com or https://HOST/api/v3.
             token: of a user, of an app, or the job's own.
-            max_wait: seconds that all waits for limits and retries may take together. The gaps between writes are not
-                among them.
+            max_wait: seconds that all waits for limits and retries may take together, without the gaps between writes.
             write_gap: seconds between the end of a write and the beginning of the next.
             dry_run: tell writes as method, path and JSON instead of sending them; reading goes on.
             tell: takes a line about every wait, and the writes of a dry run.
             clock: another time than the machine's.
-
-        Raises:
-            RankgateError: a token that is none, an address that is not safe, CA certificates that are not there.
         """
         if not re.fullmatch(r"[!-~]+", token):
             raise bad_input("is empty or has a character that no token has", key="token")
@@ -108,27 +98,18 @@ class Client:
         self._tell = tell
         self._clock = clock or Clock()
         self._waited = 0.0
-        self._last_write: float | None = None
+        self._last_write = -math.inf
 
     def get(self, path: str, params: Mapping[str, str | int] = {}) -> Any:
-        """The decoded JSON of an answer.
-
-        Raises:
-            ForgeError: the platform refuses, cannot be reached, or answers with something else than JSON.
-        """
+        """The decoded JSON of an answer."""
         request = self._request("GET", path, params)
         return self._once_more(lambda: self._decoded(*self._read(request, _MOVED)))
 
     def pages(self, path: str, params: Mapping[str, str | int] = {}, *, under: str | None = None) -> Iterator[Any]:
-        """The items of all pages, a hundred a page unless `params` says otherwise.
+        """The items of all pages, a hundred a page unless `params` says otherwise; the server's links carry them on.
 
-        Args:
-            path: of a list.
-            params: of the first page; the server's links carry them on.
-            under: the key of the list, as `check_runs`, where a page is an object.
-
-        Raises:
-            ForgeError: as `get`; also for a page without a list, a next page on another host, and pages without end.
+        `under` is the key of the list, as `check_runs`, where a page is an object. A page without a list, a next page
+        on another host and pages without end are errors.
         """
         request = self._request("GET", path, {"per_page": 100, **params})
         for _ in range(MAX_PAGES):
@@ -139,25 +120,16 @@ class Client:
             url = self._base.own(answer.next, seen_at=request.url)
             if url is None:
                 raise self._error(f"the next page of {request} is said to lie outside of the API; not followed")
-            request = msgspec.structs.replace(request, url=url)
+            request = replace(request, url=url)
         raise self._error(f"{request} has more than {MAX_PAGES:,} pages")
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Write something.
+        """POST, PATCH or DELETE. Only the last two are sent again where an answer is lost.
 
-        Args:
-            method: POST, PATCH or DELETE. Only the last two are sent again where an answer is lost.
-            path: of the API.
-            body: JSON.
-
-        Returns:
-            The decoded answer. An empty object where it has none, in a dry run, and for a DELETE that finds nothing
-            when it is tried again.
+        The decoded answer is empty where it has no body, in a dry run, and for a DELETE that finds nothing.
 
         Raises:
             LostResponseError: a POST may or may not have arrived; or any of them, answered by the page of a proxy.
-            ForgeError: the platform refuses or cannot be reached.
-            ValueError: the method is none of the three, or the body has a number that JSON has not.
         """
         if method not in _WRITES:
             raise ValueError(f"{method} is none of {', '.join(_WRITES)}")
@@ -175,26 +147,13 @@ class Client:
         return found
 
     def rest(self, lost: LostResponseError, earlier: int) -> None:
-        """Wait before looking whether a POST arrived after all, longer the more were lost earlier.
-
-        Raises:
-            ForgeError: the wait would exceed the limit; it is not begun.
-        """
+        """Wait before looking whether a POST arrived after all, longer the more were lost earlier."""
         self._pause(Wait(FIRST_RETRY * 2.0**earlier, "trouble", "looking once more"), str(lost), lost.status)
 
     def download(self, path: str, limit: int) -> bytes:
-        """A file, as the zip of an artifact, from where the API says that it lies; the token does not go there.
-
-        Args:
-            path: of the API.
-            limit: bytes that the file may have.
-
-        Raises:
-            ForgeError: as `get`; also for a file that is larger, or lies where it cannot be fetched safely.
-        """
-        request = msgspec.structs.replace(self._request("GET", path, {}), limit=limit)
-        file: bytes = self._once_more(lambda: self._file(request))
-        return file
+        """A file of at most so many bytes from where the API says that it lies; the token does not go there."""
+        request = replace(self._request("GET", path, {}), limit=limit)
+        return self._once_more(lambda: self._file(request))
 
     def _request(self, method: str, path: str, params: Mapping[str, str | int], text: str | None = None) -> _Request:
         url = self._base.url(path, params)
@@ -204,11 +163,11 @@ class Client:
 
     def _file(self, request: _Request) -> bytes:
         request, answer = self._read(request, _RENAMED)
-        if not _succeeded(answer):
+        if not answer.succeeded:
             url = self._base.elsewhere(answer.headers.get("location", ""), seen_at=request.url)
             if url is None:
                 raise self._error(f"GitHub sent {request} to an address that is not safe; it was not followed")
-            request = msgspec.structs.replace(request, url=url, to_api=False)
+            request = replace(request, url=url, to_api=False)
             answer = self._answer(request)
         if answer.status != HTTPStatus.OK:  # a part of a file, or one that lies elsewhere again, is no file
             without = f"{request.server} answered {request} without a file: {_brief(answer.status, '')}"
@@ -225,7 +184,7 @@ class Client:
             raise self._garbled(request, "without a list")
         return request, answer, items
 
-    def _once_more(self, read: Callable[[], Any]) -> Any:
+    def _once_more(self, read: Callable[[], _Read]) -> _Read:
         """What is read, the second time where the first answer was none of the API's."""
         try:
             return read()
@@ -240,11 +199,11 @@ class Client:
             url = self._base.own(answer.headers.get("location", ""), seen_at=request.url)
             if answer.status not in moved or url is None:
                 return request, answer
-            request = msgspec.structs.replace(request, url=url)
+            request = replace(request, url=url)
         raise self._error(f"GitHub sent {request} from one place to the next {MAX_MOVES + 1} times")
 
     def _decoded(self, request: _Request, answer: Answer) -> Any:
-        if not _succeeded(answer):
+        if not answer.succeeded:
             raise self._error(f"GitHub sent {request} to another place; it was not followed", answer.status)
         with suppress(JsonError):
             return strict_json(answer.body)
@@ -261,23 +220,20 @@ class Client:
             if isinstance(outcome, Answer):
                 if outcome.status < HTTPStatus.BAD_REQUEST:
                     return outcome
-                if request.method == "DELETE" and outcome.status == HTTPStatus.NOT_FOUND and earlier:
-                    return Answer(HTTPStatus.NO_CONTENT, {}, b"", None)  # an earlier attempt did it
+                if request.method == "DELETE" and outcome.status == HTTPStatus.NOT_FOUND:
+                    return Answer(HTTPStatus.NO_CONTENT, {}, b"", None)  # an earlier attempt did it, or another job
             earlier.append(self._wait_after(request, outcome, earlier))
 
     def _once(self, request: _Request) -> Answer | NoAnswer:
-        """One attempt, before a write the gap to the last one."""
-        if request.method != "GET" and self._last_write is not None:
-            gap = self._last_write + self._write_gap - self._clock.monotonic()
-            if gap > 0:
-                self._clock.sleep(gap)
+        writes = request.method in _WRITES
+        gap = self._last_write + self._write_gap - self._clock.monotonic()
+        if writes and gap > 0:
+            self._clock.sleep(gap)
         try:
             with nullcontext(self._session) if request.to_api else session_of(None) as session:
-                return exchange(
-                    session, request.method, request.url, request.body, limit=request.limit, clock=self._clock
-                )
+                return exchange(session, request.method, request.url, request.body, request.limit, self._clock)
         finally:
-            if request.method != "GET":
+            if writes:
                 self._last_write = self._clock.monotonic()
 
     def _wait_after(self, request: _Request, outcome: Answer | NoAnswer, earlier: list[Wait]) -> Wait:
@@ -297,10 +253,9 @@ class Client:
             return step
         if step.lost:
             raise self._error(f"{failure}; it may have been done all the same", status, LostResponseError)
-        raise self._error(f"{failure}{step.reason and f' ({step.reason})'}", status)
+        raise self._error(f"{failure} ({step.reason})" if step.reason else failure, status)
 
     def _pause(self, wait: Wait, failure: str, status: int | None) -> None:
-        """Wait and say why, or raise where that would exceed the limit of all waits."""
         if self._waited + wait.seconds > self._max_wait:
             more = f"waiting {wait.seconds:,.0f} s more ({wait.reason}) would exceed {self._max_wait:,.0f} s in all"
             raise self._error(f"{failure}; {more}", status)
@@ -315,18 +270,14 @@ class Client:
         return redacted_text(text.replace(self._token, "***"))
 
 
-def _succeeded(answer: Answer) -> bool:
-    return HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
-
-
 def _message(body: bytes) -> str:
     """A refusal's `message` and those of its `errors`, as they came; empty where the body has none."""
     with suppress(JsonError):  # the page of a proxy, or nothing
         value = strict_json(body)
         if isinstance(value, dict) and isinstance(value.get("message"), str):
             errors = value["errors"] if isinstance(value.get("errors"), list) else []
-            details = [_detail(error) for error in errors if isinstance(error, str | dict)]
-            return ": ".join([value["message"], *(["; ".join(details)] if details else [])])
+            details = "; ".join(_detail(error) for error in errors if isinstance(error, str | dict))
+            return f"{value['message']}: {details}" if details else str(value["message"])
     return ""
 
 

@@ -1,21 +1,71 @@
-"""One comment, ours: found by author and marker, updated in place, never doubled, never set back by an older run."""
+"""One comment, ours: found by author and marker, updated in place, never doubled, never set back by an older run.
+
+The marker is a hidden first line: which gate the comment belongs to, and which run of which commit wrote it.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from rankgate.forges.client import Client, ForgeError, LostResponseError
-from rankgate.forges.marker import Mark, mark_of
+from rankgate.errors import bad_input
+from rankgate.forges.client import Client, LostResponseError
 from rankgate.forges.pulls import pull_of
 from rankgate.model.values import Verdict
 
 ACTIONS_LOGIN = "github-actions[bot]"  # whom the token of a workflow posts as; it may not ask GitHub who it is
+DEFAULT_GATE = "default"
+BEGINS = "<!-- rankgate "  # no other line of a comment may begin so
 ROUNDS = 4  # of listing and writing; jobs that race for one comment agree after two
 
 _HOLDS = (Verdict.PASS, Verdict.WARN)
+_GATE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+_LINE = re.compile(
+    rf"{BEGINS}gate=({_GATE}) sha=([0-9a-f]{{40}}|[0-9a-f]{{64}}) "
+    r"run=([0-9]{1,19}) attempt=([0-9]{1,9}) verdict=([a-z_]{1,16}) -->"
+)
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """Who wrote a comment: the gate's id, the pull request's head, the run and its attempt; and what it said."""
+
+    gate: str
+    sha: str
+    run: int
+    attempt: int
+    verdict: Verdict
+
+    def line(self) -> str:
+        """The first line of the comment, which nobody sees."""
+        written = f"gate={self.gate} sha={self.sha} run={self.run} attempt={self.attempt} verdict={self.verdict.value}"
+        return f"{BEGINS}{written} -->"
+
+    def newer_than(self, other: Mark) -> bool:
+        """Whether a later run, or a later attempt of the same one, wrote it; GitHub counts both upwards."""
+        return (self.run, self.attempt) > (other.run, other.attempt)
+
+
+def mark_of(body: str) -> Mark | None:
+    """The mark of a comment; None unless its first line is exactly one."""
+    match = _LINE.fullmatch(body.split("\n", 1)[0].removesuffix("\r"))
+    if not match:
+        return None
+    gate, sha, run, attempt, verdict = match.groups()
+    try:
+        return Mark(gate=gate, sha=sha, run=int(run), attempt=int(attempt), verdict=Verdict(verdict))
+    except ValueError:  # a verdict of another version
+        return None
+
+
+def checked_gate_id(written: str) -> str:
+    """An id that may stand in a marker, in a check's name and in a file's; RankgateError for any other."""
+    if not re.fullmatch(_GATE, written):
+        message = f"{written[:80]!r} is no gate id; use up to 64 letters, digits, dots, dashes and underscores"
+        raise bad_input(message, key="gate-id")
+    return written
 
 
 class Comment(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,19 +84,8 @@ def upsert(client: Client, repository: str, pull: int, mark: Mark, text: str, *,
 
     Nothing is written when the pull request's head has moved on, or a newer run has commented: `outdated`. After
     writing, the comments are listed again, since another job may have done the same at the same time; the oldest stays.
-
-    Args:
-        client: the API.
-        repository: owner/name.
-        pull: its number.
-        mark: who writes.
-        text: the comment below the marker.
-        login: whom the token posts as.
-        fresh: post again, and delete the old one, where the gate held before and does not any more, so that people
-            are notified.
-
-    Raises:
-        ForgeError: the platform refuses or cannot be reached.
+    With `fresh` it posts again, and deletes the old one, where the gate held before and does not any more, so that
+    people are notified. `login` is whom the token posts as.
     """
     body = f"{mark.line()}\n{text}"
     done: Done = "unchanged"
@@ -75,20 +114,19 @@ def upsert(client: Client, repository: str, pull: int, mark: Mark, text: str, *,
 
 
 def ours(client: Client, repository: str, pull: int, gate: str, login: str) -> list[Comment]:
-    """Our comments of a gate, oldest first, from all pages.
+    """Our comments of a gate, oldest first: those of this login, as the kind of account that it is, with our marker.
 
-    A comment is ours if this login wrote it, as the kind of account that it is, and its first line is our marker.
     Anybody may post our marker; nobody else can post it as us.
     """
     kind = "Bot" if login.endswith("[bot]") else "User"
-    found: list[Comment] = []
+    comments: list[Comment] = []
     for item in client.pages(f"/repos/{repository}/issues/{pull}/comments"):
         user: dict[str, Any] = item.get("user") or {}  # a deleted account is null
         body = (item.get("body") or "").replace("\r\n", "\n")
         mark = mark_of(body)
         if user.get("login") == login and user.get("type") == kind and mark is not None and mark.gate == gate:
-            found.append(Comment(id=item["id"], mark=mark, body=body))
-    return sorted(found, key=lambda comment: comment.id)
+            comments.append(Comment(id=item["id"], mark=mark, body=body))
+    return sorted(comments, key=lambda comment: comment.id)
 
 
 def _step(
@@ -101,7 +139,7 @@ def _step(
         return "created"
     for comment in found:
         if comment is not kept:
-            _delete(client, repository, comment)
+            client.send("DELETE", _path(repository, comment))
     if kept.body == body:
         return None
     client.send("PATCH", _path(repository, kept), {"body": body})
@@ -109,7 +147,7 @@ def _step(
 
 
 def _turns(found: Sequence[Comment], mark: Mark) -> bool:
-    """Whether the gate held when it was last told of, and does not any more."""
+    """Whether the gate held by the comment that is there, and does not any more."""
     return bool(found) and found[0].mark.verdict in _HOLDS and mark.verdict not in _HOLDS
 
 
@@ -117,15 +155,7 @@ def _withdraw(client: Client, repository: str, found: Sequence[Comment], mark: M
     """Take back what this run posted while a newer one did; the oldest is the newer one's to update."""
     for comment in found[1:]:
         if comment.mark == mark:
-            _delete(client, repository, comment)
-
-
-def _delete(client: Client, repository: str, comment: Comment) -> None:
-    try:
-        client.send("DELETE", _path(repository, comment))
-    except ForgeError as error:
-        if error.status != 404:  # noqa: PLR2004 -- another job was quicker
-            raise
+            client.send("DELETE", _path(repository, comment))
 
 
 def _path(repository: str, comment: Comment) -> str:

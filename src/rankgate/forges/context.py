@@ -1,23 +1,23 @@
-"""Where a job of GitHub Actions stands: its event, repository and commits, as one value."""
+"""Where a job of GitHub Actions stands: its event, repository and commits, from its variables and the event's payload.
+
+Of a payload the few fields that are read are typed, and everything else is passed over.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.errors import bad_input
 from rankgate.files.environment import API
-from rankgate.forges.payloads import (
-    MergeGroupEvent,
-    PullRequest,
-    PullRequestEvent,
-    Repository,
-    WorkflowRunEvent,
-    read_payload,
-)
+from rankgate.readers.json_text import spoken
 
+MAX_BYTES = 25 * 1024 * 1024  # GitHub sends no payload above 25 MB
 DEPENDABOT = "dependabot[bot]"
 
 
@@ -43,18 +43,15 @@ class Pull(msgspec.Struct, frozen=True):
 class WorkflowRun(msgspec.Struct, frozen=True):
     """The workflow run that has been asked for or has ended.
 
-    `event` started it, `actor` is the login behind that, None where Enterprise does not say. `head_repository` and
-    `from_fork` are as in `Pull`; a run of Dependabot counts as one of a fork, for its token was read-only too.
-    `head_branch` is the merge queue's own, None where something else started the run.
+    `event` started it. `head_repository` and `from_fork` are as in `Pull`; a run of Dependabot counts as one of a fork,
+    for its token was read-only too. `head_branch` is the merge queue's own, None where something else started the run.
     """
 
     id: int
-    attempt: int
     head_sha: str
     head_repository: int | None
     event: str
     from_fork: bool
-    actor: str | None
     head_branch: str | None = None
 
 
@@ -86,6 +83,71 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     settles: bool = False
 
 
+_SHA, _SHA_FORM = r"[0-9a-f]{40}(?:[0-9a-f]{24})?", "the 40 or 64 hex digits of a commit"
+_LOGIN, _LOGIN_FORM = r"[A-Za-z0-9_-]{1,100}(?:\[bot\])?", "a login"
+_FORMS = {rf"\A{_SHA}\Z": _SHA_FORM, rf"\A{_LOGIN}\Z": _LOGIN_FORM}  # `$` also matches before a line break at the end
+Sha = Annotated[str, msgspec.Meta(pattern=rf"\A{_SHA}\Z")]
+_Number = Annotated[int, msgspec.Meta(ge=1, le=2**53)]  # what every JSON reader can hold
+
+
+class _Repository(msgspec.Struct, frozen=True):
+    id: _Number  # names change, the id does not
+
+
+class _User(msgspec.Struct, frozen=True):
+    login: Annotated[str, msgspec.Meta(pattern=rf"\A{_LOGIN}\Z")]
+
+
+class _Head(msgspec.Struct, frozen=True):
+    sha: Sha
+    repo: _Repository | None  # None once it was deleted, as is a user
+
+
+class _Base(msgspec.Struct, frozen=True):
+    ref: str
+    sha: Sha
+    repo: _Repository
+
+
+class _PullRequest(msgspec.Struct, frozen=True):
+    number: _Number
+    head: _Head
+    base: _Base
+    user: _User | None
+
+
+class _PullRequestEvent(msgspec.Struct, frozen=True):
+    action: str
+    pull_request: _PullRequest
+
+
+class _MergeGroup(msgspec.Struct, frozen=True):
+    head_sha: Sha
+    base_sha: Sha
+
+
+class _MergeGroupEvent(msgspec.Struct, frozen=True):
+    merge_group: _MergeGroup
+
+
+class _Run(msgspec.Struct, frozen=True):
+    id: _Number
+    run_attempt: _Number
+    head_sha: Sha
+    head_repository: _Repository | None
+    event: str
+    actor: _User | None = None  # older Enterprise servers do not say whose it is
+    head_branch: str | None = None
+
+
+class _WorkflowRunEvent(msgspec.Struct, frozen=True):
+    workflow_run: _Run
+    repository: _Repository
+
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+
 def context_of(environment: Mapping[str, str]) -> Context:
     """The context that the variables of an Actions job describe, and the event's payload that one of them names.
 
@@ -97,113 +159,118 @@ def context_of(environment: Mapping[str, str]) -> Context:
         RankgateError: a variable is missing or is not what Actions sets; the payload cannot be read or is not one of
             this event.
     """
-    event = _required(environment, "GITHUB_EVENT_NAME", _EVENT, "the name of an event")
+    event = _required(environment, "GITHUB_EVENT_NAME", r"[a-z_]{1,100}", "the name of an event")
     common = Context(
         event=event,
         api_url=_url(environment, "GITHUB_API_URL", API),
         server_url=_url(environment, "GITHUB_SERVER_URL", "https://github.com"),
-        repository=_required(environment, "GITHUB_REPOSITORY", _REPOSITORY, "OWNER/NAME"),
+        repository=_required(environment, "GITHUB_REPOSITORY", REPOSITORY, "OWNER/NAME"),
         run_id=int(_required(environment, "GITHUB_RUN_ID", _NUMBER, "a number")),
         attempt=int(_optional(environment, "GITHUB_RUN_ATTEMPT", _NUMBER, "a number") or 1),
         job=_job(environment),
-        actor=_optional(environment, "GITHUB_ACTOR", _LOGIN, "a login"),
+        actor=_optional(environment, "GITHUB_ACTOR", _LOGIN, _LOGIN_FORM),
     )
-    payload = environment.get("GITHUB_EVENT_PATH", "")
+    path = environment.get("GITHUB_EVENT_PATH", "")
     if event in {"pull_request", "pull_request_target"}:
-        return _of_pull_request(common, read_payload(payload, PullRequestEvent, event))
+        return _of_pull_request(common, _payload(path, _PullRequestEvent, event))
     if event == "merge_group":
-        group = read_payload(payload, MergeGroupEvent, event).merge_group
-        return msgspec.structs.replace(common, sha=group.head_sha, base=group.base_sha)
+        group = _payload(path, _MergeGroupEvent, event).merge_group
+        return replace(common, sha=group.head_sha, base=group.base_sha)
     if event == "workflow_run":
-        return _of_workflow_run(common, read_payload(payload, WorkflowRunEvent, event))
-    sha = _optional(environment, "GITHUB_SHA", _SHA, "the 40 or 64 hex digits of a commit")
-    return msgspec.structs.replace(common, sha=sha, read_only=event == "push" and common.actor == DEPENDABOT)
+        return _of_workflow_run(common, _payload(path, _WorkflowRunEvent, event))
+    sha = _optional(environment, "GITHUB_SHA", _SHA, _SHA_FORM)
+    return replace(common, sha=sha, read_only=event == "push" and common.actor == DEPENDABOT)
 
 
-def _of_pull_request(common: Context, payload: PullRequestEvent) -> Context:
-    request = payload.pull_request
+def _payload(path: str, kind: type[_T], event: str) -> _T:
+    if not path:
+        raise bad_input("is not set; is this running in GitHub Actions?", key="GITHUB_EVENT_PATH")
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        reason = error.strerror if isinstance(error, OSError) else "no file can have this name"
+        message = f"the event's payload cannot be read: {reason}; is this running in GitHub Actions?"
+        raise bad_input(message, file=path, key="GITHUB_EVENT_PATH") from error
+    if len(data) > MAX_BYTES:
+        message = f"the event's payload has more than {MAX_BYTES:,} bytes; GitHub sends none so large"
+        raise bad_input(message, file=path, key="GITHUB_EVENT_PATH")
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        message = f"not the payload of a {event} event: {spoken(error, _FORMS)}; is this running in GitHub Actions?"
+        raise bad_input(message, file=path) from error
+
+
+def _of_pull_request(common: Context, payload: _PullRequestEvent) -> Context:
+    request, action = payload.pull_request, payload.action
+    author = request.user.login if request.user else None
+    source = _id(request.head.repo)
     pull = Pull(
         number=request.number,
         head_sha=request.head.sha,
         base_ref=request.base.ref,
         base_sha=request.base.sha,
-        head_repository=_id(request.head.repo),
-        from_fork=_id(request.head.repo) != request.base.repo.id,
-        author=request.user.login if request.user else None,
+        head_repository=source,
+        from_fork=source != request.base.repo.id,
+        author=author,
     )
-    return msgspec.structs.replace(
+    # A `pull_request` job has the rights of whoever set it off, a `pull_request_target` job those of the repository,
+    # unless Dependabot opened the pull request.
+    of_starter = common.event == "pull_request"
+    return replace(
         common,
         sha=pull.head_sha,
         base=pull.base_sha,
         pull=pull,
-        read_only=_cannot_write(common, pull, request),
-        action=payload.action,
-        settles=payload.action == "closed" or (common.event, payload.action) == ("pull_request_target", "edited"),
+        read_only=pull.from_fork or common.actor == DEPENDABOT if of_starter else author == DEPENDABOT,
+        action=action,
+        settles=action == "closed" or (action == "edited" and not of_starter),
     )
 
 
-def _cannot_write(common: Context, pull: Pull, request: PullRequest) -> bool:
-    """Whether GitHub gave the job a read-only token.
-
-    A `pull_request` job has the rights of whoever set it off, a `pull_request_target` job those of the repository,
-    unless Dependabot opened the pull request.
-    """
-    if common.event == "pull_request":
-        return pull.from_fork or common.actor == DEPENDABOT
-    return request.user is not None and request.user.login == DEPENDABOT
-
-
-def _of_workflow_run(common: Context, payload: WorkflowRunEvent) -> Context:
-    said = payload.workflow_run
-    actor = said.actor.login if said.actor else None
-    run = WorkflowRun(
-        id=said.id,
-        attempt=said.run_attempt,
-        head_sha=said.head_sha,
-        head_repository=_id(said.head_repository),
-        event=said.event,
-        from_fork=_id(said.head_repository) != payload.repository.id or actor == DEPENDABOT,
-        actor=actor,
-        head_branch=said.head_branch if said.event == "merge_group" else None,
+def _of_workflow_run(common: Context, payload: _WorkflowRunEvent) -> Context:
+    run, source = payload.workflow_run, _id(payload.workflow_run.head_repository)
+    by_dependabot = run.actor is not None and run.actor.login == DEPENDABOT
+    triggered = WorkflowRun(
+        id=run.id,
+        head_sha=run.head_sha,
+        head_repository=source,
+        event=run.event,
+        from_fork=source != payload.repository.id or by_dependabot,
+        head_branch=run.head_branch if run.event == "merge_group" else None,
     )
-    return msgspec.structs.replace(common, sha=run.head_sha, workflow_run=run, run_id=run.id, attempt=run.attempt)
+    return replace(common, sha=run.head_sha, workflow_run=triggered, run_id=run.id, attempt=run.run_attempt)
 
 
-def _id(repository: Repository | None) -> int | None:
+def _id(repository: _Repository | None) -> int | None:
     return repository.id if repository else None
 
 
 def _job(environment: Mapping[str, str]) -> str:
-    name = _optional(environment, "GITHUB_JOB", _JOB, "the id of a job") or ""
-    index = _optional(environment, "RANKGATE_JOB_INDEX", _INDEX, "the job's place in its matrix, from 0") or "0"
+    name = _optional(environment, "GITHUB_JOB", r"[A-Za-z_][A-Za-z0-9_-]{0,99}", "the id of a job") or ""
+    index = _optional(environment, "RANKGATE_JOB_INDEX", r"[0-9]{1,3}", "the job's place in its matrix, from 0") or "0"
     file = environment.get("GITHUB_WORKFLOW_REF", "").partition("@")[0].rpartition("/")[2]  # behind the @ is a branch
     return "/".join(each for each in (re.sub(r"[^A-Za-z0-9_.-]", "_", file)[:60], name, index) if each)
 
 
-_EVENT = re.compile(r"[a-z_]{1,100}")
-_INDEX = re.compile(r"[0-9]{1,3}")
-_JOB = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
-_LOGIN = re.compile(r"[A-Za-z0-9_-]{1,100}(\[bot\])?")
-_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
-_REPOSITORY = re.compile(r"[A-Za-z0-9_-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
-_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_NUMBER = r"[1-9][0-9]{0,17}"
+REPOSITORY = r"[A-Za-z0-9_-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}"
 # The token goes there: encrypted, or to this very machine; and no name or password stands in it.
-_URL = re.compile(
-    r"(?:https://[A-Za-z0-9.-]+|http://(?:localhost|127\.0\.0\.1|\[::1\]))(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?"
-)
+_URL = r"(?:https://[A-Za-z0-9.-]+|http://(?:localhost|127\.0\.0\.1|\[::1\]))(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?"
 
 
-def _required(environment: Mapping[str, str], name: str, pattern: re.Pattern[str], what: str) -> str:
+def _required(environment: Mapping[str, str], name: str, pattern: str, what: str) -> str:
     value = _optional(environment, name, pattern, what)
     if value is None:
         raise bad_input("is not set; is this running in GitHub Actions?", key=name)
     return value
 
 
-def _optional(environment: Mapping[str, str], name: str, pattern: re.Pattern[str], what: str) -> str | None:
+def _optional(environment: Mapping[str, str], name: str, pattern: str, what: str) -> str | None:
     """The variable, None where it is unset or empty. Its value is not repeated: nobody knows what it holds."""
     value = environment.get(name, "")
-    if value and not pattern.fullmatch(value):
+    if value and not re.fullmatch(pattern, value):
         raise bad_input(f"expected {what}; is this running in GitHub Actions?", key=name)
     return value or None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -22,32 +22,15 @@ from rankgate.forges.standing import QUEUE
 from rankgate.gates.apply_waivers import REFUSED
 from rankgate.model.report import Report
 from rankgate.model.values import SEVERITY_ORDER
-from rankgate.model.waiver_use import SetLabel
-from rankgate.renderers.isolation import Template
+
+if TYPE_CHECKING:  # what judges at a base is paid for where there is something to judge
+    from rankgate.forges.base_checkout import BaseCheckout
 
 ACCEPT_LABEL = "rankgate: accept rankings"
 _CHANGES = ("labeled", "unlabeled", "edited", "closed", "reopened")
 _CUT_SHORT = Problem("the reporting job ended before there was a verdict")
 _ACCEPTED = "A maintainer has accepted these rankings for this commit."
 _OWN = "The rankings come from a branch of this repository and count, though whoever can push could have invented them."
-
-
-class AtBase(Protocol):
-    """What is done at the base of a pull request, where nothing of the pull request is run."""
-
-    def at_tip(self, pull: Pull) -> Pull:
-        """The pull request with the tip of its base branch, as it is now, as its base."""
-
-    def judge(
-        self, pull: Pull, run: bytes, *, labels: Sequence[SetLabel] | None = None, gold: bytes | None = None
-    ) -> Report:
-        """The report on a run, which is only data; with labels also as the pull request's own criteria and gold ask."""
-
-    def template(self, pull: Pull) -> Template | None:
-        """The user's template of the comment."""
-
-    def not_judged(self, problems: Sequence[Problem]) -> Report:
-        """The report where there is nothing to judge."""
 
 
 def concerns_forks(context: Context) -> bool:
@@ -57,21 +40,12 @@ def concerns_forks(context: Context) -> bool:
 
 
 def report_fork(
-    client: Client, context: Context, settings: Settings, at_base: AtBase, *, artifact: str
+    client: Client, context: Context, settings: Settings, at_base: BaseCheckout, *, artifact: str
 ) -> tuple[Report | None, Told]:
     """Judge, comment on every open pull request of that commit, and complete their checks with the worst report.
 
-    Each pull request is judged by its own base. Nothing of the artifact says which one it is for.
-
-    Args:
-        client: the API, with the reporting job's token.
-        context: the event: a finished workflow, or a change of a pull request.
-        settings: how to publish.
-        at_base: judges.
-        artifact: the name of the artifact that the gate's workflow leaves.
-
-    Returns:
-        The worst of the reports, None where there was nothing to report on, and what was told.
+    Each pull request is judged by its own base. Nothing of the artifact, which has the name that the gate's workflow
+    gives it, says which one it is for. The worst of the reports is None where there was nothing to report on.
     """
     try:
         work = _work_for(client, context, settings)
@@ -79,9 +53,8 @@ def report_fork(
         return None, Told([], [str(error)])
     if isinstance(work, str):
         return None, Told([f"nothing to do: {work}"], [])
-    found = work.context
-    each = [replace(found, pull=pull) for pull in work.pulls]  # a report is of one pull request
-    told = joined(work.told, *(announce(client, own, settings) for own in each))
+    contexts = [replace(work.context, pull=pull) for pull in work.pulls]  # a report is of one pull request
+    told = joined(work.told, *(announce(client, own, settings) for own in contexts))
     shown: dict[int, Report] = {}
     try:
         for pull, judged in _judged(client, work, settings, at_base, artifact):
@@ -89,10 +62,10 @@ def report_fork(
             report = replace(judged, fork_runs="trusted", notes=[*judged.notes, note]) if note else judged
             if settings.comment and pull.number != QUEUE:
                 templated = replace(settings, template=at_base.template(pull))
-                told = joined(told, tell_pull(client, found, pull, report, templated))
+                told = joined(told, tell_pull(client, work.context, pull, report, templated))
             shown[pull.number] = report
     finally:
-        for pull, own in zip(work.pulls, each, strict=True):
+        for pull, own in zip(work.pulls, contexts, strict=True):
             ended = shown.get(pull.number) or at_base.not_judged([_CUT_SHORT])
             told = joined(told, conclude(client, own, ended, settings))
     return max(shown.values(), key=lambda report: SEVERITY_ORDER.index(report.verdict)), told
@@ -118,12 +91,12 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
     if early := _without_runs(context, alone=alone):
         return early
     head = pull_of(client, context.repository, number) if number else run
-    found_at = open_at(client, context.repository, head.head_sha) if head else []
-    pulls = [pull for pull in found_at if head and pull.head_repository == head.head_repository]
+    at_head = open_at(client, context.repository, head.head_sha) if head else []
+    pulls = [pull for pull in at_head if head and pull.head_repository == head.head_repository]
     if not head or not pulls:
         return f"no open pull request has {str(context.sha)[:12]} as its head"
-    found = replace(context, sha=head.head_sha, settles=False)
-    check = check_of(replace(found, pull=pulls[0]), settings)
+    judging = replace(context, sha=head.head_sha, settles=False)
+    check = check_of(replace(judging, pull=pulls[0]), settings)
     reported = {(each.pull, each.run, each.attempt): at for each, at in reports(client, check)} if check else {}
     runs = _recorded(client, context, pulls[0], {each for _, each, _ in reported}, alone=alone)
     ended = [each for each in runs if each["status"] == "completed" and each["conclusion"] != "action_required"]
@@ -131,7 +104,7 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
         return f"no run for {head.head_sha[:12]} has ended yet"
     newest = ended[-1]["id"], ended[-1]["run_attempt"]
     unreported = [each["run_started_at"] for each in runs[runs.index(ended[-1]) + 1 :]]
-    own, accepted, told = dict[int, str](), False, Told([], [])
+    own, accepted, told = dict[int, str](), False, Told()
     for pull in pulls:
         try:
             if alone and of_writer(client, context.repository, pull):
@@ -146,7 +119,7 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
     if own and unreported:
         return f"a newer run for {head.head_sha[:12]} has not ended yet"
     counts = {**dict.fromkeys((pull.number for pull in pulls if accepted), _ACCEPTED), **own}
-    return _Work(replace(found, run_id=newest[0], attempt=newest[1]), pulls, counts, told)
+    return _Work(replace(judging, run_id=newest[0], attempt=newest[1]), pulls, counts, told)
 
 
 def _without_runs(context: Context, *, alone: bool) -> _Work | str | None:
@@ -155,7 +128,7 @@ def _without_runs(context: Context, *, alone: bool) -> _Work | str | None:
     queue = QUEUED.fullmatch(f"refs/heads/{run.head_branch}") if run else None
     if run and queue and alone:  # whatever became of the run, so that the queue never waits
         group = Pull(QUEUE, run.head_sha, queue["base"], queue["sha"], run.head_repository, from_fork=False)
-        return _Work(context, [group], {QUEUE: _OWN}, Told([], []))
+        return _Work(context, [group], {QUEUE: _OWN}, Told())
     if run and not (run.event == "pull_request" and (alone or run.from_fork)):
         return "the workflow was not one of a fork's pull request"
     own = pull and not pull.from_fork and (alone or not context.read_only)  # read-only: of Dependabot
@@ -201,7 +174,7 @@ def _refused(client: Client, context: Context, pull: Pull, first: str | None, un
 
 
 def _judged(
-    client: Client, work: _Work, settings: Settings, at_base: AtBase, artifact: str
+    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, artifact: str
 ) -> Iterator[tuple[Pull, Report]]:
     """Each pull request with the report by its own base; those of a writer as they ask themselves, too."""
     context, problems, run, gold = work.context, list[Problem](), b"", b""

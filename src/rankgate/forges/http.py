@@ -1,4 +1,4 @@
-"""One request and its answer, within limits: the only module that opens a connection.
+"""One request and its answer, within limits, and the addresses that a token may go to: nothing else opens a connection.
 
 Nothing here is taken from the environment but proxies and CA certificates: a .netrc would replace the token. There is
 no switch that turns certificate checks off. The libraries' own messages are not passed on: they quote addresses, which
@@ -8,10 +8,14 @@ may be signed.
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import time
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import SplitResult, urlencode, urljoin, urlsplit, urlunsplit
 
 import msgspec
 import requests
@@ -28,6 +32,11 @@ BODY_SECONDS = 120.0  # for a whole body, however steadily it trickles
 BODY_BYTES = 20_000_000  # of an answer that is not a download
 _CHUNK = 65_536
 
+_PORTS = {"https": 443, "http": 80}
+_CLEAN = re.compile(r"[!-\[\]-~]+")  # visible ASCII but the backslash, which not everyone reads as the same character
+# What a caller may ask for: no empty step and none that climbs, however it is written.
+_PATH = re.compile(r"(?:/(?!(?:\.|%2e){1,2}(?:/|$))(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-f]{2})+)+", re.ASCII | re.IGNORECASE)
+
 
 class Clock:
     """The machine's clock, in seconds; a test puts another in its place, so that no wait has to be waited for."""
@@ -41,19 +50,17 @@ class Clock:
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A whole answer.
-
-    Attributes:
-        status: its HTTP status.
-        headers: their names in lower case.
-        body: its bytes, not compressed.
-        next: the address of the next page as the server wrote it; None on the last.
-    """
+    """A whole answer: headers by lower-case names, bytes not compressed, and the next page as the server wrote it."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     next: str | None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it is neither a refusal nor elsewhere."""
+        return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
 
 
 class NoAnswer(msgspec.Struct, frozen=True):
@@ -64,11 +71,7 @@ class NoAnswer(msgspec.Struct, frozen=True):
 
 
 def session_of(token: str | None) -> requests.Session:
-    """Connections to the API with a token, or to any other place without one.
-
-    Raises:
-        RankgateError: the environment names CA certificates that are not there.
-    """
+    """Connections to the API with a token, or to any other place without one."""
     session = requests.Session()
     session.trust_env = False
     session.verify = _certificates()
@@ -85,16 +88,16 @@ def session_of(token: str | None) -> requests.Session:
 def _certificates() -> str | bool:
     """The file or directory of CA certificates that the environment names, else True: those that requests brings."""
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
-        place = os.environ.get(name)
+        place = os.environ.get(name, "")
+        if place and not Path(place).exists():
+            raise bad_input("the CA certificates that it names are not there", key=name)
         if place:
-            if not Path(place).exists():
-                raise bad_input("the CA certificates that it names are not there", key=name)
             return place
     return True
 
 
 def exchange(
-    session: requests.Session, method: str, url: str, body: bytes | None, *, limit: int, clock: Clock
+    session: requests.Session, method: str, url: str, body: bytes | None, limit: int, clock: Clock
 ) -> Answer | NoAnswer:
     """Send a request once and read its answer; redirects are answers like any other.
 
@@ -138,7 +141,6 @@ def _read(response: requests.Response, limit: int, clock: Clock) -> bytes | NoAn
 
 
 def _explained(error: BaseException) -> NoAnswer:
-    """Which kind of failure it was, in our own words."""
     causes = list(_causes(error))
     fitting = (row for row in _FAILURES if any(isinstance(cause, row[0]) for cause in causes))
     _, failure, why = next(fitting, (None, Failure.LOST, "it failed"))
@@ -165,3 +167,68 @@ _FAILURES: list[tuple[tuple[type[BaseException], ...], Failure, str]] = [
     ((ValueError, TypeError), Failure.UNUSABLE, "its address or the proxy's cannot be used"),
     ((OSError,), Failure.LOST, "the connection broke"),  # after the others: all that requests raises is one, too
 ]
+
+
+class Base(msgspec.Struct, frozen=True):
+    """The address below which the API lies: `origin` as `https://api.github.com`, `path` empty or as `/api/v3`."""
+
+    origin: str
+    path: str
+
+    def url(self, path: str, params: Mapping[str, str | int]) -> str | None:
+        """The whole address of a path of the API, None where it is no plain path."""
+        query = f"?{urlencode(params)}" if params else ""
+        return f"{self.origin}{self.path}{path}{query}" if _PATH.fullmatch(path) else None
+
+    def own(self, address: str, *, seen_at: str) -> str | None:
+        """An address that the server named at `seen_at`, on the API's own origin; None for any other.
+
+        It is rewritten so that no second reader of addresses can find another host in it.
+        """
+        parts = _split(address, seen_at)
+        if parts is None or _origin(parts) != self.origin:
+            return None
+        return f"{self.origin}{parts.path}" + (f"?{parts.query}" if parts.query else "")
+
+    def elsewhere(self, address: str, *, seen_at: str) -> str | None:
+        """Where a file lies that the server named at `seen_at`; None unless it is reached as safely as the API is."""
+        parts = _split(address, seen_at)
+        safe = ("https", "http") if self.origin.startswith("http:") else ("https",)
+        return urlunsplit(parts) if parts is not None and parts.scheme in safe else None
+
+
+def base_of(api_url: str) -> Base:
+    """The API's address, with or without a slash at its end, which must be as safe as a token needs."""
+    parts = _split(api_url)
+    if parts is None or parts.query or parts.fragment:
+        raise bad_input("is no address of an API, as https://api.github.com or https://HOST/api/v3", key="api url")
+    if parts.scheme == "http" and not _loopback(parts.hostname or ""):
+        raise bad_input(
+            f"is http, which would show the token to everyone on the way to {parts.hostname}", key="api url"
+        )
+    return Base(_origin(parts), parts.path.rstrip("/"))
+
+
+def _split(address: str, seen_at: str = "") -> SplitResult | None:
+    """The parts of an http address with a host and without a user, None for anything else."""
+    if not _CLEAN.fullmatch(address):
+        return None
+    try:
+        parts = urlsplit(urljoin(seen_at, address))
+        whole = parts.scheme in _PORTS and parts.hostname and "@" not in parts.netloc and parts.port != 0
+    except ValueError:  # a port that is no number, half of an IPv6 address
+        return None
+    return parts if whole else None
+
+
+def _origin(parts: SplitResult) -> str:
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    port = "" if parts.port in (None, _PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

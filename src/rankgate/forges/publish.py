@@ -8,12 +8,10 @@ from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import RankgateError
 from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complete, complete_open, foresee, settle
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.comments import ACTIONS_LOGIN, upsert
+from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, upsert
 from rankgate.forges.context import Context, Pull
-from rankgate.forges.marker import DEFAULT_GATE, Mark
 from rankgate.forges.standing import QUEUE, Conclusion, Record, base_key
-from rankgate.model.exit_codes import exit_code
-from rankgate.model.report import Report
+from rankgate.model.report import Report, exit_code
 from rankgate.renderers.check_run import check_run_output, conclusion_of
 from rankgate.renderers.fitting import COMMENT_LIMIT
 from rankgate.renderers.isolation import Template
@@ -49,8 +47,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 class Told(msgspec.Struct, frozen=True):
     """What was published, and what could not be, as sentences; a trouble changes no verdict."""
 
-    done: list[str]
-    troubles: list[str]
+    done: list[str] = []
+    troubles: list[str] = []
 
 
 def check_of(context: Context, settings: Settings, *, any_pull: bool = False) -> Check | None:
@@ -89,7 +87,7 @@ def announce(client: Client, context: Context, settings: Settings) -> Told:
 
 def publish(client: Client, context: Context, report: Report, settings: Settings) -> Told:
     """Comment on the event's pull request, if it has one, and complete the check, whatever happens before."""
-    told = Told([], [])
+    told = Told()
     try:
         if context.pull is not None and settings.comment:
             told = tell_pull(client, context, context.pull, report, settings)
@@ -101,17 +99,16 @@ def publish(client: Client, context: Context, report: Report, settings: Settings
 def tell_pull(client: Client, context: Context, pull: Pull, report: Report, settings: Settings) -> Told:
     """The comment of one pull request, below a note on what else decides about its commit."""
     note = _note(client, msgspec.structs.replace(context, pull=pull), report, settings)
-    text, trouble = _comment_text(report, settings.template, COMMENT_LIMIT - len(note))
-    mark = Mark(
-        gate=settings.gate,
-        sha=pull.head_sha,
-        run=context.run_id,
-        attempt=context.attempt,
-        verdict=report.verdict,
-    )
-    body = note + text
+    limit, trouble = COMMENT_LIMIT - len(note), list[str]()
     try:
-        done = upsert(client, context.repository, pull.number, mark, body, login=settings.login, fresh=settings.fresh)
+        text = render_markdown(report, settings.template, limit=limit)
+    except RankgateError as error:
+        text, trouble = render_markdown(report, limit=limit), [f"our own comment instead of the template's: {error}"]
+    run, attempt = context.run_id, context.attempt
+    mark = Mark(gate=settings.gate, sha=pull.head_sha, run=run, attempt=attempt, verdict=report.verdict)
+    login, fresh = settings.login, settings.fresh
+    try:
+        done = upsert(client, context.repository, pull.number, mark, note + text, login=login, fresh=fresh)
     except ForgeError as error:
         return Told([], [*trouble, str(error)])
     return Told([_DONE[done].format(pull.number)], trouble)
@@ -124,7 +121,7 @@ def conclude(client: Client, context: Context, report: Report, settings: Setting
     """
     check, own = check_of(context, settings, any_pull=left_open), conclusion_for(report, settings.fail_on)
     if check is None:
-        return Told([], [])
+        return Told()
     act = complete_open if left_open else complete
     try:
         ended = settle(client, check) if context.settles else act(client, check, check_run_output(report), own)
@@ -154,20 +151,8 @@ def _note(client: Client, context: Context, report: Report, settings: Settings) 
         return ""
     jobs, note = [f"`{each.job}`" for each in ended.deciding if each.pull == check.record.pull], ""
     if len(jobs) > 1:
-        note += (
-            f"> {len(jobs)} jobs judge this commit under the gate id `{settings.gate}`: {', '.join(jobs)}. "
-            "The worst result counts; the input `gate-id` tells them apart.\n\n"
-        )
+        note = f"> {len(jobs)} jobs judge this commit under the gate id `{settings.gate}`: {', '.join(jobs)}. "
+        note += "The worst result counts; the input `gate-id` tells them apart.\n\n"
     if ended.conclusion != own:
         note += f"> The check `{check.name}` is of all reports of this commit. {ended.title}.\n\n"
     return note
-
-
-def _comment_text(report: Report, template: Template | None, limit: int) -> tuple[str, list[str]]:
-    """The comment, ours where the user's template does not render."""
-    if template is not None:
-        try:
-            return render_markdown(report, template, limit=limit), []
-        except RankgateError as error:
-            return render_markdown(report, limit=limit), [f"our own comment instead of the template's: {error}"]
-    return render_markdown(report, limit=limit), []

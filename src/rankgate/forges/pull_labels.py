@@ -23,31 +23,24 @@ _FORCED = "head_ref_force_pushed"
 _VOIDING = ("base_ref_changed", "automatic_base_change_succeeded", _FORCED, "reopened")
 _NEVER = "~"  # later than every time
 
-Events = Sequence[Mapping[str, Any]]
+_Events = Sequence[Mapping[str, Any]]
 
 
-def label_events(client: Client, repository: str, number: int) -> Events:
-    """What happened to a pull request's labels, head and base, oldest first.
-
-    Raises:
-        ForgeError: GitHub does not say.
-    """
+def label_events(client: Client, repository: str, number: int) -> _Events:
+    """What happened to a pull request's labels, head and base, oldest first."""
     # Of the two lists of events, the one that `pull-requests: read` is enough for.
     listed = client.pages(f"/repos/{repository}/issues/{number}/timeline")
-    found = [each for each in listed if each["event"] in ("labeled", *_VOIDING)]
-    return sorted(found, key=lambda each: (each["created_at"], each["id"]))
+    concerning = (each for each in listed if each["event"] in ("labeled", *_VOIDING))
+    return sorted(concerning, key=lambda each: (each["created_at"], each["id"]))
 
 
 def worth(
-    client: Client, repository: str, events: Events, name: str, reported: Sequence[str], begun: Sequence[str] = ()
+    client: Client, repository: str, events: _Events, name: str, reported: Sequence[str], begun: Sequence[str] = ()
 ) -> SetLabel:
     """What a label that stands on a pull request is worth, by its `label_events`; the last who set it answers for it.
 
     A first report on what it may accept has to lie before it, and after the last forced push: that may have brought
     back a commit that was reported long ago. No run that is to be reported yet may have begun before it.
-
-    Raises:
-        ForgeError: it cannot be told who may write.
     """
     at = max((n for n, each in enumerate(events) if (each.get("label") or {}).get("name") == name), default=None)
     if at is None or not events[at].get("actor"):
@@ -89,7 +82,7 @@ def _last_push(client: Client, repository: str, pull: Pull) -> str:
     head = client.get(f"/repos/{repository}/pulls/{pull.number}")["head"]
     where: dict[str, str | int] = {"ref": f"refs/heads/{head['ref']}", "per_page": 1}
     try:
-        found = next(iter(client.get(f"/repos/{repository}/activity", where)), {"after": ""})
+        push = next(iter(client.get(f"/repos/{repository}/activity", where)), {"after": ""})
     except ForgeError:
-        found = {"after": head["sha"], "timestamp": ""}
-    return found["timestamp"] if found["after"] == head["sha"] == pull.head_sha else _NEVER
+        push = {"after": head["sha"], "timestamp": ""}
+    return push["timestamp"] if push["after"] == head["sha"] == pull.head_sha else _NEVER

@@ -15,39 +15,28 @@ _MAY_WRITE = ("admin", "write")  # GitHub reports the role `maintain` as write, 
 def deciding_pulls(client: Client, repository: str, sha: str, criteria: Sequence[str], *, queued: bool) -> list[Pull]:
     """The open pull requests whose reports decide what a commit's check says, by number.
 
-    Those from this repository's branches whose author may write or is an App; where there is none, and the commit is
-    no merge group's (`queued`), all others. Of several those whose base has criteria. Who is not known counts.
-
-    Raises:
-        ForgeError: they cannot be listed.
+    Those from this repository's branches whose author may write or is an App; where there is none, and the commit is no
+    merge group's (`queued`), all others. Of several those whose base has criteria. Who is not known counts.
     """
-    found = open_at(client, repository, sha)
-    if len(found) > 1 or queued:
-        own = [pull for pull in found if _trusted(client, repository, pull)]
-        found = own if own or queued else found
-    if len(found) > 1:
-        lacking = [all(_lacks(client, repository, pull.base_ref, path) for path in criteria) for pull in found]
-        found = [pull for pull, lacks in zip(found, lacking, strict=True) if not lacks] or found
-    return found
+    pulls = open_at(client, repository, sha)
+    if len(pulls) > 1 or queued:
+        own = [pull for pull in pulls if _trusted(client, repository, pull)]
+        pulls = own if own or queued else pulls
+    if len(pulls) > 1:
+        gated = [pull for pull in pulls if not all(_lacks(client, repository, pull, path) for path in criteria)]
+        pulls = gated or pulls
+    return pulls
 
 
 def open_at(client: Client, repository: str, head_sha: str) -> list[Pull]:
-    """Every open pull request whose head is this commit, in this repository or a fork, by number.
-
-    Raises:
-        ForgeError: they cannot be listed.
-    """
+    """Every open pull request whose head is this commit, in this repository or a fork, by number."""
     # All pages of all: the commit's own list does not name those of forks, nor does the event of a finished workflow.
     pulls = map(_pull, client.pages(f"/repos/{repository}/pulls", {"state": "open"}))
     return sorted((pull for pull in pulls if pull.head_sha == head_sha), key=lambda pull: pull.number)
 
 
 def of_writer(client: Client, repository: str, pull: Pull) -> bool:
-    """Whether a pull request is from a branch of this repository, opened by somebody who may write, or by an App.
-
-    Raises:
-        ForgeError: it cannot be told.
-    """
+    """Whether a pull request is from a branch of this repository, opened by somebody who may write, or by an App."""
     author = pull.author
     return not pull.from_fork and (pull.by_app or (author is not None and may_write(client, repository, author)))
 
@@ -59,21 +48,17 @@ def _trusted(client: Client, repository: str, pull: Pull) -> bool:
         return True
 
 
-def _lacks(client: Client, repository: str, branch: str, path: str) -> bool:
-    """Whether a branch has no such file. A tag may have the branch's name, so that the whole name is given."""
+def _lacks(client: Client, repository: str, pull: Pull, path: str) -> bool:
+    """Whether a base has no such file. A tag may have the branch's name, so that the whole name is given."""
     try:
-        client.get(f"/repos/{repository}/contents/{quote(path)}", {"ref": f"refs/heads/{branch}"})
+        client.get(f"/repos/{repository}/contents/{quote(path)}", {"ref": f"refs/heads/{pull.base_ref}"})
     except ForgeError as error:
         return error.status == 404  # noqa: PLR2004 -- not found
     return False
 
 
 def pull_of(client: Client, repository: str, number: int) -> Pull:
-    """A pull request by its number.
-
-    Raises:
-        ForgeError: it cannot be read.
-    """
+    """A pull request by its number."""
     return _pull(client.get(f"/repos/{repository}/pulls/{number}"))
 
 
@@ -93,11 +78,7 @@ def _pull(item: Mapping[str, Any]) -> Pull:
 
 
 def may_write(client: Client, repository: str, login: str) -> bool:
-    """Whether an account may write to the repository; a label can be set by many who may not.
-
-    Raises:
-        ForgeError: it cannot be told.
-    """
+    """Whether an account may write to the repository; a label can be set by many who may not."""
     if login.endswith("[bot]"):  # no collaborator, and any workflow may set a label as one
         return False
     try:
@@ -110,13 +91,5 @@ def may_write(client: Client, repository: str, login: str) -> bool:
 
 
 def remove_label(client: Client, repository: str, number: int, label: str) -> None:
-    """Take a label off a pull request, if it is there.
-
-    Raises:
-        ForgeError: the platform refuses.
-    """
-    try:
-        client.send("DELETE", f"/repos/{repository}/issues/{number}/labels/{quote(label, safe='')}")
-    except ForgeError as error:
-        if error.status != 404:  # noqa: PLR2004 -- it has no such label
-            raise
+    """Take a label off a pull request, if it is there."""
+    client.send("DELETE", f"/repos/{repository}/issues/{number}/labels/{quote(label, safe='')}")

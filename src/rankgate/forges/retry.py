@@ -39,12 +39,7 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """Do not send it again.
-
-    Attributes:
-        reason: empty where the answer itself is reason enough.
-        lost: it may have been done although no answer says so; the caller looks before it is sent again.
-    """
+    """Do not send it again; the reason is empty where the answer is. If `lost`, it may have been done all the same."""
 
     reason: str = ""
     lost: bool = False
@@ -53,18 +48,10 @@ class Stop(msgspec.Struct, frozen=True):
 def next_step(
     method: str, outcome: int | Failure, headers: Mapping[str, str], message: str, earlier: Sequence[Wait], now: float
 ) -> Wait | Stop:
-    """What to do about a request that was refused or failed.
+    """What to do about a request that was refused or failed, after the waits so far.
 
-    Args:
-        method: GET, PATCH and DELETE may be done twice; anything else is treated as a POST.
-        outcome: the status of the answer, or how it failed to come.
-        headers: of the answer, their names in lower case.
-        message: the server's own words, empty where there are none.
-        earlier: the waits of this request so far, oldest first.
-        now: seconds since 1970.
-
-    Returns:
-        A wait is between 1 second and a day, and doubles with every earlier one of its cause.
+    A wait is between 1 second and a day, and doubles with every earlier one of its cause. The headers' names are in
+    lower case; the message is the server's own words, empty where there are none; `now` is in seconds since 1970.
     """
     if outcome is Failure.UNUSABLE:
         return Stop()

@@ -13,24 +13,15 @@ from rankgate.renderers.escape import inert
 MAX_SUMMARY_BYTES = 1024 * 1024  # of a step's summary, in UTF-8; the runner drops a larger one whole
 _OUTPUT = "GITHUB_OUTPUT"
 _SUMMARY = "GITHUB_STEP_SUMMARY"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_CUT = "_Cut here: a step's summary holds 1,024 KiB. The whole is in the artifact of this run._"
 
 
 def set_output(path: str, name: str, value: str) -> None:
-    """Set an output of the step, whatever its value holds.
+    """Set an output of the step, whatever text the value is; `path` is that of GITHUB_OUTPUT.
 
-    The value stands between two lines with a delimiter that nobody can guess, so that none in it ends it early and
-    sets other outputs.
-
-    Args:
-        path: of the file that GITHUB_OUTPUT names.
-        name: of the output.
-        value: any text; line breaks stay as they are.
-
-    Raises:
-        RankgateError: no output can have this name or value, or the file cannot be written.
+    The value stands between two lines with a delimiter that nobody can guess: none in it sets other outputs.
     """
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", name):
         raise bad_input("no name of an output; use letters, digits, - and _", key=name)
     delimiter = secrets.token_hex(16)
     if delimiter in value:
@@ -39,32 +30,19 @@ def set_output(path: str, name: str, value: str) -> None:
         data = f"{name}<<{delimiter}\n{value}\n{delimiter}\n".encode()
     except UnicodeEncodeError as error:
         raise bad_input("half of a surrogate pair; an output is written as UTF-8", key=name) from error
-    there = _content(path, _OUTPUT)
-    _append(path, _OUTPUT, _finished(there) + data)
+    _append(path, _OUTPUT, _finished(_content(path, _OUTPUT)) + data)
 
 
-def add_summary(path: str, markdown: str, *, rest: str = "the artifact of this run") -> bool:
-    """Add to the step's summary, as much as it may hold.
+def add_summary(path: str, markdown: str) -> bool:
+    """Add to the step's summary, the file of GITHUB_STEP_SUMMARY, as much as it may hold; True where that is all.
 
     Markdown that does not fit is cut before a line, what stands open there is closed, and a last sentence says where
     the rest is. Where not even that fits, nothing is added.
-
-    Args:
-        path: of the file that GITHUB_STEP_SUMMARY names.
-        markdown: what to add.
-        rest: where the whole can be read.
-
-    Returns:
-        Whether all of it was added.
-
-    Raises:
-        RankgateError: the file cannot be read or written.
     """
     there = _content(path, _SUMMARY)
     start = _finished(there) + (b"\n" if there else b"")  # Markdown right behind a paragraph would belong to it
-    sentence = f"_Cut here: a step's summary holds {MAX_SUMMARY_BYTES // 1024:,} KiB. The whole is in {rest}._"
     try:
-        written = cut_before(markdown, MAX_SUMMARY_BYTES - len(there) - len(start), lambda *_: sentence, _bytes)
+        written = cut_before(markdown, MAX_SUMMARY_BYTES - len(there) - len(start), lambda *_: _CUT, _bytes)
     except ValueError:  # full
         return False
     _append(path, _SUMMARY, start + written.encode("utf-8", "replace"))
@@ -76,25 +54,21 @@ def _bytes(text: str) -> int:
 
 
 def stopped(text: str) -> str:
-    """Lines for the log in which the runner finds no command, for output that we did not write.
+    """Lines for the log in which the runner finds no command, for output that we did not write; nothing for no text.
 
     Commands are stopped until a word that nobody can guess; nor does any line look like one, so that the text is
-    harmless where the runner does not see the first line. Nothing for no text.
+    harmless where the runner does not see the first line.
     """
     if not text:
         return ""
     word = secrets.token_hex(16)
-    lines = [inert(line) for line in _LINE_BREAK.split(text)]
+    lines = [inert(line) for line in re.split(r"\r\n|\r|\n", text)]  # where the runner breaks a line, nowhere else
     if not lines[-1]:
         lines.pop()
     return "\n".join([f"::stop-commands::{word}", *lines, f"::{word}::", ""])
 
 
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")  # where the runner breaks a line, and nowhere else
-
-
 def _content(path: str, variable: str) -> bytes:
-    """What a file holds already; nothing where there is none yet."""
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:

@@ -81,11 +81,8 @@ def standing(records: Iterable[Record], counted: Mapping[int, str] | None) -> St
 
     Order is (run, attempt) per pull request and job: a later attempt replaces the result of its own job and no other's.
     Of two check runs of one attempt the worse result counts. A report that was judged against another base than the
-    pull request has now is none.
-
-    Args:
-        records: of all check runs of one name on a commit; where there are a merge group's, nothing else is waited for.
-        counted: the pull requests that count, and their bases; None where GitHub does not say, and then nothing passes.
+    pull request has now is none. Where there are records of a merge group, nothing else is waited for. `counted` are
+    the pull requests that count, and their bases; None where GitHub does not say, and then nothing passes.
     """
     newest: dict[tuple[int, str], Record] = {}
     for record in sorted(records, key=lambda each: (each.run, each.attempt, _RESULTS.index(each.own))):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rankgate.model.reasons import sentences
-from rankgate.model.report import GateResult, Report
+from rankgate.model.report import Report
 from rankgate.model.values import Interval, ReasonKind, Verdict
 from rankgate.statistics.quantiles import square_and_add
 
@@ -31,15 +31,15 @@ class GateChange(msgspec.Struct, frozen=True, kw_only=True):
 def changes_of(report: Report, private: Report | None = None) -> list[GateChange]:
     """What would change, a line a gate over all its queries; of a drift, `before` is the anchor's value."""
     others = {gate.name: gate for gate in private.gates} if private else {}
-    return [_change(gate, others.get(gate.name)) for gate in report.gates if gate.segment is None]
-
-
-def _change(gate: GateResult, other: GateResult | None) -> GateChange:
-    here, there, apart = gate.delta, other.delta if other else None, None
-    if other and here is not None and there is not None:
-        apart = square_and_add(here, gate.delta_ci or (None, None), there, other.delta_ci or (None, None))
-    sides = {"before": gate.baseline, "now": gate.value, "change": here, "private": there}
-    return GateChange(gate=gate.name, metric=gate.metric, verdict=gate.verdict, apart=apart, **sides)
+    changes: list[GateChange] = []
+    for gate in (gate for gate in report.gates if gate.segment is None):
+        other, here, apart = others.get(gate.name), gate.delta, None
+        there = other.delta if other else None
+        if other and here is not None and there is not None:
+            apart = square_and_add(here, gate.delta_ci or (None, None), there, other.delta_ci or (None, None))
+        values = {"before": gate.baseline, "now": gate.value, "change": here, "private": there}
+        changes.append(GateChange(gate=gate.name, metric=gate.metric, verdict=gate.verdict, apart=apart, **values))
+    return changes
 
 
 def private_refusal(private: Report) -> str | None:
@@ -50,18 +50,12 @@ def private_refusal(private: Report) -> str | None:
     return None if private.gates else "the private part of the gold set could not be judged: does the run answer it?"
 
 
-def scores_of(report: Report) -> dict[str, float | None]:
-    """Each gated metric's value, as a record keeps it."""
-    return {name: value.value for name, value in report.metrics.items()}
-
-
 def refusal(report: Report) -> str | None:
     """Why a run does not become the baseline by itself; None where it may."""
     if report.verdict is Verdict.FAIL:
         return f"the run fails its gates: {report.summary}"
     if report.verdict is Verdict.NOT_JUDGED:
-        said = "; ".join(map(str, report.problems))
-        return f"the run could not be judged: {said or report.summary}"
+        return f"the run could not be judged: {'; '.join(map(str, report.problems)) or report.summary}"
     if any(gate.waived for gate in report.gates):  # a waiver lets a change be merged; what is normal is said here
         return f"the run violates a gate, which is waived: {report.summary}"
     return None

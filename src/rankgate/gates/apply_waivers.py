@@ -1,6 +1,6 @@
-"""Report × waivers → report: a violation that a waiver covers warns instead of blocking, and never hides. Pure.
+"""Report × waivers → report: a violation that a waiver covers warns instead of blocking. Pure.
 
-Waiving changes verdicts and words, never a value, and makes nothing pass. Sentences hold no text from the inputs.
+No value changes, and nothing passes or hides. Sentences hold no text from the inputs.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from rankgate.criteria.waivers import Waiver, Waivers
-from rankgate.model.headline import with_summary
+from rankgate.model.headline import concluded
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import Verdict, worst
+from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import SetLabel, Waived, WaiverState, WaiverUse
 from rankgate.readers.dates import days_between
 
@@ -28,45 +28,31 @@ REFUSED = {
 
 
 def waive(report: Report, waivers: Waivers, date: str) -> Report:
-    """Let the violations pass that a waiver covers, as warnings, and say of each waiver what became of it.
-
-    Args:
-        report: judged as the criteria ask.
-        waivers: those that count.
-        date: the ISO day of the check.
-    """
+    """Let the violations pass that a waiver covers on that day, as warnings, and say what became of each waiver."""
     if not waivers.entries:
         return report
     uses = [_use(waiver, report.gates, date) for waiver in waivers.entries]
     counting = {(use.gate, use.segment): use for use in uses if use.state in ("in_force", "expiring")}
     gates = [_waived(gate, counting.get(gate.place)) for gate in report.gates]
-    said = [(use, sentence) for use in uses if (sentence := _sentence(use, gates, date))]
-    wrong = [sentence for use, sentence in said if use.state in ("expired", "unknown")]
-    notes = [f"{sentence[0].upper()}{sentence[1:]}." for use, sentence in said if sentence not in wrong]
-    return _concluded(
-        replace(report, gates=gates, waivers=uses, warnings=[*report.warnings, *wrong], notes=[*report.notes, *notes])
-    )
+    odd = [(use, sentence) for use in uses if (sentence := _sentence(use, gates, date))]
+    wrong = [sentence for use, sentence in odd if use.state in ("expired", "unknown")]
+    notes = [f"{sentence[0].upper()}{sentence[1:]}." for _, sentence in odd if sentence not in wrong]
+    warnings, notes = [*report.warnings, *wrong], [*report.notes, *notes]
+    return concluded(replace(report, gates=gates, waivers=uses, warnings=warnings, notes=notes))
 
 
 def waive_by_label(report: Report, label: SetLabel, allowed: str | None) -> Report:
-    """Let every violation of this commit pass, as a warning, if the label is the one that the criteria allow.
-
-    Args:
-        report: judged as the criteria ask.
-        label: stands on the pull request.
-        allowed: the label by which the criteria let violations be waived; None for none.
-    """
+    """Let every violation of this commit pass, as a warning, if the label is the one that the criteria allow."""
     if label.name != allowed:
         return report
     if note := refusal(label, "waives violations"):
         return replace(report, notes=[*report.notes, note])
+    waived = Waived(by=label.by)
     gates = [
-        replace(gate, verdict=Verdict.WARN, waived=Waived(by=label.by))
-        if waivable(gate) and gate.waived is None
-        else gate
+        replace(gate, verdict=Verdict.WARN, waived=waived) if waivable(gate) and gate.waived is None else gate
         for gate in report.gates
     ]
-    return report if gates == report.gates else _concluded(replace(report, gates=gates))
+    return report if gates == report.gates else concluded(replace(report, gates=gates))
 
 
 def refusal(label: SetLabel | None, does: str) -> str | None:
@@ -94,18 +80,7 @@ def _use(waiver: Waiver, gates: Sequence[GateResult], date: str) -> WaiverUse:
     """What became of a waiver; of a gate that both sides judge, the larger violation counts."""
     rows = [gate for gate in gates if gate.place == (waiver.gate, waiver.segment)]
     largest = max((gate.violation for gate in rows if gate.violation is not None), default=None)
-    return WaiverUse(
-        gate=waiver.gate,
-        segment=waiver.segment,
-        up_to=waiver.up_to,
-        expires=waiver.expires,
-        issue=waiver.issue,
-        reason=waiver.reason,
-        by=waiver.by,
-        line=waiver.line,
-        state=_state(waiver, rows, largest, date),
-        violation=largest,
-    )
+    return WaiverUse(**dict(waiver), state=_state(waiver, rows, largest, date), violation=largest)
 
 
 def _state(waiver: Waiver, rows: Sequence[GateResult], largest: float | None, date: str) -> WaiverState:
@@ -141,15 +116,3 @@ def _sentence(use: WaiverUse, gates: Sequence[GateResult], date: str) -> str:
         "not_judged": "does not count, since the gate could not be judged",
     }
     return f"{which} {texts[use.state]}" if use.state in texts else ""
-
-
-def _concluded(report: Report) -> Report:
-    """The report with the verdict and the sentence that its gates and warnings now give."""
-    verdict = worst(
-        [
-            *(gate.verdict for gate in report.gates),
-            *(Verdict.FAIL for _ in report.failures),
-            *(Verdict.WARN for _ in report.warnings),
-        ]
-    )
-    return with_summary(replace(report, verdict=verdict))

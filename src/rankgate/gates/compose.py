@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -21,10 +21,11 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
 from rankgate.metrics.matching import OF_THE_LINE
+from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
-from rankgate.model.headline import with_summary
+from rankgate.model.headline import concluded, with_summary
 from rankgate.model.lineage import age_problems, clock_problems, lineage_note
 from rankgate.model.reasons import problems_of, unjudged_text
 from rankgate.model.report import (
@@ -40,7 +41,7 @@ from rankgate.model.report import (
     Segment,
     Source,
 )
-from rankgate.model.values import CONFIDENCE, Gold, Scores, Verdict, worst
+from rankgate.model.values import CONFIDENCE, Gold, Need, Scores, Verdict
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from rankgate.criteria import Criteria
 
 MAX_IDS = 20
+SHOWN = frozenset({Need.IDS, Need.DOCS, Need.LATENCY})  # what details need of the runs beyond what metrics ask for
 ISSUES = "https://github.com/rankgate/rankgate/issues"
 _EMPTY = "every list of the run is empty"
 _STALE = (
@@ -70,10 +72,7 @@ def compose(
     diagnosis: Sequence[Diagnosis] = (),
     lists: Lists = (None, None),
 ) -> Report:
-    """Put the report together; nothing is decided here but the worst of the verdicts.
-
-    `lists` are the run's and the baseline's, as far as they could be read again.
-    """
+    """Put the report together; nothing is decided here but the worst of the verdicts."""
     lineage = baseline.run.lineage if baseline else None
     age = criteria.baseline.max_age
     aged = age_problems(lineage, age.days, age.commits) if lineage else []
@@ -82,15 +81,14 @@ def compose(
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
     lists_now = candidate.scores.outlines.values()
     warnings += [_EMPTY] if lists_now and not any(outline.retrieved for outline in lists_now) else []
-    own = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in warnings)]
-    verdict = worst([*(result.verdict for result in results), *own])
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     public = inputs.part == "public"  # the part that a baseline remembers
     changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline and public else None
     mark = mark_of(gold, fingerprint, by_query=False)
+    worse = sum(movement.worse for movement in moved)
     report = Report(
-        verdict=verdict,
+        verdict=Verdict.PASS,
         summary="",
         problems=problems_of(results, criteria.name, None),
         failures=failures,
@@ -105,10 +103,9 @@ def compose(
         fine_print=power_notes(criteria.gates, results),
         diagnosis=list(diagnosis),
         gates=results,
-        metrics={metric.name: _decided_value(metric, results, candidate.scores) for metric in metrics},
+        metrics={metric.name: _candidate_value(metric, candidate.scores, results) for metric in metrics},
         baseline_metrics={
-            metric.name: metric_value(metric, baseline_column(metric, baseline.scores), baseline.scores)
-            for metric in metrics
+            metric.name: _value(metric, baseline_column(metric, baseline.scores), baseline.scores) for metric in metrics
         }
         if baseline
         else {},
@@ -116,7 +113,7 @@ def compose(
         segments=segments,
         oddities=oddities_of(gold, criteria.match, lists),
         misses=with_displacers(most_telling(moved), *lists, candidate.scores.outlines),
-        moved=_moved(moved) if baseline else None,
+        moved=Moved(worse=worse, better=len(moved) - worse) if baseline else None,
         gold_changes=changes,
         differences=_differences(inputs, mark, candidate.run, baseline.run) if baseline else [],
         untrusted_run=inputs.untrusted_run,
@@ -128,13 +125,34 @@ def compose(
             gold=Source(path=gold.name, format=gold.format),
             gold_fingerprint=fingerprint,
             gold_queries_fingerprint=mark.queries_fingerprint,
-            run=_source(candidate.run),
-            baseline=_baseline_source(baseline.run) if baseline else None,
+            run=Source(**_source(candidate.run)),
+            baseline=BaselineSource(**_source(baseline.run), lineage=lineage) if baseline else None,
             depth=baseline.run.depth if baseline else None,
             command=_command(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
         ),
     )
-    return with_summary(report)
+    return concluded(report)
+
+
+def with_details(
+    report: Report,
+    depth: int | None,
+    gold: Gold,
+    plan: Plan,
+    candidate: Scores,
+    baseline: Scores | None,
+    leading: Metric | None,
+) -> Report:
+    """The report with what pages show beyond it, `depth` items of each ranking; as it is where `depth` is None.
+
+    The plan had to read `SHOWN` as well; `leading` is the metric whose changes are listed.
+    """
+    if depth is None:
+        return report
+    from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- paid only where asked for
+
+    details = details_of(gold, plan.metrics, leading, report.segments, candidate, baseline, depth=depth)
+    return replace(report, details=details)
 
 
 def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
@@ -144,16 +162,13 @@ def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
     )
     named = inputs.baseline
     baseline = BaselineSource(path=named.path, format=named.format or "not read") if named else None
-    report = Report(
-        verdict=Verdict.NOT_JUDGED,
-        summary="",
-        problems=list(problems),
-        untrusted_run=inputs.untrusted_run,
-        provenance=Provenance(
-            rankgate=__version__, date=inputs.date, criteria=inputs.criteria, gold=gold, run=run, baseline=baseline
-        ),
+    provenance = Provenance(
+        rankgate=__version__, date=inputs.date, criteria=inputs.criteria, gold=gold, run=run, baseline=baseline
     )
-    return with_summary(report)
+    verdict, untrusted = Verdict.NOT_JUDGED, inputs.untrusted_run
+    return with_summary(
+        Report(verdict=verdict, summary="", problems=list(problems), untrusted_run=untrusted, provenance=provenance)
+    )
 
 
 # Where they name no file, a stream takes no more: what is written to files names them.
@@ -179,45 +194,34 @@ def internal_error(error: BaseException) -> Problem:
     return Problem(bug, kind=ProblemKind.INTERNAL)
 
 
-def _decided_value(metric: Metric, results: Sequence[GateResult], scores: Scores) -> MetricValue:
-    """The candidate's value as one of the metric's gates has it; computing its interval again would give the same."""
-    gate = next((gate for gate in results if _of_whole(gate, metric)), None)
-    missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
+def _value(
+    metric: Metric, column: Sequence[float | None], scores: Scores, results: Sequence[GateResult] = ()
+) -> MetricValue:
+    """A column's value; as one of these gates has it, if any does, for its interval would come out the same again."""
+    whole = (gate for gate in results if gate.segment is None and gate.confidence == CONFIDENCE)
+    gate = next((gate for gate in whole if gate.metric == metric.name), None)
     if gate is None:
-        value = metric_value(metric, scores.values[metric.name], scores)
-        return replace(value, with_judge=judged_value(metric, scores), missing=missing)
-    defined = [value for value in scores.values[metric.name] if value is not None]
+        found = estimate(column, metric, clusters=scores.clusters, ends=attainable(metric, scores, column))
+        value, ci, n, spread = (found.value, found.ci, found.n, found.distribution) if found else (None, None, 0, None)
+    else:
+        value, ci, n = gate.value, gate.ci, gate.n
+        spread = distribution([x for x in column if x is not None]) if is_rate(metric) and n else None
     return MetricValue(
-        value=gate.value,
-        ci=gate.ci,
-        n=gate.n,
-        undefined=len(scores.query_ids) - gate.n,
-        missing=missing,
-        unit=gate.unit,
-        direction=gate.direction,
-        meaning=gate.meaning,
-        distribution=distribution(defined) if is_rate(metric) and gate.n else None,
-        with_judge=judged_value(metric, scores),
-    )
-
-
-def _of_whole(gate: GateResult, metric: Metric) -> bool:
-    return gate.metric == metric.name and gate.segment is None and gate.confidence == CONFIDENCE
-
-
-def metric_value(metric: Metric, values: Sequence[float | None], scores: Scores) -> MetricValue:
-    """A column's value as the report has it."""
-    found = estimate(values, metric, clusters=scores.clusters, ends=attainable(metric, scores, values))
-    return MetricValue(
-        value=found.value if found else None,
-        ci=found.ci if found else None,
-        n=found.n if found else 0,
-        undefined=found.undefined if found else len(values),
+        value=value,
+        ci=ci,
+        n=n,
+        undefined=len(column) - n,
         unit=metric.unit,
         direction=metric.direction,
         meaning=metric.meaning,
-        distribution=found.distribution if found else None,
+        distribution=spread,
     )
+
+
+def _candidate_value(metric: Metric, scores: Scores, results: Sequence[GateResult]) -> MetricValue:
+    missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
+    value = _value(metric, scores.values[metric.name], scores, results)
+    return replace(value, missing=missing, with_judge=judged_value(metric, scores))
 
 
 def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
@@ -236,34 +240,21 @@ def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
     )
 
 
-def _moved(moved: Sequence[Movement]) -> Moved:
-    worse = sum(movement.worse for movement in moved)
-    return Moved(worse=worse, better=len(moved) - worse)
-
-
 def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:
     """What differs; nothing is read of what an untrusted run says of itself, so that it cannot be compared."""
-    said = [] if inputs.untrusted_run else run_differences(baseline.provenance, run.provenance)
-    return [*said, *(gold_differences(baseline.gold, gold) if inputs.part == "public" else ())]
+    of_runs = [] if inputs.untrusted_run else run_differences(baseline.provenance, run.provenance)
+    return [*of_runs, *(gold_differences(baseline.gold, gold) if inputs.part == "public" else ())]
 
 
-def _source(run: Run) -> Source:
-    return Source(path=run.name, format=run.format, about=_plain(run.provenance))
-
-
-def _baseline_source(run: Run) -> BaselineSource:
-    return BaselineSource(path=run.name, format=run.format, about=_plain(run.provenance), lineage=run.lineage)
-
-
-def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: about[key] for key in sorted(about)}
+def _source(run: Run) -> dict[str, Any]:
+    return {"path": run.name, "format": run.format, "about": dict(sorted(run.provenance.items()))}
 
 
 def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:
     """The call that repeats this check, as one would type it."""
     command = ["rankgate", "check", "--criteria", criteria.name]
-    asked = (("gold", inputs.gold, criteria.inputs.gold, gold.name), ("run", inputs.run, criteria.inputs.run, run.name))
-    for flag, named, written, name in asked:
+    files = (("gold", inputs.gold, criteria.inputs.gold, gold.name), ("run", inputs.run, criteria.inputs.run, run.name))
+    for flag, named, written, name in files:
         if named is None and written and (written.format or written.map):
             continue  # the criteria say how it is read, too
         name = name.replace("-", "./-", 1) if name.startswith("-") else name  # noqa: PLW2901

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from rankgate.gates.decision_rule import Finding, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
+from rankgate.gates.decision_rule import Finding, rule_on_drop, rule_on_floor
 from rankgate.gates.power import detectable
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import (
     FEW,
     Comparison,
     Gaps,
+    at_end,
     at_worst,
     baseline_column,
     gaps,
@@ -24,53 +25,62 @@ from rankgate.metrics.comparison import (
 )
 from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate
 from rankgate.model.report import Detectable, GateResult
-from rankgate.model.values import LINE_KEYS, EvidenceState, Need, Reason, ReasonKind, Ruling, Scores, Verdict
+from rankgate.model.values import LINE_KEYS, Evidence, EvidenceState, Need, Reason, ReasonKind, Ruling, Scores, Verdict
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
 
+Ruled = tuple[Finding, Reason]  # what became of a limit, and why
 LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 
 
 def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult:
-    """Judge one gate: its floor on the candidate, its allowed drop on the pairs, by the evidence that it asks for.
-
-    Equality passes, with one tolerance for rounding in binary fractions. A value that is not a number never passes.
-    """
+    """Judge one gate by the evidence that it asks for; equality passes, and a value that is no number never does."""
     metric = gate.metric
     values = candidate.values[metric.name]
     old_values = baseline_column(metric, baseline) if baseline else []
     finite = all(abs(value) <= LARGEST for value in chain(values, old_values) if value is not None)
-    own, pairs = _measured(gate, candidate, baseline) if finite else (None, None)
-
+    own: Estimate | None = None
+    pairs: Comparison | None = None
+    if finite:
+        ends = attainable(metric, candidate, values)
+        own = estimate(values, metric, confidence=gate.confidence, clusters=candidate.clusters, ends=ends)
+        both = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
+        pairs = both.compared(gate.confidence) if both else None
     clustered = bool(candidate.clusters) and metric.at_quantile is None
     gap = gaps(metric, candidate, baseline)
-    ruled: list[_Ruled] = []
-    warnings: list[Reason] = []
-    unjudged: list[Reason] = []
+    ruled: list[Ruled] = []
+    warnings, unjudged = list[Reason](), list[Reason]()
     if own is None and finite and baseline is None and Need.BASELINE in metric.needs:
         warnings.append(Reason(ReasonKind.NO_BASELINE))
     elif own is None:
         nowhere = Reason(ReasonKind.UNDEFINED, count=len(values))
         unjudged.append(nowhere if finite else Reason(ReasonKind.NOT_FINITE))
-    elif not (unjudged := _missing(gate, gap, len(values), pairs)):
+    elif lacking := _missing(gate, gap, len(values), pairs):
+        # Without a judge's word only a gate that could block ends the check.
+        (warnings if Need.VERDICTS in metric.needs and not gate.blocks else unjudged).extend(lacking)
+    else:
         # A drop says more than a floor, so it is named first.
         if gate.regression_max is not None:
             uncompared = _uncompared(metric, baseline, pairs, gap)
             lost = baseline is not None and pairs is None and not baseline.unstated.keys() & metric.needs
             (unjudged if lost and metric.worst is not None else warnings).extend(uncompared)
             ruled += [_drop(gate, candidate, old_values, pairs, gap)] if pairs and not uncompared else []
-        ruled += [_floor(gate, own, gate.threshold)] if gate.threshold is not None else []
+        if gate.threshold is not None:
+            ruled.append(_floor(gate, candidate, own, gate.threshold, gap))
     if own is not None:
         warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
     violations, inconclusive, held = (
-        [replace(each.reason, clusters=clustered) for each in ruled if each.found.ruling is ruling]
+        [replace(reason, clusters=clustered) for found, reason in ruled if found.ruling is ruling]
         for ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE, Ruling.HOLDS)
     )
     alone = pairs is None if gate.regression_max is not None else Need.BASELINE in metric.needs and baseline is None
-    state = EvidenceState.NO_BASELINE if alone else _state([each.found for each in ruled])
+    states, unsure = {found.state for found, _ in ruled}, (EvidenceState.NO_INTERVAL, EvidenceState.INCONCLUSIVE)
+    least_certain = next((state for state in unsure if state in states), EvidenceState.CLEAR)
+    state = EvidenceState.NO_BASELINE if alone else least_certain
     if pairs and too_many(gap.other_judge, pairs.n_pairs):
         pairs, state = None, EvidenceState.NOT_COMPARABLE
+    beyond = [found.beyond for found, _ in ruled if found.ruling is Ruling.VIOLATED]
     blocked = Verdict.FAIL if gate.blocks else Verdict.WARN
     doubtful = bool(warnings or inconclusive)
     verdict = Verdict.NOT_JUDGED if unjudged else blocked if violations else Verdict.WARN if doubtful else Verdict.PASS
@@ -94,9 +104,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         evidence=gate.evidence,
         evidence_state=state,
         confidence=gate.confidence,
-        violation=None
-        if unjudged
-        else max((each.beyond for each in ruled if each.found.ruling is Ruling.VIOLATED), default=None),
+        violation=max(beyond) if beyond and not unjudged else None,
         only_inconclusive=bool(inconclusive) and not (unjudged or violations or warnings),
         detectable=_detectable(gate, candidate, own, pairs),
         verdict=verdict,
@@ -106,6 +114,23 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         n_pairs=pairs.n_pairs if pairs else 0,
         line=gate.line,
     )
+
+
+def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores | None) -> GateResult | None:
+    """A row of its own for a gate's drift since the anchor, judged by `drift_max` as a drop is by `regression_max`.
+
+    The estimate decides, whatever the gate's evidence: many small drops, each within noise, add up to one that is not.
+    None where the metric compares with the baseline itself, or there is neither an anchor of that name nor a limit.
+    """
+    if Need.BASELINE in gate.metric.needs or (anchor is None and gate.drift_max is None):
+        return None
+    limits = {"threshold": None, "regression_max": gate.drift_max, "evidence": Evidence.ESTIMATE}
+    result = decide(gate.model_copy(update=limits), candidate, anchor)
+    result = replace(result, name=f"{gate.name} since {anchor_name}", since=anchor_name)
+    if anchor is None and result.verdict is not Verdict.NOT_JUDGED:
+        lacking = [Reason(ReasonKind.NO_ANCHOR)]
+        return replace(result, verdict=Verdict.WARN, reasons=lacking, evidence_state=EvidenceState.NO_BASELINE)
+    return result
 
 
 def _detectable(gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comparison | None) -> Detectable | None:
@@ -119,33 +144,33 @@ def _detectable(gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comp
     return detectable(gate, queries=own.n if own else 0, clusters=alone, relevant=relevant)
 
 
-def _measured(gate: Gate, candidate: Scores, baseline: Scores | None) -> tuple[Estimate | None, Comparison | None]:
-    metric, confidence, clusters = gate.metric, gate.confidence, candidate.clusters
-    values = candidate.values[metric.name]
-    ends = attainable(metric, candidate, values)
-    own = estimate(values, metric, confidence=confidence, clusters=clusters, ends=ends)
-    pairs = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
-    return own, pairs.compared(confidence) if pairs else None
+def _floor(gate: Gate, candidate: Scores, own: Estimate, threshold: float, gap: Gaps) -> Ruled:
+    """The ruling on the value; in doubt where the other end of what a judge left open gives another one."""
+    metric, values = gate.metric, candidate.values[gate.metric.name]
 
+    def rule(value: Estimate) -> Finding:
+        return rule_on_floor(gate.evidence, value.value, value.ci, threshold, metric.direction)
 
-class _Ruled(NamedTuple):
-    """What became of a limit, why, and how far the value lies beyond it."""
-
-    found: Finding
-    reason: Reason
-    beyond: float
-
-
-def _floor(gate: Gate, own: Estimate, threshold: float) -> _Ruled:
-    direction = gate.metric.direction
-    found = rule_on_floor(gate.evidence, own.value, own.ci, threshold, direction)
+    found = rule(own)
     reason = Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
-    return _Ruled(found, reason, beyond_floor(own.value, threshold, direction))
+    if Need.VERDICTS not in metric.needs or not gap.missing:
+        return found, reason
+    columns = (at_end(metric, values, set(gap.missing), worst=worst) for worst in (True, False))
+    ends = [estimate(each, metric, confidence=gate.confidence, clusters=candidate.clusters) for each in columns]
+    return _in_doubt(found, reason, len(gap.missing), [(rule(end), end.value) for end in ends if end])
 
 
-def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pairs: Comparison, gap: Gaps) -> _Ruled:
+def _in_doubt(found: Finding, reason: Reason, count: int, ends: Sequence[tuple[Finding, float]]) -> Ruled:
+    """The ruling if both ends of what a judge left open for so many queries give it; the worst comes first."""
+    if all(end.ruling is found.ruling for end, _ in ends):
+        return found, reason
+    doubtful = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
+    return doubtful, replace(reason, count=count, at_worst=ends[0][1], need=Need.VERDICTS)
+
+
+def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pairs: Comparison, gap: Gaps) -> Ruled:
     """The ruling on the pairs; in doubt where another way to count the same queries gives another one."""
-    metric, most, values = gate.metric, gate.regression_max or 0.0, candidate.values[gate.metric.name]
+    metric, values = gate.metric, candidate.values[gate.metric.name]
     found = _rule(gate, pairs)
     reason = Reason(ReasonKind.REGRESSION, ruling=found.ruling, state=found.state)
     if too_many(gap.one_sided, len(values)) and metric.needs & LINE_KEYS.keys():
@@ -155,26 +180,31 @@ def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pai
         if _rule(gate, worst).ruling is not found.ruling:
             found = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
             reason = replace(reason, count=len(gap.one_sided), at_worst=worst.delta)
-    return _Ruled(found, reason, beyond_drop(pairs.delta, most, metric.direction))
+    unknown, before = set(gap.missing), set(gap.missing_before)
+    if Need.VERDICTS not in metric.needs or not unknown | before:
+        return found, reason
+    ends: list[Comparison] = []
+    for bad in (True, False):
+        now = at_end(metric, values, unknown, worst=bad)
+        then = at_end(metric, old_values, before, worst=not bad)
+        end = paired(metric, now, then, clusters=candidate.clusters, noise=gate.noise)
+        ends += [end.compared(gate.confidence)] if end else []
+    return _in_doubt(found, reason, len(unknown | before), [(_rule(gate, end), end.delta) for end in ends])
 
 
 def _rule(gate: Gate, pairs: Comparison) -> Finding:
-    most = gate.regression_max or 0.0
-    return rule_on_drop(
-        *(gate.evidence, pairs.delta, pairs.ci, most, gate.metric.direction, pairs.exact, gate.confidence)
-    )
+    limit = (gate.regression_max or 0.0, gate.metric.direction)
+    return rule_on_drop(gate.evidence, pairs.delta, pairs.ci, *limit, pairs.exact, gate.confidence)
 
 
 def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> list[Reason]:
     """Why a gate cannot be judged: on a side that it looks at, too many queries lack the value."""
     drops = pairs is not None and gate.regression_max is not None
-    sides: list[tuple[Literal["run", "baseline"], Sequence[int]]]
-    sides = [("run", gap.missing), ("baseline", gap.missing_before if drops else [])]
-    return [
-        Reason(ReasonKind.MISSING, count=len(rows), among=among, source=source)
-        for source, rows in sides
-        if too_many(rows, among)
-    ]
+    sources: dict[Literal["run", "baseline"], Sequence[int]]
+    sources = {"run": gap.missing, "baseline": gap.missing_before if drops else []}
+    lacking = [(source, len(rows)) for source, rows in sources.items() if too_many(rows, among)]
+    kind = ReasonKind.NO_VERDICT if Need.VERDICTS in gate.metric.needs else ReasonKind.MISSING
+    return [Reason(kind, count=count, among=among, source=source) for source, count in lacking]
 
 
 def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | None, gap: Gaps) -> list[Reason]:
@@ -189,18 +219,9 @@ def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | Non
     return []
 
 
-def _state(found: Sequence[Finding]) -> EvidenceState:
-    """The least certain of several states."""
-    states = {each.state for each in found}
-    unsure = (EvidenceState.NO_INTERVAL, EvidenceState.INCONCLUSIVE)
-    return next((state for state in unsure if state in states), EvidenceState.CLEAR)
-
-
 def _doubts(gate: Gate, candidate: Scores, gap: Gaps, *, compared: bool) -> list[Reason]:
     """Reasons to look twice although no limit is broken."""
-    found: list[Reason] = []
-    if candidate.missing and gate.metric.worst is None:
-        found.append(Reason(ReasonKind.ABSENT, count=len(candidate.missing)))
-    if compared and gate.regression_max is not None and len(gap.one_sided) > FEW * len(candidate.query_ids):
-        found.append(Reason(ReasonKind.ONE_SIDED, count=len(gap.one_sided)))
-    return found
+    absent, one_sided = candidate.missing, gap.one_sided
+    uneven = compared and gate.regression_max is not None and len(one_sided) > FEW * len(candidate.query_ids)
+    doubts = [Reason(ReasonKind.ABSENT, count=len(absent))] if absent and gate.metric.worst is None else []
+    return [*doubts, Reason(ReasonKind.ONE_SIDED, count=len(one_sided))] if uneven else doubts

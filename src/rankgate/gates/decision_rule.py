@@ -1,12 +1,7 @@
 """What a limit, an estimate and its interval say together: it holds, it is violated, or nobody can tell.
 
-Three readings of the same numbers, chosen per gate:
-
-- `estimate`: the estimate alone decides. The literal reading of threshold and regression_max.
-- `proven_safe`: the whole interval must clear the limit. For launch criteria.
-- `proven_harm`: only what the interval proves violates. For small or noisy gold sets.
-
-Where lower is better, everything is mirrored first, so that below is worse here.
+By `estimate` the estimate alone decides. By `proven_safe` the whole interval must clear the limit, for launch criteria.
+By `proven_harm` only what the interval proves violates, for small or noisy gold sets. Below is always worse here.
 """
 
 from __future__ import annotations
@@ -15,26 +10,26 @@ from typing import NamedTuple, assert_never
 
 from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Evidence, EvidenceState, Exact, Interval, Ruling
 
-Bounds = tuple[float | None, float | None]
-
 
 class Finding(NamedTuple):
-    """A ruling, what the interval says beside it, and by which reading."""
+    """A ruling, what the interval says beside it, and how far the value lies beyond the limit; 0 where it does not."""
 
     ruling: Ruling
     state: EvidenceState
-    evidence: Evidence
+    beyond: float
 
 
 def rule_on_floor(
     evidence: Evidence, value: float, ci: Interval | None, threshold: float, direction: Direction
 ) -> Finding:
     """Whether a value holds its floor (its ceiling, where lower is better). Equality holds."""
-    (low, high), value, threshold = upright(ci, direction), *(_upright(x, direction) for x in (value, threshold))
+    (low, high), value, threshold = direction.upright(ci), direction.sign * value, direction.sign * threshold
     below = value < threshold - TOLERANCE
     proven_below = high is not None and high < threshold - TOLERANCE
     proven_above = low is not None and low >= threshold - TOLERANCE
-    return _ruling(evidence, violates=below, harm=proven_below, safe=proven_above, known=_known(evidence, low, high))
+    known = (low if evidence is Evidence.PROVEN_SAFE else high) is not None
+    ruling, state = _ruling(evidence, violates=below, harm=proven_below, safe=proven_above, known=known)
+    return Finding(ruling, state, _more_than_rounding(threshold - value))
 
 
 def rule_on_drop(
@@ -52,32 +47,29 @@ def rule_on_drop(
     must be certain, how large it is need not be. An exact test, where there is one, proves it as well; and where that
     could have proven nothing with what moved, nobody can tell.
     """
-    (low, high), delta = upright(ci, direction), _upright(delta, direction)
-    fell = -delta > regression_max + TOLERANCE
-    level = (1 - confidence) / 2
+    low, high = direction.upright(ci)
+    drop, level = -direction.sign * delta, (1 - confidence) / 2
+    fell = drop > regression_max + TOLERANCE
     proven_fall = fell and ((high is not None and high < 0) or (exact is not None and exact.p < level))
     proven_safe = low is not None and -low <= regression_max + TOLERANCE
-    known = _known(evidence, low, high)
+    known = (low if evidence is Evidence.PROVEN_SAFE else high) is not None
     if exact is not None and evidence is not Evidence.PROVEN_SAFE:
         known = exact.least < level
-    return _ruling(evidence, violates=fell, harm=proven_fall, safe=proven_safe, known=known)
-
-
-def beyond_floor(value: float, threshold: float, direction: Direction) -> float:
-    """How far a value lies beyond its floor or ceiling; 0 where it does not, or by no more than the tolerance."""
-    return _more_than_rounding(_upright(threshold, direction) - _upright(value, direction))
+    ruling, state = _ruling(evidence, violates=fell, harm=proven_fall, safe=proven_safe, known=known)
+    return Finding(ruling, state, beyond_drop(delta, regression_max, direction))
 
 
 def beyond_drop(delta: float, regression_max: float, direction: Direction) -> float:
     """How much larger a drop or rise is than allowed; 0 where it is not, or by no more than the tolerance."""
-    return _more_than_rounding(-_upright(delta, direction) - regression_max)
+    return _more_than_rounding(-direction.sign * delta - regression_max)
 
 
 def _more_than_rounding(excess: float) -> float:
     return excess if excess > TOLERANCE else 0.0
 
 
-def _ruling(evidence: Evidence, *, violates: bool, harm: bool, safe: bool, known: bool) -> Finding:
+def _ruling(evidence: Evidence, *, violates: bool, harm: bool, safe: bool, known: bool) -> tuple[Ruling, EvidenceState]:
+    """`known` says whether the data support the bound that matters: the worst case for safety, the best for harm."""
     doubt = EvidenceState.INCONCLUSIVE if known else EvidenceState.NO_INTERVAL
     match evidence:
         case Evidence.ESTIMATE:
@@ -89,21 +81,4 @@ def _ruling(evidence: Evidence, *, violates: bool, harm: bool, safe: bool, known
             ruling = ruling if clear else Ruling.INCONCLUSIVE
         case _:
             assert_never(evidence)
-    return Finding(ruling, EvidenceState.CLEAR if clear else doubt, evidence)
-
-
-def _known(evidence: Evidence, low: float | None, high: float | None) -> bool:
-    """Whether the data support the bound that matters: the worst case for safety, the best case for harm."""
-    return (low if evidence is Evidence.PROVEN_SAFE else high) is not None
-
-
-def upright(ci: Interval | None, direction: Direction) -> Bounds:
-    """The bounds so that below is worse."""
-    low, high = ci or (None, None)
-    if direction is Direction.HIGHER:
-        return low, high
-    return (None if high is None else -high), (None if low is None else -low)
-
-
-def _upright(value: float, direction: Direction) -> float:
-    return value if direction is Direction.HIGHER else -value
+    return ruling, EvidenceState.CLEAR if clear else doubt

@@ -1,26 +1,26 @@
-"""How a gate's verdict came about: every number that went into it, and what each limit made of them. Pure."""
+"""What a word names, a gate or a question; and how a gate's verdict came about, number by number. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Literal, get_args
 
 import msgspec
 
-from rankgate.gates.decision_rule import Finding, beyond_drop, beyond_floor, rule_on_drop, rule_on_floor
+from rankgate.errors import bad_input, did_you_mean, shown
+from rankgate.gates.decision_rule import rule_on_drop, rule_on_floor
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.model.details import Cause, Question, ReportDetails
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import TOLERANCE, Direction, EvidenceState, Ruling, Verdict, worst
+from rankgate.model.values import TOLERANCE, EvidenceState, Ruling, Verdict, worst
 from rankgate.model.waiver_use import WaiverUse
 
+Why = Literal["nothing_relevant", "no_result", "undefined", "not_in_baseline", "one_sided"]
+WHY: tuple[Why, ...] = get_args(Why)
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of an explanation."""
 
-
-class LimitCheck(_Part, frozen=True, kw_only=True):
+class LimitCheck(msgspec.Struct, frozen=True):
     """A limit with its arithmetic: `left` − `right` = `difference`, of which `allowed` is the last that holds.
 
     For `threshold` left is the value and right the limit, so that 0 is allowed; for `regression_max` they are the value
@@ -38,38 +38,30 @@ class LimitCheck(_Part, frozen=True, kw_only=True):
     evidence_state: EvidenceState
 
 
-class Row(_Part, frozen=True, kw_only=True):
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the report, the gate's own or that of a part, with its limits."""
 
     result: GateResult
     checks: tuple[LimitCheck, ...]
 
 
-class LeftOut(_Part, frozen=True, kw_only=True):
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     """Questions without a value, and why; `queries` where the questions are known, else empty."""
 
-    why: Literal["nothing_relevant", "no_result", "undefined", "not_in_baseline", "one_sided"]
+    why: Why
     count: int
     queries: tuple[str, ...] = ()
 
 
-class GateExplained(_Part, frozen=True, kw_only=True):
-    """A gate with all that bears on its verdict.
+class GateExplained(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate with all that bears on its verdict, which is the worst of all its rows.
 
-    Attributes:
-        gate: the row over all questions.
-        total: questions of the gold set; None where the report does not say.
-        quantile: which one the metric is; None for a mean, or where this rankgate does not know the metric.
-        absent: questions that the run lacks and the value counts at the metric's worst; where the questions are not
-            known (`lost` is None) the most that these can be, for the metric may be undefined for some of them.
-        left_out: questions that the value is not over.
-        unpaired: questions of the value that the comparison is not over.
-        segments: the rows of its segments.
-        since: its drift since the anchor.
-        by_base: its rows as the base of a pull request has it, where that is stricter.
-        lost: questions at the metric's worst now and not in the baseline; None where the questions are not known.
-        waivers: that name it, or a segment of it.
-        verdict: the worst of all its rows.
+    `gate` is the row over all of the `total` questions, `segments` those of its segments, `since` its drift since the
+    anchor, `by_base` as the base of a pull request has it, where that is stricter. `quantile` is None for a mean, or
+    where this rankgate does not know the metric. `absent` are questions that the run lacks and the value counts at the
+    metric's worst; where the questions are not known (`lost` is None) the most that these can be, for the metric may be
+    undefined for some of them. The value is not over `left_out`, and the comparison not over `unpaired` either. `lost`
+    are at the metric's worst now and not in the baseline. `waivers` name the gate, or a segment of it.
     """
 
     gate: Row
@@ -87,13 +79,12 @@ class GateExplained(_Part, frozen=True, kw_only=True):
 
 
 def explain_gate(report: Report, gate: GateResult) -> GateExplained:
-    """Gather what the report says of a gate.
+    """What a report says of one of its gates; questions are named where it has its details, else counted."""
 
-    Args:
-        report: with its details questions are named; without it they are counted.
-        gate: a row of the report over all questions.
-    """
-    rows = [each for each in report.gates if _goes_with(each, gate)]
+    def goes_with(each: GateResult) -> bool:
+        return each.name == gate.name or (each.since is not None and each.name == f"{gate.name} since {each.since}")
+
+    rows = list(filter(goes_with, report.gates))
     questions = report.details.questions if isinstance(report.details, ReportDetails) else None
     metric = _metric(gate.metric)
     return GateExplained(
@@ -106,7 +97,7 @@ def explain_gate(report: Report, gate: GateResult) -> GateExplained:
         segments=tuple(_row(each) for each in rows if each.segment is not None and each.judged_by is None),
         since=tuple(_row(each) for each in rows if each.since is not None and each.judged_by is None),
         by_base=tuple(_row(each) for each in rows if each.judged_by is not None and each is not gate),
-        lost=None if questions is None or metric is None else tuple(_lost(gate.metric, metric, questions)),
+        lost=None if questions is None or metric is None else tuple(_lost(gate, metric, questions)),
         waivers=tuple(waiver for waiver in report.waivers if waiver.gate == gate.name),
         verdict=worst([each.verdict for each in rows]),
     )
@@ -114,49 +105,24 @@ def explain_gate(report: Report, gate: GateResult) -> GateExplained:
 
 def checks_of(gate: GateResult) -> list[LimitCheck]:
     """The limits of a row as they were judged, the change first; without those that had nothing to judge."""
-    found: list[LimitCheck] = []
+    checks: list[LimitCheck] = []
     change = (gate.regression_max, gate.delta, gate.paired_value, gate.baseline)
     if None not in change:
         limit, delta, left, right = (number for number in change if number is not None)
-        ci, exact = gate.delta_ci, gate.exact
-        ruled = rule_on_drop(gate.evidence, delta, ci, limit, gate.direction, exact, gate.confidence)
-        allowed = 0.0 if limit == 0 else -limit if gate.direction is Direction.HIGHER else limit
-        found.append(
-            _check("regression_max", (left, right, delta), allowed, beyond_drop(delta, limit, gate.direction), ruled)
-        )
+        ruled = rule_on_drop(gate.evidence, delta, gate.delta_ci, limit, gate.direction, gate.exact, gate.confidence)
+        allowed = 0.0 if limit == 0 else -gate.direction.sign * limit
+        numbers = (left, right, delta, allowed, ruled.beyond)
+        checks.append(LimitCheck("regression_max", *numbers, ruled.ruling, ruled.state))
     if gate.threshold is not None and gate.value is not None:
-        ruled = rule_on_floor(gate.evidence, gate.value, gate.ci, gate.threshold, gate.direction)
-        numbers = (gate.value, gate.threshold, gate.value - gate.threshold)
-        found.append(_check("threshold", numbers, 0.0, beyond_floor(gate.value, gate.threshold, gate.direction), ruled))
-    return found
-
-
-def _check(
-    limit: Literal["threshold", "regression_max"],
-    numbers: tuple[float, float, float],
-    allowed: float,
-    beyond: float,
-    ruled: Finding,
-) -> LimitCheck:
-    left, right, difference = numbers
-    return LimitCheck(
-        limit=limit,
-        left=left,
-        right=right,
-        difference=difference,
-        allowed=allowed,
-        beyond=beyond,
-        ruling=ruled.ruling,
-        evidence_state=ruled.state,
-    )
+        value, floor = gate.value, gate.threshold
+        ruled = rule_on_floor(gate.evidence, value, gate.ci, floor, gate.direction)
+        numbers = (value, floor, value - floor, 0.0, ruled.beyond)
+        checks.append(LimitCheck("threshold", *numbers, ruled.ruling, ruled.state))
+    return checks
 
 
 def _row(gate: GateResult) -> Row:
     return Row(result=gate, checks=tuple(checks_of(gate)))
-
-
-def _goes_with(each: GateResult, gate: GateResult) -> bool:
-    return each.name == gate.name or (each.since is not None and each.name == f"{gate.name} since {each.since}")
 
 
 def _metric(name: str) -> Metric | None:
@@ -167,13 +133,18 @@ def _metric(name: str) -> Metric | None:
         return None
 
 
+def _values(question: Question, gate: GateResult) -> tuple[float | None, float | None]:
+    """The gate's metric before and now."""
+    return question.values.get(gate.metric, (None, None))
+
+
 def _absent(report: Report, gate: GateResult, metric: Metric | None, questions: Sequence[Question] | None) -> int:
     """Questions that the run lacks and the metric is defined for, or at most so many."""
     if report.queries is None or metric is None or metric.worst is None:
         return 0
     if questions is None:
         return min(report.queries.missing, gate.n)
-    return sum(each.now is None and each.values.get(gate.metric, (None, None))[1] is not None for each in questions)
+    return sum(each.now is None and _values(each, gate)[1] is not None for each in questions)
 
 
 def _left_out(
@@ -187,18 +158,12 @@ def _left_out(
     by_gains = metric is not None and metric.kind is Kind.RELEVANCE
     if questions is None or count == 0:
         # Without the questions one reason is certain only where it explains the whole number.
-        why: Literal["nothing_relevant", "undefined"] = (
-            "nothing_relevant" if by_gains and count == report.queries.no_relevant else "undefined"
-        )
-        return [LeftOut(why=why, count=count)] if count else []
-    none = [each for each in questions if each.values.get(gate.metric, (None, None))[1] is None]
-    by_why = {
-        "nothing_relevant": [each.query_id for each in none if by_gains and each.cause is Cause.NOTHING_RELEVANT],
-        "no_result": [each.query_id for each in none if each.cause is Cause.NO_RESULT],
-    }
-    named = {query for ids in by_why.values() for query in ids}
-    by_why["undefined"] = [each.query_id for each in none if each.query_id not in named]
-    return _counted(by_why)
+        by_gold = by_gains and count == report.queries.no_relevant
+        return [LeftOut(why="nothing_relevant" if by_gold else "undefined", count=count)] if count else []
+    none = [each for each in questions if _values(each, gate)[1] is None]
+    reasons: dict[Cause, Why] = {Cause.NO_RESULT: "no_result"}
+    reasons |= {Cause.NOTHING_RELEVANT: "nothing_relevant"} if by_gains else {}
+    return _by_reason(none, lambda each: reasons.get(each.cause, "undefined"))
 
 
 def _unpaired(report: Report, gate: GateResult, questions: Sequence[Question] | None) -> list[LeftOut]:
@@ -209,34 +174,50 @@ def _unpaired(report: Report, gate: GateResult, questions: Sequence[Question] | 
     if questions is None:
         new = report.queries is not None and report.queries.new == count
         return [LeftOut(why="not_in_baseline" if new else "one_sided", count=count)]
-    alone = [each for each in questions if _only_now(each.values.get(gate.metric, (None, None)))]
-    return _counted(
-        {
-            "not_in_baseline": [each.query_id for each in alone if each.before is None],
-            "one_sided": [each.query_id for each in alone if each.before is not None],
-        }
-    )
+    alone = [each for each in questions if _values(each, gate)[0] is None and _values(each, gate)[1] is not None]
+    return _by_reason(alone, lambda each: "not_in_baseline" if each.before is None else "one_sided")
 
 
-def _only_now(values: tuple[float | None, float | None]) -> bool:
-    before, now = values
-    return before is None and now is not None
+def _by_reason(questions: Sequence[Question], reason: Callable[[Question], Why]) -> list[LeftOut]:
+    ids: dict[Why, list[str]] = {why: [each.query_id for each in questions if reason(each) == why] for why in WHY}
+    return [LeftOut(why=why, count=len(queries), queries=tuple(queries)) for why, queries in ids.items() if queries]
 
 
-def _counted(by_why: dict[str, list[str]]) -> list[LeftOut]:
+def _lost(gate: GateResult, metric: Metric, questions: Sequence[Question]) -> list[str]:
+    """Questions at the metric's worst now that were not in the baseline."""
+    values = ((question.query_id, *_values(question, gate)) for question in questions)
     return [
-        msgspec.convert({"why": why, "count": len(ids), "queries": ids}, LeftOut) for why, ids in by_why.items() if ids
+        query_id
+        for query_id, before, now in values
+        if metric.worst is not None and before is not None and now is not None
+        if abs(now - metric.worst) <= TOLERANCE < abs(before - metric.worst)
     ]
 
 
-def _lost(name: str, metric: Metric, questions: Sequence[Question]) -> list[str]:
-    """Questions at the metric's worst now that were not in the baseline."""
-    worst = metric.worst
-    if worst is None:
-        return []
-    found: list[str] = []
-    for question in questions:
-        before, now = question.values.get(name, (None, None))
-        if before is not None and now is not None and abs(now - worst) <= TOLERANCE < abs(before - worst):
-            found.append(question.query_id)
-    return found
+def gates_named(report: Report, word: str) -> list[GateResult]:
+    """The gates of that name, else those of that metric in any of its spellings; empty where there is none.
+
+    Rows about a part, such as a segment or the drift since an anchor, are not among them: they go with their gate.
+    """
+    gates, metric = whole_gates(report), _metric(word)
+    name = metric.name if metric else word
+    return [gate for gate in gates if gate.name == word] or [gate for gate in gates if gate.metric == name]
+
+
+def whole_gates(report: Report) -> list[GateResult]:
+    """The gates as the head's criteria have them, one row each; those that only the base has."""
+    own = [gate for gate in report.gates if gate.segment is None and gate.since is None]
+    heads = {gate.name for gate in own if gate.judged_by is None}
+    return [gate for gate in own if gate.judged_by is None or gate.name not in heads]
+
+
+def unknown(word: str, report: Report | None, details: ReportDetails | None) -> Exception:
+    """The error for a word that names no gate of the report, no question of the details, or neither."""
+    gates = whole_gates(report) if report else []
+    ids = [question.query_id for question in details.questions] if details else []
+    near = did_you_mean(word, [*(name for gate in gates for name in (gate.metric, gate.name)), *ids])
+    if report is None:
+        return bad_input(f"no question {shown(word)} in the gold set{near}")
+    listed = ", ".join(dict.fromkeys(shown(gate.metric)[1:-1] for gate in gates)) or "none"
+    neither = f"neither a gate nor a question of the gold set is called {shown(word)}"
+    return bad_input(f"{neither if details else f'no gate {shown(word)}'}{near} (gates: {listed})")

@@ -137,12 +137,12 @@ def judge_all(
     for gate in criteria.gates:
         result = decide(gate, candidate, baseline)
         if gate.must_pass or gate.max_lost_queries is not None:
-            from rankgate.gates.query_rules import with_hard_checks  # noqa: PLC0415 -- paid only where asked for
+            from rankgate.gates.segments import with_hard_checks  # noqa: PLC0415 -- paid only where asked for
 
             result = with_hard_checks(result, gate, gold, candidate, baseline)
         results.append(result)
         if criteria.baseline.anchor is not None:
-            from rankgate.gates.drift import decide_drift  # noqa: PLC0415 -- as above
+            from rankgate.gates.decide import decide_drift  # noqa: PLC0415 -- as above
 
             drift = decide_drift(gate, criteria.baseline.anchor, candidate, anchor)
             results += [drift] if drift else []

@@ -32,16 +32,12 @@ _LOWER_FIFTH = {2: 0.4463, 3: 1.0052, 4: 1.6488, 5: 2.3425, 6: 3.0701}  # of chi
 class Noise(msgspec.Struct, frozen=True, kw_only=True):
     """What a metric did between repeated runs of one system; every two runs are compared on the queries of both.
 
-    Attributes:
-        values: the metric of each run; None where it is defined for no query.
-        largest: the largest absolute difference between two runs.
-        mean: the mean of the absolute differences.
-        moving: the share of the queries that move between two runs, on average.
-        spread: the standard deviation of the paired differences, as the root of the mean variance; None for one query.
-        n_pairs: the fewest queries that two runs have in common.
-        margin: a `regression_max` that a change without any effect does not violate; None for one query, for two
-            runs, and for quantiles, which are no means.
-        noise: what whole runs move by, as a standard deviation; None where there is no margin.
+    `values` are those of each run; None where it is defined for no query. `largest` and `mean` are of the absolute
+    differences between two runs, `moving` the share of the queries that move, on average, `n_pairs` the fewest that two
+    runs have in common. `spread` is the standard deviation of the paired differences, as the root of the mean variance;
+    None for one query. `margin` is a `regression_max` that a change without any effect does not violate; None for one
+    query, for two runs, and for quantiles, which are no means. `noise` is what whole runs move by, as a standard
+    deviation; None where there is no margin.
     """
 
     values: tuple[float | None, ...]
@@ -61,7 +57,11 @@ def noise_of(metric: Metric, columns: Sequence[Sequence[float | None]]) -> Noise
         return None
     compared = [pairs.compared(None) for pairs in found]
     shifts, fewest = [abs(each.delta) for each in compared], min(each.n_pairs for each in compared)
-    spread = _root_mean_variance([pairs.changes for pairs in found]) if fewest > 1 else None
+    spread = None
+    if fewest > 1:  # the root of the mean variance
+        samples = [(pairs.changes, math.fsum(pairs.changes) / len(pairs.changes)) for pairs in found]
+        squares = [math.fsum((x - mean) ** 2 for x in changes) / (len(changes) - 1) for changes, mean in samples]
+        spread = math.sqrt(math.fsum(squares) / len(squares))
     margin = noise = None
     if spread is not None and len(columns) >= MIN_RUNS and metric.at_quantile is None:
         # The mean squared shift between two of K runs is twice the variance of their means.
@@ -69,8 +69,9 @@ def noise_of(metric: Metric, columns: Sequence[Sequence[float | None]]) -> Noise
         common = max(0.0, twice * freedom / lower_fifth(freedom) - q)
         margin = min(_BEYOND * math.sqrt(q + common), widest_change(metric) or math.inf)
         noise = math.sqrt(max(0.0, twice - q) / 2)
+    defined_columns = [[value for value in column if value is not None] for column in columns]
     return Noise(
-        values=tuple(_value(metric, column) for column in columns),
+        values=tuple(metric.aggregate(defined) if defined else None for defined in defined_columns),
         largest=max(shifts),
         mean=math.fsum(shifts) / len(shifts),
         moving=math.fsum((each.better + each.worse) / each.n_pairs for each in compared) / len(compared),
@@ -85,16 +86,3 @@ def lower_fifth(freedom: int) -> float:
     """What chi-squared with so many degrees of freedom, at least 2, falls below in a fifth of all samples."""
     part = 2 / (9 * freedom)  # Wilson & Hilferty 1931: 0.3 % too high at 7, less above
     return _LOWER_FIFTH.get(freedom, freedom * (1 - part - _FIFTH * math.sqrt(part)) ** 3)
-
-
-def _value(metric: Metric, column: Sequence[float | None]) -> float | None:
-    defined = [value for value in column if value is not None]
-    return metric.aggregate(defined) if defined else None
-
-
-def _root_mean_variance(samples: Sequence[Sequence[float]]) -> float:
-    variances = []
-    for differences in samples:
-        mean = math.fsum(differences) / len(differences)
-        variances.append(math.fsum((x - mean) ** 2 for x in differences) / (len(differences) - 1))
-    return math.sqrt(math.fsum(variances) / len(variances))

@@ -2,8 +2,8 @@
 
 By the gate's own rule: a drop of exactly what is allowed is caught half of the time at best, so a gold set sees what
 the gate forbids if twice that is caught in four of five runs. Where safety has to be proven, every such drop is caught,
-and the question is whether a change without effect passes as often. A segment that is judged under Holm's correction
-comes with the confidence that this left it, and so sees less; before there is a run, segments have the gate's own.
+and the question is whether a change without effect passes as often. A segment under Holm's correction has the
+confidence that this left it, and so sees less.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
-from rankgate.metrics.base import Metric, widest_change
+from rankgate.metrics.base import widest_change
 from rankgate.metrics.estimates import is_rate
 from rankgate.model.report import Detectable, GateResult
-from rankgate.model.values import Direction, Evidence, EvidenceState, Verdict
+from rankgate.model.values import Evidence, EvidenceState, Verdict
 from rankgate.model.wording import count_text, exact_decimals, harm_word, size_text
 from rankgate.statistics import power
 
@@ -36,23 +36,19 @@ def detectable(
     clusters: Sequence[Hashable] = (),
     relevant: float = 1.0,
 ) -> Detectable | None:
-    """What the gold set can see of the drop that the gate forbids.
+    """What the gold set can see of the drop that the gate forbids, over the queries that are or will be compared.
 
-    Args:
-        gate: with `regression_max`.
-        queries: how many are compared, or will be.
-        differences: of the paired values, whose spread is measured if enough of them moved; else it is assumed.
-        clusters: of those queries, where the gold names any.
-        relevant: how many relevant documents a query has on average, which recall's steps depend on.
-
-    Returns:
-        None where nothing can be said: no drop is forbidden, nothing is compared, the metric is a quantile, or its
-        spread is neither measured nor, its values not being rates, to be assumed.
+    The spread of the `differences` of their paired values is measured if enough of them moved; else it is assumed, by
+    how many `relevant` documents a query has on average, which recall's steps depend on. None where nothing can be
+    said: no drop is forbidden, nothing is compared, the metric is a quantile, or its spread is neither measured nor,
+    its values not being rates, to be assumed.
     """
     limit, farthest = gate.regression_max, max(map(abs, differences), default=0.0)
     if limit is None or queries < 1 or gate.metric.at_quantile is not None or farthest > _LARGEST:
         return None
-    planned = _usual_spread(gate.metric, relevant) if is_rate(gate.metric) else None
+    # Recall of one relevant document is a hit; the more there are, the smaller the steps in which it moves.
+    usual = min(_HIT, max(_MAX_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
+    planned = (usual if gate.metric.spread is None else gate.metric.spread) if is_rate(gate.metric) else None
     spread = power.planning_spread(differences, clusters, planned=planned, queries=queries)
     if spread is None:
         return None
@@ -69,18 +65,8 @@ def detectable(
     )
 
 
-def _usual_spread(metric: Metric, relevant: float) -> float:
-    """Recall of one relevant document is a hit; the more there are, the smaller the steps in which it moves."""
-    if metric.spread is not None:
-        return metric.spread
-    return min(_HIT, max(_MAX_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
-
-
 def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
-    """What the gate promises to stop and its gold set cannot see, in words; None where it sees.
-
-    A gate that allows no drop at all promises no size, so that nothing is said, unless it asks for proof of safety.
-    """
+    """What the gate promises to stop and its gold set cannot see, in words; None where it sees, or promises no size."""
     if seen is None or seen.sees or gate.regression_max is None:
         return None
     unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
@@ -93,26 +79,21 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
         moved = f"whole runs move by themselves (`noise: {gate.noise:g}`), so that no number of questions shows {limit}"
         why = moved if gate.noise and gate.regression_max else why
         return f"{why}; allow a {harm} of {margin}{assumed}" if safe or (gate.noise and gate.regression_max) else None
-    needed = f"about {_rounded_up(seen.queries_needed):,}"
+    # To three digits, rounded up: more would pretend to know the spread that well.
+    step = 10 ** max(0, len(str(seen.queries_needed)) - _DIGITS)
+    needed = f"about {-(-seen.queries_needed // step) * step:,}"
     if safe:
-        return (
-            f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time; {needed} "
-            f"questions would do, or allowing {margin}{assumed}"
-        )
-    some, possible = (
-        f"{harm}s of {size_text(seen.detectable, unit)} or more are",
-        not is_rate(gate.metric) or seen.detectable <= 1,
-    )
-    caught = f"{some if possible else f'no {harm} is'} detected 80 % of the time"
+        rarely = f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time"
+        return f"{rarely}; {needed} questions would do, or allowing {margin}{assumed}"
+    possible = not is_rate(gate.metric) or seen.detectable <= 1
+    some = f"{harm}s of {size_text(seen.detectable, unit)} or more are" if possible else f"no {harm} is"
+    caught = f"{some} detected 80 % of the time"
     twice = size_text(2 * gate.regression_max, unit, exact_decimals(2 * gate.regression_max, unit))
     return f"with {asked}, {caught} ({limit} allowed); {needed} would detect {twice}{assumed}"
 
 
 def power_notes(gates: Sequence[Gate], results: Sequence[GateResult]) -> list[str]:
-    """One sentence for a report whose gates promise what its gold set cannot see: the first of them, then the names.
-
-    Gates that block come first. One that compared nothing, or whose interval decides it, is left out.
-    """
+    """One sentence where gates that compared anything promise what the gold set cannot see: the first, and names."""
     compared = {
         each.name: each.detectable for each in results if each.segment is None and each.n_pairs and leaves_open(each)
     }
@@ -128,11 +109,5 @@ def leaves_open(result: GateResult) -> bool:
     if result.evidence_state is EvidenceState.CLEAR and result.verdict is not Verdict.PASS:
         return False
     low, high = result.delta_ci or (None, None)
-    limit = (result.regression_max or 0.0) * (-1 if result.direction is Direction.HIGHER else 1)
+    limit = -result.direction.sign * (result.regression_max or 0.0)
     return result.delta_ci != (0.0, 0.0) and (low is None or low <= limit) and (high is None or limit <= high)
-
-
-def _rounded_up(count: int) -> int:
-    """To three digits: more would pretend to know the spread that well."""
-    step: int = 10 ** max(0, len(str(count)) - _DIGITS)
-    return -(-count // step) * step

@@ -1,4 +1,4 @@
-"""A gate's limits on the queries that share a tag: each segment judged for itself, many of them with care.
+"""A gate's limits on the queries that share a tag, and its rules for single queries.
 
 Under `proven_harm` the segments of one rule share a Holm correction: thirty segments would else fail at least once in a
 third of the runs without any change. What is within noise, and what is too small, is shown and never blocks.
@@ -6,19 +6,30 @@ third of the runs without any change. What is within noise, and what is too smal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from rankgate.criteria import Gate, Limits, SegmentRule
+from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import gaps, on_rows, paired_scores, too_many
+from rankgate.metrics.comparison import baseline_column, gaps, on_rows, paired_scores, too_many
 from rankgate.metrics.estimates import attainable, defined_only, level
 from rankgate.model.headline import fell
 from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
-from rankgate.model.values import Direction, Evidence, EvidenceState, Gold, Reason, ReasonKind, Scores, Verdict
+from rankgate.model.values import (
+    TOLERANCE,
+    Direction,
+    Evidence,
+    EvidenceState,
+    Gold,
+    Reason,
+    ReasonKind,
+    Scores,
+    Verdict,
+)
 from rankgate.model.wording import count_text
 from rankgate.statistics.saddlepoint import Side
 from rankgate.statistics.sign_flips import MIN_CLUSTERS
@@ -56,20 +67,13 @@ class _Part:
     """One segment with both sides' scores on it, and the gate as it applies to it."""
 
     def __init__(
-        self,
-        gate: Gate,
-        rule: SegmentRule,
-        name: str,
-        limits: Limits,
-        candidate: Scores,
-        baseline: Scores | None,
+        self, gate: Gate, rule: SegmentRule, name: str, limits: Limits, candidate: Scores, baseline: Scores | None
     ) -> None:
-        blocks = (limits.severity or gate.severity) == "error"
         # Judged as if it blocked, so that a violation is told from a warning; `concluded` gives it its severity.
         own = {"threshold": limits.threshold, "regression_max": limits.regression_max}
         self.gate = gate.model_copy(update={**own, "severity": "error", "segments": ()})
-        self.name, self.blocks, self.smallest = name, blocks, rule.min_queries
-        self.candidate, self.baseline = candidate, baseline
+        self.name, self.smallest, self.candidate, self.baseline = name, rule.min_queries, candidate, baseline
+        self.blocks = (limits.severity or gate.severity) == "error"
         column = candidate.values[gate.metric.name]
         self.missing = gaps(gate.metric, candidate, None).missing
         self.size = sum(value is not None for value in column) + len(self.missing)
@@ -77,10 +81,7 @@ class _Part:
         self.provable = not clustered or len(set(defined_only(candidate.clusters, column))) >= MIN_CLUSTERS
 
     def concluded(self, found: GateResult, *, among: int, enough: bool) -> GateResult:
-        """The decision as it stands for a segment.
-
-        On enough queries a violation blocks, and one that nothing could have proven warns; what is within noise passes.
-        """
+        """As it stands for a segment: a violation blocks, what nothing could have proven warns, noise passes."""
         violated, blocked = found.verdict is Verdict.FAIL and enough, Verdict.FAIL if self.blocks else Verdict.WARN
         unprovable = found.only_inconclusive and found.evidence_state is EvidenceState.NO_INTERVAL and enough
         reasons = found.reasons
@@ -104,22 +105,19 @@ class _Part:
 
 
 def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str, float]:
-    """The confidence at which each segment is judged, by Holm: the more segments are left, the higher.
+    """The confidence at which each segment is judged, by Holm.
 
     In the order of their levels, the k-th of n segments (from 0) is judged at 1 − (1 − confidence) / (n − k); from the
     first that is not proven on, none is.
     """
     levels = {part.name: min(_levels(gate.metric, part), default=1.0) for part in parts}
     tests = 2 if any(None not in (part.gate.threshold, part.gate.regression_max) for part in parts) else 1
-    order = sorted(levels, key=levels.__getitem__)
+    order, share = sorted(levels, key=levels.__getitem__), 1 - gate.confidence
     confidences: dict[str, float] = {}
-    share = 1 - gate.confidence
     for rank, name in enumerate(order):
         confidences[name] = 1 - share / (tests * (len(order) - rank))
         if not levels[name] < (1 - confidences[name]) / 2:
-            stopped = confidences[name]
-            confidences |= dict.fromkeys(order[rank:], stopped)
-            break
+            return confidences | dict.fromkeys(order[rank:], confidences[name])
     return confidences
 
 
@@ -137,12 +135,42 @@ def _levels(metric: Metric, part: _Part) -> Iterator[float]:
         yield pairs.level() if pairs else 1.0
 
 
-def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:
-    """A rule must fit the gold: its keys and the values that it names exist, and its segments can be large enough.
+def with_hard_checks(
+    result: GateResult, gate: Gate, gold: Gold, candidate: Scores, baseline: Scores | None
+) -> GateResult:
+    """The gate's result with its rules for single queries: what must pass, and how many may be lost.
 
-    Raises:
-        RankgateError: every rule that does not.
+    A query fails where the gate's metric is at its worst: nothing right was found. It is lost where it fails now and
+    did not in the baseline. Each rule that is broken violates the gate.
     """
+    metric, must = gate.metric, must_pass_rows(gate, gold)
+
+    def at_worst(value: float | None) -> bool:
+        return value is not None and metric.worst is not None and abs(value - metric.worst) <= TOLERANCE
+
+    failed = [row for row, value in enumerate(candidate.values[metric.name]) if at_worst(value)]
+    broken = [row for row in failed if row in must]
+    violations = [Reason(ReasonKind.MUST_PASS, count=len(broken))] if broken else []
+    if gate.max_lost_queries is not None and baseline is not None:
+        before = baseline_column(metric, baseline)
+        lost = sum(before[row] is not None and not at_worst(before[row]) for row in failed)
+        if lost > gate.max_lost_queries:
+            violations.append(Reason(ReasonKind.LOST, count=lost, limit=gate.max_lost_queries))
+    if not violations or result.verdict is Verdict.NOT_JUDGED:
+        return result
+    worse = result.verdict in (Verdict.FAIL, Verdict.WARN)
+    return replace(
+        result,
+        verdict=Verdict.FAIL if gate.blocks else Verdict.WARN,
+        only_inconclusive=False,
+        hard_check_failed=True,
+        reasons=[*violations, *(result.reasons if worse else [])],
+        queries=[candidate.query_ids[row] for row in broken],
+    )
+
+
+def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:
+    """Refuse every rule that does not fit the gold: its keys and values exist, and its segments can be large enough."""
     problems = [
         Problem(message, name, gate.line, f"gate {gate.name}: segments.{key}")
         for gate in gates
@@ -164,9 +192,8 @@ def _misfits(rule: SegmentRule, gold: Gold) -> Iterator[tuple[str, str]]:
     if rule.min_queries > len(gold.samples):
         count = count_text(len(gold.samples), "query", "queries")
         yield "min_queries", f"{rule.min_queries} is more than the {count} of {gold.name}: no segment could be judged"
-    values: Mapping[str, object] = {name.partition(":")[2]: rows for name, rows in segments_of(gold, rule.by).items()}
-    if len(rule.by) > 1:
-        values = segments_of(gold, rule.by)
+    names = segments_of(gold, rule.by)
+    values = list(names) if len(rule.by) > 1 else [name.partition(":")[2] for name in names]
     for value in rule.only:
         if value not in values:
             known = f" (known: {', '.join(sorted(values))})"

@@ -14,13 +14,14 @@ from rankgate.criteria.waivers import Waivers, entry, waivers_of
 from rankgate.diagnosis.stale_gold import refuse_stale
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates import warnings as facts
+from rankgate.gates.apply_waivers import waivable
 from rankgate.gates.judging import judge_all, refuse_misfits, whole
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries, score
 from rankgate.model.reasons import problems_of
 from rankgate.model.report import GateResult
-from rankgate.model.values import Gold, Ranking, Verdict
+from rankgate.model.values import Gold, Ranking
 from rankgate.readers.formats import read_gold, read_run
 
 T = TypeVar("T")
@@ -60,53 +61,39 @@ def validate(inputs: Inputs) -> Findings:
         if len(gold.left_out) < LEAST_PRIVATE:
             problems.append(Problem(f"{few}: raise it, or leave it out", criteria.name, None, "holdout"))
     if run_file:
-        rankings = _attempt(
-            problems,
-            lambda: list(
-                read_run(
-                    run_file.path, run_file.format, needs=plan.needs, map=run_file.map, most_problems=MAX_PROBLEMS
-                ).rankings
-            ),
-        )
+        how = {"needs": plan.needs, "map": run_file.map, "most_problems": MAX_PROBLEMS}
+        opened_run = _attempt(problems, read_run, run_file.path, run_file.format, **how)
+        rankings = _attempt(problems, list[Ranking], opened_run.rankings) if opened_run else None
     deepest = deepest_cutoff(plan, gold) if gold else 0
     opened = _attempt(problems, baseline_of, inputs.baseline, criteria, plan.needs, deepest=deepest)
-    accepted = _attempt(problems, lambda: list(opened.rankings)) if opened else None
+    accepted = _attempt(problems, list[Ranking], opened.rankings) if opened else None
 
     if criteria and gold:
         _attempt(problems, refuse_misfits, criteria, gold)
-    found: list[str] = []
+    noted: list[str] = []
     if gold:
-        found += facts.gold_facts(gold)
-        found += facts.run_facts(gold, rankings, name="the run") if rankings is not None else []
-        found += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
-        found += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
+        noted += facts.gold_facts(gold)
+        noted += facts.run_facts(gold, rankings, name="the run") if rankings is not None else []
+        noted += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
+        noted += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
     results: list[GateResult] = []
     if gold and rankings is not None and run_file:
         plan = msgspec.structs.replace(plan, depth=opened.depth if opened else None)
         results = _attempt(problems, _judged, criteria, gold, run_file.path, rankings, accepted, plan) or []
         problems += problems_of(whole(results), criteria.name, None) if criteria else []
-    found += (
-        [*facts.power_facts(criteria, gold, results), *facts.proof_facts(criteria, gold)] if criteria and gold else []
-    )
-    read = {
-        "criteria": criteria,
-        "gold": gold,
-        "run": rankings,
-        "baseline": accepted,
-        "waivers": waivers if waivers and waivers.entries else None,
-    }
+    if criteria and gold:
+        noted += [*facts.power_facts(criteria, gold, results), *facts.proof_facts(criteria, gold)]
+    valid = waivers if waivers and waivers.entries else None
+    read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted, "waivers": valid}
     entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
-    silent = criteria is not None and criteria.gold_changes is None
-    return Findings(problems, found, [name for name, value in read.items() if value is not None], entries, silent)
+    undecided = criteria is not None and criteria.gold_changes is None
+    return Findings(problems, noted, [name for name, value in read.items() if value is not None], entries, undecided)
 
 
 def _covered(result: GateResult, waivers: Waivers | None, date: str) -> bool:
     """Whether there is nothing that a waiver could let pass, or one does."""
-    violated = result.verdict in (Verdict.FAIL, Verdict.WARN) and not result.hard_check_failed
-    if not violated or result.violation is None:
-        return True
-    found = waivers.of(result.name, result.segment) if waivers else None
-    return found is not None and found.covers(result.violation, date)
+    waiver = waivers.of(result.name, result.segment) if waivers else None
+    return not waivable(result) or (waiver is not None and waiver.covers(result.violation or 0.0, date))
 
 
 def _judged(

@@ -33,10 +33,8 @@ def gold_facts(gold: Gold) -> list[str]:
     samples = gold.samples.values()
     empty = [sample.query_id for sample in samples if not sample.relevant() and not sample.no_answer]
     if empty:
-        facts.append(
-            f"{count_text(len(empty), 'sample')} without a relevant document and without no_answer: true, left out of "
-            f"relevance metrics; {_named(empty)}"
-        )
+        without = f"{count_text(len(empty), 'sample')} without a relevant document and without no_answer: true"
+        facts.append(f"{without}, left out of relevance metrics; {_named(empty)}")
     questions: dict[str, list[str]] = {}
     for sample in samples:
         if sample.question:
@@ -50,30 +48,19 @@ def gold_facts(gold: Gold) -> list[str]:
 
 def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str]:
     """Facts of a run under the gold set."""
-    facts: list[str] = []
-    answered = {ranking.query_id: ranking for ranking in rankings}
+    answered, known = dict.fromkeys(ranking.query_id for ranking in rankings), gold.all_samples
     missing = [query_id for query_id in gold.samples if query_id not in answered]
-    unknown_queries = [
-        query_id for query_id in answered if query_id not in gold.samples and query_id not in gold.left_out
-    ]
-    if missing:
-        count = count_text(len(missing), "query is", "queries are")
-        facts.append(f"{count} absent from {name} and would score as worst; {_named(missing)}")
-    if unknown_queries:
-        count = count_text(len(unknown_queries), "query", "queries")
-        facts.append(f"{count} of {name} without a sample in the gold set; {_named(unknown_queries)}")
+    unknown = [query_id for query_id in answered if query_id not in known]
     repeated = [ranking.query_id for ranking in rankings if ranking.duplicates]
-    if repeated:
-        total = sum(ranking.duplicates for ranking in rankings)
-        facts.append(
-            f"{count_text(total, 'repeated id')} in {count_text(len(repeated), 'ranking')} of {name} would be removed; "
-            f"{_named(repeated)}"
-        )
     empty = [ranking.query_id for ranking in rankings if not ranking.ids]
-    if empty:
-        count = count_text(len(empty), "ranking")
-        facts.append(f"{count} of {name} without a single result; {_named(empty)}")
-    return facts
+    removed = count_text(sum(ranking.duplicates for ranking in rankings), "repeated id")
+    facts = [
+        (missing, f"{count_text(len(missing), 'query is', 'queries are')} absent from {name} and would score as worst"),
+        (unknown, f"{count_text(len(unknown), 'query', 'queries')} of {name} without a sample in the gold set"),
+        (repeated, f"{removed} in {count_text(len(repeated), 'ranking')} of {name} would be removed"),
+        (empty, f"{count_text(len(empty), 'ranking')} of {name} without a single result"),
+    ]
+    return [f"{text}; {_named(ids)}" for ids, text in facts if ids]
 
 
 def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]]) -> list[str]:
@@ -100,13 +87,7 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
 
 
 def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:
-    """Gates that promise to stop what the gold set cannot see, as a whole and by segment.
-
-    Args:
-        criteria: with the gates.
-        gold: its size tells what can be seen before there is any run.
-        results: of the gates and their segments, where there are a run and a baseline: what moved tells it better.
-    """
+    """Gates that promise to stop what the gold set cannot see, as measured, or before there are results by its size."""
     measured = {(result.name, result.segment): result for result in results if result.n_pairs}
     facts: list[str] = []
     for gate in criteria.gates:
@@ -228,17 +209,14 @@ def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[
     reachable = metric.aggregate(list(best.values()))
     facts: list[str] = []
     if short:
-        facts.append(
-            f"{count_text(len(short), 'query has', 'queries have')} more relevant documents than {metric.name} sees, "
-            f"so that it can reach {value_text(reachable, metric.unit)} at best; {_named(short)}"
-        )
+        more = f"{count_text(len(short), 'query has', 'queries have')} more relevant documents than {metric.name} sees"
+        at_best = f"so that it can reach {value_text(reachable, metric.unit)} at best"
+        facts.append(f"{more}, {at_best}; {_named(short)}")
     if gate.threshold is not None and reachable < gate.threshold - TOLERANCE:
         decimals = telling_decimals(reachable, gate.threshold, metric.unit)
         floor, best_value = (value_text(value, metric.unit, decimals) for value in (gate.threshold, reachable))
-        facts.append(
-            f"gate {shown(gate.name)} can never pass: its floor is {floor}, the best possible {metric.name} on this "
-            f"gold set is {best_value}"
-        )
+        best_possible_is = f"the best possible {metric.name} on this gold set is {best_value}"
+        facts.append(f"gate {shown(gate.name)} can never pass: its floor is {floor}, {best_possible_is}")
     return facts
 
 

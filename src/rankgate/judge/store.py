@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from rankgate.baselines.migrations import RESTORE
+from rankgate.baselines.records import RESTORE
 from rankgate.errors import RankgateError, bad_input, shown
 from rankgate.judge.model import MODES, Mode, Record, Slot, canonical
 from rankgate.readers.base import Run

@@ -46,19 +46,15 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_documents(path: str, gold: Gold) -> GoldDocuments:
-    """The samples of a gold set as they were written.
+    """The samples of a gold set as they were written in the file at `path`, from which it was read without a problem.
 
     A format that does not hold samples in the contract's shape, such as TREC qrels, is put into that shape.
-
-    Args:
-        path: the file that `gold` was read from.
-        gold: what it says; it was read without a problem.
     """
     if gold.format in _SHAPES:
         with open_source(path) as source:
-            found = _SHAPES[gold.format](source)
-        if found.samples.keys() == gold.samples.keys():
-            return found
+            documents = _SHAPES[gold.format](source)
+        if documents.samples.keys() == gold.samples.keys():
+            return documents
     return GoldDocuments(samples={query_id: written(sample) for query_id, sample in gold.samples.items()})
 
 
@@ -74,17 +70,16 @@ def written(sample: Sample) -> Written:
         "source": sample.source,
         "entities": sample.entities if sample.entities is None else list(sample.entities),
     }
-    said = {key: value for key, value in metadata.items() if value is not None}
     gains = {doc: plain_number(gain) for doc, gain in sample.gains.items()}
-    value: Written = {"id": sample.query_id}
-    if sample.question is not None:
-        value["input"] = {"question": sample.question}
-    value["expected_output"] = list(gains) if set(gains.values()) <= {1} else gains
-    if sample.judge_gains:
-        value["judge_labels"] = {doc: plain_number(gain) for doc, gain in sample.judge_gains.items()}
-    if sample.negatives:
-        value["negatives"] = list(sample.negatives)
-    return {**value, "metadata": said} if said else value
+    value = {
+        "id": sample.query_id,
+        "input": None if sample.question is None else {"question": sample.question},
+        "expected_output": list(gains) if set(gains.values()) <= {1} else gains,
+        "judge_labels": {doc: plain_number(gain) for doc, gain in sample.judge_gains.items()} or None,
+        "negatives": list(sample.negatives) or None,
+        "metadata": {key: value for key, value in metadata.items() if value is not None} or None,
+    }
+    return {key: each for key, each in value.items() if each is not None}
 
 
 def _json(value: object, indent: int | None = None) -> str:
@@ -102,10 +97,6 @@ def _from_jsonl(source: Source) -> GoldDocuments:
     return GoldDocuments(samples=samples, lines=lines)
 
 
-def _from_json(source: Source) -> GoldDocuments:
-    return _from_document(strict_json(source.text()))
-
-
 def _from_yaml(source: Source) -> GoldDocuments:
     from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
 
@@ -115,12 +106,12 @@ def _from_yaml(source: Source) -> GoldDocuments:
 def _from_document(value: Any) -> GoldDocuments:
     beside = {key: other for key, other in value.items() if key != "samples"} if isinstance(value, dict) else None
     entries = value.get("samples") if isinstance(value, dict) else value
-    samples = {
-        str(entry.get("id")): entry
-        for entry in (entries if isinstance(entries, list) else [])
-        if isinstance(entry, dict)
-    }
-    return GoldDocuments(samples=samples, beside=beside)
+    entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return GoldDocuments(samples={str(entry.get("id")): entry for entry in entries}, beside=beside)
 
 
-_SHAPES = {"jsonl": _from_jsonl, "json": _from_json, "yaml": _from_yaml}
+_SHAPES = {
+    "jsonl": _from_jsonl,
+    "json": lambda source: _from_document(strict_json(source.text())),
+    "yaml": _from_yaml,
+}

@@ -35,16 +35,11 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare_labels(gold: Gold, labels: Iterable[Label], *, as_judge: bool = False) -> Merge:
-    """What labels add to the gold.
+    """What labels, in any order, add to the gold; `as_judge` those of a judge, whose earlier labels then count as well.
 
     A label that repeats what the gold or another label says is fine. These are problems, every one of them named: a
     query that the gold lacks (once a query); another gain than the gold's or another label's; a relevant document for
     a query that nothing answers, or that the query lists as a negative.
-
-    Args:
-        gold: what is judged.
-        labels: in any order.
-        as_judge: they are a judge's, beside the gold; the judge's earlier labels count then as well.
     """
     first: dict[tuple[str, str], Label] = {}
     new: dict[str, dict[str, float]] = {}
@@ -64,7 +59,7 @@ def compare_labels(gold: Gold, labels: Iterable[Label], *, as_judge: bool = Fals
         if conflict:
             name = f"query {shown(label.query_id)}, document {shown(label.id)}"
             problems.append(Problem(f"{name}: {conflict}", label.file, label.line))
-        elif _judged(sample, as_judge=as_judge).get(label.id) is not None:
+        elif gain_of(sample, label.id, as_judge=as_judge) is not None:
             known += 1
         else:
             new.setdefault(label.query_id, {})[label.id] = label.gain
@@ -99,13 +94,15 @@ def plain_number(gain: float) -> float:
     return int(gain) if gain == int(gain) else gain
 
 
-def _judged(sample: Sample, *, as_judge: bool) -> Gains:
-    return {**sample.judge_gains, **sample.gains} if as_judge else sample.gains
+def gain_of(sample: Sample, doc: str, *, as_judge: bool) -> float | None:
+    """What the gold says of a document, or else, where a judge's labels count too, the judge; None is unjudged."""
+    gain = sample.gains.get(doc)
+    return sample.judge_gains.get(doc) if gain is None and as_judge else gain
 
 
 def _against(label: Label, sample: Sample, gold: str, *, as_judge: bool) -> str | None:
     """What the gold has against a label."""
-    judged = _judged(sample, as_judge=as_judge).get(label.id)
+    judged = gain_of(sample, label.id, as_judge=as_judge)
     if judged is not None and judged != label.gain:
         who = f"{gold}:{sample.line}" if sample.line else gold
         what = "says" if label.id in sample.gains else "has the judge's label"

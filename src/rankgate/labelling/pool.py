@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from rankgate.labelling.labels import gain_of
 from rankgate.metrics.matching import BY_CHUNK, By, Matching, document_of
-from rankgate.model.values import Gold, Ranking, Sample
+from rankgate.model.values import Gold, Ranking
 
 DEFAULT_DEPTH = 20
 
@@ -77,16 +78,16 @@ def pool(
         unknown_queries: list[str] = []
         known = 0
         for ranking in rankings:
-            found = ranks.get(ranking.query_id)
-            known += found is not None
-            if found is None:
+            of_query = ranks.get(ranking.query_id)
+            known += of_query is not None
+            if of_query is None:
                 unknown_queries.append(ranking.query_id)
             for rank, (doc, text) in enumerate(results_of(ranking, how), start=1):
                 if text:
                     elsewhere.setdefault(doc, text)
-                if found is None or rank > depth:
+                if of_query is None or rank > depth:
                     continue
-                found.setdefault(doc, {}).setdefault(name, rank)
+                of_query.setdefault(doc, {}).setdefault(name, rank)
                 if text:
                     texts.setdefault((ranking.query_id, doc), text)
         pooled[name] = Pooled(known=known, unknown_queries=tuple(unknown_queries))
@@ -96,11 +97,11 @@ def pool(
             question=sample.question,
             id=doc,
             text=texts.get((query_id, doc), elsewhere.get(doc)),
-            gain=_gain(sample, doc, as_judge=as_judge),
-            ranks={name: found.get(name) for name in runs},
+            gain=gain_of(sample, doc, as_judge=as_judge),
+            ranks={name: by_run.get(name) for name in runs},
         )
         for query_id, sample in gold.samples.items()
-        for doc, found in sorted(ranks[query_id].items(), key=lambda entry: (min(entry[1].values()), entry[0]))
+        for doc, by_run in sorted(ranks[query_id].items(), key=lambda entry: (min(entry[1].values()), entry[0]))
     ]
     pairs.sort(key=lambda pair: pair.gain is not None)
     return Pool(pairs=tuple(pairs), runs=pooled)
@@ -112,8 +113,3 @@ def results_of(ranking: Ranking, how: Matching) -> Iterator[tuple[str, str | Non
     for item_id, item in zip(ranking.ids, items, strict=True):
         doc = item_id if how.by is By.CHUNK else document_of(item_id, item.doc_id if item else None, how.separator)
         yield doc, item.text if item else None
-
-
-def _gain(sample: Sample, doc: str, *, as_judge: bool) -> float | None:
-    gain = sample.gains.get(doc)
-    return sample.judge_gains.get(doc) if gain is None and as_judge else gain

@@ -17,7 +17,7 @@ import msgspec
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.labelling.labels import Label, plain_number
 from rankgate.labelling.pool import Pair
-from rankgate.readers.base import ProblemLog, finite_number
+from rankgate.readers.base import ProblemLog, finite_number, id_of
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import Source, open_source
@@ -46,9 +46,8 @@ def as_jsonl(pairs: Iterable[Pair], names: Sequence[str]) -> str:
 def as_csv(pairs: Iterable[Pair], names: Sequence[str]) -> str:
     """CSV for spreadsheets: the same columns, with one for the ranks of each run.
 
-    It begins with a byte order mark, without which spreadsheets guess an old code page. Ids and texts come from
-    retrieved documents: one that begins like a formula gets an apostrophe in front, which `read_labels` removes from
-    ids, so that they stay exact.
+    It begins with a byte order mark, without which spreadsheets guess an old code page. An id or a text that begins
+    like a formula gets an apostrophe in front, which `read_labels` removes from ids, so that they stay exact.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text)
@@ -78,11 +77,7 @@ def read_labels(path: str, log: ProblemLog) -> Labelled:
     """Labels from a pool that came back, JSONL or CSV as its content says; a pair without a gain is only counted.
 
     Further keys and columns are the labellers' own. Of CSV, the delimiter may be a comma, a semicolon or a tab,
-    whichever the spreadsheet saved.
-
-    Args:
-        path: the file, or `-` for standard input.
-        log: takes the problems of lines; their pairs are left out.
+    whichever the spreadsheet saved. Pairs with a problem are left out.
 
     Raises:
         RankgateError: unreadable, neither form, or too many problems.
@@ -93,12 +88,12 @@ def read_labels(path: str, log: ProblemLog) -> Labelled:
         rows = _json_rows if source.head.lstrip().startswith((b"{", b"[")) else _csv_rows
         for line, row in rows(source, log):
             try:
-                found = _label(row, source.name, line)
+                label = _label(row, source.name, line)
             except ValueError as error:
                 log.add(Problem(str(error), source.name, line))
                 continue
-            blank += found is None
-            labels += [found] if found else []
+            blank += label is None
+            labels += [label] if label else []
     return Labelled(labels=tuple(labels), blank=blank)
 
 
@@ -121,23 +116,21 @@ def _label(row: dict[str, Any], file: str, line: int) -> Label | None:
 
 
 def _id(key: str, value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise ValueError(f"{key}: expected an id, found {shown(value)}")
-    return str(value)
+    if value == "":
+        raise ValueError(f"{key}: expected an id, found ''")
+    return id_of(value, key)
 
 
 def _json_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in source.lines():
         try:
             value = strict_json(line)
+            if not isinstance(value, dict):
+                raise JsonError(f"expected one JSON object a line, found {shown(value)}")
         except JsonError as error:
             log.add(Problem(str(error), source.name, number))
-            continue
-        if isinstance(value, dict):
-            yield number, value
         else:
-            message = f"expected one JSON object a line, found {shown(value)}"
-            log.add(Problem(message, source.name, number))
+            yield number, value
 
 
 def _csv_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -166,7 +159,7 @@ def _csv_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, 
 def _header(text: str, name: str) -> tuple[str, list[str]]:
     """The delimiter, and the columns that it gives the first line."""
     first = next(line for line in text.splitlines() if line.strip())
-    for delimiter in (",", ";", "\t"):
+    for delimiter in ",;\t":
         names = [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter))]
         if all(names.count(key) == 1 for key in _NEEDED):
             return delimiter, names

@@ -6,8 +6,7 @@ A value that rests on a missing verdict is neither 0 nor left out of the mean: t
 from __future__ import annotations
 
 from abc import abstractmethod
-from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from rankgate.metrics.base import Kind
 from rankgate.metrics.lines import LineMetric
@@ -26,24 +25,8 @@ _OF_ADDRESSING = {Addressing.FULLY: 1.0, Addressing.PARTLY: 0.5}
 RELEVANT = 2  # the lowest grade, of 0 to 3, with which a passage counts as relevant
 
 
-class Form(Enum):
-    """Whose formula: ours, or that of Ragas 0.4."""
-
-    OURS = "ours"
-    RAGAS = "ragas"
-
-    def __str__(self) -> str:
-        return self.value
-
-
-class Noise(Enum):
-    """Which passages a wrong claim rests on."""
-
-    IRRELEVANT = "irrelevant"
-    RELEVANT = "relevant"
-
-    def __str__(self) -> str:
-        return self.value
+Form = Literal["ours", "ragas"]  # whose formula: that of Ragas 0.4, or ours
+Noise = Literal["irrelevant", "relevant"]  # which passages a wrong claim rests on
 
 
 class JudgedMetric(LineMetric, frozen=True, kw_only=True):
@@ -271,7 +254,7 @@ class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
         mode: on which passages the wrong claims rest, irrelevant (default) or relevant.
     """
 
-    mode: Noise = Noise.IRRELEVANT
+    mode: Noise = "irrelevant"
 
     key: ClassVar[str] = "noise_sensitivity"
     formula: ClassVar[str] = "claims that the reference does not support and such passages do / claims"
@@ -289,7 +272,7 @@ class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
         relevant = {passage for each in supports(found.gold_in_context) for passage in rests_on(each)}
         pairs = zip(support, truth, strict=True)
         wrong = [set(rests_on(own)) for own, right in pairs if right.verdict is not Entailment.SUPPORTED]
-        wanted = self.mode is Noise.RELEVANT
+        wanted = self.mode == "relevant"
         return sum(bool(places) and bool(places & relevant) is wanted for places in wrong) / len(truth)
 
 
@@ -305,7 +288,7 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
         form: ours (default), or ragas.
     """
 
-    form: Form = Form.OURS
+    form: Form = "ours"
 
     key: ClassVar[str] = "answer_relevancy"
     aliases: ClassVar[tuple[str, ...]] = ("answer_relevance", "response_relevancy")
@@ -316,13 +299,13 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
     @property
     def wants(self) -> frozenset[Want]:
         """The judge's word, and similarities where they are asked for."""
-        return frozenset({Want.ADDRESS, *([Want.QUESTION_SIMILARITY] if self.form is Form.RAGAS else [])})
+        return frozenset({Want.ADDRESS, *([Want.QUESTION_SIMILARITY] if self.form == "ragas" else [])})
 
     def value(self, found: AnswerVerdicts) -> float | None:
         """The score; None for a question that nothing answers."""
         if found.no_answer or not isinstance(found.address, Addressing):
             return None
-        if self.form is Form.OURS or found.address is Addressing.NONCOMMITTAL:
+        if self.form == "ours" or found.address is Addressing.NONCOMMITTAL:
             return _OF_ADDRESSING.get(found.address, 0.0)
         cosines = found.question_similarity if isinstance(found.question_similarity, tuple) else ()
         return _clipped(sum(cosines) / len(cosines)) if cosines else 0.0

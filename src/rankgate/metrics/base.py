@@ -7,7 +7,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import ClassVar
+from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import msgspec
 
@@ -90,16 +90,13 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
         """`@5`, `@k`, `@all`, or nothing where the cut-off is the family's own default."""
         if self.cutoff in (Cutoff.NONE, Cutoff.WHOLE) and self.cutoff is self.default_cutoff:
             return ""
-        return f"@{self.cutoff.value if isinstance(self.cutoff, Cutoff) else self.cutoff}"
+        return f"@{_written(self.cutoff)}"
 
     @property
     def meaning(self) -> str:
         """One clause for a reader who does not know the metric."""
-        if self.cutoff is Cutoff.WHOLE:
-            first = "the whole list"
-        else:
-            first = f"the first {self.cutoff.value if isinstance(self.cutoff, Cutoff) else self.cutoff} results"
-        return self.plain.format(first=first)
+        whole = self.cutoff is Cutoff.WHOLE
+        return self.plain.format(first="the whole list" if whole else f"the first {_written(self.cutoff)} results")
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -123,9 +120,9 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
         """Parameters that differ from their defaults, as text, in declared order."""
         defaults = dict(zip(self.__struct_fields__, self.__struct_defaults__, strict=True))  # every field has one
         return {
-            name: repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+            name: _written(value)
             for name, default in defaults.items()
-            if name != "cutoff" and (value := getattr(self, name)) != default
+            if name not in ("cutoff", "metric") and (value := getattr(self, name)) != default
         }
 
     def limit(self, query: MatchedQuery) -> int:
@@ -140,8 +137,19 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
         return math.fsum(values) / len(values)  # exact, so that the order of the queries does not matter
 
 
-# Ours, a plug-in's, or one of `views` around another.
-Metric = BaseMetric
+Metric = BaseMetric  # ours, a plug-in's, or one of `views` around another
+
+
+def choices_of(kind: Any) -> list[str]:
+    """What a parameter of this type is one of, an enum's values or a literal's; none for another type."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [choice.value for choice in kind]
+    return [*get_args(kind)] if get_origin(kind) is Literal else []
+
+
+def _written(value: object) -> str:
+    value = value.value if isinstance(value, Enum) else value
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def needs_of(metrics: Iterable[Metric]) -> frozenset[Need]:
@@ -169,7 +177,6 @@ class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):
 
     rel: float = 0.0
 
-    kind: ClassVar[Kind] = Kind.RELEVANCE
     ranking: ClassVar[bool] = True
 
     def ranks(self, query: MatchedQuery) -> list[int]:
@@ -207,10 +214,8 @@ class Together:
                 self._known[alike] = known
         if self._all:
             return known
-        return [
-            value if alone else metric.per_query(query)
-            for value, (metric, alone) in zip(known, self._metrics, strict=True)
-        ]
+        each = zip(known, self._metrics, strict=True)
+        return [value if alone else metric.per_query(query) for value, (metric, alone) in each]
 
 
 def sees_hits_alone(metric: Metric) -> bool:

@@ -46,20 +46,20 @@ def too_many(rows: Sequence[int], among: int) -> bool:
 
 def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
     """What is missing of a metric's values."""
-    found = Gaps([], [], [], [])
+    rows = Gaps([], [], [], [])
     now, before = (side.givers.get(metric.name, {}) if side else {} for side in (candidate, baseline))
     old_values = baseline_column(metric, baseline) if baseline else [None] * len(candidate.query_ids)
     for row, (query_id, new) in enumerate(zip(candidate.query_ids, candidate.values[metric.name], strict=True)):
         if now.get(query_id, "") is None or (metric.worst is None and metric.needs and query_id in candidate.missing):
-            found.missing.append(row)
+            rows.missing.append(row)
         elif baseline and query_id not in baseline.missing:
             if before.get(query_id, "") is None:
-                found.missing_before.append(row)
+                rows.missing_before.append(row)
             elif (new is None) != (old_values[row] is None):
-                found.one_sided.append(row)
+                rows.one_sided.append(row)
             elif new is not None and now.get(query_id) != before.get(query_id):
-                found.other_judge.append(row)
-    return found
+                rows.other_judge.append(row)
+    return rows
 
 
 def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[list[float | None]]:
@@ -68,6 +68,13 @@ def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: se
     end = min(0.0, *seen) if metric.direction is Direction.HIGHER else max(seen)
     worst = end if metric.worst is None else metric.worst
     return [[worst if row in rows and x is None else x for row, x in enumerate(column)] for column in columns]
+
+
+def at_end(metric: Metric, column: Sequence[float | None], rows: set[int], *, worst: bool) -> list[float | None]:
+    """The column with an end of the metric's range where it lacks a value in these rows."""
+    low, high = metric.low or 0.0, 1.0 if metric.high is None else metric.high
+    end = low if worst == (metric.direction is Direction.HIGHER) else high
+    return [end if row in rows and value is None else value for row, value in enumerate(column)]
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,18 +143,17 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
 
         With noise each bound lies at m -/+ sqrt((m - bound)^2 + 2 z^2 noise^2), as far as the metric can move.
         """
-        metric, widest = self.metric, widest_change(self.metric)
+        q, widest = self.metric.at_quantile, widest_change(self.metric)
         if not self._finite:
             return None
-        if metric.at_quantile is not None and self.new == self.old and self.same():
+        unchanged = self.new == self.old
+        if unchanged and self.same():
             return (0.0, 0.0)
-        if metric.at_quantile is not None:
-            return difference_of_quantiles_interval(self.new, self.old, metric.at_quantile, confidence=confidence)
+        if q is not None:
+            return difference_of_quantiles_interval(self.new, self.old, q, confidence=confidence)
         changes, reach = self.changes, self._reach
         found: tuple[float, float] | None
-        if not any(changes):
-            if self.same():
-                return (0.0, 0.0)
+        if unchanged:
             count, fewest = (len(set(self.clusters)), MIN_CLUSTERS) if self.clusters else (len(changes), 2)
             bound = unchanged_bound(count, reach, confidence)
             found = (0.0 - bound, bound) if count >= fewest else None

@@ -61,7 +61,7 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
         form: ours (default), or ragas.
     """
 
-    form: Form = Form.OURS
+    form: Form = "ours"
 
     key: ClassVar[str] = "context_utilization"
     formula: ClassVar[str] = "passages that a supported claim rests on / passages"
@@ -74,7 +74,7 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
         if not support or not shown:
             return None
         used = {passage for each in support for passage in rests_on(each)}
-        if self.form is Form.RAGAS:
+        if self.form == "ragas":
             return _average_precision([number in used for number in range(1, shown + 1)])
         return len(used) / shown
 

@@ -5,6 +5,7 @@ Undefined where there is no baseline, or where the baseline lacks the query.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -70,30 +71,23 @@ class RankBiasedOverlap(BaseMetric, frozen=True, kw_only=True):
 
 
 def extrapolated(one: Sequence[str], other: Sequence[str], p: float) -> float:
-    """RBO_EXT of two lists of distinct ids, which may differ in length; two empty lists are equal.
+    """RBO_EXT of two lists of distinct ids, of which X_d are in common at depth d and s <= l are the lengths.
 
-    With X_d ids in common at depth d, s and l the lengths of the shorter and the longer list::
+    That is, and 1 for two empty lists::
 
-        (1 - p)/p (Σ_{d≤l} X_d/d p^d + Σ_{s<d≤l} X_s (d - s)/(s d) p^d) + ((X_l - X_s)/l + X_s/s) p^l
+    (1 - p)/p (Σ_{d≤l} X_d/d p^d + Σ_{s<d≤l} X_s (d - s)/(s d) p^d) + ((X_l - X_s)/l + X_s/s) p^l
     """
     shorter, longer = sorted((one, other), key=len)
     if not shorter:
         return 0.0 if longer else 1.0
-    s = len(shorter)
+    s, ranks = len(shorter), {item: rank for rank, item in enumerate(longer, start=1)}
+    common_from = Counter(max(rank, ranks[item]) for rank, item in enumerate(shorter, start=1) if item in ranks)
     total, weight, common, common_at_s = 0.0, 1.0, 0, 0
-    seen: tuple[set[str], set[str]] = (set(), set())
-    for depth, item in enumerate(longer, start=1):
+    for depth in range(1, len(longer) + 1):
         weight *= p
-        seen[0].add(item)
-        common += item in seen[1]
+        common += common_from[depth]
         if depth <= s:
-            seen[1].add(shorter[depth - 1])
-            common += shorter[depth - 1] in seen[0]
-        if depth == s:
             common_at_s = common
-        agreement = common / depth
-        if depth > s:
-            agreement += common_at_s * (depth - s) / (s * depth)
-        total += agreement * weight
+        total += (common / depth + common_at_s * max(depth - s, 0) / (s * depth)) * weight
     rest = (common - common_at_s) / len(longer) + common_at_s / s
     return min(1.0, (1 - p) / p * total + rest * weight)  # rounding may end just above 1

@@ -45,8 +45,7 @@ def estimate(
 ) -> Estimate | None:
     """The run's value over the queries where the metric is defined; None where it is defined nowhere.
 
-    With `clusters`, the label of each query's, the interval of a mean is over clusters: what belongs together is one
-    observation. `ends` are those of `attainable`.
+    With `clusters`, each query's label, the interval of a mean is over clusters. `ends` are those of `attainable`.
     """
     defined = [value for value in values if value is not None]
     if not defined:
@@ -93,8 +92,8 @@ def attainable(metric: Metric, scores: Scores, values: Sequence[float | None]) -
     rate = is_rate(metric) and metric.direction is Direction.HIGHER and not metric.needs
     if not rate or not scores.outlines or len(scored) > MAX_WITH_ENDS:
         return []
-    found = [(query_id, scores.outlines.get(query_id)) for query_id in scored]
-    ends = [(best_possible(metric, scores.samples[each], query.k) if query else None) or 1.0 for each, query in found]
+    seen = [(scores.samples[query_id], scores.outlines.get(query_id)) for query_id in scored]
+    ends = [(best_possible(metric, sample, outline.k) if outline else None) or 1.0 for sample, outline in seen]
     return ends if sum(end < 1 - TOLERANCE for end in ends) > _SHORT * len(ends) else []
 
 
@@ -135,7 +134,7 @@ def level(
 ) -> float | None:
     """The one-sided level at which the bound of `interval` touches a value; None where there is no bound."""
     if metric.at_quantile is not None:
-        return level_at(lambda found: beyond(interval(defined, metric, confidence=1 - 2 * found), value, side))
+        return level_at(lambda each: beyond(interval(defined, metric, confidence=1 - 2 * each), value, side))
     if clusters:
         return clustered_mean_level(defined, clusters, value, side=side, low=metric.low, high=metric.high)
     if _counts(defined, metric, ends):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import bad_input, shown
-from rankgate.metrics.base import Metric, needs_of
+from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.matching import DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
@@ -29,8 +29,6 @@ DEFAULT_METRICS = "hit,recall,precision,mrr@all,map@all,ndcg"
 File = str | os.PathLike[str]
 GoldLike = File | Gold | Iterable[Any] | Mapping[str, Any] | Mapping[int, Any]
 RunLike = File | Iterable[Any] | Mapping[str, Any] | Mapping[int, Any]
-
-__all__ = ["Evaluation", "PerQuery", "score"]
 
 
 class PerQuery(Mapping[str, Mapping[str, float | None]]):
@@ -52,10 +50,9 @@ class PerQuery(Mapping[str, Mapping[str, float | None]]):
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run scored.
+    """What a run scored: `evaluation["recall@5"]` is its value, in any spelling of the name.
 
-    `evaluation["recall@5"]` is the run's value, in any spelling of the name; None where the metric is defined for no
-    query.
+    It is None where the metric is defined for no query.
 
     Attributes:
         estimates: by canonical name the value over all queries, its 95 % interval, `n` scored and `undefined` queries,
@@ -75,14 +72,13 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     duplicates: int
 
     def __getitem__(self, name: str) -> float | None:
-        canonical = name if name in self.estimates else parse_metric(name).name
-        found = self.estimates[canonical]
-        return None if found is None else found.value
+        estimated = self.estimates[name if name in self.estimates else parse_metric(name).name]
+        return None if estimated is None else estimated.value
 
     @property
     def values(self) -> dict[str, float | None]:
         """The run's value by canonical name."""
-        return {name: None if found is None else found.value for name, found in self.estimates.items()}
+        return {name: self[name] for name in self.estimates}
 
 
 def score(
@@ -130,21 +126,16 @@ def score(
         raise bad_input("give the run once, as run= or retrieved=")
     if workers is not None and workers < 1:
         raise bad_input(f"workers must be a whole number from 1 up, not {workers!r}")
-    found = _metrics(metrics, k)
-    plan = Plan(
-        metrics=found,
-        default_k=default_k,
-        how=match if isinstance(match, Matching) else Matching(by=_by(match)),
-        keep_matched=baseline is not None,
-    )
+    how = match if isinstance(match, Matching) else Matching(by=_by(match))
+    plan = Plan(metrics=_metrics(metrics, k), default_k=default_k, how=how, keep_matched=baseline is not None)
     gold, baseline, run = listed(gold), listed(baseline), listed(retrieved if run is None else run)
     judged = _gold(gold)
     if baseline is not None:
         accepted = score_run(judged, _run(baseline, plan, "baseline"), plan, workers=workers)
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(accepted, plan), keep_matched=False)
-    elif Need.BASELINE in needs_of(found):
-        name = next(metric.name for metric in found if Need.BASELINE in metric.needs)
-        raise bad_input(f"{name} compares with a baseline; give it as baseline=")
+    for metric in plan.metrics:
+        if Need.BASELINE in metric.needs and baseline is None:
+            raise bad_input(f"{metric.name} compares with a baseline; give it as baseline=")
     opened = _run(run, plan, "run")
     if isinstance(gold, list | tuple) and isinstance(run, list | tuple) and len(run) != len(gold):
         # Lists without query ids belong together by position, so none may be missing.
@@ -153,10 +144,9 @@ def score(
     scores = score_run(judged, opened, plan, workers=workers)
     require_gold_queries(scores, opened.name, judged)
     require_fields(scores, plan, opened.name)
+    columns = ((metric, scores.values[metric.name]) for metric in plan.metrics)
     return Evaluation(
-        estimates={
-            metric.name: estimate(scores.values[metric.name], metric, clusters=scores.clusters) for metric in found
-        },
+        estimates={metric.name: estimate(column, metric, clusters=scores.clusters) for metric, column in columns},
         columns=scores.values,
         per_query=PerQuery(scores),
         missing=tuple(query_id for query_id in scores.query_ids if query_id in scores.missing),
@@ -177,10 +167,9 @@ def _metrics(written: str | Sequence[str] | None, k: int | Sequence[int] | None)
 
 
 def _by(written: str) -> By:
-    try:
-        return By(written)
-    except ValueError as error:
-        raise bad_input(f"match is one of {', '.join(by.value for by in By)}, not {written!r}") from error
+    if written not in (choices := [by.value for by in By]):
+        raise bad_input(f"match is one of {', '.join(choices)}, not {written!r}")
+    return By(written)
 
 
 def _gold(given: GoldLike) -> Gold:

@@ -7,57 +7,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rankgate.metrics.base import BaseMetric, Cutoff
 from rankgate.model.values import MatchedQuery, Unit
 
-
-class Gain(Enum):
-    """How a judged grade becomes a gain: as it is, 2^grade − 1, or 1 for every relevant document."""
-
-    LINEAR = "linear"
-    EXPONENTIAL = "exponential"
-    BINARY = "binary"
-
-    def __str__(self) -> str:
-        return self.value
+Gain = Literal["linear", "exponential", "binary"]
+Discount = Literal["log2", "jarvelin"]
+Ideal = Literal["gold", "retrieved"]
 
 
-class Discount(Enum):
-    """What a gain is divided by: log2(rank + 1), or log2(rank) with ranks 1 and 2 undiscounted."""
-
-    LOG2 = "log2"
-    JARVELIN = "jarvelin"
-
-    def __str__(self) -> str:
-        return self.value
-
-
-class Ideal(Enum):
-    """The list that nDCG divides by: all gold gains in their best order, or only those that were retrieved."""
-
-    GOLD = "gold"
-    RETRIEVED = "retrieved"
-
-    def __str__(self) -> str:
-        return self.value
-
-
-def discounted(hits: Iterable[tuple[int, float]], gain: Gain, limit: int, discount: Discount = Discount.LOG2) -> float:
+def discounted(hits: Iterable[tuple[int, float]], gain: Gain, limit: int, discount: Discount = "log2") -> float:
     """Σ gain / discount over (rank, grade) pairs up to the limit."""
     total = 0.0
     for rank, grade in hits:
         if rank > limit:
             break
-        if gain is Gain.LINEAR:
+        if gain == "linear":
             value = grade
-        elif gain is Gain.EXPONENTIAL:
+        elif gain == "exponential":
             value = math.expm1(grade * math.log(2))  # 2^grade − 1, also where the grade is tiny
         else:
             value = 1.0
-        total += value / (math.log2(rank + 1) if discount is Discount.LOG2 else max(1.0, math.log2(rank)))
+        total += value / (math.log2(rank + 1) if discount == "log2" else max(1.0, math.log2(rank)))
     return total
 
 
@@ -73,8 +45,8 @@ class DCG(BaseMetric, frozen=True, kw_only=True):
         discount: log2 (of rank + 1, default) or jarvelin (ranks 1 and 2 undiscounted, then log2 of the rank).
     """
 
-    gain: Gain = Gain.LINEAR
-    discount: Discount = Discount.LOG2
+    gain: Gain = "linear"
+    discount: Discount = "log2"
 
     key: ClassVar[str] = "dcg"
     formula: ClassVar[str] = "Σ_{i≤k} g_i / log2(i + 1)"
@@ -97,13 +69,11 @@ class NDCG(DCG, frozen=True, kw_only=True):
     document. Source: Järvelin & Kekäläinen (2002); trec_eval, ndcg and ndcg_cut.
 
     Attributes:
-        gain: linear (the grade, default), exponential (2^grade − 1) or binary (1 for every relevant document).
-        discount: log2 (of rank + 1, default) or jarvelin (ranks 1 and 2 undiscounted, then log2 of the rank).
         ideal: gold (default), or retrieved (the gains found within k, in their best order), which only serves to
             reproduce toolkits that do so; 0 where nothing was found.
     """
 
-    ideal: Ideal = Ideal.GOLD
+    ideal: Ideal = "gold"
 
     key: ClassVar[str] = "ndcg"
     formula: ClassVar[str] = "dcg@k / dcg@k of all gold gains in their best order"
@@ -118,7 +88,7 @@ class NDCG(DCG, frozen=True, kw_only=True):
             return None
         limit = self.limit(query)
         best = query.ideal
-        if self.ideal is Ideal.RETRIEVED:
+        if self.ideal == "retrieved":
             best = tuple(sorted((gain for rank, gain in query.hits if rank <= limit), reverse=True))
         ideal = discounted(enumerate(best, start=1), self.gain, limit, self.discount)
         found = discounted(query.hits, self.gain, limit, self.discount)

@@ -1,11 +1,13 @@
-"""Metrics of what a run line states beside its list: where the question went, entities, other tools' scores."""
+"""Metrics of what a run line states beside its list: route, entities, other tools' scores, how long it took."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Kind
 from rankgate.model.values import Details, Direction, MatchedQuery, Need, Unit
+from rankgate.statistics.quantiles import quantile as empirical_quantile
 
 
 class LineMetric(BaseMetric, frozen=True, kw_only=True):
@@ -14,6 +16,7 @@ class LineMetric(BaseMetric, frozen=True, kw_only=True):
     cutoff: int | Cutoff = Cutoff.NONE
 
     default_cutoff: ClassVar[Cutoff] = Cutoff.NONE
+    kind: ClassVar[Kind] = Kind.STATED
 
 
 class FalseEvidenceRate(LineMetric, frozen=True, kw_only=True):
@@ -31,6 +34,7 @@ class FalseEvidenceRate(LineMetric, frozen=True, kw_only=True):
     aliases: ClassVar[tuple[str, ...]] = ("false_evidence",)
     formula: ClassVar[str] = "over no_answer samples: 1 if the list is not empty, else 0"
     direction: ClassVar[Direction] = Direction.LOWER
+    kind: ClassVar[Kind] = Kind.RELEVANCE
     worst: ClassVar[float | None] = 1.0
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.no_answer",)
     plain: ClassVar[str] = "share of unanswerable questions for which something is shown all the same"
@@ -58,7 +62,6 @@ class SourceCoverage(LineMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "source_coverage"
     formula: ClassVar[str] = "1 if the line's source is the gold's, else 0"
-    kind: ClassVar[Kind] = Kind.STATED
     reads: ClassVar[frozenset[Need]] = frozenset({Need.SOURCE})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.source",)
     plain: ClassVar[str] = "share of questions that went to the right source"
@@ -109,7 +112,6 @@ class SourceShare(LineMetric, frozen=True, kw_only=True):
     alone: ClassVar[str | None] = "source"
     formula: ClassVar[str] = "1 if the line's source is this one, else 0"
     worst: ClassVar[float | None] = None
-    kind: ClassVar[Kind] = Kind.STATED
     reads: ClassVar[frozenset[Need]] = frozenset({Need.SOURCE})
     plain: ClassVar[str] = "share of questions that went to this source"
 
@@ -128,7 +130,6 @@ class EntityF1(LineMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "entity_f1"
     formula: ClassVar[str] = "2 |E ∩ F| / (|E| + |F|), E the gold's entities, F the line's"
     unit: ClassVar[Unit] = Unit.SCORE
-    kind: ClassVar[Kind] = Kind.STATED
     reads: ClassVar[frozenset[Need]] = frozenset({Need.ENTITIES})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.entities",)
     plain: ClassVar[str] = "how well the entities of the question were found, 1 = exactly"
@@ -170,7 +171,6 @@ class Score(LineMetric, frozen=True, kw_only=True):
     low: ClassVar[float | None] = None
     high: ClassVar[float | None] = None
     worst: ClassVar[float | None] = None
-    kind: ClassVar[Kind] = Kind.STATED
     reads: ClassVar[frozenset[Need]] = frozenset({Need.SCORES})
     plain: ClassVar[str] = "what another tool scored, on average"
 
@@ -187,3 +187,64 @@ class Score(LineMetric, frozen=True, kw_only=True):
     def stated(self, details: Details) -> bool:
         """Whether the field is there."""
         return self.field in (details.scores or {})
+
+
+Stage = Literal["retrieve", "rerank", "total"]  # of the run's `latency_ms`; the total is the sum of all that are given
+
+
+class Latency(LineMetric, frozen=True, kw_only=True):
+    """Milliseconds per query, from `latency_ms` of the run: the mean, or a quantile over the queries.
+
+    Lower is better. From 0 up; undefined for a query whose stages have no time or null, and for one that the run lacks.
+
+    Attributes:
+        stage: retrieve, rerank, or total (default): as the query states it, else the sum of the stages that it states.
+        quantile: between 0 and 1, as in `latency(quantile=0.9)`; `p90` is the same. The mean if not given. It is the
+            smallest value with at least that share of the queries at or below it (inverted distribution function).
+    """
+
+    stage: Stage = "total"
+    quantile: float | None = None
+
+    key: ClassVar[str] = "latency"
+    formula: ClassVar[str] = "mean or quantile of latency_ms over the queries"
+    direction: ClassVar[Direction] = Direction.LOWER
+    unit: ClassVar[Unit] = Unit.MILLISECONDS
+    kind: ClassVar[Kind] = Kind.LATENCY
+    high: ClassVar[float | None] = None
+    worst: ClassVar[float | None] = None
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.LATENCY})
+    plain: ClassVar[str] = "milliseconds that a question takes"
+
+    def __post_init__(self) -> None:
+        if self.quantile is not None and not 0 < self.quantile < 1:
+            raise ValueError(f"quantile must lie between 0 and 1, not {self.quantile:g}")
+
+    @property
+    def at_quantile(self) -> float | None:
+        """The quantile asked for; None for the mean."""
+        return self.quantile
+
+    @property
+    def meaning(self) -> str:
+        """One clause for a reader who does not know the metric."""
+        if self.quantile is None:
+            return "milliseconds that a question takes on average"
+        return f"milliseconds within which {100 * self.quantile:g}% of the questions are answered"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """The stage's time, or None where the run does not state it."""
+        times = query.details.latency_ms if query.details else None
+        if not times:
+            return None
+        if self.stage == "total" and self.stage not in times:
+            return None if None in times.values() else sum(filter(None, times.values()))
+        return times.get(self.stage)
+
+    def stated(self, details: Details) -> bool:
+        """Whether the stage's time is there."""
+        return self.stage == "total" or self.stage in (details.latency_ms or {})
+
+    def aggregate(self, values: Sequence[float]) -> float:
+        """The mean, or the quantile asked for."""
+        return super().aggregate(values) if self.quantile is None else empirical_quantile(values, self.quantile)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from enum import Enum
 
 import msgspec
@@ -68,18 +68,15 @@ def match(
     in the list and only the hits are kept. Where several items match one document, the first is the hit and the others
     are repeats, so that recall never exceeds 1.
 
-    Args:
-        sample: the gold query.
-        ranking: the retrieved ids for it, each once.
-        depth: ranks below it are ignored (the depth to which a baseline was stored); None keeps the whole list.
-        default_k: the cut-off for metrics without a number where the sample states none.
-        how: what makes an item a document of the gold.
-        needs: what the metrics read beyond hits; the rest is left out.
-        baseline_ids: the baseline's list for the same query, for metrics that compare the two.
+    Ranks below `depth` are ignored (that to which a baseline was stored); None keeps the whole list. `default_k` is the
+    cut-off for metrics without a number where the sample states none. Beyond hits there is only what is in `needs`.
+    `baseline_ids` is the baseline's list for the same query.
     """
     ids = ranking.ids if depth is None else ranking.ids[:depth]
     documents = ids if how.by is _CHUNK else _documents(sample, ids, ranking.details, how)
-    place = documents.index if len(sample.gains) <= _FEW else _places(documents).__getitem__
+    place: Callable[[str], int] = documents.index
+    if len(sample.gains) > _FEW:  # where each document stands first
+        place = dict(zip(reversed(documents), range(len(documents) - 1, -1, -1), strict=True)).__getitem__
     hits: list[tuple[int, float, str]] = []
     repeats: list[tuple[int, float]] = []
     ideal: list[float] = []
@@ -159,15 +156,8 @@ def _documents(sample: Sample, ids: Sequence[str], details: Details | None, how:
 def _parents(ids: Sequence[str], details: Details | None, separator: str) -> list[str]:
     """The document that each item is a part of."""
     items = details.items if details and details.items else [None] * len(ids)
-    return [
-        document_of(item_id, item.doc_id if item else None, separator)
-        for item_id, item in zip(ids, items, strict=False)
-    ]
-
-
-def _places(documents: Sequence[str]) -> dict[str, int]:
-    """Where in the list each document stands first."""
-    return dict(zip(reversed(documents), range(len(documents) - 1, -1, -1), strict=True))
+    each = zip(ids, items, strict=False)
+    return [document_of(item_id, item.doc_id if item else None, separator) for item_id, item in each]
 
 
 def _ranks(documents: Sequence[str], wanted: Container[str]) -> tuple[int, ...]:

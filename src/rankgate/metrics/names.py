@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from rankgate.metrics import registry
-from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, VIEWS, BaseMetric, Cutoff, Metric
+from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, VIEWS, BaseMetric, Cutoff, Metric, choices_of
 
 if TYPE_CHECKING:
     from rankgate.metrics.views import View
@@ -43,38 +42,37 @@ def parse_metric(text: str) -> Metric:
     match = _NAME.fullmatch(text.strip().replace("dcg='exp-log2'", "gain=exponential"))  # as ir_measures writes it
     if match is None:
         raise UnknownMetricError(f"{text!r} is not a metric name; write it like recall@5 or ndcg(gain=exponential)@10")
-    stem, inside = match["stem"].lower().replace("-", "_"), match["inside"] or ""
+    stem, inside = _stem(match), match["inside"] or ""
     try:
         if stem in (RERANK_GAIN, REWRITE_GAIN):
-            return _gain(text, stem, inside, match["cutoff"])
+            return _gain(stem, inside, match["cutoff"])
         family, parameters, implied = _family(text, stem, match["cutoff"])
         if implied == "?" and not match["cutoff"]:
             raise ValueError(f"its number is missing; write {stem}@10")
-        parameters = {**parameters, **_pairs(text, family, inside)}
+        parameters = {**parameters, **_pairs(family, inside)}
         if stem.startswith("set") and "beta" in parameters:
             raise ValueError("there beta is the square of what it is here; write f(beta=…,of=retrieved)@all")
-        asked = {key: parameters.pop(key) for key in VIEWS if _is_view(family, key) and key in parameters}
-        cutoff = _cutoff(text, family, match["cutoff"] or implied or None)
-        metric = family(cutoff=cutoff, **_converted(text, family, parameters))
-        for field in filter(None, (family.alone,)):
-            if not getattr(metric, field):
-                raise ValueError(f"{family.key} needs its {field}; write {family.key}({field.upper()})")
-        return _view(text, metric, asked) if asked else metric
+        around = [key for key in VIEWS if family.ranking and key in parameters and key not in family.__struct_fields__]
+        view = {key: parameters.pop(key) for key in around}
+        cutoff = _cutoff(family, match["cutoff"] or implied or None)
+        metric = family(cutoff=cutoff, **_converted(family, parameters))
+        if family.alone and not getattr(metric, family.alone):
+            raise ValueError(f"{family.key} needs its {family.alone}; write {family.key}({family.alone.upper()})")
+        return _view(metric, view) if view else metric
+    except UnknownMetricError:
+        raise
     except (ValueError, TypeError) as error:
-        if isinstance(error, UnknownMetricError):
-            raise
         raise UnknownMetricError(f"{text!r}: {error}") from error
 
 
-def family_of(text: str) -> type[BaseMetric]:
-    """The family that a name belongs to, whatever parameters and cut-off it has or lacks.
+def _stem(match: re.Match[str]) -> str:
+    return match["stem"].lower().replace("-", "_")
 
-    Raises:
-        UnknownMetricError: there is no such family.
-    """
+
+def family_of(text: str) -> type[BaseMetric]:
+    """The family that a name belongs to, whatever parameters and cut-off it has or lacks; else UnknownMetricError."""
     match = _NAME.fullmatch(text.strip())
-    stem = match["stem"].lower().replace("-", "_") if match else text
-    return _family(text, stem, match and match["cutoff"])[0]
+    return _family(text, _stem(match) if match else text, match and match["cutoff"])[0]
 
 
 def parse_metrics(text: str) -> list[Metric]:
@@ -104,7 +102,7 @@ def at_cutoffs(text: str, cutoffs: Sequence[int]) -> str:
 
 def _lacks_cutoff(name: str) -> bool:
     match = _NAME.fullmatch(name)
-    if match is None or match["cutoff"] or match["stem"].lower().replace("-", "_") in (RERANK_GAIN, REWRITE_GAIN):
+    if match is None or match["cutoff"] or _stem(match) in (RERANK_GAIN, REWRITE_GAIN):
         return False
     return family_of(name).default_cutoff is not Cutoff.NONE
 
@@ -121,9 +119,9 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _family(text: str, stem: str, cutoff: str | None) -> registry.Meaning:
-    found = registry.find(stem)
-    if found is not None:
-        return found
+    meaning = registry.find(stem)
+    if meaning is not None:
+        return meaning
     at = f"@{cutoff.lower()}" if cutoff else ""
     if re.fullmatch(registry.JUDGED, stem):
         what = f"a model judges it; write its numbers into `scores` of the run's lines and name it score({stem})"
@@ -146,92 +144,86 @@ def _meant(stem: str) -> str | None:
     return next(iter(swapped or difflib.get_close_matches(stem, alike, 1, 0.87)), None)
 
 
-def _view(text: str, metric: BaseMetric, asked: Mapping[str, str]) -> Metric:
+def _view(metric: BaseMetric, written: Mapping[str, str]) -> Metric:
     from rankgate.metrics.views import View  # noqa: PLC0415 -- paid only where another list or a source is asked for
 
-    view = View(metric=metric, **_converted(text, View, asked))
+    view = View(metric=metric, **_converted(View, written))
     return metric if view == View(metric=metric) else view
 
 
-def _gain(text: str, stem: str, inside: str, cutoff: str | None) -> Metric:
+def _gain(stem: str, inside: str, cutoff: str | None) -> Metric:
     from rankgate.metrics.views import ListGain, View  # noqa: PLC0415 -- as above
 
     *inner, last = _split(inside)
     key, equals, number = (part.strip() for part in last.partition("="))
     chosen: int | None = None if stem == RERANK_GAIN else 1
     if len(inner) == 1 and key.lower() == "rewrite" and stem == REWRITE_GAIN and equals:
-        chosen = _converted(text, View, {"rewrite": number})["rewrite"]
+        chosen = _converted(View, {"rewrite": number})["rewrite"]
     elif inner:
-        raise UnknownMetricError(f"{text!r}: {stem} takes one metric, such as {stem}(recall@5)")
+        raise ValueError(f"{stem} takes one metric, such as {stem}(recall@5)")
     metric = parse_metric(inner[0] if inner else last) if inside.strip() else None
-    if cutoff or not isinstance(metric, BaseMetric) or not metric.ranking:
-        raise UnknownMetricError(f"{text!r}: {stem} takes one ranking metric, such as {stem}(recall@5)")
+    if cutoff or metric is None or not metric.ranking:
+        raise ValueError(f"{stem} takes one ranking metric, such as {stem}(recall@5)")
     return ListGain(metric=metric, rewrite=chosen)
 
 
-def _is_view(family: type[BaseMetric], key: str) -> bool:
-    return family.ranking and key not in family.__struct_fields__
-
-
-def _pairs(text: str, family: type[BaseMetric], inside: str) -> dict[str, str]:
+def _pairs(family: type[BaseMetric], inside: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in _split(inside))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals and family.alone:
             key, value = family.alone, part
         if not value or key.lower() in pairs:
-            raise UnknownMetricError(f"{text!r}: parameters are written once each as name=value, not {part!r}")
+            raise ValueError(f"parameters are written once each as name=value, not {part!r}")
         pairs[key.lower()] = value
     return pairs
 
 
-def _converted(text: str, kind: type[BaseMetric | View], written: Mapping[str, str]) -> dict[str, Any]:
+def _converted(kind: type[BaseMetric | View], written: Mapping[str, str]) -> dict[str, Any]:
     if not written:
         return {}
-    fields = {field.name: field for field in msgspec.structs.fields(kind) if field.name not in ("cutoff", "metric")}
+    types = {each.name: each.type for each in msgspec.structs.fields(kind) if each.name not in ("cutoff", "metric")}
     converted: dict[str, Any] = {}
     for key, value in written.items():
-        if key not in fields:
-            more = VIEWS if getattr(kind, "ranking", False) else ()
-            known = ", ".join((*fields, *more)) or "none"
-            name = getattr(kind, "key", "")
-            raise UnknownMetricError(f"{text!r}: {name} has no parameter {key!r} (known: {known})")
-        converted[key] = _parameter(text, key, fields[key].type, value)
+        if key not in types:
+            known = ", ".join((*types, *(VIEWS if getattr(kind, "ranking", False) else ()))) or "none"
+            raise ValueError(f"{getattr(kind, 'key', '')} has no parameter {key!r} (known: {known})")
+        converted[key] = _parameter(key, types[key], value)
     return converted
 
 
-def _parameter(text: str, key: str, kind: Any, value: str) -> object:
+def _parameter(key: str, kind: Any, value: str) -> object:
     percent = re.fullmatch(r"p(\d{1,2})", value, re.IGNORECASE)
     if key == "quantile" and percent:
         value = str(int(percent[1]) / 100)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        value, choices = value.lower(), [choice.value for choice in kind]
+    if choices := choices_of(kind):
+        value = value.lower()
         if value not in choices:
-            raise UnknownMetricError(f"{text!r}: parameter {key} is one of {', '.join(choices)}, not {value!r}")
+            raise ValueError(f"parameter {key} is one of {', '.join(choices)}, not {value!r}")
     if kind in (str, str | None) and not re.fullmatch(_PLAIN_TEXT, value):
-        raise UnknownMetricError(f"{text!r}: parameter {key} may hold letters, digits, blanks and . _ : / + -")
+        raise ValueError(f"parameter {key} may hold letters, digits, blanks and . _ : / + -")
     try:
         converted = msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
         wanted = "true or false" if kind is bool else "a whole number" if kind is int else "a finite number"
-        raise UnknownMetricError(f"{text!r}: parameter {key} must be {wanted}, not {value!r}") from error
+        raise ValueError(f"parameter {key} must be {wanted}, not {value!r}") from error
     if converted is None:  # what the decoder makes of the text null
-        raise UnknownMetricError(f"{text!r}: parameter {key} must be a number, not {value!r}")
+        raise ValueError(f"parameter {key} must be a number, not {value!r}")
     if isinstance(converted, float) and not math.isfinite(converted):
-        raise UnknownMetricError(f"{text!r}: parameter {key} must be a finite number, not {value!r}")
+        raise ValueError(f"parameter {key} must be a finite number, not {value!r}")
     return converted
 
 
-def _cutoff(text: str, family: type[BaseMetric], written: str | None) -> int | Cutoff:
+def _cutoff(family: type[BaseMetric], written: str | None) -> int | Cutoff:
     if written is None:
         return family.default_cutoff
-    if family.default_cutoff is Cutoff.NONE:
-        raise UnknownMetricError(f"{text!r}: {family.key} takes no cut-off")
     written = written.lower()
+    if family.default_cutoff is Cutoff.NONE:
+        raise ValueError(f"{family.key} takes no cut-off")
     if written in (Cutoff.WHOLE.value, Cutoff.SAMPLE.value):
         return Cutoff(written)
     if not (written.isascii() and written.isdigit() and len(written) <= _LONGEST_CUTOFF):
-        raise UnknownMetricError(f"{text!r}: the cut-off {written!r} is neither a number nor `all` nor `k`")
+        raise ValueError(f"the cut-off {written!r} is neither a number nor `all` nor `k`")
     if int(written) < 1:
-        raise UnknownMetricError(f"{text!r}: the cut-off k must be at least 1")
+        raise ValueError("the cut-off k must be at least 1")
     return int(written)

@@ -78,10 +78,8 @@ def _allowed(size: int, workers: int | None) -> int:
     """How many processes to use, this one included."""
     if not hasattr(os, "fork") or _has_threads():
         return 1
-    if workers is not None:
-        return workers
-    if size < LARGE:
-        return 1
+    if workers is not None or size < LARGE:
+        return workers or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(usable or 1, MAX_WORKERS)
 
@@ -110,13 +108,13 @@ def _tally_of(
             futures = [pool.submit(_score_part, index) for index in others] if pool else []
         except OSError:
             return None  # no room for another process
-        with watch(lambda: _share(parts)):
+        size = sum(part.end - part.start for part in parts)
+        with watch(lambda: sum(part.position() for part in parts) / max(1, size)):
             try:
                 tally.add(through(parts[0].rankings()))
             except Exception:  # noqa: BLE001 -- the careful reading raises it again, or says it better
                 return None
-            for future in futures:
-                part = _result(future)
+            for part in map(_result, futures):
                 if part is None:
                     return None
                 from rankgate.metrics.serialization import add_packed  # noqa: PLC0415 -- as above
@@ -136,10 +134,6 @@ def _scored(gold: Gold, plan: Plan, parts: Sequence[Part], index: int) -> bytes 
     from rankgate.metrics.serialization import packed  # noqa: PLC0415 -- paid only by several processes
 
     return packed(tally)
-
-
-def _share(parts: Sequence[Part]) -> float:
-    return sum(part.position() for part in parts) / max(1, sum(part.end - part.start for part in parts))
 
 
 @contextmanager
@@ -175,8 +169,8 @@ def _result(future: Future[bytes | None]) -> bytes | None:
     try:
         return future.result()
     except BrokenExecutor:
-        message = "a process that scored a part of the run was killed; use --workers 1 if memory is short"
-        raise WorkerError(message) from None
+        text = "a process that scored a part of the run was killed; use --workers 1 if memory is short"
+        raise WorkerError(text) from None
 
 
 def _end_without(parent: int) -> None:

@@ -32,10 +32,8 @@ class ReciprocalRank(RelevanceMetric, frozen=True, kw_only=True):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1 / first relevant rank; None where nothing is relevant."""
-        if not self.relevant(query):
-            return None
         ranks = self.ranks(query)
-        return 1 / ranks[0] if ranks else 0.0
+        return 1 / ranks[0] if ranks else 0.0 if self.relevant(query) else None
 
 
 class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
@@ -62,9 +60,9 @@ class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
     def per_query(self, query: MatchedQuery) -> float | None:
         """(1/n) Σ P@i · rel_i; None where nothing is relevant."""
         relevant = self.relevant(query)
-        if not relevant:
-            return None
-        return sum(found / rank for found, rank in enumerate(self.ranks(query), start=1)) / relevant
+        return (
+            sum(count / rank for count, rank in enumerate(self.ranks(query), start=1)) / relevant if relevant else None
+        )
 
 
 class RecallAUC(RelevanceMetric, frozen=True, kw_only=True):
@@ -96,8 +94,7 @@ class RecallAUC(RelevanceMetric, frozen=True, kw_only=True):
         relevant = self.relevant(query)
         if not relevant:
             return None
-        points = cutoffs(self.grid)
-        ranks = [rank for rank, gain in query.hits if gain >= self.rel]
+        points, ranks = cutoffs(self.grid), self.ranks(query)
         recalls = [sum(rank <= k for rank in ranks) / relevant for k in points]
         area = sum(
             (before + after) / 2 * math.log(right / left)

@@ -27,11 +27,11 @@ ROWS = (
     "rankgate.metrics.ranks:AveragePrecision",
     "rankgate.metrics.gains:DCG",
     "rankgate.metrics.gains:NDCG",
-    "rankgate.metrics.latency:Latency",
-    "rankgate.metrics.judgments:NegativesAbove",
+    "rankgate.metrics.lines:Latency",
+    "rankgate.metrics.contents:NegativesAbove",
     "rankgate.metrics.lines:FalseEvidenceRate",
-    "rankgate.metrics.judgments:Judged",
-    "rankgate.metrics.judgments:Holes",
+    "rankgate.metrics.contents:Judged",
+    "rankgate.metrics.contents:Holes",
     "rankgate.metrics.contents:Containment",
     "rankgate.metrics.contents:DistinctDocs",
     "rankgate.metrics.contents:Redundancy",
@@ -98,8 +98,8 @@ def find(word: str) -> Meaning | None:
     """The family, and the parameters and the cut-off that its name implies, for a key or an alias in lower case."""
     key, parameters, cutoff = PRESETS.get(word, (word, {}, ""))
     # Only an unknown name pays for the look at installed packages.
-    found = _named(key, families()) or _named(key, plugins())
-    return (found, parameters, cutoff) if found else None
+    family = _named(key, families()) or _named(key, plugins())
+    return (family, parameters, cutoff) if family else None
 
 
 def _named(word: str, families: Iterable[type[BaseMetric]]) -> type[BaseMetric] | None:
@@ -121,7 +121,7 @@ def plugins() -> tuple[type[BaseMetric], ...]:
     from importlib.metadata import entry_points  # noqa: PLC0415 -- costs more than scoring a small gold set
 
     taken = {word for family in families() for word in (family.key, *family.aliases)} | set(PRESETS)
-    found: list[type[BaseMetric]] = []
+    accepted: list[type[BaseMetric]] = []
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
         place = f"entry point {point.name!r} of {ENTRY_POINT_GROUP}"
         try:
@@ -131,11 +131,11 @@ def plugins() -> tuple[type[BaseMetric], ...]:
         if not (isinstance(family, type) and issubclass(family, BaseMetric)):
             raise bad_input(f"{place}: {point.value} is not a subclass of rankgate.metrics.base.BaseMetric")
         lacking = [name for name in REQUIRED if not hasattr(family, name)]
-        clash = taken & {getattr(family, "key", ""), *family.aliases}
+        names = (getattr(family, "key", ""), *family.aliases)
+        clash = taken.intersection(names)
         if clash:
             raise bad_input(f"{place}: the name {min(clash)!r} is already taken")
-        words = (getattr(family, "key", ""), *family.aliases)
-        strange = [word for word in words if word and not re.fullmatch(r"(?!\w*_\d+$)[a-z][a-z0-9_]*", word)]
+        strange = [name for name in names if name and not re.fullmatch(r"(?!\w*_\d+$)[a-z][a-z0-9_]*", name)]
         if strange:  # an end as _5 is a cut-off
             raise bad_input(f"{place}: the name {strange[0]!r} must be lower-case letters, digits and underscores")
         if lacking:
@@ -143,6 +143,6 @@ def plugins() -> tuple[type[BaseMetric], ...]:
         if family.reads and not any("kind" in vars(base) for base in family.__mro__ if base is not BaseMetric):
             what = "reads more than ids and gains, so it has to say what of a retrieval it measures: `kind`"
             raise bad_input(f"{place}: {point.value} {what}")
-        taken |= {family.key, *family.aliases}
-        found.append(family)
-    return tuple(found)
+        taken.update(names)
+        accepted.append(family)
+    return tuple(accepted)

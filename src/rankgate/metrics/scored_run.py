@@ -1,4 +1,4 @@
-"""The two sides of a check."""
+"""A run and its scores, as a check has two of them."""
 
 from __future__ import annotations
 
@@ -44,13 +44,7 @@ def scored(
 ) -> ScoredRun:
     """Score a run; see `score_run`. Its lists are kept in memory where they are few or came through a pipe.
 
-    Args:
-        gold: the judgments.
-        run: an opened run of which nothing has been read.
-        plan: what to compute.
-        again: opens the same run once more; its keyword `needs` says what is read of it.
-        workers: see `score_run`.
-        watch: see `score_run`.
+    `again` opens the same run once more; its keyword `needs` says what is read of it.
     """
     piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
     kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {Need.TEXTS, Need.ANSWER}))
@@ -75,12 +69,7 @@ def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:
 
 
 def scored_if_any(
-    gold: Gold,
-    plan: Plan,
-    opened: Callable[..., Run | None],
-    *,
-    workers: int | None = None,
-    watch: Watch = unwatched,
+    gold: Gold, plan: Plan, opened: Callable[..., Run | None], *, workers: int | None = None, watch: Watch = unwatched
 ) -> ScoredRun | None:
     """The same for a run that may not be there; `opened` opens it, or gives None."""
     run = opened()
@@ -88,9 +77,10 @@ def scored_if_any(
 
 
 def listed(gold: Gold, plan: Plan, candidate: ScoredRun, other: ScoredRun | None) -> Scores | None:
-    """The other side's scores, which now know where the candidate's lists differ from its own."""
-    tells = relisted(gold, plan, candidate.lists, other.lists) if other else None
-    return msgspec.structs.replace(other.scores, relisted=tells) if other else None
+    """The other run's scores, which now know where the candidate's lists differ from its own."""
+    if other is None:
+        return None
+    return msgspec.structs.replace(other.scores, relisted=relisted(gold, plan, candidate.lists, other.lists))
 
 
 class _Kept:

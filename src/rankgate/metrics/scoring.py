@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,8 +31,7 @@ def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
 class Tally:
     """The scores of a run, or of a part of one, as they come in: one column a metric, one row a gold query.
 
-    Readers that check everything give each query once. One that came again is noted in `again`, since the values then
-    are those of whichever list came last.
+    A query that came twice is noted in `again`, since the values then are those of whichever list came last.
     """
 
     def __init__(self, gold: Gold, plan: Plan) -> None:
@@ -120,42 +119,32 @@ class Tally:
 
     def _listen(self, ranking: Ranking, asked: Sequence[Need]) -> None:
         for need in asked:
-            said = STATED[need](ranking)
-            if said:
+            stated = states(ranking, need)
+            if stated:
                 self.stated.add(need)
-            elif said is not None:
+            elif stated is not None:
                 self.unstated.setdefault(need, ranking.query_id)
 
 
-def _items_state(key: str) -> Callable[[Ranking], bool | None]:
-    """Whether any item of a ranking has this; None where it has no item that could."""
-
-    def states(ranking: Ranking) -> bool | None:
-        items = ranking.details.items if ranking.details else None
-        return any(getattr(item, key) is not None for item in items or ()) if ranking.ids else None
-
-    return states
+# What items state, by the key of `Item`. A document id may be missing: it is part of the item's id then.
+_ITEM_KEYS = {Need.TEXTS: "text", Need.VERSIONS: "version", Need.ITEM_SCORES: "score"}
+STATED = (*_ITEM_KEYS, *LINE_KEYS, Need.ANSWER)
 
 
-def _line_states(key: str) -> Callable[[Ranking], bool | None]:
-    return lambda ranking: ranking.details is not None and getattr(ranking.details, key) is not None
-
-
-# Whether a ranking states what a need reads. A document id may be missing: it is part of the item's id then.
-STATED: dict[Need, Callable[[Ranking], bool | None]] = {
-    Need.TEXTS: _items_state("text"),
-    Need.VERSIONS: _items_state("version"),
-    Need.ITEM_SCORES: _items_state("score"),
-    Need.ANSWER: _line_states("generated"),
-    **{need: _line_states(key) for need, key in LINE_KEYS.items()},
-}
+def states(ranking: Ranking, need: Need) -> bool | None:
+    """Whether a ranking states what a need reads; None where it has no item that could."""
+    details = ranking.details
+    if need is Need.ANSWER:
+        return details is not None and details.generated is not None
+    if need in LINE_KEYS:
+        return details is not None and getattr(details, LINE_KEYS[need]) is not None
+    items = details.items if details else None
+    return any(getattr(item, _ITEM_KEYS[need]) is not None for item in items or ()) if ranking.ids else None
 
 
 def ids_of(scores: Scores, plan: Plan) -> Mapping[str, Sequence[str]]:
     """The lists of the matched queries, empty ones too, where a metric compares with them."""
-    if Need.BASELINE not in plan.needs:
-        return {}
-    return {query_id: query.ids for query_id, query in scores.matched.items()}
+    return {query_id: query.ids for query_id, query in scores.matched.items()} if Need.BASELINE in plan.needs else {}
 
 
 def with_judge(sample: Sample) -> Sample:
@@ -172,16 +161,13 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
     missing = [query_id for query_id, row in tally.rows.items() if not tally.seen[row]]
     for query_id in missing:
         sample, row = gold.samples[query_id], tally.rows[query_id]
-        before = plan.baseline_ids.get(query_id)
-        asked = [(tally.columns, sample)]
-        if tally.with_judge:
-            asked.append((tally.with_judge, with_judge(sample)))
-        for columns, seen in asked:
-            nothing = tally.match(seen, Ranking(query_id, []), baseline_ids=before)
+        by_judge = [(tally.with_judge, with_judge(sample))] if tally.with_judge else []
+        for columns, known in [(tally.columns, sample), *by_judge]:
+            nothing = tally.match(known, Ranking(query_id, []), baseline_ids=plan.baseline_ids.get(query_id))
             for column, metric in zip(columns, plan.metrics, strict=True):
                 column[row] = metric.absent(nothing)
     for metric, column in zip(plan.metrics, tally.columns, strict=True):
-        _refuse_infinite(metric, column, list(tally.rows))
+        _refuse_infinite(metric, column, tuple(tally.rows))
     names = [metric.name for metric in plan.metrics]
     # A judge alone does not bring a query into the mean: both values are over the same queries.
     judged = [
@@ -207,12 +193,10 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
 
 def _clusters(gold: Gold) -> tuple[str, ...]:
     """The cluster of each query, where any has one; a query without is a cluster of its own."""
-    samples = gold.samples.values()
-    if not any(sample.cluster is not None for sample in samples):
+    of_each = [(each.query_id, each.cluster) for each in gold.samples.values()]
+    if all(cluster is None for _, cluster in of_each):
         return ()
-    return tuple(
-        [f"c {sample.cluster}" if sample.cluster is not None else f"q {sample.query_id}" for sample in samples]
-    )
+    return tuple([f"q {query_id}" if cluster is None else f"c {cluster}" for query_id, cluster in of_each])
 
 
 def _refuse_infinite(metric: Metric, column: Sequence[float | None], query_ids: Sequence[str]) -> None:
@@ -221,17 +205,15 @@ def _refuse_infinite(metric: Metric, column: Sequence[float | None], query_ids: 
         return
     for query_id, value in zip(query_ids, column, strict=True):
         if value is not None and not math.isfinite(value):
-            raise bad_input(
-                f"the metric {metric.name} gave {value} for query {shown(query_id)}; a metric returns a finite number, "
-                "or None where it is undefined"
-            )
+            message = f"the metric {metric.name} gave {value} for query {shown(query_id)}"
+            raise bad_input(f"{message}; a metric returns a finite number, or None where it is undefined")
 
 
 def require_fields(scores: Scores, plan: Plan, name: str) -> None:
-    """A metric that reads what the run never states would be undefined everywhere: an error, with what to add.
+    """Refuse a run that states nowhere what a metric, or the matching, reads: it would be undefined everywhere.
 
     Raises:
-        RankgateError: the run states nowhere what a metric, or the matching, needs.
+        RankgateError: with what to add.
     """
     readers = [(f"the metric {metric.name}", metric.needs) for metric in plan.metrics]
     readers.append((f"`match: {plan.how.by.value}`", plan.how.needs))
@@ -246,17 +228,14 @@ def require_fields(scores: Scores, plan: Plan, name: str) -> None:
 
 
 def require_gold_queries(scores: Scores, name: str, gold: Gold) -> None:
-    """Nothing scored is an error, never a pass.
+    """Refuse a run without any query of the gold: nothing scored is an error, never a pass.
 
     Raises:
-        RankgateError: the run has no query of the gold.
+        RankgateError: with some ids of either.
     """
     if len(scores.missing) < len(scores.query_ids):
         return
     wanted = ", ".join(map(shown, scores.query_ids[:3]))
-    found = ", ".join(map(shown, scores.unknown_queries[:3])) or "no query at all"
-    raise bad_input(
-        f"the run has none of the {len(scores.query_ids)} gold queries: {gold.name} has {wanted}, the run has {found}; "
-        "do both use the same query ids?",
-        file=name,
-    )
+    present = ", ".join(map(shown, scores.unknown_queries[:3])) or "no query at all"
+    message = f"the run has none of the {len(scores.query_ids)} gold queries: {gold.name} has {wanted}, the run has "
+    raise bad_input(f"{message}{present}; do both use the same query ids?", file=name)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.metrics.scoring import Tally
 from rankgate.model.values import MatchedQuery, Need, Outline, Sample
@@ -19,7 +20,6 @@ class _Packed(msgspec.Struct, array_like=True):
 
     rows: bytes
     columns: list[tuple[list[float | None], bytes]]
-    with_judge: list[tuple[list[float | None], bytes]]
     matched: list[MatchedQuery]
     outlines: tuple[list[Outline], bytes]
     unknown_queries: list[str]
@@ -37,9 +37,8 @@ def packed(tally: Tally) -> bytes:
     return msgspec.msgpack.encode(
         _Packed(
             rows=array("Q", rows).tobytes(),
-            columns=[_shared([column[row] for row in rows]) for column in tally.columns],
-            with_judge=[_shared([column[row] for row in rows]) for column in tally.with_judge],
-            matched=[_seen_through(query, None) for query in tally.matched.values()],
+            columns=[_shared([column[row] for row in rows]) for column in tally.columns + tally.with_judge],
+            matched=[_with_sample(query, None) for query in tally.matched.values()],
             outlines=_shared([tally.outlines[each] for each in tally.rows if each in tally.outlines]),
             unknown_queries=tally.unknown_queries,
             duplicates=tally.duplicates,
@@ -53,21 +52,17 @@ def packed(tally: Tally) -> bytes:
 
 
 def add_packed(tally: Tally, data: bytes) -> None:
-    """Add to a tally that of the part of the run that follows its own.
-
-    Raises:
-        MsgspecError: the bytes are not, or not all, that `packed` gave.
-    """
+    """Add to a tally that of the part of the run that follows its own."""
     part = msgspec.msgpack.decode(data, type=_Packed)
     rows = array("Q", part.rows)
+    tally.again |= part.again or any(tally.seen[row] for row in rows)
     for row in rows:
-        tally.again |= bool(tally.seen[row])
         tally.seen[row] = 1
-    for column, (once, which) in zip(tally.columns + tally.with_judge, part.columns + part.with_judge, strict=True):
+    for column, (once, which) in zip(tally.columns + tally.with_judge, part.columns, strict=True):
         for row, number in zip(rows, array("I", which), strict=True):
             column[row] = once[number]
     for query in part.matched:
-        tally.matched[query.query_id] = _seen_through(query, tally.gold.samples[query.query_id])
+        tally.matched[query.query_id] = _with_sample(query, tally.gold.samples[query.query_id])
     alike = [tally.alike.setdefault(outline, outline) for outline in part.outlines[0]]
     query_ids = tuple(tally.rows)
     for row, number in zip(rows, array("I", part.outlines[1]), strict=False):  # none, where they are not kept
@@ -80,7 +75,6 @@ def add_packed(tally: Tally, data: bytes) -> None:
     tally.stated.update(part.stated)
     for name, givers in part.givers.items():
         tally.givers.setdefault(name, {}).update(givers)
-    tally.again |= part.again
 
 
 def _shared(values: Sequence[T]) -> tuple[list[T], bytes]:
@@ -90,12 +84,7 @@ def _shared(values: Sequence[T]) -> tuple[list[T], bytes]:
     return list(once.values()), array("I", [numbers[id(value)] for value in values]).tobytes()
 
 
-def _seen_through(query: MatchedQuery, sample: Sample | None) -> MatchedQuery:
-    """With this sample; on its way it has none, for the other side has it."""
-    seen: MatchedQuery = msgspec.structs.replace(
-        query,
-        sample=sample,
-        raw=query.raw and _seen_through(query.raw, sample),
-        rewrites=tuple([_seen_through(other, sample) for other in query.rewrites]),
-    )
-    return seen
+def _with_sample(query: MatchedQuery, sample: Sample | None) -> MatchedQuery:
+    """With this sample; on its way it has none, for the other process has it."""
+    rewrites = tuple([_with_sample(each, sample) for each in query.rewrites])
+    return replace(query, sample=sample, raw=query.raw and _with_sample(query.raw, sample), rewrites=rewrites)

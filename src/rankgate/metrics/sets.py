@@ -5,23 +5,13 @@ Notation: G = relevant ids of the gold, R_k = the first k retrieved ids, n = |G|
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rankgate.metrics.base import BaseMetric, Cutoff, RelevanceMetric
 from rankgate.model.values import MatchedQuery, Unit
 
+Of = Literal["places", "retrieved"]
 LARGEST_BETA = 1000  # beyond it F is recall to six decimals, and its square need not stay a number
-
-
-class Of(Enum):
-    """What precision divides by: the k places, or the results that the list really has within them."""
-
-    PLACES = "places"
-    RETRIEVED = "retrieved"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Hit(RelevanceMetric, frozen=True, kw_only=True):
@@ -132,7 +122,7 @@ class Precision(RelevanceMetric, frozen=True, kw_only=True):
         of: what it divides by: places (k, default), or retrieved (the results that there are within k).
     """
 
-    of: Of = Of.PLACES
+    of: Of = "places"
 
     key: ClassVar[str] = "precision"
     aliases: ClassVar[tuple[str, ...]] = ("p",)
@@ -146,7 +136,7 @@ class Precision(RelevanceMetric, frozen=True, kw_only=True):
         if not self.relevant(query):
             return None
         limit = self.limit(query)
-        places = min(limit, query.retrieved) if self.of is Of.RETRIEVED or self.cutoff is Cutoff.WHOLE else limit
+        places = min(limit, query.retrieved) if self.of == "retrieved" or self.cutoff is Cutoff.WHOLE else limit
         right = len(self.ranks(query)) + sum(rank <= limit and gain >= self.rel for rank, gain in query.repeats)
         return right / places if places else 0.0
 
@@ -163,7 +153,7 @@ class F(Precision, frozen=True, kw_only=True):
     """
 
     beta: float = 1.0
-    of: Of = Of.PLACES
+    of: Of = "places"
 
     key: ClassVar[str] = "f"
     aliases: ClassVar[tuple[str, ...]] = ()

@@ -58,20 +58,16 @@ def lies_in(text: str, passage: str, similarity: float = 1.0) -> bool:
     r"""Whether a retrieved text is part of a passage of the gold.
 
     A leading `Date: …` line and the prefixes `user: ` and `assistant: ` at the start of lines are removed from both,
-    and white space is folded; case counts. Where only one side was JSON-escaped (`\n` for a line break) they match too.
-
-    Args:
-        text: of the retrieved item; an empty one lies in nothing.
-        passage: of the gold.
-        similarity: below 1, it is enough that this share of the item's words, each as often as it stands there, is in
-            the passage.
+    and white space is folded; case counts. Where only one of them was JSON-escaped (`\n` for a line break) they match
+    too. An empty text lies in nothing. With a `similarity` below 1, it is enough that this share of the item's words,
+    each as often as it stands there, is in the passage.
     """
-    whole = _plain(passage)
+    plain_passage = _plain(passage)
     readings = (text, _unescaped(text), json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
     items = [item for item in dict.fromkeys(map(_plain, readings)) if item]
-    if any(item in whole for item in items):
+    if any(item in plain_passage for item in items):
         return True
-    return similarity < 1 and any(_share_of_occurrences(item, whole) >= similarity for item in items)
+    return similarity < 1 and any(_share_of_occurrences(item, plain_passage) >= similarity for item in items)
 
 
 def _share_of_occurrences(text: str, other: str) -> float:

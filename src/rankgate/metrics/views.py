@@ -7,45 +7,37 @@ question gave, `recall(source=kb-br)@5` the queries of one source; `rerank_gain(
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
-from typing import ClassVar
+from operator import attrgetter
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Kind, spelled, widest_change
 from rankgate.model.values import Direction, MatchedQuery, Need, Unit
 
+Stage = Literal["final", "raw"]  # list of the line: the one that is returned, or the one before reranking (`raw_topk`)
 
-class Stage(Enum):
-    """Which list of the line: the final one, or the one before reranking (`raw_topk`)."""
 
-    FINAL = "final"
-    RAW = "raw"
+def _inner(attribute: str) -> Any:
+    """The inner metric's, under the same name."""
+    return property(attrgetter(f"metric.{attribute}"))
 
 
 class _Around(BaseMetric, frozen=True, kw_only=True):
     """Reads as deep as the metric inside, and has all that it does not say otherwise from it."""
 
     metric: BaseMetric
+    rewrite: int | None = None
+
+    direction: ClassVar[Direction] = _inner("direction")
+    unit: ClassVar[Unit] = _inner("unit")
+    spread: ClassVar[float | None] = _inner("spread")
+    at_quantile = _inner("at_quantile")
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "cutoff", self.metric.cutoff)
-
-    @property
-    def direction(self) -> Direction:  # type: ignore[override]
-        return self.metric.direction
-
-    @property
-    def unit(self) -> Unit:  # type: ignore[override]
-        return self.metric.unit
-
-    @property
-    def spread(self) -> float | None:  # type: ignore[override]
-        return self.metric.spread
-
-    @property
-    def at_quantile(self) -> float | None:
-        return self.metric.at_quantile
+        if self.rewrite is not None and self.rewrite < 1:
+            raise ValueError(f"rewrite counts from 1, not {self.rewrite}")
 
     def aggregate(self, values: Sequence[float]) -> float:
         return self.metric.aggregate(values)
@@ -65,86 +57,61 @@ class View(_Around, frozen=True, kw_only=True):
         source: only the queries whose gold names this source, spelled exactly so; all queries if not given.
     """
 
-    stage: Stage = Stage.FINAL
-    rewrite: int | None = None
+    stage: Stage = "final"
     source: str | None = None
+
+    low: ClassVar[float | None] = _inner("low")
+    high: ClassVar[float | None] = _inner("high")
+    worst: ClassVar[float | None] = _inner("worst")
+    judge_bounds: ClassVar[bool] = _inner("judge_bounds")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rewrite is not None and self.rewrite < 1:
-            raise ValueError(f"rewrite counts from 1, not {self.rewrite}")
-        if self.rewrite is not None and self.stage is not Stage.FINAL:
+        if self.rewrite is not None and self.stage != "final":
             raise ValueError("a rewritten question has one list; leave out stage or rewrite")
 
     @property
     def name(self) -> str:
         """The metric's own spelling with the view's parameters after its own."""
-        own = {
-            "stage": None if self.stage is Stage.FINAL else self.stage.value,
-            "rewrite": None if self.rewrite is None else str(self.rewrite),
-            "source": self.source,
-        }
-        asked = {key: value for key, value in own.items() if value is not None}
-        return spelled(self.metric.stem, {**self.metric.parameters(), **asked}, self.metric.suffix)
-
-    @property
-    def low(self) -> float | None:  # type: ignore[override]
-        """The metric's."""
-        return self.metric.low
-
-    @property
-    def high(self) -> float | None:  # type: ignore[override]
-        """The metric's."""
-        return self.metric.high
-
-    @property
-    def worst(self) -> float | None:  # type: ignore[override]
-        """The metric's."""
-        return self.metric.worst
-
-    @property
-    def judge_bounds(self) -> bool:  # type: ignore[override]
-        """The metric's."""
-        return self.metric.judge_bounds
+        return spelled(self.metric.stem, {**self.metric.parameters(), **self.parameters()}, self.metric.suffix)
 
     @property
     def kind(self) -> Kind:  # type: ignore[override]
         """The metric's, unless another list is asked for."""
-        return self.metric.kind if self.stage is Stage.FINAL and self.rewrite is None else Kind.OTHER_LIST
+        return self.metric.kind if self.stage == "final" and self.rewrite is None else Kind.OTHER_LIST
 
     @property
     def needs(self) -> frozenset[Need]:
         """The metric's, and the list that is asked of."""
-        more = {Need.RAW} if self.stage is Stage.RAW else {Need.REWRITES} if self.rewrite else set()
+        more = {Need.RAW} if self.stage == "raw" else {Need.REWRITES} if self.rewrite else set()
         return self.metric.needs | more
 
     @property
     def meaning(self) -> str:
         """The metric's, and of which list or queries; the source is the name's to tell, since anyone may choose it."""
-        of_list = " before reranking" if self.stage is Stage.RAW else ""
+        of_list = " before reranking" if self.stage == "raw" else ""
         of_list += f" for the rewritten question {self.rewrite}" if self.rewrite else ""
         of_queries = ", questions of one source" if self.source is not None else ""
         return f"{self.metric.meaning}{of_list}{of_queries}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The metric of the list, or None where there is none or the query is of another source."""
-        if self.source is not None and (query.sample is None or query.sample.source != self.source):
-            return None
-        seen = listed(query, self.stage, self.rewrite)
+        seen = listed(query, self.stage, self.rewrite) if self._concerns(query) else None
         return None if seen is None else self.metric.per_query(seen)
 
     def absent(self, query: MatchedQuery) -> float | None:
         """The worst, or None where the gold leaves the metric undefined or names another source."""
-        if self.source is not None and (query.sample is None or query.sample.source != self.source):
-            return None
-        return self.metric.absent(query)
+        return self.metric.absent(query) if self._concerns(query) else None
+
+    def _concerns(self, query: MatchedQuery) -> bool:
+        return self.source is None or (query.sample is not None and query.sample.source == self.source)
 
 
 def listed(query: MatchedQuery, stage: Stage, rewrite: int | None) -> MatchedQuery | None:
     """The query with another of its lists; None where the line does not state it."""
     if rewrite is not None:
         return query.rewrites[rewrite - 1] if rewrite <= len(query.rewrites) else None
-    return query.raw if stage is Stage.RAW else query
+    return query.raw if stage == "raw" else query
 
 
 class ListGain(_Around, frozen=True, kw_only=True):
@@ -160,15 +127,8 @@ class ListGain(_Around, frozen=True, kw_only=True):
         rewrite: for rewriting: which rewritten question, from 1 (default).
     """
 
-    rewrite: int | None = None
-
     kind: ClassVar[Kind] = Kind.OTHER_LIST
     worst: ClassVar[float | None] = None  # without lists there is nothing to compare
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rewrite is not None and self.rewrite < 1:
-            raise ValueError(f"rewrite counts from 1, not {self.rewrite}")
 
     @property
     def name(self) -> str:
@@ -200,14 +160,9 @@ class ListGain(_Around, frozen=True, kw_only=True):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The difference, or None where a list is lacking or the metric undefined."""
-        other = listed(query, Stage.RAW if self.rewrite is None else Stage.FINAL, self.rewrite)
+        other = listed(query, "raw" if self.rewrite is None else "final", self.rewrite)
         before, after = (other, query) if self.rewrite is None else (query, other)
         if before is None or after is None:
             return None
         values = self.metric.per_query(before), self.metric.per_query(after)
         return None if values[0] is None or values[1] is None else values[1] - values[0]
-
-    def absent(self, query: MatchedQuery) -> float | None:
-        """None: without lists there is nothing to compare."""
-        del query
-        return self.worst

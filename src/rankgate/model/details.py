@@ -39,11 +39,7 @@ class Cause(Enum):
     NOTHING_RELEVANT = "nothing_relevant"
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of the details."""
-
-
-class Measure(_Part, frozen=True, kw_only=True):
+class Measure(msgspec.Struct, frozen=True, kw_only=True):
     """A column of the panel: how a metric is called, read and explained."""
 
     name: str
@@ -52,7 +48,7 @@ class Measure(_Part, frozen=True, kw_only=True):
     direction: Direction
 
 
-class PanelValue(_Part, frozen=True, kw_only=True):
+class PanelValue(msgspec.Struct, frozen=True, kw_only=True):
     """A metric over the queries of a scope; baseline and change are over the pairs, as in the report."""
 
     value: float | None
@@ -64,7 +60,7 @@ class PanelValue(_Part, frozen=True, kw_only=True):
     n_pairs: int
 
 
-class PanelRow(_Part, frozen=True, kw_only=True):
+class PanelRow(msgspec.Struct, frozen=True, kw_only=True):
     """The panel's values over the queries with a tag; over all queries where `tag` is None."""
 
     tag: str | None
@@ -72,7 +68,7 @@ class PanelRow(_Part, frozen=True, kw_only=True):
     values: Mapping[str, PanelValue]
 
 
-class Sweep(_Part, frozen=True, kw_only=True):
+class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     """A metric at growing cut-offs, over the queries with a tag (None: over all).
 
     `candidate[i]` and `baseline[i]` belong to `cutoffs[i]`. `knee` is the candidate's cut-off after which the curve
@@ -89,14 +85,14 @@ class Sweep(_Part, frozen=True, kw_only=True):
     baseline_knee: int | None
 
 
-class Listed(_Part, frozen=True, kw_only=True):
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
     """An item of a ranking; `gain` is None where the gold does not judge it."""
 
     id: str
     gain: float | None
 
 
-class Expected(_Part, frozen=True, kw_only=True):
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """A relevant document of the gold, and its rank in the baseline and now; None where the list has not got it."""
 
     id: str
@@ -105,7 +101,7 @@ class Expected(_Part, frozen=True, kw_only=True):
     after: int | None
 
 
-class Question(_Part, frozen=True, kw_only=True):
+class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A gold query: what was expected, both rankings down to the details' depth, and the metrics.
 
     `values` has by metric the value before and now; None where it is undefined, or the baseline lacks the query.
@@ -122,17 +118,13 @@ class Question(_Part, frozen=True, kw_only=True):
     now: tuple[Listed, ...] | None
 
 
-class ReportDetails(_Part, frozen=True, kw_only=True):
-    """All of it.
+class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it: the panel, the sweeps, and every gold query in the order of the gold.
 
-    Attributes:
-        leading: the metric whose changes are shown query by query; None where no metric is of ranked documents.
-        k: the first ranks, which causes speak of.
-        depth: how many items of each ranking are shown.
-        measures: the columns of the panel, in order, and those of the gated metrics that it lacks.
-        panel: values over all queries first, then by tag, in the order of the report's segments.
-        sweeps: recall and nDCG at growing cut-offs, over all queries first, then by tag.
-        questions: every gold query, in the order of the gold.
+    `leading` is the metric whose changes are shown query by query; None where no metric is of ranked documents. Causes
+    speak of the first `k` ranks; `depth` items of each ranking are shown. `measures` are the columns of the panel, in
+    order, and those of the gated metrics that it lacks. Panel and sweeps are over all queries first, then by tag, in
+    the order of the report's segments.
     """
 
     leading: str | None
@@ -155,6 +147,11 @@ def fate_of(documents: Iterable[Expected], k: int, *, no_result: bool) -> Cause:
 def left(document: Expected, k: int) -> bool:
     """Whether a document left the first k."""
     return (document.before or _NOWHERE) <= k < (document.after or _NOWHERE)
+
+
+def came(document: Expected, k: int) -> bool:
+    """Whether a document came into the first k."""
+    return (document.after or _NOWHERE) <= k < (document.before or _NOWHERE)
 
 
 def depth_of(document: Expected) -> int:
@@ -182,7 +179,7 @@ def worst_first(details: ReportDetails, failing: Callable[[Sequence[str]], bool]
         before, now = question.values.get(name, (None, None))
         change = 0.0 if before is None or now is None else (before - now if lower else now - before)
         lost = sum(left(each, details.k) for each in question.expected)
-        gained = sum((each.after or _NOWHERE) <= details.k < (each.before or _NOWHERE) for each in question.expected)
+        gained = sum(came(each, details.k) for each in question.expected)
         change = 0.0 if abs(change) <= TOLERANCE else change
         value = -_NOWHERE if now is None else -now if lower else now  # a value that is not there is the worst
         if question.before is not None and (change, gained - lost) < (0, 0):
@@ -196,8 +193,7 @@ def worst_first(details: ReportDetails, failing: Callable[[Sequence[str]], bool]
 
 def sampled(items: Sequence[T], group: Callable[[T], object], most: int) -> list[T]:
     """At most so many, in the given order: the first of each group, then the second of each, and so on."""
-    seen: Counter[object] = Counter()
-    turns: list[tuple[int, int]] = []
+    seen, turns = Counter[object](), list[tuple[int, int]]()
     for place, item in enumerate(items):
         turns.append((seen[group(item)], place))
         seen[group(item)] += 1

@@ -31,14 +31,11 @@ _EXACT = 1e15  # below it, a whole number as a fraction is exact
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that is not what it was when the baseline was made.
+    """Something that is not what it was when the baseline was made; values are texts, None where one is not stated.
 
-    Attributes:
-        what: a component, `gold`, or `other` for keys that name none.
-        key: where that is not all of it: the key within the component, dotted where it is nested; of the gold set
-            `labels`, `questions` or `as_of`; of `other` the key of the run line.
-        before: the baseline's value as text; None where it does not state it.
-        after: the run's, or today's.
+    `what` is a component, `gold`, or `other` for keys that name none. `key` is there where that is not all of it: the
+    key within the component, dotted where it is nested; of the gold set `labels`, `questions` or `as_of`; of `other`
+    the key of the run line.
     """
 
     what: str
@@ -49,16 +46,16 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
     """Where what two runs say of themselves differs, by component, then other keys in the order of the alphabet."""
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for what, keys in COMPONENTS.items():
-        old, new = ({key: said[key] for key in keys if said.get(key) is not None} for said in (before, after))
+        old, new = ({key: about[key] for key in keys if about.get(key) is not None} for about in (before, after))
         if len(old) <= 1 and len(new) <= 1:  # the same thing, whatever each calls it
-            found += _differences(what, None, next(iter(old.values()), None), next(iter(new.values()), None))
+            differences += _differences(what, None, next(iter(old.values()), None), next(iter(new.values()), None))
         else:
-            found += [each for key in keys for each in _differences(what, key, old.get(key), new.get(key))]
+            differences += [each for key in keys for each in _differences(what, key, old.get(key), new.get(key))]
     for key in sorted((before.keys() | after.keys()) - KNOWN_KEYS - {_OF_STORE}):
-        found += _differences(OTHER, key, before.get(key), after.get(key))
-    return found
+        differences += _differences(OTHER, key, before.get(key), after.get(key))
+    return differences
 
 
 def gold_differences(then: GoldMark | None, now: GoldMark) -> list[Difference]:
@@ -69,13 +66,11 @@ def gold_differences(then: GoldMark | None, now: GoldMark) -> list[Difference]:
     """
     if then is None:
         return []
-    found: list[tuple[str, str | None, str | None]] = [(LABELS, then.fingerprint, now.fingerprint)]
+    values: dict[str, tuple[str | None, str | None]] = {LABELS: (then.fingerprint, now.fingerprint)}
     if then.queries_fingerprint is not None:
-        found += [(QUESTIONS, then.queries_fingerprint, now.queries_fingerprint)]
-        found += [(AS_OF, _range(then.as_of), _range(now.as_of))]
-    return [
-        Difference(what=GOLD, key=key, before=before, after=after) for key, before, after in found if before != after
-    ]
+        values[QUESTIONS] = (then.queries_fingerprint, now.queries_fingerprint)
+        values[AS_OF] = (_range(then.as_of), _range(now.as_of))
+    return [Difference(what=GOLD, key=key, before=old, after=new) for key, (old, new) in values.items() if old != new]
 
 
 def text_of(value: object) -> str:
@@ -109,6 +104,4 @@ def _differences(what: str, key: str | None, before: object, after: object, dept
 
 
 def _range(days: tuple[str, str] | None) -> str | None:
-    if days is None:
-        return None
-    return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"
+    return days and (days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}")

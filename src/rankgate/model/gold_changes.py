@@ -51,13 +51,14 @@ class GoldChanges(msgspec.Struct, frozen=True, kw_only=True):
 
 def mark_of(gold: Gold, fingerprint: str, *, by_query: bool = True) -> GoldMark:
     """What to remember of the gold set when a baseline is accepted; `by_query` also which queries it had."""
+    days = [sample.as_of for sample in gold.samples.values() if sample.as_of is not None]
     return GoldMark(
         path=gold.name,
         queries=len(gold.samples),
         fingerprint=fingerprint,
         judged=judged(gold) if by_query and len(gold.samples) <= MAX_MARKED else None,
         queries_fingerprint=queries_fingerprint(gold),
-        as_of=as_of_range(gold),
+        as_of=(min(days), max(days)) if days else None,
     )
 
 
@@ -96,12 +97,6 @@ def queries_fingerprint(gold: Gold) -> str:
     digest, samples = hashlib.sha256(), gold.samples
     queries = sorted(samples)
     for start in range(0, len(queries), _BATCH):
-        asked = [(query, samples[query].question) for query in queries[start : start + _BATCH]]
-        digest.update((", " if start else "").encode() + json.dumps(asked)[1:-1].encode())
+        batch = [(query, samples[query].question) for query in queries[start : start + _BATCH]]
+        digest.update((", " if start else "").encode() + json.dumps(batch)[1:-1].encode())
     return digest.hexdigest()
-
-
-def as_of_range(gold: Gold) -> tuple[str, str] | None:
-    """The first and the last day for which questions are asked; None where none says."""
-    days = [sample.as_of for sample in gold.samples.values() if sample.as_of is not None]
-    return (min(days), max(days)) if days else None

@@ -14,7 +14,7 @@ from rankgate.errors import Problem, ProblemKind
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.reasons import plain_sentence
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import TOLERANCE, Direction, EvidenceState, ReasonKind, Verdict
+from rankgate.model.values import TOLERANCE, EvidenceState, ReasonKind, Verdict, worst
 from rankgate.model.wording import count_text
 
 _UNCOMPARED = {ReasonKind.NO_BASELINE, ReasonKind.NO_ANCHOR}
@@ -24,6 +24,12 @@ def with_summary(report: Report) -> Report:
     """The report with the sentence that its verdict, gates and problems now give."""
     frame, reason, paradox = _parts(report)
     return replace(report, summary=f"{frame.format(reason)}{paradox}")
+
+
+def concluded(report: Report) -> Report:
+    """The report with the worst verdict of its gates, failures and warnings, and with the sentence that this gives."""
+    own = [Verdict.FAIL for _ in report.failures] + [Verdict.WARN for _ in report.warnings]
+    return with_summary(replace(report, verdict=worst([*(gate.verdict for gate in report.gates), *own])))
 
 
 def short_headline(report: Report) -> str:
@@ -42,16 +48,18 @@ def headline_gate(report: Report) -> GateResult | None:
     deciding = [gate for gate in report.gates if gate.verdict is verdict]
     if verdict not in (Verdict.WARN, Verdict.FAIL) or not deciding:
         return None
-    if verdict is Verdict.WARN and all(map(_uncompared, deciding)) and (report.warnings or _no_baseline(deciding)):
-        return None
+    if verdict is Verdict.WARN and all(map(_uncompared, deciding)):
+        anchors = all(reason.kind is ReasonKind.NO_ANCHOR for gate in deciding for reason in gate.reasons)
+        if report.warnings or not anchors:
+            return None
     return min(deciding, key=lambda gate: (gate.segment is not None, _uncompared(gate)))
 
 
 def other_sentences(report: Report) -> list[tuple[Verdict, str]]:
     """What failed or warned and is no gate's, without what the headline gives."""
-    found = [(Verdict.FAIL, text) for text in report.failures] + [(Verdict.WARN, text) for text in report.warnings]
+    texts = [(Verdict.FAIL, text) for text in report.failures] + [(Verdict.WARN, text) for text in report.warnings]
     first = headline_gate(report) is None and report.verdict in (Verdict.FAIL, Verdict.WARN)
-    return found[1:] if first else found
+    return texts[1:] if first else texts
 
 
 def _uncompared(gate: GateResult) -> bool:
@@ -60,10 +68,6 @@ def _uncompared(gate: GateResult) -> bool:
         return False
     kind, state = gate.reasons[0].kind, gate.evidence_state
     return kind in _UNCOMPARED or (kind is ReasonKind.TEXT and state is EvidenceState.NO_BASELINE)
-
-
-def _no_baseline(deciding: Sequence[GateResult]) -> bool:
-    return any(reason.kind is not ReasonKind.NO_ANCHOR for gate in deciding for reason in gate.reasons)
 
 
 def _parts(report: Report) -> tuple[str, str, str]:
@@ -82,12 +86,12 @@ def _parts(report: Report) -> tuple[str, str, str]:
             holds = f"it holds its floors, but {nobody}"
             return ("May be merged: {}.", holds, paradox) if floors else ("May be merged, but {}.", nobody, paradox)
         case Verdict.WARN:
-            said = _first_reason(first, report.base) if first else report.warnings[0]
-            reason = f"{said}{_more(count - (first is not None), 'warn')}"
-            return "May be merged, with a warning: {}.", reason, paradox
+            reason = _first_reason(first, report.base) if first else report.warnings[0]
+            more = _more(count - (first is not None), "warn")
+            return "May be merged, with a warning: {}.", f"{reason}{more}", paradox
         case Verdict.FAIL:
-            said = _first_reason(first, report.base) if first else next(iter(report.failures), "a gate fails")
-            return "Do not merge: {}.", f"{said}{_more(max(0, count - 1), 'fail')}", paradox
+            reason = _first_reason(first, report.base) if first else next(iter(report.failures), "a gate fails")
+            return "Do not merge: {}.", f"{reason}{_more(max(0, count - 1), 'fail')}", paradox
         case Verdict.NOT_JUDGED:
             frame = "Do not merge yet: retrieval could not be judged ({})."
             return frame, _what_failed(report.problems), paradox
@@ -99,10 +103,8 @@ def _paradox(results: Sequence[GateResult]) -> str:
     """Simpson's paradox, named: the whole does not show what a part lost."""
     results = [result for result in results if result.judged_by is None]
     gates = {result.name: result.metric for result in results}
-    metrics = list(dict.fromkeys(gates[name] for name in paradoxes(results)))
-    if not metrics:
-        return ""
-    return f" {' and '.join(metrics)} fell for one part of the questions and not over all (Simpson's paradox)."
+    metrics = " and ".join(dict.fromkeys(gates[name] for name in paradoxes(results)))
+    return f" {metrics} fell for one part of the questions and not over all (Simpson's paradox)." if metrics else ""
 
 
 def _what_failed(problems: Sequence[Problem]) -> str:
@@ -120,23 +122,14 @@ def _first_reason(gate: GateResult, base: BaseSide | None) -> str:
 
 
 def _more(count: int, verb: str) -> str:
-    if not count:
-        return ""
-    return f"; 1 more gate {verb}s" if count == 1 else f"; {count} more gates {verb}"
+    return "" if not count else f"; 1 more gate {verb}s" if count == 1 else f"; {count} more gates {verb}"
 
 
 def paradoxes(results: Sequence[GateResult]) -> list[str]:
-    """Gates whose metric held or rose as a whole while it certainly fell in a segment (Simpson's paradox), by name.
-
-    Certain is what the interval of the segment's change says at the confidence at which the segment was judged.
-    """
+    """Gates whose metric certainly fell in a segment and not over all questions (Simpson's paradox), by name."""
     whole = {result.name: result for result in results if result.segment is None}
-    names = [
-        part.name
-        for part in results
-        if part.segment is not None and part.name in whole
-        if fell(part, certain=True) and not fell(whole[part.name], certain=False)
-    ]
+    parts = (part for part in results if part.segment is not None and part.name in whole)
+    names = (part.name for part in parts if fell(part, certain=True) and not fell(whole[part.name], certain=False))
     return list(dict.fromkeys(names))
 
 
@@ -144,8 +137,7 @@ def fell(result: GateResult, *, certain: bool) -> bool:
     """Whether the metric is worse than in the baseline, or is so by the whole interval."""
     if result.delta is None or result.n_pairs == 0:
         return False
-    sign = 1 if result.direction is Direction.HIGHER else -1
     if not certain:
-        return sign * result.delta < -TOLERANCE
-    best = None if result.delta_ci is None else result.delta_ci[1 if sign > 0 else 0]
-    return best is not None and sign * best < 0
+        return result.direction.sign * result.delta < -TOLERANCE
+    _, best = result.direction.upright(result.delta_ci)
+    return best is not None and best < 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -14,19 +13,13 @@ How = Literal["merge_base", "ancestor", "newest", "here"]
 
 
 class Lineage(msgspec.Struct, frozen=True, kw_only=True):
-    """The accepted record that was compared with.
+    """The accepted record that was compared with, and the commit that it was accepted for; None where nobody said.
 
-    Attributes:
-        record: its id.
-        date: the day of its acceptance.
-        commit: the commit that it was accepted for; None where nobody said.
-        branch: that commit's branch.
-        how: `merge_base` where it was accepted for the very commit at which the pull request left the base (or for
-            HEAD), `ancestor` for the nearest one before it, `newest` where no ancestor has any, `here` where the store
-            is a directory and holds but one.
-        commits_behind: how many commits lie between; None where that commit is no known ancestor.
-        days_behind: how many days before the day of the check; negative in the future.
-        reason: why it was accepted although a gate said no.
+    `how` is `merge_base` where that is the very commit at which the pull request left the base (or HEAD), `ancestor`
+    where it is the nearest one before it, `newest` where no ancestor has any, `here` where the store is a directory and
+    holds but one. `commits_behind` is how many commits lie between; None where that commit is no known ancestor.
+    `days_behind` is how many days before the day of the check; negative in the future. `reason` is why it was accepted
+    although a gate said no.
     """
 
     record: str
@@ -44,42 +37,31 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
         return f"for {self.commit[:SHORT_SHA]}" if self.commit else f"on {self.date}"
 
 
-def lineage_note(found: Lineage) -> str | None:
+def lineage_note(lineage: Lineage) -> str | None:
     """`Compared with the run accepted for 1a2b3c4, 3 commits and 12 days behind.`; None where no commit is known."""
-    if found.commit is None:
+    if lineage.commit is None:
         return None
-    days = count_text(max(found.days_behind, 0), "day")
-    if found.commits_behind is None:
-        no_ancestor = "which is no known ancestor"
-        return f"Compared with the run accepted {found.shown}, {no_ancestor}, {days} ago."
-    return (
-        f"Compared with the run accepted {found.shown}, {count_text(found.commits_behind, 'commit')} and {days} behind."
-    )
+    days = count_text(max(lineage.days_behind, 0), "day")
+    behind = f"which is no known ancestor, {days} ago"
+    if lineage.commits_behind is not None:
+        behind = f"{count_text(lineage.commits_behind, 'commit')} and {days} behind"
+    return f"Compared with the run accepted {lineage.shown}, {behind}."
 
 
-def age_problems(found: Lineage, days: int | None, commits: int | None) -> list[str]:
+def age_problems(lineage: Lineage, days: int | None, commits: int | None) -> list[str]:
     """What is too old, a sentence each without its full stop; a day that is yet to come is too old for no limit."""
-    said: list[str] = []
-    if days is not None and found.days_behind > days:
-        said.append(
-            f"the baseline was accepted {count_text(found.days_behind, 'day')} ago, and max_age allows {days}; "
-            "accept a newer run"
-        )
-    if commits is not None and found.commits_behind is not None and found.commits_behind > commits:
-        said.append(
-            f"the baseline is {count_text(found.commits_behind, 'commit')} behind, and max_age allows {commits}; "
-            "accept a newer run"
-        )
-    return said
+    texts: list[str] = []
+    if days is not None and lineage.days_behind > days:
+        texts.append(f"was accepted {count_text(lineage.days_behind, 'day')} ago, and max_age allows {days}")
+    if commits is not None and lineage.commits_behind is not None and lineage.commits_behind > commits:
+        texts.append(f"is {count_text(lineage.commits_behind, 'commit')} behind, and max_age allows {commits}")
+    return [f"the baseline {text}; accept a newer run" for text in texts]
 
 
-def clock_problems(found: Lineage, today: str) -> list[str]:
+def clock_problems(lineage: Lineage, today: str) -> list[str]:
     """That the accepted run is dated after the day of the check, so that one of two clocks is wrong."""
-    if found.days_behind >= 0:
+    if lineage.days_behind >= 0:
         return []
-    return [f"the baseline is dated {found.date}, after the day of this check ({today}); one of the two dates is wrong"]
-
-
-def commits_behind(commit: str | None, ancestors: Sequence[str]) -> int | None:
-    """How many commits lie between a commit and the first of these; None where it is not among them."""
-    return ancestors.index(commit) if commit in ancestors else None
+    return [
+        f"the baseline is dated {lineage.date}, after the day of this check ({today}); one of the two dates is wrong"
+    ]

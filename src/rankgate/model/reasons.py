@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from rankgate.errors import Problem
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.report import GateResult
-from rankgate.model.values import TOLERANCE, Direction, Evidence, EvidenceState, Reason, ReasonKind, Ruling, Verdict
+from rankgate.model.values import (
+    TOLERANCE,
+    Direction,
+    Evidence,
+    EvidenceState,
+    Need,
+    Reason,
+    ReasonKind,
+    Ruling,
+    Verdict,
+)
 from rankgate.model.waiver_use import Waived
 from rankgate.model.wording import (
     confidence_text,
@@ -42,12 +52,9 @@ def plain_sentence(gate: GateResult, base: BaseSide | None) -> str:
 
 def problems_of(results: Sequence[GateResult], criteria: str | None, base: BaseSide | None) -> list[Problem]:
     """Why gates of the criteria of this name could not be judged."""
-    return [
-        Problem(sentence, criteria, result.line, f"gate {result.name}")
-        for result in results
-        if result.verdict is Verdict.NOT_JUDGED
-        for sentence in sentences(result, base)
-    ]
+    unjudged = [result for result in results if result.verdict is Verdict.NOT_JUDGED]
+    texts = ((result, sentence) for result in unjudged for sentence in sentences(result, base))
+    return [Problem(sentence, criteria, result.line, f"gate {result.name}") for result, sentence in texts]
 
 
 def waived_text(waived: Waived) -> str:
@@ -73,12 +80,8 @@ def _sentence(gate: GateResult, position: int, base: BaseSide | None, *, plain: 
     before += f"by {base.judges}, " if gate.judged_by and base else ""
     before += "since the anchor, " if gate.since is not None and reason.kind is not ReasonKind.NO_ANCHOR else ""
     name = f"{gate.metric} ({gate.meaning})" if plain and not before else gate.metric
-    if reason.kind is ReasonKind.THRESHOLD:
-        body = _threshold(reason, gate, name, plain=plain)
-    elif reason.kind is ReasonKind.REGRESSION:
-        body = _regression(reason, gate, name, plain=plain)
-    else:
-        body = _other(reason, gate, name)
+    limit = {ReasonKind.THRESHOLD: _threshold, ReasonKind.REGRESSION: _regression}.get(reason.kind)
+    body = limit(reason, gate, name, plain=plain) if limit else _other(reason, gate, name)
     return before + body + (f", corrected for {reason.corrected_for} segments" if reason.corrected_for else "")
 
 
@@ -111,8 +114,7 @@ def _regression(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> 
         telling_decimals(value, baseline, unit),
     )
     before, now = (value_text(each, unit, decimals) for each in (baseline, value))
-    both = count_text(gate.n_pairs, "query", "queries")
-    on_pairs = "" if gate.n_pairs == gate.n else f" on the {both} of both runs"
+    on_pairs = f" on the {count_text(gate.n_pairs, 'query', 'queries')} of both runs" if gate.n_pairs != gate.n else ""
     verb, harm = "dropped" if delta < 0 else "rose", harm_word(gate.direction)
     still = abs(delta) <= TOLERANCE
     better = (delta >= 0) == higher and not still
@@ -125,9 +127,9 @@ def _regression(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> 
             limit = f"a {harm} of at most {number} is allowed" if allowed else f"no {harm} is allowed"
         stands = f"{verb} by {_points(delta, gate, decimals)}, from {before} to {now}{on_pairs}; {limit}"
     else:
-        moved = f"stayed at {now}" if still else f"{verb} from {before} to {now}"
+        change = f"stayed at {now}" if still else f"{verb} from {before} to {now}"
         limit = f"allowed {harm}: {size_text(allowed, unit, decimals)}" if allowed else f"no {harm} allowed"
-        stands = f"{moved}{on_pairs} ({delta_text(delta, unit, decimals)}{f'; {limit}' if limited else ''})"
+        stands = f"{change}{on_pairs} ({delta_text(delta, unit, decimals)}{f'; {limit}' if limited else ''})"
     spread = _spread(gate, interval_text(gate.delta_ci, unit, change=True))
     worst = (gate.delta_ci or (None, None))[0 if higher else 1]
     unproven = f", a larger {harm} is not ruled out{spread}"
@@ -152,6 +154,11 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
         doubt = unproven if reason.ruling is Ruling.VIOLATED and safety else noise
     if reason.at_worst is None:
         return doubt
+    if reason.need is Need.VERDICTS:
+        is_value = reason.kind is ReasonKind.THRESHOLD
+        worst = value_text(reason.at_worst, gate.unit) if is_value else delta_text(reason.at_worst, gate.unit)
+        answers = count_text(reason.count, "answer")
+        return f"{doubt}; {answers} could not be judged, and with the worst verdict there it is {worst}"
     lacking = f"only one of the two runs has a value for {count_text(reason.count, 'question')}"
     return f"{doubt}; {lacking}, and with the worst value there the change is {delta_text(reason.at_worst, gate.unit)}"
 
@@ -177,6 +184,8 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.OTHER_JUDGE: f"{name} is not comparable with the baseline: for {of} the two runs do not name the "
         "same judge",
         ReasonKind.MISSING: f"{name} is missing for {of} in the {reason.source}; write null where a tool gives none",
+        ReasonKind.NO_VERDICT: f"no judge's verdicts for {of} in the {reason.source}, which {metric} needs; run "
+        "`rankgate judge` before the check",
         ReasonKind.UNDEFINED: f"{name} is defined for none of the {queries}",
         ReasonKind.NOT_FINITE: f"{name} is not a finite number for every query",
         ReasonKind.ABSENT: f"{count_text(reason.count, 'query is', 'queries are')} absent from the run and not counted "

@@ -32,11 +32,7 @@ BARE_TAG = "tag"  # the dimension of tags without a key
 NAMED = 3  # ids beside a count, or in place of what a question lost
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of the report."""
-
-
-class Detectable(_Part, frozen=True, kw_only=True):
+class Detectable(msgspec.Struct, frozen=True, kw_only=True):
     """What the gold set can see of the change that a gate forbids.
 
     A true change of `detectable` violates the gate in 80 % of the runs. `margin` is the smallest true change that
@@ -55,7 +51,7 @@ class Detectable(_Part, frozen=True, kw_only=True):
     sees: bool
 
 
-class GateResult(_Part, frozen=True, kw_only=True):
+class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     """One gate's decision and the numbers behind it.
 
     `value` is over all `n` scored queries. `baseline`, `delta` and `delta_ci` are over the `n_pairs` queries for which
@@ -135,7 +131,7 @@ class GateResult(_Part, frozen=True, kw_only=True):
         return self.only_inconclusive and self.evidence_state is not EvidenceState.NO_INTERVAL
 
 
-class JudgedValue(_Part, frozen=True, kw_only=True):
+class JudgedValue(msgspec.Struct, frozen=True, kw_only=True):
     """A metric's value with a judge's labels added to the gold's.
 
     `bound` is `upper` where further relevant documents can only raise the metric: the gold alone is the lower bound.
@@ -146,7 +142,7 @@ class JudgedValue(_Part, frozen=True, kw_only=True):
     bound: Literal["upper"] | None
 
 
-class MetricValue(_Part, frozen=True, kw_only=True):
+class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
     """A metric's value for a run; `undefined` queries are left out of it.
 
     `distribution` goes with metrics from 0 to 1; `with_judge` where the gold has a judge's labels beside it. Where the
@@ -165,7 +161,7 @@ class MetricValue(_Part, frozen=True, kw_only=True):
     with_judge: JudgedValue | None = None
 
 
-class Queries(_Part, frozen=True, kw_only=True):
+class Queries(msgspec.Struct, frozen=True, kw_only=True):
     """How many gold queries there are, and what became of them.
 
     `scored` have a relevant document; `no_relevant` have none and are left out of relevance metrics; `missing` are in
@@ -184,7 +180,7 @@ class Queries(_Part, frozen=True, kw_only=True):
     left_out: int = 0
 
 
-class SegmentValue(_Part, frozen=True, kw_only=True):
+class SegmentValue(msgspec.Struct, frozen=True, kw_only=True):
     """A metric within a segment; the baseline and the change are over the pairs.
 
     `delta_ci` is there for the metric whose changes the report lists, in the largest segments.
@@ -200,7 +196,7 @@ class SegmentValue(_Part, frozen=True, kw_only=True):
     direction: Direction
 
 
-class Segment(_Part, frozen=True, kw_only=True):
+class Segment(msgspec.Struct, frozen=True, kw_only=True):
     """The queries that share a tag: `lang:pt-BR` is dimension lang, value pt-BR; a bare word has dimension `tag`."""
 
     dimension: str
@@ -214,10 +210,7 @@ class Segment(_Part, frozen=True, kw_only=True):
         return self.value if self.dimension == BARE_TAG else f"{self.dimension}:{self.value}"
 
 
-DocumentMove = Expected  # as a report and its details have it alike
-
-
-class Movement(_Part, frozen=True, kw_only=True):
+class Movement(msgspec.Struct, frozen=True, kw_only=True):
     """A query whose relevant documents moved: into or out of the first k, or so that the metric changed.
 
     `worse` tells the losers from the winners; where the metric did not move, by documents lost and gained. Where it
@@ -245,14 +238,14 @@ class Movement(_Part, frozen=True, kw_only=True):
         return fate_of(self.documents, self.k, no_result=self.no_result)
 
 
-class Moved(_Part, frozen=True, kw_only=True):
+class Moved(msgspec.Struct, frozen=True, kw_only=True):
     """How many queries moved each way; the report lists the most telling of them."""
 
     worse: int
     better: int
 
 
-class Diagnosis(_Part, frozen=True, kw_only=True):
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """A finding about why gates are violated: the rule that holds, what it says, and the numbers that it stands on.
 
     `finding` holds no text from the inputs: `{tag}` in it stands for the `tag` of `evidence`.
@@ -263,7 +256,7 @@ class Diagnosis(_Part, frozen=True, kw_only=True):
     evidence: Mapping[str, str | int | float]
 
 
-class Oddities(_Part, frozen=True, kw_only=True):
+class Oddities(msgspec.Struct, frozen=True, kw_only=True):
     """What is suspicious in the lists, whatever the verdict: counts, each with its first few ids.
 
     `never_returned` of the `relevant` ids of the gold set are in no list of the run or of the baseline. In `rising` of
@@ -278,7 +271,7 @@ class Oddities(_Part, frozen=True, kw_only=True):
     rising_queries: list[str]
 
 
-class TrendPoint(_Part, frozen=True, kw_only=True):
+class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
     """A run of the main branch as it was recorded: gated metrics by name, and whether it became the baseline."""
 
     date: str
@@ -288,7 +281,7 @@ class TrendPoint(_Part, frozen=True, kw_only=True):
     scores: Mapping[str, float | None]
 
 
-class Source(_Part, frozen=True, kw_only=True):
+class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Where an input came from, and what it says of itself."""
 
     path: str
@@ -307,7 +300,7 @@ class BaselineSource(Source, frozen=True, kw_only=True):
     lineage: Lineage | None = None
 
 
-class Provenance(_Part, frozen=True, kw_only=True):
+class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """What was compared with what, and how to do it again.
 
     `gold_fingerprint` is a digest of the gold set's judgments, `gold_queries_fingerprint` of its ids and questions.
@@ -330,7 +323,7 @@ class Provenance(_Part, frozen=True, kw_only=True):
         force_setattr(self, "command", list(map(redacted, self.command)))
 
 
-class Report(_Part, frozen=True, kw_only=True):
+class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The whole of `report.json`.
 
     `failures` and `warnings` are reasons to fail and to warn that no gate has. `notes` are facts that every reader
@@ -370,3 +363,15 @@ class Report(_Part, frozen=True, kw_only=True):
     trend: list[TrendPoint] = []
     provenance: Provenance
     details: ReportDetails | msgspec.UnsetType = msgspec.UNSET
+
+
+def exit_code(report: Report, fail_on: str = "fail") -> int:
+    """The exit code of a check: 0 pass or warn, 1 fail (and warn where `fail_on` is `warn`), 2 not judged."""
+    # A warning that is only "within noise" stops nobody: that is what proven_harm was chosen for; what nothing could
+    # have proven is not noise. Nor does a violation that is waived: that is what the waiver was merged for.
+    warned = any(
+        each.verdict is Verdict.WARN and not each.within_noise and each.waived is None for each in report.gates
+    )
+    counts = fail_on == "warn" and (warned or bool(report.warnings) or not report.gates)
+    codes = {Verdict.PASS: 0, Verdict.WARN: int(counts), Verdict.FAIL: 1, Verdict.NOT_JUDGED: 2}
+    return codes[report.verdict]

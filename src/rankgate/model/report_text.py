@@ -30,11 +30,7 @@ def with_texts(report: Report) -> Report:
 
 
 def decode_report(data: bytes, name: str) -> Report:
-    """Read a report.
-
-    Raises:
-        RankgateError: not a report, or one of a newer schema.
-    """
+    """Read a report; an error where it is none, or one of a newer schema."""
     try:
         version = msgspec.json.decode(data, type=_Version).schema_version
         if version > SCHEMA_VERSION:
@@ -43,13 +39,12 @@ def decode_report(data: bytes, name: str) -> Report:
         report = msgspec.json.decode(data if version > 1 else _with_kinds(data), type=Report)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise bad_input(f"not a rankgate report: {error}", file=name) from error
-    gates = [replace(gate, reasons=[_unspelled(reason) for reason in gate.reasons]) for gate in report.gates]
+
+    def unspelled(reason: Reason) -> Reason:  # the sentence was written for others
+        return reason if reason.kind is ReasonKind.TEXT else replace(reason, text="")
+
+    gates = [replace(gate, reasons=[unspelled(reason) for reason in gate.reasons]) for gate in report.gates]
     return replace(report, schema_version=SCHEMA_VERSION, gates=gates)
-
-
-def _unspelled(reason: Reason) -> Reason:
-    """Without the sentence that was written for others."""
-    return reason if reason.kind is ReasonKind.TEXT else replace(reason, text="")
 
 
 def _with_kinds(data: bytes) -> bytes:

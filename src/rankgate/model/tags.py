@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from rankgate.model.report import BARE_TAG, GateResult
-from rankgate.model.values import Gold, Sample, Verdict
+from rankgate.model.values import Gold, Verdict
 from rankgate.statistics.chance import hypergeometric_tail
 
 CROSSED = " × "
@@ -28,29 +28,22 @@ class TagShare(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def standing_out(some: Sequence[Iterable[str]], every: Sequence[Iterable[str]]) -> list[TagShare]:
-    """Tags that more than half of some questions have, beyond chance; the least likely first.
+    """Tags that more than half of some questions have, beyond chance, the least likely first; from the tags of each.
 
     Beyond chance: at least twice as many of those with the tag are among them as of those without, and the
     hypergeometric tail passes at 1 %, divided by the number of tags that any of them has (Bonferroni).
-
-    Args:
-        some: the tags of each of the questions.
-        every: those of all questions, these included.
     """
-    among, whole = (Counter(tag for tags in questions for tag in set(tags)) for questions in (some, every))
+    among, overall = (Counter(tag for tags in questions for tag in set(tags)) for questions in (some, every))
     drawn, total = len(some), len(every)
-    found: list[tuple[float, int, str]] = []
+    likely: list[tuple[float, int, str]] = []
     for tag, hits in among.items():
-        lifted = hits * (total - whole[tag]) >= LIFT * (drawn - hits) * whole[tag]
-        if (
-            hits > MIN_SHARE * drawn
-            and lifted
-            and hypergeometric_tail(hits, drawn, whole[tag], total) * len(among) < LEVEL
-        ):
-            found.append((hypergeometric_tail(hits, drawn, whole[tag], total), whole[tag], tag))
+        count = overall[tag]
+        if hits > MIN_SHARE * drawn and hits * (total - count) >= LIFT * (drawn - hits) * count:
+            likely.append((hypergeometric_tail(hits, drawn, count, total), count, tag))
     return [
         TagShare(tag=tag, misses=among[tag], of_misses=drawn, questions=count, of_questions=total)
-        for _, count, tag in sorted(found)
+        for tail, count, tag in sorted(likely)
+        if tail * len(among) < LEVEL
     ]
 
 
@@ -63,7 +56,8 @@ def segments_of(gold: Gold, keys: Sequence[str]) -> dict[str, list[int]]:
     for row, sample in enumerate(gold.samples.values()):
         names = [""]
         for key in keys:
-            values = dict.fromkeys(_values(sample, key))
+            pairs = (tag.partition(":") for tag in sample.tags)
+            values = dict.fromkeys(value for name, colon, value in pairs if colon and name == key)
             names = [f"{name}{CROSSED if name else ''}{key}:{value}" for name in names for value in values]
         for name in names:
             if name:
@@ -79,14 +73,6 @@ def split_tag(tag: str) -> tuple[str, str]:
 
 def failing(gates: Iterable[GateResult]) -> Callable[[Sequence[str]], bool]:
     """Whether a question with these tags is in a segment that a gate fails, or warns of."""
-    parts = [
-        set(gate.segment.split(CROSSED))
-        for gate in gates
-        if gate.segment is not None and gate.verdict in (Verdict.FAIL, Verdict.WARN)
-    ]
+    violated = (gate.segment for gate in gates if gate.verdict in (Verdict.FAIL, Verdict.WARN))
+    parts = [set(segment.split(CROSSED)) for segment in violated if segment is not None]
     return lambda tags: any(part <= set(tags) for part in parts)
-
-
-def _values(sample: Sample, key: str) -> list[str]:
-    pairs = (tag.partition(":") for tag in sample.tags)
-    return [value for name, colon, value in pairs if colon and name == key]

@@ -30,6 +30,18 @@ class Direction(Enum):
     def __str__(self) -> str:
         return self.value
 
+    @property
+    def sign(self) -> int:
+        """What a number is multiplied with so that below is worse."""
+        return 1 if self is Direction.HIGHER else -1
+
+    def upright(self, ci: Interval | None) -> Interval:
+        """The bounds, mirrored where lower is better, so that below is worse; two None where there is no interval."""
+        low, high = ci or (None, None)
+        if self is Direction.HIGHER:
+            return low, high
+        return (None if high is None else -high), (None if low is None else -low)
+
 
 class Unit(Enum):
     """How people read a value: a share in percent, a score from 0 to 1, a plain number, milliseconds."""
@@ -123,6 +135,7 @@ class ReasonKind(Enum):
     NOT_IN_BASELINE = "not_in_baseline"  # it has the metric for none of today's queries
     OTHER_JUDGE = "other_judge"
     MISSING = "missing"
+    NO_VERDICT = "no_verdict"  # the same of a judge's word
     UNDEFINED = "undefined"
     NOT_FINITE = "not_finite"
     ABSENT = "absent"
@@ -138,10 +151,11 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why a gate passed, warned or failed: what the sentence needs beyond the numbers of the gate itself.
 
     `ruling` and `state` are what a limit says of the value or the pairs, whose noise is counted in `clusters` or
-    queries; where `at_worst` is there, the change with the worst value for the `count` queries that only one run has,
-    that ruling is in doubt. `count` of `among` queries are concerned, and `limit` is what is allowed or needed of them.
-    `source` lacks the values, `need` is what the baseline does not state. `corrected_for` is how many segments share
-    the correction. `text` is written into report.json for its readers, and read of `TEXT` alone.
+    queries; where `at_worst` is there, the change with the worst value for the `count` queries that only one run
+    has, or the value or change with the worst for those that a judge has no word on (`need`), that ruling is in
+    doubt. `count` of `among` queries are concerned, and `limit` is what is allowed or needed of them. `source`
+    lacks the values, `need` is what the baseline does not state. `corrected_for` is how many segments share the
+    correction. `text` is written into report.json for its readers, and read of `TEXT` alone.
     """
 
     kind: ReasonKind

@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from rankgate.model.values import TOLERANCE, Direction, Interval, Unit, Verdict
 
 MINUS = "−"
+_SUFFIXES = {Unit.SHARE: "%", Unit.SCORE: "", Unit.NUMBER: "", Unit.MILLISECONDS: " ms"}
 _MAX_DECIMALS = 9
 
-VERDICT_WORDS = {
-    Verdict.PASS: "PASS",
-    Verdict.WARN: "WARN",
-    Verdict.FAIL: "FAIL",
-    Verdict.NOT_JUDGED: "NOT JUDGED",
-}
+VERDICT_WORDS = {verdict: verdict.value.upper().replace("_", " ") for verdict in Verdict}  # as NOT JUDGED
 
 
 def value_text(value: float, unit: Unit, decimals: int | None = None) -> str:
     """`87.0%`, `0.752` or `35.2 ms`."""
     if value < 0:
         return f"{MINUS}{value_text(-value, unit, decimals)}"
-    match unit:
-        case Unit.SHARE:
-            return f"{100 * value:.{_decimals(unit, decimals)}f}%"
-        case Unit.SCORE | Unit.NUMBER:
-            return f"{value:.{_decimals(unit, decimals)}f}"
-        case Unit.MILLISECONDS:
-            return f"{value:.{_decimals(unit, decimals)}f} ms"
-        case _:
-            assert_never(unit)
+    return f"{_digits(value, unit, decimals)}{_SUFFIXES[unit]}"
 
 
 def delta_text(delta: float, unit: Unit, decimals: int | None = None) -> str:
     """`−5.8 pp`, `+0.012` or `+3.1 ms`; a difference that rounds to nothing is `±0.0 pp`."""
     sign = "±" if vanishes(delta, unit, decimals) else "+" if delta > 0 else MINUS
-    suffix = {Unit.SHARE: " pp", Unit.MILLISECONDS: " ms"}.get(unit, "")
-    return f"{sign}{_digits(delta, unit, decimals)}{suffix}"
+    return f"{sign}{_digits(delta, unit, decimals)}{' pp' if unit is Unit.SHARE else _SUFFIXES[unit]}"
 
 
 def vanishes(delta: float, unit: Unit, decimals: int | None = None) -> bool:
@@ -45,6 +30,7 @@ def vanishes(delta: float, unit: Unit, decimals: int | None = None) -> bool:
 
 
 def _digits(delta: float, unit: Unit, decimals: int | None) -> str:
+    """Without a sign; a share in percent."""
     return f"{abs(delta) * (100 if unit is Unit.SHARE else 1):.{_decimals(unit, decimals)}f}"
 
 
@@ -107,6 +93,5 @@ def count_text(count: int, one: str, many: str | None = None) -> str:
 
 
 def _decimals(unit: Unit, wanted: int | None) -> int:
-    if wanted is not None:
-        return wanted
-    return 1 if unit in (Unit.SHARE, Unit.MILLISECONDS) else 3
+    usual = 1 if unit in (Unit.SHARE, Unit.MILLISECONDS) else 3
+    return usual if wanted is None else wanted

@@ -22,9 +22,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     `depth` is the rank at which the lists were cut when they were stored as a baseline, `cut` how many were longer;
     None and 0 when they are whole. `gold` is the gold set of that time, where it is known, and `lineage` says which
-    accepted run it is. `file` is there where parts
-    of it can be read quickly, and by several processes; `share_read` says how much of its `rankings` have been read,
-    from 0 to 1, where that is known.
+    accepted run it is. `file` is there where parts of it can be read quickly, and by several processes; `share_read`
+    says how much of its `rankings` have been read, from 0 to 1, where that is known.
     """
 
     name: str
@@ -40,29 +39,25 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProblemLog:
-    """Collects what is wrong with one input, so that the user sees all of it at once."""
+    """Collects what is wrong with one input, so that the user sees all of it at once, but no more than `most`."""
 
-    def __init__(self, most: int = MAX_PROBLEMS) -> None:
+    def __init__(self, most: int | None = None) -> None:
         self.problems: list[Problem] = []
-        self.most = most
+        self.most = most or MAX_PROBLEMS
 
     def add(self, problem: Problem) -> None:
-        """Note a problem.
-
-        Raises:
-            RankgateError: there are now too many to go on.
-        """
+        """Note a problem; a RankgateError where there are now too many to go on."""
         self.problems.append(problem)
         if len(self.problems) >= self.most:
             self.problems.append(Problem(f"stopped after {self.most} problems; there may be more", problem.file))
             self.raise_if_any()
 
-    def raise_if_any(self) -> None:
-        """End the reading of an input.
+    def note(self, place: Problem, what: object) -> None:
+        """Note what is wrong at a place, which has file, line and key, and no message of its own."""
+        self.add(msgspec.structs.replace(place, message=str(what)))
 
-        Raises:
-            RankgateError: problems were noted.
-        """
+    def raise_if_any(self) -> None:
+        """End the reading of an input by a RankgateError where problems were noted."""
         if self.problems:
             raise RankgateError(self.problems)
 
@@ -76,11 +71,7 @@ def once(ids: list[str]) -> tuple[list[str], int]:
 
 
 def id_of(value: object, what: str) -> str:
-    """An id as text; an integer equals its decimal digits.
-
-    Raises:
-        ValueError: it is neither text nor an integer; `what` begins the message.
-    """
+    """An id as text; an integer equals its decimal digits. A ValueError that begins with `what` for all else."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ValueError(f"{what}: expected an id, found {shown(value)}")
     return str(value)

@@ -27,28 +27,26 @@ class Document(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_corpus(path: str) -> list[Document]:
-    """The documents of a JSONL file in its order; other keys than those of ids, title and text are not read.
-
-    Args:
-        path: the file, also gzipped, or `-` for standard input.
+    """The documents of a JSONL file, also gzipped or `-`, in its order; keys beside ids, title and text are not read.
 
     Raises:
         RankgateError: unreadable, or lines that are no documents, with the line of each.
     """
     log = ProblemLog()
-    found: dict[str, tuple[int, Document]] = {}
+    documents: dict[str, Document] = {}
+    lines: dict[str, int] = {}
     with open_source(path) as source:
         for number, line in source.lines():
             try:
                 document = _document(strict_json(line))
-                if document.id in found:
-                    raise ValueError(f"the id {shown(document.id)} stands on line {found[document.id][0]} already")
-            except (JsonError, ValueError) as error:
+                if lines.setdefault(document.id, number) != number:
+                    raise ValueError(f"the id {shown(document.id)} stands on line {lines[document.id]} already")
+            except ValueError as error:
                 log.add(Problem(_hinted(error, source, number), source.name, number))
                 continue
-            found[document.id] = number, document
+            documents[document.id] = document
         log.raise_if_any()
-    return [document for _, document in found.values()]
+    return list(documents.values())
 
 
 def _document(value: Any) -> Document:
@@ -56,18 +54,16 @@ def _document(value: Any) -> Document:
         raise ValueError(f'expected one document a line, as {{"id": …, "text": …}}, found {shown(value)}')
     key = next((key for key in _IDS if key in value), None)
     if key is None:
-        raise ValueError(
-            f"no id; a document has one of {', '.join(_IDS)} (found: {', '.join(map(shown, value)) or 'nothing'})"
-        )
+        keys = ", ".join(map(shown, value)) or "nothing"
+        raise ValueError(f"no id; a document has one of {', '.join(_IDS)} (found: {keys})")
     text_key = next((key for key in _TEXTS if key in value), None)
     if text_key is None:
         raise ValueError(f"document {shown(value[key])} has no text; it stands under {' or '.join(_TEXTS)}")
-    parts = [_text("title", value["title"])] if value.get("title") is not None else []
-    doc_id = value.get("doc_id")
+    title = [] if value.get("title") is None else [_text("title", value["title"])]
     return Document(
         id=id_of(value[key], key),
-        text=" ".join(filter(None, [*parts, _text(text_key, value[text_key])])),
-        doc_id=None if doc_id is None else id_of(doc_id, "doc_id"),
+        text=" ".join(filter(None, [*title, _text(text_key, value[text_key])])),
+        doc_id=None if value.get("doc_id") is None else id_of(value["doc_id"], "doc_id"),
     )
 
 
@@ -79,5 +75,5 @@ def _text(key: str, value: object) -> str:
 
 def _hinted(error: ValueError, source: Source, number: int) -> str:
     """What is wrong; of a JSON file that is no JSONL also what is wanted."""
-    whole = number == 1 and isinstance(error, JsonError) and source.head.lstrip().startswith((b"{", b"["))
-    return f"{error}; a corpus is JSONL, one document a line" if whole else str(error)
+    one_value = number == 1 and isinstance(error, JsonError) and source.head.lstrip().startswith((b"{", b"["))
+    return f"{error}; a corpus is JSONL, one document a line" if one_value else str(error)

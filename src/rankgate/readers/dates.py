@@ -12,13 +12,11 @@ def iso_day(written: object) -> str | None:
     """
     if not isinstance(written, str) or "-" not in written:
         return None
+    kind = datetime if len(written) > len("2025-06-01") else date
     try:
-        day = (
-            datetime.fromisoformat(written).date() if len(written) > len("2025-06-01") else date.fromisoformat(written)
-        )
+        return kind.fromisoformat(written).isoformat()[: len("2025-06-01")]
     except ValueError:
         return None
-    return day.isoformat()
 
 
 def days_between(first: str, last: str) -> int:

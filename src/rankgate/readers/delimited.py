@@ -18,11 +18,7 @@ RAGAS_CSV = (
 
 
 class Table:
-    """A table with its header read: `columns` as written, `line` where the header stands.
-
-    Raises:
-        RankgateError: not UTF-8, broken quotes, or two columns of one name.
-    """
+    """A table with its header read: `columns` as written, `line` where the header stands."""
 
     def __init__(self, source: Source, log: ProblemLog) -> None:
         import csv  # noqa: PLC0415 -- paid only for tables
@@ -34,7 +30,8 @@ class Table:
         self.line, self.columns = next(self._records(), (1, []))
         self._places = {plain(column): place for place, column in enumerate(self.columns)}
         if len(self._places) != len(self.columns):
-            twice = next(each for each in map(plain, self.columns) if list(map(plain, self.columns)).count(each) > 1)
+            names = [plain(column) for column in self.columns]
+            twice = next(name for name in names if names.count(name) > 1)
             raise bad_input(f"two columns are called {shown(twice)}; keep one", file=self.name, line=self.line)
 
     def place(self, column: str) -> int | None:

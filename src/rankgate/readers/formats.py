@@ -69,14 +69,14 @@ _BATCH = 1_000
 
 def gold_format(name: str) -> GoldFormat:
     """A format of gold sets by its key in the table."""
-    found: GoldFormat = _at(GOLD_FORMATS[name].place)
-    return found
+    row: GoldFormat = _at(GOLD_FORMATS[name].place)
+    return row
 
 
 def run_format(name: str) -> RunFormat:
     """A format of runs by its key in the table."""
-    found: RunFormat = _at(RUN_FORMATS[name].place)
-    return found
+    row: RunFormat = _at(RUN_FORMATS[name].place)
+    return row
 
 
 def listed(table: Mapping[str, Format]) -> str:
@@ -85,14 +85,14 @@ def listed(table: Mapping[str, Format]) -> str:
 
 
 def read_gold(path: str, format: str | None = None, *, most_problems: int | None = None) -> Gold:  # noqa: A002
-    """Read a gold set; the format is told from the content unless it is named.
+    """Read a gold set; the format is detected from the content unless it is named.
 
     Raises:
-        RankgateError: unreadable or malformed, with every problem found, or no relevant document in it at all.
+        RankgateError: unreadable or malformed, with every problem in it, or no relevant document in it at all.
     """
     with open_source(path) as source:
         name = _named(format, GOLD_FORMATS, "gold") or _recognised(source, gold=True)
-        log = ProblemLog(most_problems) if most_problems else ProblemLog()
+        log = ProblemLog(most_problems)
         samples = gold_format(name).read(source, log)
         log.raise_if_any()
         if not any(sample.relevant() for sample in samples.values()):
@@ -111,7 +111,7 @@ def read_run(
     map: FieldMap | None = None,  # noqa: A002
     most_problems: int | None = None,
 ) -> Run:
-    """Open a run; the format is told from the content unless it is named. Rankings are read as they are asked for.
+    """Open a run; the format is detected from the content unless it is named. Rankings are read as they are asked for.
 
     Args:
         path: of the file, or `-`.
@@ -121,7 +121,7 @@ def read_run(
         most_problems: how many to collect before giving up.
 
     Raises:
-        RankgateError: unreadable or of no known format; while reading: malformed, with every problem found.
+        RankgateError: unreadable or of no known format; while reading: malformed, with every problem in it.
     """
     read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
     quick, provenance = None, dict[str, Any]()
@@ -129,17 +129,16 @@ def read_run(
         source = opening.enter_context(open_source(path))
         if map is None:
             name = _named(format, RUN_FORMATS, "run") or _recognised(source, gold=False)
-            known = run_format(name)
-            read, quick, provenance = known.read, known.quick, dict(known.provenance(source))
+            row = run_format(name)
+            read, quick, provenance = row.read, row.quick, dict(row.provenance(source))
         else:
             name = _named(format, MAPPED_FORMATS, "mapped run") or _container(source)
-            read = partial(_by_map, name, map)
+            read = partial(_at(MAPPED_FORMATS[name][1]), map)
         opened = opening.pop_all()
-    log = ProblemLog(most_problems) if most_problems else ProblemLog()
 
     def rankings() -> Iterator[Ranking]:
         with opened:
-            yield from read(source, needs, log)
+            yield from read(source, needs, ProblemLog(most_problems))
 
     return Run(
         name=source.name,
@@ -149,11 +148,6 @@ def read_run(
         file=RunFile(source.file, source.head, needs, quick) if source.file and quick else None,
         share_read=source.share_read,
     )
-
-
-def _by_map(name: str, fields: FieldMap, source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    rankings: Iterator[Ranking] = _at(MAPPED_FORMATS[name][1])(source, fields, needs, log)
-    return rankings
 
 
 def fingerprint_of(gold: Gold) -> str:
@@ -176,20 +170,19 @@ def _recognised(source: Source, *, gold: bool) -> str:
     possible, why = "", ""
     start = Beginning(source.head, gold=gold)
     for name in table:
-        found = (gold_format(name) if gold else run_format(name)).recognise(start)
-        if isinstance(found, str):
-            why = found
+        likeness = (gold_format(name) if gold else run_format(name)).recognise(start)
+        if isinstance(likeness, str):
+            why = likeness
             break
-        if found is Likeness.YES:
+        if likeness is Likeness.YES:
             return name
-        possible = possible or (name if found is Likeness.MAYBE else "")
+        possible = possible or (name if likeness is Likeness.MAYBE else "")
     why = why or _of_the_other_kind(source, gold=not gold)
     if possible and not why:
         return possible
-    saw = shown(first_row(start.head)[:80].rstrip())
     why = why or (_NO_GOLD if gold else _NO_RUN)
-    formats = f"known formats: {', '.join(table)}"
-    raise bad_input(f"cannot be read as {what}: it starts with {saw}; {why} ({formats})", file=source.name)
+    what = f"cannot be read as {what}: it starts with {shown(first_row(start.head)[:80].rstrip())}"
+    raise bad_input(f"{what}; {why} (known formats: {', '.join(table)})", file=source.name)
 
 
 def _of_the_other_kind(source: Source, *, gold: bool) -> str:

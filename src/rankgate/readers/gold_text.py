@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import msgspec
-
 from rankgate.errors import Problem, shown
 from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog, finite_number
@@ -19,8 +17,7 @@ _YAML = rb"(?:- |-$|[\w\"'][^:\n]*:(?:\s|$))"  # how a line of it may begin
 MAX_YAML = 20_000_000  # bytes; YAML takes half a minute for them, JSONL a second
 
 
-def read_gold_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Samples from JSONL, one a line."""
+def _read_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
     samples: dict[str, Sample] = {}
     for number, line in source.lines():
         plain = plain_sample(line, number)
@@ -30,11 +27,11 @@ def read_gold_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
         try:
             _add(line_json(line), samples, place, log)
         except (ValueError, RecursionError) as error:
-            log.add(msgspec.structs.replace(place, message=explain(line, error)))
+            log.note(place, explain(line, error))
     return samples
 
 
-def read_gold_json(source: Source, log: ProblemLog) -> dict[str, Sample]:
+def _read_json(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from one JSON value: `{"samples": [...]}` or the list itself."""
     samples: dict[str, Sample] = {}
     for key, entry in _entries(source_json(source), source, log, 1):
@@ -42,7 +39,7 @@ def read_gold_json(source: Source, log: ProblemLog) -> dict[str, Sample]:
     return samples
 
 
-def read_gold_yaml(source: Source, log: ProblemLog) -> dict[str, Sample]:
+def _read_yaml(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from YAML: `samples:` with a list, or the list itself."""
     from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
 
@@ -80,9 +77,8 @@ def _recognise_yaml(start: Beginning) -> Likeness:
     of_columns = len(columns) == 4 and b":" not in first and columns[0] != b"-"  # noqa: PLR2004 -- TREC qrels
     if of_columns or not re.search(rb"^" + _YAML, start.head, re.MULTILINE):
         return Likeness.NO
-    row = columns[2:] and (
-        columns[1].upper() == b"Q0" or finite_number(columns[-1].decode("utf-8", "replace")) is not None
-    )
+    last = columns[-1].decode("utf-8", "replace") if columns[2:] else ""
+    row = columns[2:] and (columns[1].upper() == b"Q0" or finite_number(last) is not None)
     return Likeness.YES if re.match(_YAML, first) and not row else Likeness.MAYBE
 
 
@@ -104,9 +100,7 @@ def _like_lines(start: Beginning) -> bool:
 
 
 YAML = GoldFormat(
-    recognise=_recognise_yaml,
-    read=read_gold_yaml,
-    shape="`samples:` with a list of samples, or the list itself",
+    recognise=_recognise_yaml, read=_read_yaml, shape="`samples:` with a list of samples, or the list itself"
 )
-JSON = GoldFormat(recognise=_recognise_json, read=read_gold_json, shape=YAML.shape)
-JSONL = GoldFormat(recognise=_recognise_jsonl, read=read_gold_jsonl, shape="one sample a line")
+JSON = GoldFormat(recognise=_recognise_json, read=_read_json, shape=YAML.shape)
+JSONL = GoldFormat(recognise=_recognise_jsonl, read=_read_jsonl, shape="one sample a line")

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from rankgate.errors import bad_input, shown
-from rankgate.readers.source import Source
+from rankgate.readers.source import Source, utf8_message
 
 
 class JsonError(ValueError):
@@ -23,11 +23,7 @@ class JsonError(ValueError):
 
 
 def strict_json(text: str | bytes) -> Any:
-    """Parse JSON; refuse NaN and infinite numbers, duplicate keys, lone surrogates and endless nesting.
-
-    Raises:
-        JsonError: the text is not strict JSON.
-    """
+    """Parse JSON; a JsonError refuses NaN, infinite numbers, duplicate keys, lone surrogates and endless nesting."""
     try:
         value = json.loads(
             text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_integer
@@ -40,18 +36,14 @@ def strict_json(text: str | bytes) -> Any:
     except RecursionError as error:
         raise JsonError("nested too deeply", 1) from error
     except UnicodeDecodeError as error:
-        raise JsonError(f"not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8") from error
+        raise JsonError(utf8_message(error)) from error
     except UnicodeEncodeError as error:
         raise JsonError("text with half of a surrogate pair (\\ud800 and the like); write valid Unicode") from error
     return value
 
 
 def source_json(source: Source) -> Any:
-    """The one value of an input.
-
-    Raises:
-        RankgateError: it is not strict JSON.
-    """
+    """The one value of an input; a RankgateError where it is not strict JSON."""
     try:
         return strict_json(source.text())
     except JsonError as error:
@@ -59,12 +51,10 @@ def source_json(source: Source) -> Any:
 
 
 def line_json(line: bytes) -> Any:
-    """The value of one line at a decoder's speed: parsed strictly only where a key may stand twice.
+    """The value of one line at a decoder's speed; a ValueError, which `explain` puts in plain words, where it is none.
 
-    Of two equal keys a decoder keeps the last, so that the value, written again, has fewer quotes than the line.
-
-    Raises:
-        ValueError: as `strict_json`, or what the decoder has against it; `explain` says it in plain words.
+    Of two equal keys a decoder keeps the last, so that the value, written again, has fewer quotes than the line: only
+    such a line is parsed strictly.
     """
     line.decode()
     value = msgspec.json.decode(line)
@@ -80,10 +70,9 @@ def without_nan(text: bytes) -> bytes:
 def explain(line: bytes, error: Exception) -> str:
     """Plain words for a line that the typed decoder refused with `error`; columns count from its first character."""
     line = line.strip()
-    culprit = infinite_score(line)
-    if culprit:
-        return culprit
     try:
+        if culprit := infinite_score(line):
+            return culprit
         strict_json(line)
     except JsonError as strict:
         return str(strict)
@@ -93,12 +82,8 @@ def explain(line: bytes, error: Exception) -> str:
 def spoken(error: Exception, forms: Mapping[str, str] = {}) -> str:
     """A decoder's validation error in our words: `topk[0].rank: expected a whole number, found text`.
 
-    msgspec says what is wrong and where in a sentence and in no other way, so that this one function reads it; of a
-    sentence that it does not know it repeats the words.
-
-    Args:
-        error: the error; only of msgspec's own are the words known.
-        forms: what text of a pattern is, by the pattern: `a login`.
+    msgspec says what is wrong and where in a sentence and in no other way, so that this one function reads it; of any
+    other error it repeats the words. `forms` says what a text of some pattern is, by the pattern: `a login`.
     """
     match = re.fullmatch(r"(?P<what>.*?)(?: - at `(?:key in )?\$\.?(?P<path>[^`]*)`)?", str(error), re.DOTALL)
     if match is None or not isinstance(error, msgspec.ValidationError):
@@ -117,10 +102,8 @@ def spoken(error: Exception, forms: Mapping[str, str] = {}) -> str:
 
 
 def _kinds(union: str) -> str:
-    """`int | str | null` as people say it. Null is allowed where a key may be left out, so it is said only alone."""
-    kinds = union.split(" | ")
-    if len(kinds) > 1:
-        kinds = [kind for kind in kinds if kind != "null"]
+    """`int | str | null` as people say it. Null is allowed where a key may be left out, so it is named only alone."""
+    kinds = [kind for kind in union.split(" | ") if kind != "null"] or ["null"]
     words = [_WORDS.get(kind, kind) for kind in kinds]
     if {"int", "str"} <= set(kinds):
         words = ["an id", *(word for word in words if word not in (_WORDS["int"], _WORDS["str"]))]
@@ -139,27 +122,35 @@ _WORDS = {
 }
 
 
-def infinite_score(text: str | bytes) -> str | None:
-    """Names the first item of a run whose score is not finite; None where there is none or the text is no JSON."""
+def any_json(text: str | bytes) -> Any:
+    """The value of JSON as Python writes it, with NaN and infinite numbers; None where it is none."""
     try:
-        value = json.loads(text, parse_constant=float)
+        return json.loads(text, parse_constant=float)
     except (ValueError, RecursionError):
         return None
+
+
+def infinite_score(text: str | bytes) -> str | None:
+    """Names the first item of a run whose score is not finite; None where there is none or the text is no JSON."""
+    value = any_json(text)
     entries = value if isinstance(value, list) else [value, *(value.values() if isinstance(value, dict) else ())]
     for item in (item for entry in entries for item in _items(entry)):
         score = item.get("score") if isinstance(item, dict) else None
         if isinstance(score, float) and not math.isfinite(score):
-            name = item.get("chunk_id", item.get("id"))
-            what = "NaN" if math.isnan(score) else "infinite"
-            return f"the score of {shown(name)} is {what}; scores must be finite numbers"
+            return not_finite(item.get("chunk_id", item.get("id")), score)
     return None
+
+
+def not_finite(name: object, score: float) -> str:
+    """What is wrong with a score that is not finite."""
+    return f"the score of {shown(name)} is {'NaN' if math.isnan(score) else 'infinite'}; scores must be finite numbers"
 
 
 def _items(entry: object) -> list[Any]:
     """The retrieved items of a run line of any shape, or of a bare list."""
     if isinstance(entry, dict):
         lists = (entry.get(key) for key in ("topk", "retrieved", "actual_output", "actualOutput"))
-        entry = next((found for found in lists if found), None)
+        entry = next(filter(None, lists), None)
         entry = entry.get("retrieved") if isinstance(entry, dict) else entry
     return entry if isinstance(entry, list) else []
 

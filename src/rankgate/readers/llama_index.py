@@ -12,15 +12,10 @@ from rankgate.readers.source import Source
 QUERIES, RELEVANT = "queries", "relevant_docs"
 
 
-def read_gold_llama_index(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Samples with their questions, in the order of `queries`; each of `relevant_docs` has gain 1.
-
-    A query without relevant documents is a sample without any, which recall-like metrics leave out. The corpus is not
-    read.
-    """
+def _read(source: Source, log: ProblemLog) -> dict[str, Sample]:
+    """Samples with their questions, in the order of `queries`; each of `relevant_docs`, if any, has gain 1."""
     value = source_json(source)
-    queries = value.get(QUERIES) if isinstance(value, dict) else None
-    relevant = value.get(RELEVANT) if isinstance(value, dict) else None
+    queries, relevant = (value.get(key) if isinstance(value, dict) else None for key in (QUERIES, RELEVANT))
     if not isinstance(queries, dict) or not isinstance(relevant, dict):
         message = f"expected mappings {QUERIES} and {RELEVANT}, as LlamaIndex' save_json writes them"
         raise bad_input(message, file=source.name, line=1)
@@ -50,6 +45,6 @@ def _recognise(start: Beginning) -> Likeness:
 
 GOLD = GoldFormat(
     recognise=_recognise,
-    read=read_gold_llama_index,
+    read=_read,
     shape='`{"queries": {"q-1": "…"}, "corpus": {…}, "relevant_docs": {"q-1": ["doc-3"]}, "mode": "text"}`',
 )

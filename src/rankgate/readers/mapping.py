@@ -73,23 +73,22 @@ class MissingNameError(ValueError):
         self.key = key
 
     def at(self, place: Problem) -> Problem:
-        """The problem to tell."""
+        """The problem to report."""
         return Problem(str(self), place.file, place.line, f"map.{self.key}")
 
 
 class Finder:
     """Looks up what a map names, as far as metrics need it, and remembers what was missed; `place` is set by its user.
 
-    Every name is told once: of those that each object must have, the first object that lacks it; of the others, only
-    where no object had it.
+    Every name is reported once: of those that each object must have, the first object that lacks it; of the others,
+    only where no object had it.
     """
 
     def __init__(self, fields: FieldMap, needs: frozenset[Need]) -> None:
-        named = {key: getattr(fields, key) for key in NAMES}
-        self.sign = fields.sign
-        self._names: dict[str, str] = {
-            key: name for key, name in named.items() if name is not None and _NEEDED.get(key) in {None, *needs}
-        }
+        self.fields = fields
+        self.needs = needs
+        named = ((key, getattr(fields, key)) for key in NAMES if _NEEDED.get(key) in {None, *needs})
+        self._names: dict[str, str] = {key: name for key, name in named if name is not None}
         self._found: set[str] = set()
         self._lacking: dict[str, Problem] = {}
         self._missed: dict[str, Problem] = {}
@@ -100,25 +99,21 @@ class Finder:
         return key in self._names
 
     def required(self, key: str, record: Any, where: str) -> Any:
-        """The value that the map names under this key.
-
-        Raises:
-            MissingNameError: the object, called `where`, lacks it.
-        """
-        found = look_up(record, self._names[key])
-        if found is MISSING:
+        """The value that the map names under this key; a MissingNameError where the object `where` lacks it."""
+        value = look_up(record, self._names[key])
+        if value is MISSING:
             raise MissingNameError(key, self._names[key], where, names_of(record))
-        return found
+        return value
 
     def optional(self, key: str, record: Any) -> Any:
         """The value that the map names under this key; None where the map or the object has none."""
         name = self._names.get(key)
         if name is None:
             return None
-        found = look_up(record, name)
-        if found is not MISSING:
+        value = look_up(record, name)
+        if value is not MISSING:
             self._found.add(key)
-            return found
+            return value
         if key not in self._found and key not in self._lacking:
             error = MissingNameError(key, name, "the first object, like all others,", names_of(record))
             self._lacking[key] = error.at(self.place)
@@ -129,16 +124,12 @@ class Finder:
         self._missed.setdefault(error.key, error.at(self.place))
 
     def problems(self) -> list[Problem]:
-        """What was missed, to be told when all was read."""
+        """What was missed, to be reported when all was read."""
         never = [problem for key, problem in self._lacking.items() if key not in self._found]
         return [*self._missed.values(), *never]
 
 
-class Missing:
-    """Says that a record does not have what was asked for; null is a value."""
-
-
-MISSING = Missing()
+MISSING = object()  # in place of what a record does not have; null is a value
 
 
 def look_up(record: Any, name: str) -> Any:
@@ -150,9 +141,9 @@ def look_up(record: Any, name: str) -> Any:
     begins, dot, rest = name.partition(".")
     while dot:
         if begins in record:
-            found = look_up(record[begins], rest)
-            if found is not MISSING:
-                return found
+            value = look_up(record[begins], rest)
+            if value is not MISSING:
+                return value
         more, dot, rest = rest.partition(".")
         begins = f"{begins}.{more}"
     return MISSING

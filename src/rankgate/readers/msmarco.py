@@ -15,12 +15,11 @@ from rankgate.readers.source import Source
 _LAYOUT = "query document rank"
 
 
-def read_msmarco(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings in the order of their ranks, queries in the order in which they first appear.
+def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings in the order of their ranks, 1 to n, each once, in any order of rows.
 
-    The ranks of a query are 1 to n, each once, in any order of rows. A gap, as filtering leaves it, is an error: the
-    leaderboard's script counts the ranks as written, most other tools close the gap, and which is meant is not ours to
-    guess.
+    A gap, as filtering leaves it, is an error: the leaderboard's script counts the ranks as written, most other tools
+    close the gap, and which is meant is not ours to guess.
     """
     rows = Rows(Order.RANK)
     for number, (query_id, doc, text) in columns_of(source.lines(), _LAYOUT, source.name, log, _split):
@@ -41,7 +40,7 @@ def _split(line: bytes) -> list[bytes]:
 
 RUN = RunFormat(
     recognise=lambda start: Likeness.sure(start.is_msmarco),
-    read=read_msmarco,
+    read=_read,
     shape="`q-1 doc-3 1`, separated by tabs or blanks, no header",
     order="the rank",
     looks_like="three columns are BEIR qrels where the first row is query-id corpus-id score, and a run of MS MARCO "

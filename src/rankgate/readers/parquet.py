@@ -13,6 +13,7 @@ from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.gzipped import refuse_expansion
+from rankgate.readers.json_text import not_finite
 from rankgate.readers.mapped import read_records
 from rankgate.readers.mapping import FieldMap, MissingNameError
 from rankgate.readers.recognition import Likeness, RunFormat
@@ -26,17 +27,15 @@ if TYPE_CHECKING:
 
 MAGIC = b"PAR1"
 INSTALL = "pip install 'rankgate[parquet]' (in the action: extras: parquet)"
-_BATCH = 1_000
-_SLICE = 1_000_000  # rows
-_MAX_SLICES = 8
+_BATCH, _THREADS = 1_000, 2
+_SLICE, _MAX_SLICES = 1_000_000, 8  # rows, at least, and slices
 _IDS = msgspec.json.Decoder(list[str])
-_THREADS = 2
-_QUOTE = "'"
 # DuckDB's names for the types that can be what a column is for, and what the column is read as.
 _WHOLE = frozenset({*("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")})
 _NUMBER = _WHOLE | {"HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL"}
 _ID = _WHOLE | {"HUGEINT", "UHUGEINT", "VARCHAR", "ENUM", "UUID"}
 _TEXT = _ID | {"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S"}
+_ALWAYS = {"query_id", "chunk_id", "score", "rank"}  # what is read without any need
 _KINDS: dict[str, tuple[frozenset[str], str, str]] = {
     **dict.fromkeys(("query_id", "chunk_id", "doc_id"), (_ID, "VARCHAR", "ids are texts or whole numbers")),
     "score": (_NUMBER, "DOUBLE", "scores are numbers"),
@@ -46,19 +45,19 @@ _KINDS: dict[str, tuple[frozenset[str], str, str]] = {
 }
 
 
-def read_parquet(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from a table with one result a row and columns of usual names, queries in the order of their ids."""
     with _opened(source) as file:
         yield from _results(file, usual_map(list(file.columns), file.name), needs, log)
 
 
-def read_mapped_parquet(source: Source, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def read_mapped_parquet(fields: FieldMap, source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from a table whose columns a map names; with `items`, each row is a query with a list of results."""
     with _opened(source) as file:
         if fields.items is None:
             yield from _results(file, fields, needs, log)
         else:
-            yield from read_records(file.records(fields), file.name, fields, needs, log)
+            yield from read_records(fields, file.records(fields), file.name, needs, log)
 
 
 class _File:
@@ -69,7 +68,7 @@ class _File:
         self.connection = connection
         # Directories called key=value are no columns here.
         options = "hive_partitioning = false, binary_as_string = true"
-        path = _pattern(mark).replace(_QUOTE, 2 * _QUOTE)
+        path = _pattern(mark).replace("'", "''")
         unpacked = f"SELECT sum(greatest(total_uncompressed_size, num_values)) FROM parquet_metadata('{path}')"  # noqa: S608
         refuse_expansion(int(next(self.rows(unpacked))[0] or 0), mark.size, mark.name)
         self.table = f"read_parquet('{path}', {options})"
@@ -86,20 +85,16 @@ class _File:
             yield from batch
 
     def column(self, key: str, name: str) -> tuple[str, str]:
-        """A column, or a field of one by dots, as an expression and its type.
-
-        Raises:
-            MissingNameError: there is none.
-        """
+        """A column, or a field of one by dots, as expression and type; a MissingNameError where there is none."""
         if name in self.columns:
-            return quoted(name), self.columns[name]
+            return _quoted(name), self.columns[name]
         first, *rest = name.split(".")
-        expression, kind, known = quoted(first), self.columns.get(first), list(self.columns)
+        expression, kind, known = _quoted(first), self.columns.get(first), list(self.columns)
         for field in rest:
             if kind is None or not kind.startswith("STRUCT"):
                 break
             inner = self._types(f"SELECT unnest({expression}) FROM {self.table} LIMIT 0")  # noqa: S608 -- quoted
-            expression, kind = f"{expression}.{quoted(field)}", inner.get(field)
+            expression, kind = f"{expression}.{_quoted(field)}", inner.get(field)
             known += [f"{first}.{each}" for each in inner]
             first = f"{first}.{field}"
         if kind is None or first != name:
@@ -113,7 +108,7 @@ class _File:
         roots = list(dict.fromkeys(name if name in self.columns else name.split(".")[0] for name in names))
         columns = [name for name in roots if name in self.columns] or list(self.columns)
         place = Problem("", self.name)
-        for row in self.rows(f"SELECT {', '.join(map(quoted, columns))} FROM {self.table}"):  # noqa: S608 -- quoted
+        for row in self.rows(f"SELECT {', '.join(map(_quoted, columns))} FROM {self.table}"):  # noqa: S608 -- quoted
             yield place, dict(zip(columns, row, strict=True))
 
 
@@ -122,10 +117,8 @@ def _pattern(mark: FileMark) -> str:
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in os.path.abspath(mark.path))  # noqa: PTH100
 
 
-def quoted(name: str) -> str:
-    """A column's name in SQL."""
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
+def _quoted(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
 
 
 def _results(file: _File, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
@@ -134,13 +127,13 @@ def _results(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
     DuckDB groups the rows, a slice of the queries at a time. Where ids alone are wanted it sorts them too, and hands
     them over as JSON, which is many times as fast as its own way of making Python lists.
     """
-    found = _columns(file, fields, needs, log)
-    query, doc, score, rank = found["query_id"], found["chunk_id"], found.get("score"), found.get("rank")
+    columns = _columns(file, fields, needs, log)
+    query, doc, score, rank = columns["query_id"], columns["chunk_id"], columns.get("score"), columns.get("rank")
     flaws = [f"{doc} IS NULL", *([f"{score} IS NULL OR NOT isfinite({score})"] if score else [])]
     flawed = " OR ".join(flaws + ([f"{rank} IS NULL"] if rank else []))
-    plain = not found.keys() - {"query_id", "chunk_id", "score", "rank"} and Need.ITEM_SCORES not in needs
+    plain = columns.keys() <= _ALWAYS and Need.ITEM_SCORES not in needs
     by_sql = _order(file, query, doc, score, rank) if plain and score else None
-    packed = ", ".join(f"{key} := {expression}" for key, expression in found.items() if key != "query_id")
+    packed = ", ".join(f"{key} := {expression}" for key, expression in columns.items() if key != "query_id")
     rows = f"to_json(list({doc} ORDER BY {by_sql}))" if by_sql else f"list(struct_pack({packed}))"
     order = Order.of(scored=score is not None, ranked=rank is not None)
     for where, *values in _slices(file, query, log):
@@ -200,14 +193,10 @@ def _order(file: _File, query: str, doc: str, score: str, rank: str | None) -> s
 
 def _gathered(results: list[dict[str, Any]], needs: frozenset[Need]) -> Gathered:
     keys = [need.value for need in ROW_NEEDS if need in needs]
+    extras = [{key: each[key] for key in keys if each.get(key) is not None} or None for each in results]
     rows = [
-        Row(
-            each["chunk_id"],
-            each.get("score", 0.0),
-            each.get("rank", 0),
-            {key: each[key] for key in keys if each.get(key) is not None} or None,
-        )
-        for each in results
+        Row(each["chunk_id"], each.get("score", 0.0), each.get("rank", 0), extra)
+        for each, extra in zip(results, extras, strict=True)
     ]
     times = [time for each in results if (time := each.get("latency_ms")) is not None]
     return Gathered(None, rows, {"total": times[0]} if times else None)
@@ -218,18 +207,13 @@ def _flaw(doc: str | None, value: float | None, what: str) -> str:
         return "a row has no id of a result"
     if value is None:
         return f"the {what} of {shown(doc)} is missing"
-    return f"the score of {shown(doc)} is {'NaN' if value != value else 'infinite'}; scores must be finite numbers"  # noqa: PLR0124
+    return not_finite(doc, value)
 
 
 def _columns(file: _File, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> dict[str, str]:
     """The expression of each column that is read, under the map's key."""
-    needed = {need.value for need in (*ROW_NEEDS, Need.LATENCY) if need in needs} | {
-        "query_id",
-        "chunk_id",
-        "score",
-        "rank",
-    }
-    found: dict[str, str] = {}
+    needed = _ALWAYS | {need.value for need in (*ROW_NEEDS, Need.LATENCY) if need in needs}
+    columns: dict[str, str] = {}
     for key, (kinds, read_as, expected) in _KINDS.items():
         name = getattr(fields, key)
         if name is None or key not in needed:
@@ -241,9 +225,9 @@ def _columns(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
             continue
         if kind.partition("(")[0] not in kinds:
             log.add(Problem(f"the column {shown(name)} is of type {kind}; {expected}", file.name))
-        found[key] = f"CAST({expression} AS {read_as})"
+        columns[key] = f"CAST({expression} AS {read_as})"
     log.raise_if_any()
-    return found
+    return columns
 
 
 @contextmanager
@@ -261,12 +245,8 @@ def _opened(source: Source) -> Iterator[_File]:
     import tempfile  # noqa: PLC0415 -- paid only for Parquet
 
     # Nothing is ever fetched; what does not fit in memory goes where temporary files go.
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "threads": _THREADS,
-        "temp_directory": tempfile.gettempdir(),
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
+    settings: dict[str, Any] = {"threads": _THREADS, "temp_directory": tempfile.gettempdir()}
+    settings |= dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), False)
     try:
         with duckdb.connect(":memory:", config=settings) as connection:
             yield _File(source.file, connection)
@@ -277,7 +257,7 @@ def _opened(source: Source) -> Iterator[_File]:
 
 RUN = RunFormat(
     recognise=lambda start: Likeness.sure(start.head.startswith(MAGIC)),
-    read=read_parquet,
+    read=_read,
     shape="the same columns; needs `pip install 'rankgate[parquet]'`",
     order="the score, or else the rank",
     looks_like="gold sets are not read from Parquet",

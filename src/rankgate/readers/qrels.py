@@ -17,12 +17,8 @@ _LAYOUT = "query iteration document gain"
 Judged = dict[str, tuple[int, dict[str, float]]]
 
 
-def read_gold_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Samples from TREC qrels: judgments without questions or tags.
-
-    As in trec_eval, a line that begins with `#` is a comment; a `#` further on is part of an id. So no query id begins
-    with `#`. Blank lines are skipped.
-    """
+def _read_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
+    """Judgments without questions or tags; as in trec_eval, a line that begins with `#` is a comment."""
     judged: Judged = {}
     lines = ((number, line) for number, line in source.lines() if not line.startswith(b"#"))
     for number, (query_id, _, doc, text) in columns_of(lines, _LAYOUT, source.name, log):
@@ -30,20 +26,16 @@ def read_gold_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
     return _samples(judged)
 
 
-def read_gold_beir(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Samples from BEIR's `qrels/*.tsv`: columns query-id, corpus-id and score, named by the first row.
-
-    Columns are separated by tabs, so ids may hold blanks, `#` and `|`.
-    """
+def _read_beir(source: Source, log: ProblemLog) -> dict[str, Sample]:
+    """Judgments in the columns query-id, corpus-id and score, which the first row names."""
     table = Table(source, log)
-    places = [table.place(name) for name in BEIR_COLUMNS]
-    judged: Judged = {}
-    if None in places:
-        missing = ", ".join(name for name, place in zip(BEIR_COLUMNS, places, strict=True) if place is None)
+    missing = ", ".join(name for name in BEIR_COLUMNS if table.place(name) is None)
+    if missing:
         message = f"no column {missing}; BEIR qrels begin with the row {' '.join(BEIR_COLUMNS)}, separated by tabs"
         log.add(Problem(message, source.name, table.line))
         return {}
-    query_at, doc_at, score_at = (place for place in places if place is not None)
+    judged: Judged = {}
+    query_at, doc_at, score_at = (table.place(name) or 0 for name in BEIR_COLUMNS)
     for number, cells in table.rows():
         query_id = cells[query_at]
         _judge(judged, query_id, cells[doc_at], cells[score_at], Problem("", source.name, number, query_id), log)
@@ -54,18 +46,16 @@ def _judge(judged: Judged, query_id: str, doc: str, text: str, place: Problem, l
     """Note one judgment, or what is wrong with it."""
     gain = finite_number(text)
     gains = judged.setdefault(query_id, (place.line or 1, {}))[1]
-    if gain is None:
-        header = "; if that is a header, remove the row" if text.casefold() in _HEADINGS else ""
-        log.add(Problem(f"the gain {shown(text)} is not a finite number{header}", place.file, place.line, query_id))
-        return
     try:
+        if gain is None:
+            header = "; if that is a header, remove the row" if text.casefold() in _HEADINGS else ""
+            raise ValueError(f"the gain {shown(text)} is not a finite number{header}")
         check_gain(doc, gain)
     except ValueError as error:
-        log.add(Problem(str(error), place.file, place.line, query_id))
+        log.note(place, error)
         return
     if gains.setdefault(doc, gain) != gain:
-        message = f"conflicting judgment: {shown(doc)} has gain {gains[doc]:g} above and {gain:g} here"
-        log.add(Problem(message, place.file, place.line, query_id))
+        log.note(place, f"conflicting judgment: {shown(doc)} has gain {gains[doc]:g} above and {gain:g} here")
 
 
 def _samples(judged: Judged) -> dict[str, Sample]:
@@ -75,13 +65,12 @@ def _samples(judged: Judged) -> dict[str, Sample]:
 def _recognise_qrels(start: Beginning) -> Likeness:
     if start.json or set(BEIR_COLUMNS) <= set(start.header):
         return Likeness.NO
-    first = start.content
-    columns = first.split()
+    columns = start.content.split()
     if len(columns) != len(_LAYOUT.split()):
         return Likeness.NO
     if finite_number(columns[-1].decode("utf-8", "replace")) is not None:
         return Likeness.YES
-    return Likeness.MAYBE if b":" not in first and not first.startswith(b"-") else Likeness.NO
+    return Likeness.MAYBE if b":" not in start.content and not start.content.startswith(b"-") else Likeness.NO
 
 
 def _recognise_beir(start: Beginning) -> Recognised:
@@ -94,13 +83,13 @@ def _recognise_beir(start: Beginning) -> Recognised:
 
 QRELS = GoldFormat(
     recognise=_recognise_qrels,
-    read=read_gold_qrels,
+    read=_read_qrels,
     shape="TREC: `301 0 doc-3 1`, a judgment a line",
     looks_like="that looks like TREC qrels, which is a gold set",
 )
 BEIR = GoldFormat(
     recognise=_recognise_beir,
-    read=read_gold_beir,
+    read=_read_beir,
     shape="BEIR's `qrels/*.tsv`: the header `query-id corpus-id score`, then tab-separated rows; also with commas, as "
     "on Hugging Face",
 )

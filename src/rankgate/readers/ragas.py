@@ -1,11 +1,9 @@
-"""Ragas datasets, one sample a line or a JSON list: what should be found as gold, what was found as a run."""
+"""Ragas datasets, one sample a line or a JSON list: what should be retrieved as gold, what was retrieved as a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-
-import msgspec
 
 from rankgate.errors import Problem, shown
 from rankgate.model.values import Need, Ranking, Sample
@@ -13,8 +11,7 @@ from rankgate.readers.base import ProblemLog, id_of
 from rankgate.readers.delimited import RAGAS_CSV, RAGAS_NAMES
 from rankgate.readers.mapped import json_records
 from rankgate.readers.recognition import LISTS, RAGAS_QUESTION, Beginning, GoldFormat, Likeness, Recognised, RunFormat
-from rankgate.readers.run_lines import checked
-from rankgate.readers.run_shapes import loose_shape
+from rankgate.readers.run_lines import rankings_of
 from rankgate.readers.samples import add_sample
 from rankgate.readers.source import Source
 
@@ -22,60 +19,60 @@ REFERENCE = ("reference_context_ids", "reference_contexts")
 RETRIEVED = ("retrieved_context_ids", "retrieved_contexts")
 
 Line = dict[str, Any]
-_NO_SAMPLE = "expected a sample of Ragas, found {}"
 
 
-def read_gold_ragas(source: Source, log: ProblemLog) -> dict[str, Sample]:
+def _read_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from `user_input`, `reference_context_ids` or else `reference_contexts`, and `reference`, the answer.
 
-    A context without an id goes by its text, as it does in a run of the same kind. The query's id is `id` or
-    `query_id` where the line has one, else the question itself: what two runs of one dataset have in common.
+    A context without an id goes by its text, as it does in a run of the same kind.
     """
     samples: dict[str, Sample] = {}
     for place, line in _samples(source, log):
         try:
-            query_id, question = _query_id(line), line.get(RAGAS_QUESTION)
-            ids = _listed(line, REFERENCE)
-            answer = line.get("reference")
-            if answer is not None and not isinstance(answer, str):
-                raise ValueError(f"query {shown(query_id)}: the reference is {shown(answer)}, not a text")
+            sample = _sample(line, place.line)
         except ValueError as error:
-            log.add(msgspec.structs.replace(place, message=str(error)))
-            continue
-        sample = Sample(
-            query_id=query_id,
-            gains=dict.fromkeys(ids, 1.0),
-            question=question if isinstance(question, str) else None,
-            answers=(answer,) if answer and answer.strip() else (),
-            line=place.line,
-        )
-        add_sample(samples, sample, place, log)
+            log.note(place, error)
+        else:
+            add_sample(samples, sample, place, log)
     return samples
 
 
-def read_ragas(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings from `retrieved_context_ids`, or else `retrieved_contexts`, in the order of the list.
+def _sample(line: Line, number: int | None) -> Sample:
+    query_id, question = _query_id(line), line.get(RAGAS_QUESTION)
+    ids, answer = _listed(line, REFERENCE), line.get("reference")
+    if answer is not None and not isinstance(answer, str):
+        raise ValueError(f"query {shown(query_id)}: the reference is {shown(answer)}, not a text")
+    return Sample(
+        query_id=query_id,
+        gains=dict.fromkeys(ids, 1.0),
+        question=question if isinstance(question, str) else None,
+        answers=(answer,) if answer and answer.strip() else (),
+        line=number,
+    )
 
-    Texts are those of `retrieved_contexts`, unless ids stand beside them and are more or fewer: then none is known.
+
+def _read_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings from `retrieved_context_ids`, or else `retrieved_contexts`, in the order of the list."""
+    return rankings_of(_lines(source, needs, log), needs, log)
+
+
+def _lines(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[tuple[int, Problem, Line]]:
+    """The contract's lines, after number and place; texts are left out where their number is not that of the ids.
+
     `response` is the answer, and all that was retrieved its context, since Ragas judges it so.
     """
-    shape = loose_shape(needs)
-    seen: dict[str, int] = {}
     for number, (place, line) in enumerate(_samples(source, log), start=1):
         try:
             query_id, ids = _query_id(line), _listed(line, RETRIEVED)
-            texts = line.get(RETRIEVED[1]) if Need.TEXTS in needs else None
-            items: list[Any] = list(ids)
-            if isinstance(texts, list) and len(texts) == len(ids):
-                items = [{"chunk_id": each, "text": text} for each, text in zip(ids, texts, strict=True)]
-            written = msgspec.convert({"query_id": query_id, "topk": items, **_answer(line, ids, needs)}, shape)
+            answer = _answer(line, ids, needs)
         except ValueError as error:
-            log.add(msgspec.structs.replace(place, message=str(error)))
+            log.note(place, error)
             continue
-        ranking = checked(written, needs, seen, place.line or number, place, log)
-        if ranking is not None:
-            yield ranking
-    log.raise_if_any()
+        texts = line.get(RETRIEVED[1]) if Need.TEXTS in needs else None
+        items: list[Any] = list(ids)
+        if isinstance(texts, list) and len(texts) == len(ids):
+            items = [{"chunk_id": each, "text": text} for each, text in zip(ids, texts, strict=True)]
+        yield place.line or number, place, {"query_id": query_id, "topk": items, **answer}
 
 
 def _answer(line: Line, ids: list[str], needs: frozenset[Need]) -> dict[str, Any]:
@@ -94,11 +91,11 @@ def _samples(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:
         if isinstance(entry, dict):
             yield place, entry
         else:
-            log.add(msgspec.structs.replace(place, message=_NO_SAMPLE.format(shown(entry))))
+            log.note(place, f"expected a sample of Ragas, found {shown(entry)}")
 
 
 def _query_id(line: Line) -> str:
-    """The query's id."""
+    """`id` or `query_id`, else the question itself: what two runs of one dataset have in common."""
     for key in ("id", "query_id", RAGAS_QUESTION):
         value = line.get(key)
         if value is None:
@@ -137,13 +134,13 @@ def _recognise(start: Beginning) -> Recognised:
 
 GOLD = GoldFormat(
     recognise=_recognise,
-    read=read_gold_ragas,
+    read=_read_gold,
     shape='`{"user_input": "…", "reference_context_ids": ["doc-3"], "reference": "30 days"}`, one a line or in a JSON '
     "list",
 )
 RUN = RunFormat(
     recognise=_recognise,
-    read=read_ragas,
+    read=_read_run,
     shape='`{"user_input": "…", "retrieved_context_ids": ["doc-3"]}`, one a line or in a JSON list',
     order="the list",
 )

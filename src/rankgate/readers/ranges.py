@@ -1,7 +1,7 @@
 """Byte ranges of one file, each of whole lines and whole queries, so that several processes can read it together.
 
 What reads a range is quick and knows nothing of the other ranges: neither the number of a line nor which queries stood
-before. It answers only for a flawless file; whoever finds a flaw reads the file again from its beginning, carefully,
+before. It answers only for a flawless file; whoever meets a flaw reads the file again from its beginning, carefully,
 to say what is wrong and where.
 """
 
@@ -22,6 +22,7 @@ from rankgate.readers.source import FileMark
 LARGE = 100_000_000  # bytes: below, starting processes gains little
 _BUFFER = 1 << 18
 Rankings = Iterator[Ranking]
+QueryOf = Callable[[bytes], bytes | None]
 
 
 class Quick(msgspec.Struct, frozen=True):
@@ -34,7 +35,7 @@ class Quick(msgspec.Struct, frozen=True):
     """
 
     read: Callable[[BinaryIO, bytes, frozenset[Need], int], Iterator[Ranking]]
-    query_of: Callable[[bytes], bytes | None] | None = None
+    query_of: QueryOf | None = None
 
 
 class Part:
@@ -49,7 +50,7 @@ class Part:
 
     def rankings(self) -> Iterator[Ranking]:
         """The rankings of this range, to be read once."""
-        yield from self.read(self.raw)
+        return self.read(self.raw)
 
     def position(self) -> int:
         """How many of its bytes have been read, also by a process that was forked after it was opened."""
@@ -78,8 +79,7 @@ class RunFile(msgspec.Struct, frozen=True):
     def parts(self, count: int) -> Iterator[Sequence[Part]]:
         """The file in at most that many ranges, opened; none where another file has taken its place.
 
-        Raises:
-            RankgateError: on leaving, the file has changed its size.
+        On leaving, a RankgateError where the file has changed its size.
         """
         with ExitStack() as opened:
             first = self._opened(opened)
@@ -88,15 +88,9 @@ class RunFile(msgspec.Struct, frozen=True):
                 return
             begins = borders(first, self.mark.start, self.size, count, self.quick.query_of)
             files = [first, *(self._opened(opened) for _ in begins[2:])]
-            yield (
-                [
-                    Part(raw, start, end, partial(self._read, end - start))
-                    for raw, start, end in zip(files, begins, begins[1:], strict=False)
-                    if raw is not None
-                ]
-                if None not in files
-                else ()
-            )
+            ranges = zip(files, begins, begins[1:], strict=False)
+            parts = [Part(raw, start, end, partial(self._read, end - start)) for raw, start, end in ranges if raw]
+            yield parts if len(parts) == len(files) else ()
             self.mark.refuse_changed(os.fstat(first.fileno()).st_size)
 
     def _read(self, limit: int, raw: io.FileIO) -> Iterator[Ranking]:
@@ -107,8 +101,8 @@ class RunFile(msgspec.Struct, frozen=True):
             raw = stack.enter_context(io.FileIO(self.mark.path))
         except OSError:
             return None
-        found = os.fstat(raw.fileno())
-        same = (found.st_dev, found.st_ino, found.st_size) == (self.mark.device, self.mark.inode, self.mark.size)
+        now = os.fstat(raw.fileno())
+        same = (now.st_dev, now.st_ino, now.st_size) == (self.mark.device, self.mark.inode, self.mark.size)
         return raw if same else None
 
 
@@ -120,21 +114,19 @@ class StoredRun(msgspec.Struct, frozen=True):
     by_line: bool = True
 
 
-def borders(
-    raw: io.FileIO, start: int, end: int, count: int, query_of: Callable[[bytes], bytes | None] | None
-) -> list[int]:
+def borders(raw: io.FileIO, start: int, end: int, count: int, query_of: QueryOf | None) -> list[int]:
     """Where up to `count` ranges of about the same size begin, and the end of the last."""
-    found = [start]
+    begins = [start]
     for index in range(1, count):
-        border = _next_query(raw, max(found[-1], start + (end - start) * index // count), query_of)
+        border = _next_query(raw, max(begins[-1], start + (end - start) * index // count), query_of)
         if border >= end:
             break
-        if border > found[-1]:
-            found.append(border)
-    return [*found, end]
+        if border > begins[-1]:
+            begins.append(border)
+    return [*begins, end]
 
 
-def _next_query(raw: io.FileIO, at: int, query_of: Callable[[bytes], bytes | None] | None) -> int:
+def _next_query(raw: io.FileIO, at: int, query_of: QueryOf | None) -> int:
     """The beginning of a query behind this place, which may lie within a line; or the end of the file."""
     raw.seek(at)
     lines = io.BufferedReader(raw, _BUFFER)

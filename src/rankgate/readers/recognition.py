@@ -24,9 +24,7 @@ RAGAS_QUESTION = "user_input"
 
 SEPARATORS = "\t,;"
 _ENOUGH = 1 << 20  # bytes of a file of one endless line to look at
-_MSMARCO_COLUMNS = 3
-_QRELS_COLUMNS = 4
-_TREC_COLUMNS = 6
+_MSMARCO_COLUMNS, _QRELS_COLUMNS, _TREC_COLUMNS = 3, 4, 6
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 # The first query of {query: {document: number}} that has a document; queries before it may have none.
 _FIRST_SCORES = (
@@ -107,8 +105,7 @@ class Beginning:
         """The keys of the first line, or of a list's first entry, where that is an object of its own, else none."""
         try:
             if self.json == "[":
-                text = self.head[1:_ENOUGH].decode("utf-8", "replace").lstrip()
-                first, _ = json.JSONDecoder().raw_decode(text)
+                first, _ = json.JSONDecoder().raw_decode(self._decoded[1:].lstrip())
                 return frozenset(first if isinstance(first, dict) else ())
             return frozenset(msgspec.json.decode(self.line, type=dict[str, msgspec.Raw]))
         except (ValueError, RecursionError):
@@ -117,19 +114,23 @@ class Beginning:
     @cached_property
     def first_key(self) -> str | None:
         """The first key of a JSON object, wherever its lines break."""
-        found = re.match(_FIRST_KEY, self.head[:_ENOUGH].decode("utf-8", "replace"))
-        return None if found is None else _text(found[1])
+        match = re.match(_FIRST_KEY, self._decoded)
+        return None if match is None else _text(match[1])
 
     @cached_property
     def first_scores(self) -> tuple[str, Mapping[str, float]]:
         """The first query of `{query: {document: number}}` with documents, and their numbers; nothing for another."""
-        found = re.match(_FIRST_SCORES, self.head[:_ENOUGH].decode("utf-8", "replace"))
+        match = re.match(_FIRST_SCORES, self._decoded)
         try:
-            scores = json.loads(found["scores"]) if found else {}
+            scores = json.loads(match["scores"]) if match else {}
         except ValueError:
             return "", {}
         numbers = all(isinstance(score, int | float) and not isinstance(score, bool) for score in scores.values())
-        return (_text(found["query"]) if found else "", scores if numbers else {})
+        return _text(match["query"]) if match else "", scores if numbers else {}
+
+    @property
+    def _decoded(self) -> str:
+        return self.head[:_ENOUGH].decode("utf-8", "replace")
 
     def is_jsonl(self, keys: Iterable[str]) -> bool:
         """Whether the first line is an object of its own: closed, with one of these keys, or followed by one."""
@@ -140,40 +141,38 @@ class Beginning:
         return followed or (first.endswith(b"}") and any(f'"{key}"'.encode() in first for key in keys))
 
 
-class GoldFormat(msgspec.Struct, frozen=True, kw_only=True):
-    """A format of gold sets.
+class _Format(msgspec.Struct, frozen=True, kw_only=True):
+    """What gold sets and runs have in common.
 
     Attributes:
-        recognise: whether a file has it, by its beginning.
-        read: the samples by query; what is wrong goes into the log.
+        recognise: whether a file has the format, by its beginning.
         shape: what it looks like, for the table of docs/formats.md.
-        looks_like: the clause for an error where a run was wanted; nothing where such a file says so itself.
+        looks_like: the clause for an error where the other kind was wanted; nothing where such a file says so itself.
     """
 
     recognise: Callable[[Beginning], Recognised]
-    read: Callable[[Source, ProblemLog], dict[str, Sample]]
     shape: str
     looks_like: str = ""
 
 
-class RunFormat(msgspec.Struct, frozen=True, kw_only=True):
+class GoldFormat(_Format, frozen=True, kw_only=True):
+    """A format of gold sets; `read` gives the samples by query, what is wrong goes into the log."""
+
+    read: Callable[[Source, ProblemLog], dict[str, Sample]]
+
+
+class RunFormat(_Format, frozen=True, kw_only=True):
     """A format of runs.
 
     Attributes:
-        recognise: whether a file has it, by its beginning.
         read: the rankings, with what metrics need beyond ids; what is wrong goes into the log.
-        shape: what it looks like, for the table of docs/formats.md.
-        order: what orders the results, for the same table.
-        looks_like: the clause for an error where a gold set was wanted; nothing where such a file says so itself.
+        order: what orders the results, for the table of docs/formats.md.
         provenance: what the beginning says of the system behind the run.
         quick: how to read parts of a file; see `ranges.Quick`.
     """
 
-    recognise: Callable[[Beginning], Recognised]
     read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
-    shape: str
     order: str
-    looks_like: str = ""
     provenance: Callable[[Source], Mapping[str, Any]] = lambda _: {}
     quick: Quick | None = None
 

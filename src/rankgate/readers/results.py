@@ -17,6 +17,15 @@ from typing import Any, SupportsFloat
 from rankgate.errors import shown
 from rankgate.readers.run_shapes import ANSWER_KEYS
 
+ACCEPTED = "give a list of ids, of (id, score) pairs, of mappings with chunk_id, or of objects with an id"
+_HELD = (str, bytes, bytearray, memoryview, Mapping, list, tuple, set, frozenset)
+_BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms"})
+_ID, _PAIR, _MAPPING = "an id", "a pair", "a mapping"
+# Under the contract's keys, what objects call it: LangChain's and Haystack's `Document`, Qdrant's `ScoredPoint`,
+# LlamaIndex' `NodeWithScore` and its `node`.
+_ATTRIBUTES: dict[str, Sequence[str]] = {"score": ["score"], "doc_id": ["doc_id", "ref_doc_id"]}
+_ATTRIBUTES |= {"chunk_id": ["chunk_id", "id", "node_id"], "text": ["text", "page_content", "content"]}
+
 
 class ResultError(ValueError):
     """What is wrong with a result, as a clause of its own."""
@@ -35,31 +44,23 @@ def listed(value: Any) -> Any:
     return list(value) if lazy and getattr(value, "ndim", 1) != 0 else value
 
 
-_HELD = (str, bytes, bytearray, memoryview, Mapping, list, tuple, set, frozenset)
-ACCEPTED = "give a list of ids, of (id, score) pairs, of mappings with chunk_id, or of objects with an id"
-# Under the contract's keys, what objects call it: LangChain's and Haystack's `Document`, Qdrant's `ScoredPoint`,
-# LlamaIndex' `NodeWithScore` and its `node`.
-_ATTRIBUTES: dict[str, Sequence[str]] = {"score": ["score"], "doc_id": ["doc_id", "ref_doc_id"]}
-_ATTRIBUTES |= {"chunk_id": ["chunk_id", "id", "node_id"], "text": ["text", "page_content", "content"]}
-
-
 def written_line(query_id: str, result: Any) -> dict[str, Any]:
-    """The run line of one question from what was retrieved, drained; of a whole line its other keys too.
+    """The run line of one question from what was retrieved, drained; of a run line its other keys too.
 
     Raises:
         ResultError: it has none of the accepted shapes.
     """
-    whole = result if isinstance(result, Mapping) else {"topk": result}
-    if "topk" not in whole:
-        raise ResultError(f"the result is a mapping without topk ({keys_of(whole)}); {ACCEPTED}")
-    if str(whole.get("query_id", query_id)) != query_id:
-        raise ResultError(f"the result is a run line of query {shown(whole['query_id'])} for this question")
-    line = {"query_id": query_id, **{key: value for key, value in whole.items() if key not in _BUILT_HERE}}
-    line["topk"] = ranked_items(whole["topk"], "")
-    if whole.get("raw_topk") is not None:
-        line["raw_topk"] = ranked_items(whole["raw_topk"], "raw_topk: ")
-    line |= _answer(whole)
-    times = _stages(whole.get("latency_ms"))
+    stated = result if isinstance(result, Mapping) else {"topk": result}
+    if "topk" not in stated:
+        raise ResultError(f"the result is a mapping without topk ({_keys(stated)}); {ACCEPTED}")
+    if str(stated.get("query_id", query_id)) != query_id:
+        raise ResultError(f"the result is a run line of query {shown(stated['query_id'])} for this question")
+    line = {"query_id": query_id, **{key: value for key, value in stated.items() if key not in _BUILT_HERE}}
+    line["topk"] = _ranked_items(stated["topk"], "")
+    if stated.get("raw_topk") is not None:
+        line["raw_topk"] = _ranked_items(stated["raw_topk"], "raw_topk: ")
+    line |= _answer(stated)
+    times = _stages(stated.get("latency_ms"))
     return {**line, "latency_ms": times} if times else line
 
 
@@ -92,29 +93,20 @@ def by_score(scores: Mapping[Any, Any]) -> list[tuple[str | int, float]]:
     return sorted(pairs, key=lambda pair: (pair[1], str(pair[0])), reverse=True)
 
 
-def ranked_items(result: Any, where: str) -> list[dict[str, Any]]:
-    """The items of a list with ranks 1 to n in the given order; repeated ids stay, and so do the items' own keys.
-
-    Args:
-        result: the list, drained.
-        where: names it in messages where it is not the result itself.
-
-    Raises:
-        ResultError: it is none of the accepted lists, or items are of several kinds, without an id, with a score that
-            is not a finite number, or with a rank that is not their position.
-    """
+def _ranked_items(result: Any, where: str) -> list[dict[str, Any]]:
+    """The items of a list with ranks 1 to n in the given order; repeated ids stay, and so do the items' own keys."""
     _refuse_lookalikes(result, where)
     items: list[dict[str, Any]] = []
     first = ""
     for position, entry in enumerate(result, start=1):
         name = f"{where}item {position}"
-        found = _opened(entry, name)
-        kind = _kind(found, name)
+        opened = _opened(entry, name)
+        kind = _kind(opened, name)
         first = first or kind
         if kind != first:
             raise ResultError(f"the result is a mixture: {name} is {kind}, the first is {first}; give one kind")
-        found = _opened(entry[0], name) if kind == _PAIR else found
-        item = _checked_item(found, position, name) if isinstance(found, Mapping) else {"chunk_id": _id(found, name)}
+        opened = _opened(entry[0], name) if kind == _PAIR else opened
+        item = _checked_item(opened, position, name) if isinstance(opened, Mapping) else {"chunk_id": _id(opened, name)}
         items.append({"rank": position, **item, **({"score": _score(entry[1], name)} if kind == _PAIR else {})})
     return items
 
@@ -130,9 +122,6 @@ def _refuse_lookalikes(result: Any, where: str) -> None:
     if not isinstance(result, list | tuple):
         what = "a set, which has no order" if isinstance(result, set | frozenset) else described(result)
         raise ResultError(f"the result is {where}{what}; {ACCEPTED}, best first")
-
-
-_ID, _PAIR, _MAPPING = "an id", "a pair", "a mapping"
 
 
 def _kind(entry: Any, name: str) -> str:
@@ -151,7 +140,7 @@ def _opened(entry: Any, name: str) -> Any:
     """An object with an id, which may be None, as the mapping that it stands for; all else as it is."""
     if _is_id(entry) or not any(hasattr(entry, each) for each in _ATTRIBUTES["chunk_id"]):
         return entry
-    item = {key: found for key, names in _ATTRIBUTES.items() if (found := _stated(entry, names)) is not None}
+    item = {key: value for key, names in _ATTRIBUTES.items() if (value := _stated(entry, names)) is not None}
     if "chunk_id" not in item:
         raise ResultError(f"{name} is a {type(entry).__name__} whose id is None; set it, or give an id in its place")
     return item
@@ -171,7 +160,7 @@ def _stated(entry: Any, names: Sequence[str]) -> Any:
 def _checked_item(entry: Mapping[str, Any], position: int, name: str) -> dict[str, Any]:
     item = {key: value for key, value in entry.items() if key != "rank"}
     if item.get("chunk_id") is None and item.get("id") is None:
-        raise ResultError(f"{name} has neither chunk_id nor id ({keys_of(entry)})")
+        raise ResultError(f"{name} has neither chunk_id nor id ({_keys(entry)})")
     if entry.get("rank") not in (None, position):
         raise ResultError(f"{name} says rank {shown(entry['rank'])}; return the items in order, or without ranks")
     for key in ("chunk_id", "id"):
@@ -207,9 +196,8 @@ def _number(value: Any) -> float | None:
         number = float(value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         return None
-    if not math.isfinite(number):
-        return None
-    return value if isinstance(value, int) else number
+    exact = value if isinstance(value, int) else number
+    return exact if math.isfinite(number) else None
 
 
 def _stages(own: Any) -> dict[str, float]:
@@ -232,6 +220,5 @@ def described(value: Any) -> str:
     return f"{shown(value)} (type {type(value).__name__})"
 
 
-def keys_of(value: Mapping[str, Any]) -> str:
-    """The keys of a mapping, for a message."""
+def _keys(value: Mapping[str, Any]) -> str:
     return f"keys: {', '.join(map(str, value)) or 'none'}"

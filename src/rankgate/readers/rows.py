@@ -71,11 +71,7 @@ class Rows:
             gathered.times = times
 
     def rankings(self, name: str, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-        """A ranking a query.
-
-        Raises:
-            RankgateError: every problem noted so far, and those of ranks and details.
-        """
+        """A ranking a query; a RankgateError with every problem noted so far, and those of ranks and details."""
         log.raise_if_any()
         for query_id, gathered in self.queries.items():
             try:
@@ -86,11 +82,7 @@ class Rows:
 
 
 def ranking_of(query_id: str, gathered: Gathered, order: Order, needs: frozenset[Need]) -> Ranking:
-    """The ranking that a query's rows make.
-
-    Raises:
-        ValueError: what is wrong with their ranks or their details.
-    """
+    """The ranking that a query's rows make; a ValueError says what is wrong with their ranks or their details."""
     rows = gathered.rows
     try:
         _sort(rows, order)
@@ -99,11 +91,8 @@ def ranking_of(query_id: str, gathered: Gathered, order: Order, needs: frozenset
     if not needs or (gathered.times is None and not any(row.extras for row in rows)):
         ids, duplicates = once([row.doc for row in rows])
         return Ranking(query_id, ids, duplicates)
-    line = {
-        "query_id": query_id,
-        "topk": [{"chunk_id": row.doc, **(row.extras or {})} for row in rows],
-        Need.LATENCY.value: gathered.times,
-    }
+    items = [{"chunk_id": row.doc, **(row.extras or {})} for row in rows]
+    line = {"query_id": query_id, "topk": items, Need.LATENCY.value: gathered.times}
     try:
         written = msgspec.convert(line, loose_shape(needs))
     except msgspec.ValidationError as error:

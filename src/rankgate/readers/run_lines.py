@@ -8,7 +8,7 @@ Order: by rank where the items state ranks, else as listed.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -44,12 +44,9 @@ PER_QUERY_KEYS = frozenset(
 
 _LOOKED_AT = 1_000  # lines: enough to tell, and a millisecond
 _FEW = 3  # values by which a run may be a mixture; of a query's own key a file has many
-
 _ONE_IN = 32  # lines of a large file are looked through for keys that stand twice: all would take a sixth more time
 _BEGIN = 64  # bytes of a line, by which they are chosen
-
-# How a decoder refuses a line.
-_REFUSED = (ValueError, RecursionError)
+_REFUSED = (ValueError, RecursionError)  # how a decoder refuses a line
 
 
 def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, stored: bool = False) -> Iterator[Ranking]:
@@ -69,9 +66,9 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, store
         try:
             loose = lines.loose(line)
         except _REFUSED as error:
-            log.add(msgspec.structs.replace(place, message=explain(line, error)))
+            log.note(place, explain(line, error))
             continue
-        ranking = checked(loose, needs, seen, number, place, log)
+        ranking = _checked(loose, needs, seen, number, place, log)
         if ranking is not None:
             yield ranking
     log.raise_if_any()
@@ -80,11 +77,7 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, store
 def read_jsonl_quickly(
     stream: BinaryIO, head: bytes, needs: frozenset[Need], size: int, *, stored: bool = False
 ) -> Iterator[Ranking]:
-    """The same of a part of a file, as long as nothing is wrong; see `ranges.Quick`.
-
-    Raises:
-        ValueError: something is.
-    """
+    """The same of a part of a file, as long as nothing is wrong, else a ValueError; see `ranges.Quick`."""
     lines = _Lines(head, needs, sampled=size >= LARGE, stored=stored)
     for line in stream:
         ranking = lines.settled(line)
@@ -126,11 +119,7 @@ class _Lines:
         return Ranking(parsed.query_id, ids, 0, Details(latency_ms=times) if times else None, rises)
 
     def loose(self, line: bytes) -> LooseLine:
-        """A line of any accepted shape, decoded.
-
-        Raises:
-            ValueError: it has none, is no JSON or not UTF-8, or a key stands twice.
-        """
+        """A line of any accepted shape; a ValueError where it is no JSON, not UTF-8, or has a key twice."""
         line.decode()
         line = without_nan(line) if b"NaN" in line else line
         if not self._sampled or not crc32(line[:_BEGIN]) % _ONE_IN:
@@ -159,18 +148,26 @@ def _fitting(head: bytes, shape: type[SettledLine]) -> Callable[[bytes], Settled
     return decode
 
 
-def read_document(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read_document(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from one JSON value: a list of line objects, one line object, or `{query id: [ids]}`."""
+    entries = enumerate(_entries(source, log), start=1)
+    lines = ((number, Problem("", source.name, None, key), entry) for number, (key, entry) in entries)
+    return rankings_of(lines, needs, log)
+
+
+def rankings_of(
+    lines: Iterable[tuple[int, Problem, object]], needs: frozenset[Need], log: ProblemLog
+) -> Iterator[Ranking]:
+    """Rankings from lines of any accepted shape as plain values, each after its number and its place."""
     shape = loose_shape(needs)
     seen: dict[str, int] = {}
-    for number, (key, entry) in enumerate(_entries(source, log), start=1):
-        place = Problem("", source.name, None, key)
+    for number, place, line in lines:
         try:
-            parsed = msgspec.convert(entry, shape)
+            loose = msgspec.convert(line, shape)
         except msgspec.ValidationError as error:
-            log.add(msgspec.structs.replace(place, message=spoken(error)))
+            log.note(place, spoken(error))
             continue
-        ranking = checked(parsed, needs, seen, number, place, log)
+        ranking = _checked(loose, needs, seen, number, place, log)
         if ranking is not None:
             yield ranking
     log.raise_if_any()
@@ -185,23 +182,23 @@ def provenance(source: Source) -> Mapping[str, Any]:
     with Path(source.file.path).open("rb") if source.file else io.BytesIO(source.head) as file:
         file.seek(source.file.start if source.file else 0)
         lines = (line for line in islice(file, _LOOKED_AT) if not line.isspace())
-        said = _said(next(lines, b""))
-        texts = {key: {text: None} for key, (_, text) in said.items()}
-        for line in lines if said else ():
-            for key, (_, text) in _said(line).items():
+        stated = _stated(next(lines, b""))
+        texts = {key: {text: None} for key, (_, text) in stated.items()}
+        for line in lines if stated else ():
+            for key, (_, text) in _stated(line).items():
                 if key in texts:
                     texts[key].setdefault(text)
-    found: dict[str, Any] = {}
-    for key, (value, _) in said.items():
+    values: dict[str, Any] = {}
+    for key, (value, _) in stated.items():
         several = list(texts[key])
         if len(several) == 1:
-            found[key] = value
+            values[key] = value
         elif len(several) <= _FEW or key in KNOWN_KEYS:
-            found[key] = f"varies by line: {', '.join(several[:_FEW])}{', …' if len(several) > _FEW else ''}"
-    return found
+            values[key] = f"varies by line: {', '.join(several[:_FEW])}{', …' if len(several) > _FEW else ''}"
+    return values
 
 
-def _said(line: bytes) -> dict[str, tuple[Any, str]]:
+def _stated(line: bytes) -> dict[str, tuple[Any, str]]:
     """What a line says beside its query's result, each value with its text; nothing where it cannot be read."""
     try:
         value = msgspec.json.decode(line)
@@ -232,19 +229,10 @@ def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, obje
         yield None, value
 
 
-def checked(
+def _checked(
     line: LooseLine, needs: frozenset[Need], seen: dict[str, int], number: int, place: Problem, log: ProblemLog
 ) -> Ranking | None:
-    """The ranking of a decoded line, or None after noting what is wrong with it.
-
-    Args:
-        line: the decoded line.
-        needs: what the metrics read beyond ids.
-        seen: the queries so far, with the number of their line.
-        number: this line's.
-        place: file, line and key for messages.
-        log: takes the problem.
-    """
+    """The ranking of a decoded line, or None after noting what is wrong; `seen` has the number of each query's line."""
     try:
         query_id = line.written_id()
         first = seen.setdefault(query_id, number)
@@ -253,7 +241,7 @@ def checked(
             raise ValueError(f"query {shown(query_id)} stands twice (first on {what} {first}); keep one ranking of it")
         return to_ranking(line, query_id, needs)
     except ValueError as error:
-        log.add(msgspec.structs.replace(place, message=str(error)))
+        log.note(place, error)
         return None
 
 
@@ -279,7 +267,7 @@ JSONL = RunFormat(
 )
 JSON = RunFormat(
     recognise=lambda start: Likeness.MAYBE if start.json else Likeness.NO,
-    read=read_document,
+    read=_read_document,
     shape='a list of such objects, or `{"q-1": ["doc-3", "doc-9"]}`',
     order="the same",
 )

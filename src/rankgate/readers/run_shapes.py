@@ -24,6 +24,7 @@ MIN_SCORES = 5  # of a list, before they are said to rise
 _DOC, _VERSION, _TEXT = Need.DOCS.value, Need.VERSIONS.value, Need.TEXTS.value  # looked up once, not for every item
 _OF_ITEMS = frozenset({Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES})
 ANSWER_KEYS = (Need.ANSWER.value, "citations", "context", "context_texts", "abstained")  # as they are written
+_OF_LINES = tuple(need.value for need in (Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.SCORES))
 SEQUENCE: list[int | None] = list(range(1, 1_001))
 
 
@@ -97,22 +98,14 @@ class LooseLine(msgspec.Struct, gc=False, rename=CAMEL):
     camel: Any = None
 
     def written_id(self) -> str:
-        """The query's id.
-
-        Raises:
-            ValueError: there is none.
-        """
+        """The query's id; a ValueError where there is none."""
         query_id = self.id if self.query_id is None else self.query_id
         if query_id is None:
             raise ValueError("no query id; write it as query_id (or id)")
         return str(query_id)
 
     def items(self) -> list[Item]:
-        """The one list of results.
-
-        Raises:
-            ValueError: there is none, or two compete.
-        """
+        """The one list of results; a ValueError where there is none, or two compete."""
         lists = [value for value in (self.topk, self.retrieved, self.actual_output, self.camel) if value is not None]
         if len(lists) != 1:
             raise ValueError(TWO_LISTS if lists else TWO_LISTS.replace("more than one list", "no list"))
@@ -195,29 +188,23 @@ def _without_answer(shape: type[ContractLine | StoredLine]) -> dict[str, Any]:
 
 
 def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Ranking:
-    """The ranking of a line, in the order of its ranks where it states them, each id once.
-
-    Raises:
-        ValueError: what is wrong with it.
-    """
+    """The ranking of a line, in the order of its ranks where it states them, each id once; else a ValueError."""
     ranked = _ranking(query_id, line.items(), needs)
     if not needs:
         return ranked
-    raw = getattr(line, Need.RAW.value, None)
-    rewrites = getattr(line, Need.REWRITES.value, None)
-    times = getattr(line, Need.LATENCY.value, None)
+    raw, rewrites, times, source, scores = (getattr(line, key, None) for key in _OF_LINES)
     if not plausible(times):
         raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
-    source = getattr(line, Need.SOURCE.value, None)
-    judge, scores = getattr(line, "judge", None), getattr(line, Need.SCORES.value, None)
+    judge = getattr(line, "judge", None)
     given = {name: each if isinstance(each, Judged) else Judged(each) for name, each in (scores or {}).items()}
     details = Details(
         items=ranked.details.items if ranked.details else None,
-        raw=None if raw is None else _ranking(query_id, as_items(raw), needs, "raw_topk"),
+        raw=None if raw is None else _ranking(query_id, as_items(raw), needs, "raw_topk: "),
         rewrites=None
         if rewrites is None
         else [
-            _ranking(query_id, as_items(each.topk), needs, f"rewrites[{index}]") for index, each in enumerate(rewrites)
+            _ranking(query_id, as_items(each.topk), needs, f"rewrites[{index}]: ")
+            for index, each in enumerate(rewrites)
         ],
         latency_ms=times or None,
         source=None if source is None else str(source),
@@ -282,29 +269,23 @@ def plausible(times: Mapping[str, float | None] | None) -> bool:
 
 
 def _ranking(query_id: str, written: list[Item], needs: frozenset[Need], where: str = "") -> Ranking:
-    name = f"query {shown(query_id)}: {where}: " if where else f"query {shown(query_id)}: "
     try:
         items = _by_rank(written)
+        ids: list[str] = []
+        for position, item in enumerate(items, start=1):
+            item_id = item.name
+            if item_id is None:
+                raise ValueError(f"item {position} has neither chunk_id nor id")
+            ids.append(item_id if isinstance(item_id, str) else str(item_id))
+        duplicates = len(ids) - len(set(ids))
+        if duplicates:
+            first = {item_id: position for position, item_id in reversed(list(enumerate(ids)))}
+            kept = sorted(first.values())
+            ids, items = [ids[position] for position in kept], [items[position] for position in kept]
+        details = Details(items=[_item(item, needs) for item in items]) if needs & _OF_ITEMS else None
     except ValueError as error:
-        raise ValueError(f"{name}{error}") from error
-    ids: list[str] = []
-    for position, item in enumerate(items, start=1):
-        found = item.name
-        if found is None:
-            raise ValueError(f"{name}item {position} has neither chunk_id nor id")
-        ids.append(found if isinstance(found, str) else str(found))
-    duplicates = len(ids) - len(set(ids))
-    if duplicates:
-        first = {item_id: position for position, item_id in reversed(list(enumerate(ids)))}
-        kept = sorted(first.values())
-        ids, items = [ids[position] for position in kept], [items[position] for position in kept]
-    rises = rising(items)
-    if not needs & _OF_ITEMS:
-        return Ranking(query_id, ids, duplicates, None, rises)
-    try:
-        return Ranking(query_id, ids, duplicates, Details(items=[_item(item, needs) for item in items]), rises)
-    except ValueError as error:
-        raise ValueError(f"{name}{error}") from error
+        raise ValueError(f"query {shown(query_id)}: {where}{error}") from error
+    return Ranking(query_id, ids, duplicates, details, rising(items))
 
 
 def _item(item: Item, needs: frozenset[Need]) -> RankedItem:
@@ -312,9 +293,8 @@ def _item(item: Item, needs: frozenset[Need]) -> RankedItem:
     version = getattr(item, _VERSION, None)
     day = None if version is None else iso_day(version)
     if version is not None and day is None:
-        raise ValueError(
-            f"the doc_version of {shown(item.name)} is {shown(version)}; freshness needs a date, as 2025-06-01"
-        )
+        what = f"the doc_version of {shown(item.name)} is {shown(version)}"
+        raise ValueError(f"{what}; freshness needs a date, as 2025-06-01")
     return RankedItem(
         doc_id=None if doc is None else str(doc),
         version=day,
@@ -337,11 +317,7 @@ def _by_rank(items: list[Item]) -> Sequence[Item]:
 
 
 def refuse_gaps(ranked: Iterable[tuple[int, object]]) -> None:
-    """Check ranks, ascending, each with the id that has it.
-
-    Raises:
-        ValueError: they are not 1 to n, each once.
-    """
+    """A ValueError where ranks, ascending, each with the id that has it, are not 1 to n, each once."""
     above: object = None
     for place, (rank, name) in enumerate(ranked, start=1):
         if rank < 1:

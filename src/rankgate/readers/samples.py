@@ -81,58 +81,52 @@ def plain_sample(line: bytes, number: int) -> Sample | None:
         return None  # a quote within a text, or a key that stands twice
     if isinstance(gains, list):
         gains = dict.fromkeys(gains, 1.0)
-    question = written.input.question if isinstance(written.input, Input) else written.input
-    return Sample(query_id=written.id, gains=gains, question=question, line=number)
+    return Sample(query_id=written.id, gains=gains, question=_question(written.input), line=number)
+
+
+def _question(written: Input | str | None) -> str | None:
+    return written.question if isinstance(written, Input) else written
 
 
 class _SampleError(ValueError):
     """What is wrong with a sample, and under which of its keys."""
 
-    def __init__(self, message: str, key: str | None = None) -> None:
+    def __init__(self, message: object, key: str | None = None) -> None:
         super().__init__(message)
         self.key = key
 
 
 def to_sample(value: object, place: Problem, log: ProblemLog) -> Sample | None:
-    """A checked sample from plain values, or None after noting what is wrong.
-
-    Args:
-        value: the decoded sample.
-        place: file, line and key for messages.
-        log: takes the problem.
-    """
+    """A checked sample from plain values, or None after noting what is wrong, at `place` and the key in question."""
     try:
         return _checked(value, place.line)
     except _SampleError as error:
         key = ".".join(filter(None, (place.key, error.key))) or None
-        log.add(msgspec.structs.replace(place, message=str(error), key=key))
+        log.note(msgspec.structs.replace(place, key=key), error)
         return None
 
 
 def _checked(value: object, line: int | None) -> Sample:
-    written = _written(value)
+    value, written = _written(value)
     query_id, metadata = str(written.id), written.metadata or Metadata()
     name = f"sample {shown(query_id)}"
-    stray = next((key for key in _OF_METADATA if isinstance(value, dict) and key in value), None)
+    stray = next((key for key in _OF_METADATA if key in value), None)
     if stray:
         raise _SampleError(f"{name}: {stray} belongs under metadata; write metadata: {{{stray}: …}}", stray)
-    if isinstance(value, dict) and "expected_output" not in value and not metadata.no_answer:
+    if "expected_output" not in value and not metadata.no_answer:
         import difflib  # noqa: PLC0415 -- paid only for a message
 
         near = difflib.get_close_matches("expected_output", map(str, value), n=1, cutoff=0.8)
         hint = f"is {near[0]!r} meant as that?" if near else "an unanswerable one says no_answer: true"
         raise _SampleError(f"{name} has no expected_output; {hint}")
-    try:
-        gains = judgments(written.expected_output)
-    except ValueError as error:
-        raise _SampleError(f"{name}: {error}", "expected_output") from error
+    gains = _gains(written.expected_output, name, "expected_output")
     if metadata.k is not None and metadata.k < 1:
         raise _SampleError(f"{name}: k must be at least 1, not {metadata.k}", "metadata.k")
-    if metadata.no_answer and any(gain > 0 for gain in gains.values()):
-        raise _SampleError(f"{name} says no_answer: true and names relevant documents", "metadata.no_answer")
     relevant = {doc for doc, gain in gains.items() if gain > 0}
+    if metadata.no_answer and relevant:
+        raise _SampleError(f"{name} says no_answer: true and names relevant documents", "metadata.no_answer")
     negatives = tuple(dict.fromkeys(map(str, written.negatives)))
-    if relevant & set(negatives):
+    if not relevant.isdisjoint(negatives):
         both = shown(next(doc for doc in negatives if doc in relevant))
         raise _SampleError(f"{name}: {both} is a negative and relevant; keep one", "negatives")
     return Sample(
@@ -140,7 +134,7 @@ def _checked(value: object, line: int | None) -> Sample:
         gains=gains,
         judge_gains=_judge_labels(written.judge_labels, gains, name),
         negatives=negatives,
-        question=written.input.question if isinstance(written.input, Input) else written.input,
+        question=_question(written.input),
         tags=tuple(dict.fromkeys(metadata.tags)),
         k=metadata.k,
         no_answer=metadata.no_answer,
@@ -154,16 +148,32 @@ def _checked(value: object, line: int | None) -> Sample:
     )
 
 
+def _written(value: object) -> tuple[dict[Any, Any], WrittenSample]:
+    if not isinstance(value, dict):
+        raise _SampleError(f"expected a sample with id and expected_output, found {shown(value)}")
+    if value.get("id") is None:
+        raise _SampleError("the sample has no id")
+    try:
+        return value, msgspec.convert(value, WrittenSample)
+    except msgspec.ValidationError as error:
+        name = f"sample {shown(str(value['id']))}: " if isinstance(value["id"], str | int | float) else ""
+        raise _SampleError(f"{name}{spoken(error)}") from error
+
+
+def _gains(written: object, name: str, key: str) -> dict[str, float]:
+    try:
+        return judgments(written)
+    except ValueError as error:
+        raise _SampleError(f"{name}: {error}", key) from error
+
+
 def _judge_labels(written: object, gains: dict[str, float], name: str) -> dict[str, float]:
     """A judge's gains for what the gold does not judge: where both speak, the gold is right."""
     if written is None:
         return {}
     if not isinstance(written, dict):
         raise _SampleError(f"{name}: expected a mapping of ids to gains, found {shown(written)}", "judge_labels")
-    try:
-        return {doc: gain for doc, gain in judgments(written).items() if doc not in gains}
-    except ValueError as error:
-        raise _SampleError(f"{name}: {error}", "judge_labels") from error
+    return {doc: gain for doc, gain in _gains(written, name, "judge_labels").items() if doc not in gains}
 
 
 def _day(written: str | None, name: str) -> str | None:
@@ -211,24 +221,8 @@ def _claims(written: object, name: str) -> tuple[GoldClaim, ...]:
     return tuple(claims.values())
 
 
-def _written(value: object) -> WrittenSample:
-    if not isinstance(value, dict):
-        raise _SampleError(f"expected a sample with id and expected_output, found {shown(value)}")
-    if value.get("id") is None:
-        raise _SampleError("the sample has no id")
-    try:
-        return msgspec.convert(value, WrittenSample)
-    except msgspec.ValidationError as error:
-        name = f"sample {shown(str(value['id']))}: " if isinstance(value["id"], str | int | float) else ""
-        raise _SampleError(f"{name}{spoken(error)}") from error
-
-
 def judgments(value: object) -> dict[str, float]:
-    """Gains by document id from `expected_output`.
-
-    Raises:
-        ValueError: an entry is neither an id nor a gain, or two entries for one document disagree.
-    """
+    """Gains by document id from `expected_output`; a ValueError where an entry is no id, or its gain no gain."""
     if isinstance(value, dict) and isinstance(value.get("ids"), list | dict):
         value = value["ids"]
     if value is None:
@@ -241,11 +235,7 @@ def judgments(value: object) -> dict[str, float]:
 
 
 def check_gain(doc: object, gain: object) -> float:
-    """A gain as a number.
-
-    Raises:
-        ValueError: it is no finite number, or too large for an exponential gain.
-    """
+    """A gain as a number; a ValueError where it is no finite number, or too large for an exponential gain."""
     if isinstance(gain, bool) or not isinstance(gain, int | float):
         raise ValueError(f"the gain of {shown(doc)} is {shown(gain)}, not a number")
     if not math.isfinite(gain) or abs(gain) > LARGEST_GAIN:
@@ -260,9 +250,8 @@ def _id(value: object) -> str:
 
 
 def add_sample(samples: dict[str, Sample], sample: Sample, place: Problem, log: ProblemLog) -> None:
-    """Add to the gold unless the query is there already."""
+    """Add to the gold unless the query is there already, which is noted."""
     first = samples.setdefault(sample.query_id, sample)
     if first is not sample:
         where = f" (first on line {first.line})" if first.line else ""
-        message = f"sample {shown(sample.query_id)} stands twice{where}; keep one"
-        log.add(msgspec.structs.replace(place, message=message))
+        log.note(place, f"sample {shown(sample.query_id)} stands twice{where}; keep one")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,16 +11,8 @@ import msgspec
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.model.values import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.json_text import JsonError, source_json, strict_json
-from rankgate.readers.recognition import (
-    LINE_KEYS,
-    SAMPLE_KEYS,
-    Beginning,
-    GoldFormat,
-    Likeness,
-    Recognised,
-    RunFormat,
-)
+from rankgate.readers.json_text import JsonError, any_json, not_finite, source_json, strict_json
+from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness, Recognised, RunFormat
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import Source
 
@@ -31,8 +22,7 @@ _Raws = dict[str, msgspec.Raw]
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-def read_gold_dict(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Samples from `{query: {document: gain}}`."""
+def _read_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
     value = source_json(source)
     if not isinstance(value, dict):
         raise bad_input(f"expected {{query: {{document: gain}}}}, found {shown(value)}", file=source.name, line=1)
@@ -42,47 +32,37 @@ def read_gold_dict(source: Source, log: ProblemLog) -> dict[str, Sample]:
             if not isinstance(written, dict):
                 raise ValueError(f"expected a mapping of ids to gains, found {shown(written)}")
             gains = {doc: check_gain(doc, gain) for doc, gain in written.items()}
+            samples[query_id] = Sample(query_id=query_id, gains=gains)
         except ValueError as error:
             log.add(Problem(str(error), source.name, None, query_id))
-            continue
-        samples[query_id] = Sample(query_id=query_id, gains=gains)
     return samples
 
 
-def read_dict(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings from `{query: {document: score}}`.
-
-    As in TREC files the score decides, descending, ties by document id descending; scores compare as 64-bit floats.
-    """
+def _read_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """As in TREC files the score decides, descending, ties by document id descending, compared as 64-bit floats."""
     del needs  # the format holds ids and scores only
     yield from _rankings(source.text(), source.name, log)
 
 
-def read_mteb(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings from what MTEB saves as `<task>_predictions.json`: subset → split → `{query: {document: score}}`.
-
-    One subset with one split can be read; where there are several, nothing says which the gold set is for.
-    """
+def _read_mteb(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Of subset → split → `{query: {document: score}}` one with one: of several, nothing says which the gold is for."""
     del needs
     text = source.text()
     subsets = {subset: _parts(raw) for subset, raw in _whole(text, source.name).items() if subset != MTEB_KEY}
-    splits = [(f"{subset}/{split}", raw) for subset, found in subsets.items() for split, raw in found.items()]
+    splits = [(f"{subset}/{split}", raw) for subset, parts in subsets.items() for split, raw in parts.items()]
     if len(splits) != 1:
         names = ", ".join(on_one_line(name) for name, _ in splits) or "none"
-        message = (
-            f"holds {len(splits)} subsets and splits ({names}) where one can be read; save the predictions of that one"
-            " as {query: {document: score}}"
-        )
-        raise bad_input(message, file=source.name)
+        what = f"holds {len(splits)} subsets and splits ({names}) where one can be read"
+        hint = "save the predictions of that one as {query: {document: score}}"
+        raise bad_input(f"{what}; {hint}", file=source.name)
     yield from _rankings(bytes(splits[0][1]).decode(), source.name, log)
 
 
-def mteb_provenance(source: Source) -> Mapping[str, Any]:
+def _mteb_provenance(source: Source) -> Mapping[str, Any]:
     """The model and its revision, which stand first."""
-    found = source.head.partition(f'"{MTEB_KEY}"'.encode())[2].lstrip(b" \n\r\t:")
-    end = found.find(b"}") + 1
+    begins = source.head.partition(f'"{MTEB_KEY}"'.encode())[2].lstrip(b" \n\r\t:")
     try:
-        meta = msgspec.json.decode(found[:end], type=dict[str, Any])
+        meta = msgspec.json.decode(begins[: begins.find(b"}") + 1], type=dict[str, Any])
     except _FAULTS:
         return {}
     known = {"system": meta.get("model_name"), "revision": meta.get("revision")}
@@ -126,33 +106,26 @@ def _parts(raw: msgspec.Raw) -> _Raws:
 
 def _refusal(text: str, name: str, error: Exception) -> Exception:
     """What is wrong with a document that was not read even in its outline."""
-    value = _as_python(text)
+    value = any_json(text)
     for query_id, scores in value.items() if isinstance(value, dict) else ():
         if isinstance(scores, dict) and (flaw := _flaw(scores)):
             return bad_input(f"query {shown(query_id)}: {flaw}", file=name)
     try:
-        found = strict_json(text)
+        value = strict_json(text)
     except JsonError as strict:
         return bad_input(str(strict), file=name, line=strict.line)
-    what = str(error) if isinstance(found, dict) else f"expected {{query: {{document: score}}}}, found {shown(found)}"
+    what = str(error) if isinstance(value, dict) else f"expected {{query: {{document: score}}}}, found {shown(value)}"
     return bad_input(what, file=name)
 
 
 def _culprit(raw: bytes, error: Exception) -> str:
     """What is wrong with the scores of one query."""
-    scores = _as_python(raw)
+    scores = any_json(raw)
     if scores is None:
         return str(error)
     if not isinstance(scores, dict):
         return f"expected a mapping of ids to scores, found {shown(scores)}"
     return _flaw(scores) or str(error)
-
-
-def _as_python(text: str | bytes) -> Any:
-    try:
-        return json.loads(text, parse_constant=float)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _flaw(scores: Mapping[str, Any]) -> str | None:
@@ -161,8 +134,7 @@ def _flaw(scores: Mapping[str, Any]) -> str | None:
         if isinstance(score, bool) or not isinstance(score, int | float):
             return f"the score of {shown(doc)} is {shown(score)}, not a number"
         if not math.isfinite(score):
-            what = "NaN" if math.isnan(score) else "infinite"
-            return f"the score of {shown(doc)} is {what}; scores must be finite numbers"
+            return not_finite(doc, score)
     return None
 
 
@@ -181,10 +153,6 @@ def _recognise(start: Beginning) -> Recognised:
     return Likeness.YES
 
 
-def _recognise_mteb(start: Beginning) -> Likeness:
-    return Likeness.sure(start.json == "{" and (MTEB_KEY in start.keys or start.first_key == MTEB_KEY))
-
-
 _LARGEST_USUAL_GAIN = 10
 # Keys that say that an object is a line or a sample, and those of its own mappings of numbers.
 _OF_LINES = LINE_KEYS | SAMPLE_KEYS, {"latency_ms", "scores"}
@@ -192,20 +160,20 @@ _OF_SAMPLES = LINE_KEYS | SAMPLE_KEYS | {"id"}, {"expected_output", "judge_label
 
 GOLD = GoldFormat(
     recognise=_recognise,
-    read=read_gold_dict,
+    read=_read_gold,
     shape='`{"q-1": {"doc-3": 1, "doc-9": 0}}`: ranx, pytrec_eval, BEIR',
 )
 RUN = RunFormat(
     recognise=_recognise,
-    read=read_dict,
+    read=_read_run,
     shape='`{"q-1": {"doc-3": 18.4, "doc-9": 17.1}}`: ranx, pytrec_eval, BEIR, older MTEB',
     order="the score",
 )
 MTEB = RunFormat(
-    recognise=_recognise_mteb,
-    read=read_mteb,
+    recognise=lambda start: Likeness.sure(start.json == "{" and MTEB_KEY in {*start.keys, start.first_key}),
+    read=_read_mteb,
     shape="MTEB's `<task>_predictions.json`",
     order="the score",
     looks_like="that looks like a run of MTEB",
-    provenance=mteb_provenance,
+    provenance=_mteb_provenance,
 )

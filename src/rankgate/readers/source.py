@@ -34,11 +34,7 @@ class FileMark(msgspec.Struct, frozen=True):
     start: int
 
     def refuse_changed(self, size: int) -> None:
-        """What was read of a file that grew or shrank meanwhile is neither the old run nor the new one.
-
-        Raises:
-            RankgateError: this is no longer its size.
-        """
+        """A RankgateError where this is not its size: what was read meanwhile is neither the old run nor the new."""
         if size != self.size:
             what = f"the file changed from {self.size} to {size} bytes while it was read"
             raise bad_input(f"{what}; try again once it is written", file=self.name)
@@ -47,8 +43,8 @@ class FileMark(msgspec.Struct, frozen=True):
 class Source(msgspec.Struct, frozen=True):
     """An open input: the name for messages, the uncompressed bytes, and their beginning.
 
-    `file` is there for a regular file that is not compressed; `share_read` says how much of a file of known size has
-    been read, from 0 to 1.
+    `file` is there for a regular file that is not compressed; `share_read` says how much of a file has been read, from
+    0 to 1, where its size is known.
     """
 
     name: str
@@ -64,15 +60,7 @@ class Source(msgspec.Struct, frozen=True):
                 yield number, line
 
     def text(self, most: int | None = None, hint: str = "") -> str:
-        """The whole input as text.
-
-        Args:
-            most: bytes that it may have; no more of it is read.
-            hint: what to do where it is longer.
-
-        Raises:
-            RankgateError: it is not UTF-8, or longer.
-        """
+        """The input as text; a RankgateError, with a hint, where it has more than `most` bytes, or is not UTF-8."""
         data = self.stream.read() if most is None else self.stream.read(most + 1)
         if most is not None and len(data) > most:
             raise bad_input(f"has more than {most:,} bytes; {hint}", file=self.name)
@@ -162,19 +150,17 @@ def open_source(path: str) -> Iterator[Source]:
         raise bad_input("no such file", file=name) from error
     except IsADirectoryError as error:
         raise bad_input("is a directory, not a file", file=name) from error
-    except (EOFError, zlib.error) as error:
+    except (EOFError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # without a number it is gzip's own
+            raise bad_input(f"cannot be read: {error.strerror or error}", file=name) from error
         raise bad_input(f"damaged gzip data: {error}", file=name) from error
-    except OSError as error:
-        if error.errno is None:  # gzip's own, for a wrong checksum and the like
-            raise bad_input(f"damaged gzip data: {error}", file=name) from error
-        raise bad_input(f"cannot be read: {error.strerror or error}", file=name) from error
 
 
 def _mark(raw: io.FileIO, name: str, path: str, skipped: bytes) -> FileMark | None:
-    found = os.fstat(raw.fileno())
-    if not stat.S_ISREG(found.st_mode) or path == STDIN:
+    now = os.fstat(raw.fileno())
+    if not stat.S_ISREG(now.st_mode) or path == STDIN:
         return None
-    return FileMark(name, path, found.st_dev, found.st_ino, found.st_size, len(skipped))
+    return FileMark(name, path, now.st_dev, now.st_ino, now.st_size, len(skipped))
 
 
 def _refuse_changed(raw: io.FileIO, mark: FileMark | None) -> None:

@@ -18,6 +18,7 @@ N = TypeVar("N", int, float)
 
 QUERY_NAMES = ("query_id", "q_id", "qid", "query-id")
 DOC_NAMES = ("chunk_id", "doc_id", "docid", "docno", "corpus-id", "id")
+_OPTIONAL = ("score", "rank", "text", "doc_id", "doc_version", "latency_ms")
 # Two names in one table that are no contradiction: the first is the result's id.
 _TOGETHER = (("chunk_id", "doc_id"), ("docno", "docid"))
 
@@ -25,13 +26,13 @@ _TOGETHER = (("chunk_id", "doc_id"), ("docno", "docid"))
 ROW_NEEDS = (Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES)
 
 
-def read_csv(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read_csv(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from a table whose columns have usual names, in the order in which queries first appear."""
     table = Table(source, log)
     return _read(table, usual_map(table.columns, table.name, table.line), needs, log)
 
 
-def read_mapped_csv(source: Source, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def read_mapped_csv(fields: FieldMap, source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from a table whose columns a map names."""
     table = Table(source, log)
     if fields.items is not None:
@@ -40,11 +41,7 @@ def read_mapped_csv(source: Source, fields: FieldMap, needs: frozenset[Need], lo
 
 
 def usual_map(columns: Sequence[str], name: str, line: int | None = None) -> FieldMap:
-    """The map that a table's column names imply.
-
-    Raises:
-        RankgateError: no column or several could be the query's or the result's, or nothing orders the rows.
-    """
+    """The map that a table's column names imply; else a RankgateError says what they lack, or have twice."""
     written = {plain(column): column for column in columns}
     listed = f"found {', '.join(map(shown, columns))}; name the columns with `map:` under inputs.run"
     if any(each in written for each in RAGAS_NAMES):
@@ -54,19 +51,15 @@ def usual_map(columns: Sequence[str], name: str, line: int | None = None) -> Fie
     for better, other in _TOGETHER:
         if better in docs and other in docs:
             docs.remove(other)
-    for what, found, known in (("the query", queries, QUERY_NAMES), ("the result", docs, DOC_NAMES)):
-        if not found:
+    for what, names, known in (("the query", queries, QUERY_NAMES), ("the result", docs, DOC_NAMES)):
+        if not names:
             raise bad_input(f"no column with the id of {what} ({', '.join(known)}): {listed}", file=name, line=line)
-        if len(found) > 1:
-            message = f"{' and '.join(found)} could both be the id of {what}: {listed}"
-            raise bad_input(message, file=name, line=line)
+        if len(names) > 1:
+            both = f"{' and '.join(names)} could both be the id of {what}"
+            raise bad_input(f"{both}: {listed}", file=name, line=line)
     if "score" not in written and "rank" not in written:
         raise bad_input(f"no column score or rank, so nothing orders the results: {listed}", file=name, line=line)
-    optional: dict[str, Any] = {
-        each: written[each] for each in ("score", "rank", "text", "doc_version", "latency_ms") if each in written
-    }
-    if docs[0] != "doc_id" and "doc_id" in written:
-        optional["doc_id"] = written["doc_id"]
+    optional: dict[str, Any] = {each: written[each] for each in _OPTIONAL if each in written and each != docs[0]}
     return FieldMap(query_id=written[queries[0]], chunk_id=written[docs[0]], **optional)
 
 
@@ -138,7 +131,7 @@ def _recognise(start: Beginning) -> Recognised:
 
 CSV = RunFormat(
     recognise=_recognise,
-    read=read_csv,
+    read=_read_csv,
     shape="a header such as `qid,docid,score`, then one result per row; commas, tabs or semicolons",
     order="the score, or else the rank",
     looks_like="that looks like a run as a table",

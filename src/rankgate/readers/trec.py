@@ -30,20 +30,18 @@ _ROW_END = "\0"
 _numbers = msgspec.json.Decoder(list[float]).decode
 # What a text's split() takes for white space and the bytes' does not; and our own mark.
 _ODD = (b"\x1c", b"\x1d", b"\x1e", b"\x1f", _ROW_END.encode())
-
-# Row by row: query, document and score.
-_Rows = tuple[Sequence[str], Sequence[str], Sequence[float]]
+_Rows = tuple[Sequence[str], Sequence[str], Sequence[float]]  # row by row: query, document and score
 
 
-def read_trec_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from a TREC run file, in the order in which queries first appear; their rows may stand anywhere."""
     del needs  # the format holds ids and scores only
     held: dict[str, tuple[list[str], array[float]]] = {}
     number = 1
     for block in _blocks(source.stream):
-        for query_id, found, numbers in _runs(_plain(block) or _careful(block, number, source.name, log)):
+        for query_id, ids, numbers in _runs(_plain(block) or _careful(block, number, source.name, log)):
             docs, scores = held.setdefault(query_id, ([], array("d")))
-            docs += found
+            docs += ids
             scores.extend(numbers)
         number += block.count(b"\n")
     log.raise_if_any()
@@ -51,23 +49,20 @@ def read_trec_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> It
         yield _ranked(query_id, *held.pop(query_id))
 
 
-def read_trec_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need], size: int) -> Iterator[Ranking]:
+def _read_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need], size: int) -> Iterator[Ranking]:
     """The same of a part of a file whose queries have their rows together, one by one; see `ranges.Quick`.
 
-    Where they are scattered, a query comes more than once.
-
-    Raises:
-        RankgateError: something is wrong with a row.
+    Where they are scattered, a query comes more than once; a RankgateError where something is wrong with a row.
     """
     del head, needs, size
     query_id, docs, scores = "", list[str](), list[float]()
     for block in _blocks(stream):
-        for following, found, numbers in _runs(_plain(block) or _careful(block, 1, "", ProblemLog(1))):
+        for following, ids, numbers in _runs(_plain(block) or _careful(block, 1, "", ProblemLog(1))):
             if following != query_id and docs:
                 yield _ranked(query_id, docs, scores)
                 docs, scores = [], []
             query_id = following
-            docs += found
+            docs += ids
             scores += numbers
     if docs:
         yield _ranked(query_id, docs, scores)
@@ -90,8 +85,7 @@ def _plain(block: bytes) -> _Rows | None:
     """The rows of a block in plain ASCII, or None where any of them needs a closer look.
 
     With a mark in place of every line end, each row has six columns exactly where every seventh word is a mark and
-    there are as many marks as lines. Scores that JSON has as numbers, which are finite, are read five times as fast as
-    by `float`, with the same result.
+    there are as many marks as lines. JSON reads finite scores five times as fast as `float`, with the same result.
     """
     if not block.isascii() or any(odd in block for odd in _ODD):
         return None
@@ -135,7 +129,7 @@ def _ranked(query_id: str, docs: list[str], scores: Sequence[float]) -> Ranking:
     return Ranking(query_id, *once(docs))
 
 
-def trec_provenance(source: Source) -> Mapping[str, Any]:
+def _provenance(source: Source) -> Mapping[str, Any]:
     """The run's tag, from the first row."""
     columns = source.head.split(maxsplit=RUN_COLUMNS)[:RUN_COLUMNS]
     return {"system": columns[-1].decode("utf-8", "replace")} if len(columns) == RUN_COLUMNS else {}
@@ -153,10 +147,10 @@ def _recognise(start: Beginning) -> Likeness:
 
 RUN = RunFormat(
     recognise=_recognise,
-    read=read_trec_run,
+    read=_read,
     shape="`q-1 Q0 doc-3 1 18.4 bm25`",
     order="the score",
     looks_like="that looks like a TREC run",
-    provenance=trec_provenance,
-    quick=Quick(read_trec_quickly, query_of),
+    provenance=_provenance,
+    quick=Quick(_read_quickly, query_of),
 )

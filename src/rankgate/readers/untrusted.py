@@ -1,7 +1,7 @@
-"""An untrusted run: measured before anything parses it, and read by one reader only.
+"""An untrusted run, which may be any bytes: measured before anything parses it, and read by one reader only.
 
-A fork's pull request may bring any bytes as its run. What is allowed is far more than a run of rankings needs, and far
-less than it takes to fill a machine's memory or an hour of it.
+What is allowed is far more than a run of rankings needs, and far less than it takes to fill a machine's memory or an
+hour of it.
 """
 
 from __future__ import annotations
@@ -43,10 +43,6 @@ def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Ru
     It is always read as JSONL, so that no other reader ever sees it, in one process, and what it says about its own
     origin is left out.
 
-    Args:
-        path: of the file.
-        needs: what the metrics read beyond ids.
-
     Raises:
         RankgateError: no such file, or it is not allowed; while reading: malformed, or a list that is too long.
     """
@@ -58,11 +54,7 @@ def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Ru
 
 
 def refuse_large_gold(path: str) -> None:
-    """Refuse a gold set that a pull request may have changed where it is too large, before anything is built of it.
-
-    Raises:
-        RankgateError: no such file, no regular file, or more than a gold set may have.
-    """
+    """Refuse a gold set that a pull request may have changed where it is too large or no regular file, unparsed."""
     _measured(path, MAX_GOLD, jsonl=False)
 
 
@@ -80,9 +72,10 @@ def _measured(path: str, most: int, *, jsonl: bool) -> None:
             _measure_lines(read, name, most, jsonl=jsonl)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise bad_input(f"damaged gzip data: {error}", file=name) from error
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        reason = (error.strerror or error) if isinstance(error, OSError) else "no file can have this name"
-        raise bad_input(f"cannot be read: {reason}", file=name) from error
+    except OSError as error:
+        raise bad_input(f"cannot be read: {error.strerror or error}", file=name) from error
+    except ValueError as error:
+        raise bad_input("cannot be read: no file can have this name", file=name) from error
 
 
 def _opened(path: str, name: str) -> int:
@@ -103,14 +96,14 @@ def _measure_lines(read: Callable[[int], bytes], name: str, most: int, *, jsonl:
         if jsonl and not begun and (start := (chunk if total else chunk.removeprefix(_BOM)).lstrip()):
             begun = True
             if not start.startswith(b"{"):
-                message = f"is no JSONL: the first line is no JSON object; {_FLAG} reads no other format"
-                raise bad_input(message, file=name)
+                what = "is no JSONL: the first line is no JSON object"
+                raise bad_input(f"{what}; {_FLAG} reads no other format", file=name)
         total += len(chunk)
         first, *others = chunk.split(b"\n")
         length += len(first)
         if jsonl and length > MAX_LINE:  # any other line lies within the chunk
-            message = f"a line of more than {MAX_LINE:,} bytes; {_FLAG} allows no longer one"
-            raise bad_input(message, file=name, line=lines + 1)
+            what = f"a line of more than {MAX_LINE:,} bytes"
+            raise bad_input(f"{what}; {_FLAG} allows no longer one", file=name, line=lines + 1)
         if others:
             lines += len(others)
             length = len(others[-1])

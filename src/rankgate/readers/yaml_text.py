@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -46,7 +46,7 @@ def load_yaml(text: str, name: str) -> YamlDocument:
             than 50; with file and line.
     """
     try:
-        return _load(yaml.parse(text, Loader=_LOADER), name)
+        return _Parsed(yaml.parse(text, Loader=_LOADER), name).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else None
@@ -60,81 +60,71 @@ def load_yaml(text: str, name: str) -> YamlDocument:
         raise bad_input(f"not valid YAML: {str(error).splitlines()[0]}", file=name) from error
 
 
-class _Open:
-    """A mapping or sequence that is being filled."""
+class _Parsed:
+    """The events of a parser, which become values, the lines of their paths, and what is wrong with their keys."""
 
-    def __init__(self, container: dict[Hashable, Any] | list[Any], path: KeyPath) -> None:
-        self.container = container
-        self.path = path
-        self.key: str | None = None
+    def __init__(self, events: Iterator[Any], name: str) -> None:
+        self.events = events
+        self.name = name
+        self.lines: dict[KeyPath, int] = {}
+        self.problems: list[Problem] = []
 
-    def next_path(self) -> KeyPath:
-        return (*self.path, len(self.container) if isinstance(self.container, list) else str(self.key))
+    def document(self) -> YamlDocument:
+        value = None
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent) and self.lines:
+                raise self.refused(event, "a second YAML document starts here; keep one")
+            if isinstance(event, yaml.NodeEvent):
+                value = self.value(event, ())
+        if self.problems:
+            raise RankgateError(self.problems)
+        return YamlDocument(value, self.lines)
 
-    def add(self, value: object) -> None:
-        if isinstance(self.container, list):
-            self.container.append(value)
-        else:
-            self.container[self.key] = value
-            self.key = None
-
-
-def _load(events: Iterator[yaml.Event], name: str) -> YamlDocument:
-    lines: dict[KeyPath, int] = {}
-    problems: list[Problem] = []
-    stack: list[_Open] = []
-    documents: list[Any] = []
-    for event in events:
-        line = event.start_mark.line + 1 if event.start_mark else 0  # events of a parser always have a mark
-        if isinstance(event, yaml.DocumentStartEvent) and documents:
-            raise bad_input("a second YAML document starts here; keep one", file=name, line=line)
-        if isinstance(event, yaml.CollectionEndEvent):
-            _place(stack.pop().container, stack, documents)
-        if not isinstance(event, yaml.NodeEvent):
-            continue
-        _refuse_decoration(event, name, line)
-        top = stack[-1] if stack else None
-        if top is not None and isinstance(top.container, dict) and top.key is None:
-            top.key = _key(event, name, line)
-            path = top.next_path()
-            if top.key in top.container:
-                problems.append(Problem(f"duplicate key, first on line {lines[path]}", name, line, dotted(path)))
-            lines.setdefault(path, line)
-            continue
-        path = top.next_path() if top else ()
-        lines.setdefault(path, line)
+    def value(self, event: yaml.NodeEvent, path: KeyPath) -> Any:
+        """The value that begins with this event; those up to its end are taken."""
+        self.refuse_decoration(event)
+        self.lines.setdefault(path, _line(event))
         if isinstance(event, yaml.ScalarEvent):
-            _place(_scalar(event), stack, documents)
-        elif len(stack) >= _DEEPEST:
-            raise bad_input(f"nested deeper than {_DEEPEST} levels", file=name, line=line)
-        else:
-            stack.append(_Open({} if isinstance(event, yaml.MappingStartEvent) else [], path))
-    if problems:
-        raise RankgateError(problems)
-    return YamlDocument(documents[0] if documents else None, lines)
+            return _scalar(event)
+        if len(path) >= _DEEPEST:
+            raise self.refused(event, f"nested deeper than {_DEEPEST} levels")
+        if isinstance(event, yaml.SequenceStartEvent):
+            items: list[Any] = []
+            while isinstance(entry := next(self.events), yaml.NodeEvent):
+                items.append(self.value(entry, (*path, len(items))))
+            return items
+        mapping: dict[str, Any] = {}
+        while isinstance(entry := next(self.events), yaml.NodeEvent):
+            key = self.key(entry)
+            place = (*path, key)
+            if key in mapping:
+                message = f"duplicate key, first on line {self.lines[place]}"
+                self.problems.append(Problem(message, self.name, _line(entry), dotted(place)))
+            self.lines.setdefault(place, _line(entry))
+            mapping[key] = self.value(next(self.events), place)
+        return mapping
+
+    def key(self, event: yaml.NodeEvent) -> str:
+        self.refuse_decoration(event)
+        if not isinstance(event, yaml.ScalarEvent):
+            raise self.refused(event, "a key must be plain text")
+        return str(event.value)
+
+    def refuse_decoration(self, event: yaml.NodeEvent) -> None:
+        if isinstance(event, yaml.AliasEvent):
+            raise self.refused(event, f"alias *{event.anchor} is not allowed; write the value out")
+        if event.anchor is not None:
+            raise self.refused(event, f"anchor &{event.anchor} is not allowed; write the value out")
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            raise self.refused(event, f"tag {shown(tag)} is not allowed; write a plain value")
+
+    def refused(self, event: yaml.Event, what: str) -> RankgateError:
+        return bad_input(what, file=self.name, line=_line(event))
 
 
-def _place(value: object, stack: list[_Open], documents: list[Any]) -> None:
-    if stack:
-        stack[-1].add(value)
-    else:
-        documents.append(value)
-
-
-def _refuse_decoration(event: yaml.NodeEvent, name: str, line: int) -> None:
-    if isinstance(event, yaml.AliasEvent):
-        raise bad_input(f"alias *{event.anchor} is not allowed; write the value out", file=name, line=line)
-    if event.anchor is not None:
-        raise bad_input(f"anchor &{event.anchor} is not allowed; write the value out", file=name, line=line)
-    tag = getattr(event, "tag", None)
-    if tag is not None:
-        raise bad_input(f"tag {shown(tag)} is not allowed; write a plain value", file=name, line=line)
-
-
-def _key(event: yaml.NodeEvent, name: str, line: int) -> str:
-    if not isinstance(event, yaml.ScalarEvent):
-        raise bad_input("a key must be plain text", file=name, line=line)
-    return str(event.value)
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 0  # events of a parser always have a mark
 
 
 def _scalar(event: yaml.ScalarEvent) -> str | int | float | bool | None:
@@ -165,14 +155,6 @@ _SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def quoted(text: str) -> str:
-    """A text as a double-quoted scalar on one line.
-
-    What is not printable is escaped, since YAML forbids some of it and folds the rest.
-    """
-    return f'"{"".join(_escaped(character) for character in text)}"'
-
-
-def _escaped(character: str) -> str:
-    if character in _SHORT:
-        return _SHORT[character]
-    return character if character.isprintable() else f"\\U{ord(character):08x}"
+    """A text as a double-quoted scalar on one line; what is not printable is escaped: YAML forbids or folds it."""
+    escaped = (_SHORT.get(sign) or (sign if sign.isprintable() else f"\\U{ord(sign):08x}") for sign in text)
+    return f'"{"".join(escaped)}"'

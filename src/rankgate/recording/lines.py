@@ -19,24 +19,15 @@ from rankgate.readers.run_shapes import Item, generated_of, loose_shape
 class Line(msgspec.Struct, frozen=True):
     """A line of the run as bytes that end in a newline, and the sum of its `latency_ms`."""
 
+    query_id: str
     data: bytes
     ms: float
 
 
 def run_line(query_id: str, result: Any, measured_ms: float, provenance: Mapping[str, Any]) -> Line:
-    """The run line of one question.
+    """The run line of what the retriever returned, drained; a ResultError where no reader could read it.
 
-    It is the result's `written_line`; what a whole run line says itself (`latency_ms`, `system`, …) wins over what was
-    measured and over the provenance.
-
-    Args:
-        query_id: the gold's id of the question.
-        result: what the retriever returned, drained.
-        measured_ms: the duration of the call.
-        provenance: keys that every line carries.
-
-    Raises:
-        ResultError: the result has none of the accepted shapes, or no reader could read it.
+    What a complete run line says itself (`latency_ms`, `system`, …) wins over what was measured and the provenance.
     """
     line = {"query_id": query_id, **provenance} | written_line(query_id, result)
     line.setdefault("latency_ms", {"retrieve": round(measured_ms, 3)})
@@ -47,11 +38,7 @@ def run_line(query_id: str, result: Any, measured_ms: float, provenance: Mapping
 
 
 def encoded(value: Mapping[str, Any]) -> bytes:
-    """Compact JSON on one line.
-
-    Raises:
-        ResultError: JSON cannot hold a value.
-    """
+    """Compact JSON on one line; a ResultError where it cannot hold a value."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
         return text.encode() + b"\n"
@@ -85,7 +72,7 @@ def read_back(data: bytes) -> Line:
         raise
     except ValueError as error:
         raise ResultError(f"its {error}") from error
-    return Line(data, sum(line.latency_ms.values()) if line.latency_ms else 0.0)
+    return Line(line.query_id, data, sum((line.latency_ms or {}).values(), 0.0))
 
 
 _ANSWERED = loose_shape(frozenset({Need.ANSWER}))

@@ -10,10 +10,7 @@ import json
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
-
-import msgspec
 
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.files.writing import write_atomic
@@ -24,33 +21,19 @@ _MARK = "rankgate_partial"
 _VERSION = 1
 
 
-class _QueryId(msgspec.Struct):
-    query_id: str
-
-
 class PartialRun:
     """Lines by query id, each on disk as soon as it is added. Used as a context manager, which keeps the file open.
 
-    Attributes:
-        path: the partial file, beside the run; `name` is what messages call it.
-        lines: what is recorded.
-        notice: one sentence for the user where an earlier recording is resumed, or cannot be; else None.
+    `notice` is one sentence for the user where an earlier recording is resumed, or cannot be; else None.
     """
 
     def __init__(
-        self, run: Path, binding: Mapping[str, Any], asked: Collection[str], *, name: str, restart: bool = False
+        self, run: Path, binding: Mapping[str, Any], queries: Collection[str], *, name: str, restart: bool = False
     ) -> None:
-        """Take over what an earlier recording left, unless it belongs to something else or `restart` is asked.
+        """Take over what an earlier recording left, unless it belongs to something else or `restart` is set.
 
-        Args:
-            run: the run to be written.
-            binding: what a recording belongs to, each under the words for it, as `gold set`.
-            asked: the ids of the questions.
-            name: what messages call the run.
-            restart: leave nothing of an earlier recording.
-
-        Raises:
-            RankgateError: the partial file cannot be read or written.
+        What it belongs to is in `binding`, each under the words for it, as `gold set`. Messages call the run by `name`.
+        A RankgateError where the file cannot be read or written.
         """
         self.path = run.with_name(run.name + SUFFIX)
         self.name = redacted(name + SUFFIX)
@@ -58,21 +41,17 @@ class PartialRun:
         self.notice: str | None = None
         header = encoded({_MARK: _VERSION, **binding})
         if not restart:
-            self._take_over(json.loads(header), asked)
+            self._take_over(json.loads(header), queries)
         write_atomic(self.path, header + b"".join(line.data for line in self.lines.values()))
 
-    def add(self, query_id: str, line: Line) -> None:
-        """Keep a line.
-
-        Raises:
-            RankgateError: it cannot be written; what was kept before stays.
-        """
+    def add(self, line: Line) -> None:
+        """Keep a line; a RankgateError where it cannot be written: what was kept before stays."""
         try:
             self._file.write(line.data)
             self._file.flush()
         except OSError as error:
             raise self._refused("written", error) from error
-        self.lines[query_id] = line
+        self.lines[line.query_id] = line
 
     def kept(self) -> int:
         """How many lines the file holds, which is one more than `lines` where an interrupt came between the two."""
@@ -86,7 +65,7 @@ class PartialRun:
         self._file.close()
         self.path.unlink(missing_ok=True)
 
-    def _take_over(self, wanted: Mapping[str, Any], asked: Collection[str]) -> None:
+    def _take_over(self, wanted: Mapping[str, Any], queries: Collection[str]) -> None:
         try:
             # What follows the last newline is a torn line, or nothing.
             first, *rest = self.path.read_bytes().split(b"\n")[:-1] or [b""]
@@ -100,15 +79,13 @@ class PartialRun:
             return
         for data in rest:
             with suppress(ValueError):
-                query_id = msgspec.json.decode(data, type=_QueryId).query_id
-                if query_id in asked:
-                    self.lines[query_id] = read_back(data + b"\n")
+                line = read_back(data + b"\n")
+                if line.query_id in queries:
+                    self.lines[line.query_id] = line
         if self.lines:
-            count = f"{len(self.lines)} of {len(asked)} questions"
-            self.notice = (
-                f"resuming {self.name}: {count} are recorded already and not asked again; "
-                "if the retriever has changed since, begin again with --restart (restart=True in Python)"
-            )
+            count = f"{len(self.lines)} of {len(queries)} questions are recorded already and not asked again"
+            hint = "if the retriever has changed since, begin again with --restart (restart=True in Python)"
+            self.notice = f"resuming {self.name}: {count}; {hint}"
 
     def _refused(self, what: str, error: OSError) -> RankgateError:
         return bad_input(f"cannot be {what}: {error.strerror or error}", file=self.name)
@@ -120,9 +97,7 @@ class PartialRun:
             raise self._refused("written", error) from error
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError):  # every line was flushed, and its failure raised, when it was added
             self._file.close()
 
@@ -130,12 +105,12 @@ class PartialRun:
 def _differences(first: bytes, wanted: Mapping[str, Any]) -> str:
     """What a header line belongs to instead of what is wanted; nothing where it fits."""
     try:
-        found = json.loads(first)
+        header = json.loads(first)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or found.get(_MARK) != _VERSION:
+        header = None
+    if not isinstance(header, dict) or header.get(_MARK) != _VERSION:
         return "damaged or of another version of rankgate"
-    other = [key for key, value in wanted.items() if _canonical(found.get(key)) != _canonical(value)]
+    other = [key for key, value in wanted.items() if _canonical(header.get(key)) != _canonical(value)]
     return f"of another {' and another '.join(other)}" if other else ""
 
 

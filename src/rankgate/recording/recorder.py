@@ -8,7 +8,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import TIMEOUT_MAX
@@ -24,7 +24,7 @@ from rankgate.readers.formats import fingerprint_of, read_gold
 from rankgate.readers.results import ResultError
 from rankgate.readers.run_lines import PER_QUERY_KEYS
 from rankgate.readers.source import STDIN
-from rankgate.recording.lines import Line, encoded, run_line
+from rankgate.recording.lines import encoded, run_line
 from rankgate.recording.partial import SUFFIX, PartialRun
 from rankgate.recording.retriever import Retrieve, failure, name_of
 from rankgate.recording.workers import Calls, Outcome, Question, ask
@@ -35,12 +35,11 @@ FRUITLESS = 10  # calls that fail before one succeeds: the service is down, or t
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """What a recording did.
+    """What a recording did with the `total` questions of the gold set.
 
     Attributes:
         path: the run file, as it was named.
-        total: questions of the gold set.
-        recorded: those that the run holds; the others failed.
+        recorded: questions that the run holds; the others failed.
         resumed: those of the recorded that an interrupted recording had left.
         median_ms: median over the recorded of the sum of `latency_ms`; None where nothing is recorded.
         failures: one problem a failing question, in gold order; its key is the query id, file and line are the
@@ -76,9 +75,8 @@ class RecordingError(RankgateError):
 
 def first_failures(recorded: Recorded) -> list[Problem]:
     """The failures to show: the first ones, and how many more there are."""
-    shown_first = list(recorded.failures[:MAX_FAILURES])
-    more = len(recorded.failures) - len(shown_first)
-    return [*shown_first, Problem(f"and {more} more")] if more else shown_first
+    more = len(recorded.failures) - MAX_FAILURES
+    return [*recorded.failures[:MAX_FAILURES], *([Problem(f"and {more} more")] if more > 0 else [])]
 
 
 def record(
@@ -114,7 +112,7 @@ def record(
         gold: the gold set, or its path.
         retrieve: called with the question as its one positional argument: in this thread, or by several threads at once
             when there are several workers; an async one on an event loop in a thread of its own.
-        path: the run file, from the current directory as it is now; missing parent directories are made.
+        path: the run file, from the current directory as it is now; missing parent directories are created.
         workers: how many calls may be under way at once.
         allow_errors: how many questions may fail.
         provenance: keys for every line, as `system` or `index_version`.
@@ -124,8 +122,8 @@ def record(
         timeout: how many seconds a call may take. Longer ones fail and are left behind: a thread cannot be ended.
         retries: how often a call that failed is repeated, after 0.5 s, 1 s, 2 s and so on.
         restart: ask every question, whatever an interrupted recording has left.
-        progress: told after each question how many are done, and how many there are.
-        notice: told in one sentence when a recording is resumed, or cannot be; by default standard error is.
+        progress: called after each question with how many are done, and how many there are.
+        notice: called with one sentence when a recording is resumed, or cannot be; by default standard error has it.
 
     Raises:
         RankgateError: the gold set cannot be read or has no questions, the path cannot be written or is that of the
@@ -142,22 +140,22 @@ def record(
     _refuse_limits(calls, allow_errors)
     judged = gold if isinstance(gold, Gold) else read_gold(os.fspath(gold))
     questions = _questions_of(judged)
-    asked = {question.query_id: None for question in questions}
     binding = {
         "gold set": fingerprint_of(judged),
-        "set of questions": _digest(questions),
+        # Ids and texts; the judgments have their own digest, the gold's fingerprint.
+        "set of questions": hashlib.sha256(json.dumps([*questions.items()]).encode()).hexdigest(),
         "retriever": retriever or name_of(retrieve),
         "provenance": stamp,
         "code_version": code_version,
     }
-    partial = PartialRun(target, binding, asked, name=called, restart=restart)
+    partial = PartialRun(target, binding, questions, name=called, restart=restart)
     if partial.notice:
         (notice or _on_standard_error)(partial.notice)
     resumed = len(partial.lines)
     failures: dict[str, Problem] = {}
     stamped = stamp if code_version is None or "code_version" in stamp else {**stamp, "code_version": code_version}
 
-    def tell() -> None:
+    def report_progress() -> None:
         if progress is not None:
             progress(len(partial.lines) + len(failures), len(questions))
 
@@ -165,18 +163,19 @@ def record(
         problem = _keep(outcome, stamped, partial)
         if problem is not None:
             failures[str(problem.key)] = problem
-        tell()
+        report_progress()
         return len(partial.lines) > resumed or len(failures) < max(FRUITLESS, allow_errors + 1)
 
-    left = [question for question in questions if question.query_id not in partial.lines]
+    left = [Question(query_id, text) for query_id, text in questions.items() if query_id not in partial.lines]
     with partial:
         try:
-            tell()
+            report_progress()
             ask(retrieve, left, calls, take)
             unasked = len(questions) - len(partial.lines) - len(failures)
-            lines = [*filter(None, map(partial.lines.get, asked))]
+            lines = [*filter(None, map(partial.lines.get, questions))]
             if lines and not unasked:
-                _write(target, lines)
+                data = b"".join(line.data for line in lines)
+                write_atomic(target, gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
         except KeyboardInterrupt as stop:
             stop.add_note(_how_far(partial, len(questions)))
             raise
@@ -188,7 +187,7 @@ def record(
         recorded=len(lines),
         resumed=resumed,
         median_ms=quantile([line.ms for line in lines], 0.5) if lines else None,
-        failures=tuple(filter(None, map(failures.get, asked))),
+        failures=tuple(filter(None, map(failures.get, questions))),
         unasked=unasked,
     )
     if not lines or len(failures) > allow_errors:
@@ -196,7 +195,7 @@ def record(
     return recorded
 
 
-def _questions_of(gold: Gold) -> list[Question]:
+def _questions_of(gold: Gold) -> dict[str, str]:
     """The question of every sample, unanswerable ones included, as the gold has them."""
     texts = {query_id: sample.question or "" for query_id, sample in gold.samples.items()}
     if not any(text.strip() for text in texts.values()):
@@ -208,18 +207,7 @@ def _questions_of(gold: Gold) -> list[Question]:
             line = gold.samples[query_id].line
             log.add(Problem(f"sample {shown(query_id)} has no question; add input.question", gold.name, line))
     log.raise_if_any()
-    return [Question(query_id, text) for query_id, text in texts.items()]
-
-
-def _digest(questions: Sequence[Question]) -> str:
-    """A digest of ids and texts; the judgments have their own (`Gold.fingerprint`)."""
-    asked = [(question.query_id, question.text) for question in questions]
-    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
-
-
-def _write(target: Path, lines: Sequence[Line]) -> None:
-    data = b"".join(line.data for line in lines)
-    write_atomic(target, gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
+    return texts
 
 
 def _keep(outcome: Outcome, stamp: Mapping[str, Any], partial: PartialRun) -> Problem | None:
@@ -232,7 +220,7 @@ def _keep(outcome: Outcome, stamp: Mapping[str, Any], partial: PartialRun) -> Pr
         return Problem(str(error), key=outcome.query_id)
     except Exception as error:  # noqa: BLE001 -- an object of the user's that cannot even be looked at
         return failure(outcome.query_id, error)
-    partial.add(outcome.query_id, line)
+    partial.add(line)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The user's function: found by `module:function`, told sync from async, where its code failed, which code it is."""
+"""The user's function: imported by `module:function`, sync or async, where its code failed, which code it is."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import inspect
 import os
 import pkgutil
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, shown
+from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean
 from rankgate.files.git import GitError, repository_around, run_git
+from rankgate.readers.results import described
 
 Retrieve = Callable[[str], Any]
 
@@ -29,10 +31,9 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 def load_retriever(spec: str) -> Retrieve:
-    """Import what `module:function` names, looking in the current directory first.
+    """Import what `module:function` names, looking in the current directory first, which stays on `sys.path`.
 
-    The part after the colon may be dotted (`my_app.search:index.retrieve`). The current directory stays at the head of
-    `sys.path`, for imports that the function does later.
+    The part after the colon may be dotted (`my_app.search:index.retrieve`).
 
     Raises:
         RankgateError: no such module or attribute (the nearest is suggested), not a function, or the module's own
@@ -43,17 +44,17 @@ def load_retriever(spec: str) -> Retrieve:
         near = module_name.removesuffix(".py").strip("./").replace("/", ".")
         hint = f"; did you mean {f'{near}:{attributes}'!r}?" if near != module_name and attributes else ""
         raise bad_input(f"{spec!r} is not module:function, as in my_app.search:retrieve{hint}", key=_FLAG)
-    found: Any = _imported(module_name)
+    function: Any = _imported(module_name)
     path = module_name
     for name in attributes.split("."):
-        found = _attribute(found, name, path)
+        function = _attribute(function, name, path)
         path += f".{name}"
-    if isinstance(found, type):
+    if isinstance(function, type):
         raise bad_input(f"{spec} is a class; name a function, an instance or a method of one", key=_FLAG)
-    if not callable(found):
-        raise bad_input(f"{spec} is {shown(found)} (type {type(found).__name__}), not a function", key=_FLAG)
-    function: Retrieve = found
-    return function
+    if not callable(function):
+        raise bad_input(f"{spec} is {described(function)}, not a function", key=_FLAG)
+    retrieve: Retrieve = function
+    return retrieve
 
 
 def name_of(retrieve: Retrieve) -> str:
@@ -138,16 +139,14 @@ def _broken(what: str, error: BaseException) -> RankgateError:
 def _place(error: BaseException) -> tuple[str | None, int | None]:
     if isinstance(error, SyntaxError) and error.filename:
         return _written(Path(error.filename)), error.lineno
-    found: tuple[str | None, int | None] = (None, None)
+    place: tuple[str | None, int | None] = (None, None)
     theirs = False
-    step = error.__traceback__
-    while step is not None:
-        file = Path(step.tb_frame.f_code.co_filename)
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = Path(frame.f_code.co_filename)
         library = file.is_relative_to(_STANDARD_LIBRARY) or not _INSTALLED.isdisjoint(file.parts)
         if file.is_absolute() and not file.is_relative_to(_OURS) and not (library and theirs):
-            found, theirs = (_written(file), step.tb_lineno), theirs or not library
-        step = step.tb_next
-    return found
+            place, theirs = (_written(file), line), theirs or not library
+    return place
 
 
 def _written(file: Path) -> str:
@@ -158,17 +157,15 @@ def _written(file: Path) -> str:
 def code_version(output: str) -> str | None:
     """The commit that is checked out, followed by `+changes` where files that git knows are not as it has them.
 
-    None outside of a repository, before its first commit and without git: a recording never fails for this.
-
-    Args:
-        output: the run to be written, which is no change of the code where git knows it.
+    `output`, the run to be written, is no change of the code. None outside of a repository, before its first commit and
+    without git: a recording never fails for this.
     """
     try:
         repository = repository_around(".")
         commit = repository.commit("HEAD")
-        found = run_git(repository.root, "diff", "--no-ext-diff", "--name-only", "-z", commit, patience=_PATIENCE)
+        diff = run_git(repository.root, "diff", "--no-ext-diff", "--name-only", "-z", commit, patience=_PATIENCE)
     except GitError:
         return None
-    changed = {name for name in found.stdout.decode("utf-8", "surrogateescape").split("\0") if name}
-    made = {name for name in changed if Path(repository.root, name) == Path(output).resolve()}
-    return commit[:DIGITS] + (CHANGED if changed - made or found.returncode else "")
+    changed = filter(None, diff.stdout.decode("utf-8", "surrogateescape").split("\0"))
+    of_code = any(Path(repository.root, name) != Path(output).resolve() for name in changed)
+    return commit[:DIGITS] + (CHANGED if of_code or diff.returncode else "")

@@ -50,14 +50,13 @@ class Returned(msgspec.Struct, frozen=True):
 
 
 Outcome = Returned | Problem
-Take = Callable[[Outcome], bool]
 _Outcomes = SimpleQueue[tuple[int, Outcome | RankgateError]]
 _Lane = SimpleQueue[tuple[int, Question, float] | None]
 _Begin = Callable[[int, Question, float], None]  # a call, after a pause
 
 
-def ask(retrieve: Retrieve, questions: Sequence[Question], calls: Calls, take: Take) -> None:
-    """Ask questions and hand each outcome to `take`, in this thread, as they come, as long as it says to go on.
+def ask(retrieve: Retrieve, questions: Sequence[Question], calls: Calls, take: Callable[[Outcome], bool]) -> None:
+    """Ask questions and hand each outcome to `take`, in this thread, as they come, as long as it returns True.
 
     A sync function is called in this thread when there is one worker and no timeout, else in threads; an async one is
     awaited on one event loop, which has a thread of its own, so that this one can be interrupted and may run a loop
@@ -120,14 +119,14 @@ def _in_threads(retrieve: Retrieve, outcomes: _Outcomes, _calls: Calls) -> Itera
     """Daemon threads, which cannot keep the process from ending; for one that hangs another is started."""
     idle: list[_Lane] = []  # only `begin` takes one out
 
-    def work(asked: _Lane) -> None:
-        while call := asked.get():
+    def work(lane: _Lane) -> None:
+        while call := lane.get():
             number, question, pause = call
             time.sleep(pause)
             busy.add(get_ident())
             outcome = _called(retrieve, question)
             busy.discard(get_ident())
-            idle.append(asked)
+            idle.append(lane)
             outcomes.put((number, outcome))
 
     def begin(number: int, question: Question, pause: float) -> None:
@@ -141,8 +140,8 @@ def _in_threads(retrieve: Retrieve, outcomes: _Outcomes, _calls: Calls) -> Itera
     try:
         yield begin
     finally:
-        for asked in idle:
-            asked.put(None)
+        for lane in idle:
+            lane.put(None)
 
 
 @contextmanager
@@ -196,7 +195,7 @@ def _called(retrieve: Retrieve, question: Question) -> Outcome:
     finally:
         if os.getpid() != process:
             os._exit(1)  # a fork of the function's that came back: it must not record as well
-    return Returned(question.query_id, result, _since(start))
+    return Returned(question.query_id, result, 1000 * (time.perf_counter() - start))
 
 
 async def _awaited(retrieve: Retrieve, question: Question) -> Outcome:
@@ -213,8 +212,4 @@ async def _awaited(retrieve: Retrieve, question: Question) -> Outcome:
         if task is not None and task.cancelling():  # from outside, not by the function itself
             raise
         return failure(question.query_id, error)
-    return Returned(question.query_id, result, _since(start))
-
-
-def _since(start: float) -> float:
-    return 1000 * (time.perf_counter() - start)
+    return Returned(question.query_id, result, 1000 * (time.perf_counter() - start))

@@ -10,22 +10,18 @@ from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import visible
 
-LABEL = "retrieval"
 LONGEST = 40  # characters of the message; a badge is one line in a row of others
 COLORS = {Verdict.PASS: "brightgreen", Verdict.WARN: "yellow", Verdict.FAIL: "red", Verdict.NOT_JUDGED: "lightgrey"}
 
 
 class Badge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the endpoint of shields.io takes; it refuses every other key.
-
-    `is_error` keeps the color from being overridden by whoever shows the badge.
-    """
+    """What the endpoint of shields.io takes; it refuses every other key."""
 
     schema_version: int = 1
-    label: str = LABEL
+    label: str = "retrieval"
     message: str
     color: str
-    is_error: bool
+    is_error: bool  # keeps the color from being overridden by whoever shows the badge
 
 
 def render_badge(report: Report) -> str:
@@ -39,17 +35,13 @@ def render_badge(report: Report) -> str:
 
 
 def _message(report: Report) -> str:
-    word = VERDICT_WORDS[report.verdict].lower()
-    leading = _leading(report)
-    whole = f"{word} · {leading}"
-    return whole if leading and len(whole) <= LONGEST else word
+    word, leading = VERDICT_WORDS[report.verdict].lower(), _leading(report)
+    both = f"{word} · {leading}"
+    return both if leading and len(both) <= LONGEST else word
 
 
 def _leading(report: Report) -> str:
-    """The first gate over all queries that has the report's verdict by its value; nothing where none has.
-
-    A value that does not show why would be read as the reason.
-    """
+    """The first gate over all queries that has the report's verdict by its value: any other would mislead."""
     for gate in report.gates:
         elsewhere = gate.segment is not None or gate.since is not None or gate.judged_by is not None
         if gate.verdict is report.verdict and gate.value is not None and not (elsewhere or gate.hard_check_failed):

@@ -10,9 +10,9 @@ from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, QueryChange
 from rankgate.model.report import Report
 from rankgate.model.values import Evidence
 from rankgate.model.wording import count_text, exact_decimals, size_text, value_text
+from rankgate.renderers.escape import listed
 
-MAX_IDS = 5
-MAX_VALUES = 5
+MAX_LISTED = 5  # ids or values
 
 # Makes text of the inputs safe to show: a code span in Markdown, one line elsewhere.
 Spell = Callable[[str], str]
@@ -32,17 +32,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changes(report: Report, spell: Spell, say: Spell = str) -> list[Change]:
-    """A sentence a change, those that weaken the gate first.
+    """A sentence a change, those that weaken the gate first; nothing without a base.
 
-    Args:
-        report: one of a check with a base, or none is found.
-        spell: shows text of the inputs.
-        say: shows a sentence of ours that names metrics.
+    `spell` shows text of the inputs, `say` a sentence of ours that names metrics.
     """
-    if report.base is None:
-        return []
-    found = list(_changes(report.base, spell, say))
-    return sorted(found, key=lambda change: not change.weakens)
+    changed = _changes(report.base, spell, say) if report.base else ()
+    return sorted(changed, key=lambda change: not change.weakens)
 
 
 def _changes(base: BaseSide, spell: Spell, say: Spell) -> Iterator[Change]:
@@ -55,7 +50,7 @@ def _changes(base: BaseSide, spell: Spell, say: Spell) -> Iterator[Change]:
         for text, weakens in _queries(base.queries, spell, say):
             yield Change(text=f"{_WHO} {text}.", weakens=weakens)
     if base.elsewhere:
-        text = f"The base's criteria in {_listed(base.elsewhere, spell)} do not judge this check"
+        text = f"The base's criteria in {listed(base.elsewhere, MAX_LISTED, spell)} do not judge this check"
         yield Change(text=f"{text}; keep to their place, or merge new ones before a check reads them.", weakens=True)
     for problem in base.problems:
         yield Change(text=f"Could not be used as the base has it: {spell(str(problem))}.", weakens=True)
@@ -80,13 +75,11 @@ def _key(key: KeyChange, where: str, spell: Spell) -> str:
     what = f"the {what}" if key.key in ("threshold", "metric", "severity", "direction") else what
     of = f" of {where}" if where else ""
     if isinstance(key.before, list) or isinstance(key.after, list):
-        old, new = (
-            [] if value is None else value if isinstance(value, list) else [str(value)]
-            for value in (key.before, key.after)
-        )
-        lost, gained = [each for each in old if each not in new], [each for each in new if each not in old]
-        taken = [f"takes {_listed(lost, spell)} out of {what}{of}"] if lost else []
-        return " and ".join([*taken, *([f"adds {_listed(gained, spell)} to {what}{of}"] if gained else [])])
+        old, new = map(_as_list, (key.before, key.after))
+        lost = listed([each for each in old if each not in new], MAX_LISTED, spell)
+        gained = listed([each for each in new if each not in old], MAX_LISTED, spell)
+        parts = (f"takes {lost} out of {what}{of}" if lost else "", f"adds {gained} to {what}{of}" if gained else "")
+        return " and ".join(filter(None, parts))
     before, after = _value(key, key.before, spell), _value(key, key.after, spell)
     if key.before is None:
         return f"adds {what} {after} to {where or 'the criteria'}"
@@ -101,32 +94,33 @@ def _key(key: KeyChange, where: str, spell: Spell) -> str:
     return f"{verb} {what}{of} from {before} to {after}"
 
 
+def _as_list(value: Value) -> list[str]:
+    return [] if value is None else value if isinstance(value, list) else [str(value)]
+
+
 def _value(key: KeyChange, value: Value, spell: Spell) -> str:
     if not isinstance(value, int | float):
         return str(value) if value in _ORDERED else spell(str(value))
     if key.unit is None:
         return f"{value:g}"
-    decimals = exact_decimals(value, key.unit)
-    if key.key.endswith(("regression_max", "drift_max")):
-        return size_text(value, key.unit, decimals)
-    return value_text(value, key.unit, decimals)
+    text = size_text if key.key.endswith(("regression_max", "drift_max")) else value_text
+    return text(value, key.unit, exact_decimals(value, key.unit))
 
 
 def _queries(queries: QueryChanges, spell: Spell, say: Spell) -> Iterator[tuple[str, bool]]:
     if queries.removed:
-        named = _ids(queries.removed, queries.removed_ids, spell)
-        yield f"removes {named} from the gold set{_with_removed(queries, say)}", True
+        removed = _ids(queries.removed, queries.removed_ids, spell)
+        yield f"removes {removed} from the gold set{_with_removed(queries, say)}", True
     if queries.relabelled:
         yield f"relabels {_ids(queries.relabelled, queries.relabelled_ids, spell)}", True
     if queries.edited:
-        named = _ids(queries.edited, queries.edited_ids, spell)
-        yield f"edits {named} of the gold set beside the labels, as the question or the tags", True
+        edited = _ids(queries.edited, queries.edited_ids, spell)
+        yield f"edits {edited} of the gold set beside the labels, as the question or the tags", True
     if queries.added:
         yield f"adds {_ids(queries.added, queries.added_ids, spell)} to the gold set", False
 
 
 def _with_removed(queries: QueryChanges, say: Spell) -> str:
-    """What the removed queries would have made of the verdict."""
     if queries.removed_unanswered == queries.removed:
         return "; the run does not answer them, so that nobody can tell what they would change"
     if queries.verdict_with_removed is None:
@@ -137,13 +131,6 @@ def _with_removed(queries: QueryChanges, say: Spell) -> str:
 
 
 def _ids(count: int, ids: Sequence[str], spell: Spell) -> str:
-    shown = ids[:MAX_IDS]
-    if not shown:
+    if not ids:
         return count_text(count, "private query", "private queries")
-    more = f" and {count - len(shown):,} more" if count > len(shown) else ""
-    return f"{count_text(count, 'query', 'queries')} ({', '.join(map(spell, shown))}{more})"
-
-
-def _listed(values: Sequence[str], spell: Spell) -> str:
-    more = f" and {len(values) - MAX_VALUES:,} more" if len(values) > MAX_VALUES else ""
-    return f"{', '.join(map(spell, values[:MAX_VALUES]))}{more}"
+    return f"{count_text(count, 'query', 'queries')} ({listed(ids, MAX_LISTED, spell, count)})"

@@ -1,4 +1,4 @@
-"""What a command says, before it is laid out: lines and tables, for a terminal of any width or as plain text."""
+"""What a command prints, before it is laid out: lines and tables, for a terminal of any width or as plain text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pairs(msgspec.Struct, frozen=True):
-    """Names and what is said under each."""
+    """Names and what stands beside each."""
 
     rows: Sequence[tuple[str, str]]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, assert_never
+from typing import Literal
 
 import msgspec
 
@@ -11,8 +11,8 @@ from rankgate.model.headline import short_headline
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Verdict
-from rankgate.model.wording import size_text
-from rankgate.renderers.escape import shorten, visible
+from rankgate.model.wording import VERDICT_WORDS, size_text
+from rankgate.renderers.escape import one_line, visible
 from rankgate.renderers.findings import Finding, findings_of, path_in_repository
 from rankgate.renderers.fitting import SUMMARY_BYTES
 from rankgate.renderers.markdown import render_summary
@@ -20,8 +20,6 @@ from rankgate.renderers.markdown import render_summary
 LONGEST_TITLE = 255  # characters
 LONGEST_MESSAGE = 64 * 1024  # bytes
 SUPPLIED = " (rankings supplied by the pull request)"
-
-_WORDS = {Verdict.PASS: "Pass", Verdict.WARN: "Warn", Verdict.FAIL: "Fail", Verdict.NOT_JUDGED: "Not judged"}
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,16 +42,14 @@ class CheckRunOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_run_output(report: Report) -> CheckRunOutput:
-    """The report as a check run.
+    """The report as a check run: a title of one line, our comment as its summary, and annotations.
 
-    The title is one line of at most 255 characters. The summary is our comment within 65,535 bytes: GitHub documents
-    characters and counts bytes. Each reason of a gate that fails or warns is an annotation at the gate's line, where
-    the criteria lie within the repository.
+    Each gate that fails or warns is annotated at its line, where the criteria lie within the repository.
     """
     return CheckRunOutput(
         title=_title(report),
         summary=render_summary(report, SUMMARY_BYTES),
-        annotations=[made for finding in findings_of(report) if (made := _annotation(finding)) is not None],
+        annotations=[each for finding in findings_of(report) if (each := _annotation(finding)) is not None],
     )
 
 
@@ -62,28 +58,22 @@ def conclusion_of(report: Report) -> Literal["success", "failure", "action_requi
 
     A run that passes on rankings which the pull request supplied asks for a maintainer, unless the criteria trust them.
     """
-    match report.verdict:
-        case Verdict.PASS | Verdict.WARN:
-            doubtful = report.untrusted_run and report.fork_runs != "trusted"
-            return "action_required" if doubtful else "success"
-        case Verdict.FAIL | Verdict.NOT_JUDGED:
-            return "failure"
-        case _:
-            assert_never(report.verdict)
+    if report.verdict not in (Verdict.PASS, Verdict.WARN):
+        return "failure"
+    return "action_required" if report.untrusted_run and report.fork_runs != "trusted" else "success"
 
 
 def _title(report: Report) -> str:
     supplied = SUPPLIED if report.untrusted_run else ""
-    said = visible(f"{_WORDS[report.verdict]}: {_said(report).strip().rstrip('.')}")
-    return shorten(said, LONGEST_TITLE - len(supplied)) + supplied
+    title = f"{VERDICT_WORDS[report.verdict].capitalize()}: {_deciding(report).strip().rstrip('.')}"
+    return one_line(title, LONGEST_TITLE - len(supplied)) + supplied
 
 
-def _said(report: Report) -> str:
+def _deciding(report: Report) -> str:
     """What decided first and by how much, or else what the headline says beside the verdict."""
-    deciding = sorted(
-        (gate for gate in report.gates if gate.verdict is report.verdict),
-        key=lambda gate: gate.segment is not None,  # what holds for all says more, as in the report's sentence
-    )
+    deciding = [gate for gate in report.gates if gate.verdict is report.verdict]
+    # What holds for all says more, as in the report's sentence.
+    deciding.sort(key=lambda gate: gate.segment is not None)
     if report.verdict is Verdict.FAIL and deciding and deciding[0].reasons:
         gate, more = deciding[0], len({each.place for each in deciding}) - 1  # one that both sides judge is one
         others = f", and {more} more gate{'s' if more > 1 else ''}" if more else ""
@@ -119,8 +109,7 @@ def _annotation(finding: Finding) -> Annotation | None:
 
 def _clipped(message: str) -> str:
     """At most `LONGEST_MESSAGE` bytes, whole characters, the last an ellipsis where some were cut."""
-    data = message.encode()
+    data, mark = message.encode(), "…"
     if len(data) <= LONGEST_MESSAGE:
         return message
-    mark = "…"
     return data[: LONGEST_MESSAGE - len(mark.encode())].decode(errors="ignore") + mark

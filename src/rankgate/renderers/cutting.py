@@ -20,30 +20,20 @@ _CODE_INDENT = 4
 
 
 def cut(text: str, limit: int) -> str:
-    """The text of a user's template, in at most `limit` characters; a last line says how much is missing.
+    """The text of a user's template, in at most `limit` characters; a last line says how much is missing."""
 
-    Raises:
-        ValueError: not even that line fits.
-    """
-
-    def said(left: int, total: int) -> str:
+    def left_out(left: int, total: int) -> str:
         share = f"{left:,} of {count_text(total, 'line')}"
         return f"Left out to fit: {share} of the template; all numbers are in `report.json`."
 
-    return cut_before(text, limit, said)
+    return cut_before(text, limit, left_out)
 
 
-def cut_before(text: str, limit: int, said: Callable[[int, int], str], measure: Callable[[str], int] = len) -> str:
+def cut_before(text: str, limit: int, left_out: Callable[[int, int], str], measure: Callable[[str], int] = len) -> str:
     """The text, or as many of its first lines as fit into the limit with a last line on what is missing.
 
-    Open code fences, comments and `<details>` and the like are closed. Those that belong to a list item or a quotation
-    end with it, wherever that is, so that nothing is cut within them: the cut comes before.
-
-    Args:
-        text: Markdown that we did not lay out.
-        limit: what the measure may say of the result.
-        said: the last line, from the number of lines left out and of all.
-        measure: of a text; characters unless told otherwise.
+    Open code fences, comments and `<details>` and the like are closed; within a list item or a quotation none is cut.
+    `left_out` makes the last line from the numbers of lines left out and of all lines.
 
     Raises:
         ValueError: not even the last line fits.
@@ -51,20 +41,20 @@ def cut_before(text: str, limit: int, said: Callable[[int, int], str], measure: 
     if measure(text) <= limit:
         return text
     lines = text.rstrip("\n").split("\n")
-    state, size, kept, found = _Structure(), 0, 0, ""
+    state, size, kept, ending = _Structure(), 0, 0, ""
     for count, line in enumerate(lines):
         end = state.ending()
         if end is not None:
-            last = f"{end}\n\n{said(len(lines) - count, len(lines))}\n"
+            last = f"{end}\n\n{left_out(len(lines) - count, len(lines))}\n"
             if size + measure(last) <= limit:
-                kept, found = count, last
+                kept, ending = count, last
         if size > limit:
             break
         state.read(line)
         size += measure(line) + 1
-    if not found:
+    if not ending:
         raise ValueError(f"no comment fits into {limit}")
-    return ("\n".join(lines[:kept]) + found).lstrip("\n")
+    return ("\n".join(lines[:kept]) + ending).lstrip("\n")
 
 
 class _Structure:
@@ -115,11 +105,9 @@ class _Structure:
                 self._inside = column + max(item.end(), 2)
         if self._inside or self._quoted:
             self._read_inner(body)
+        elif column < _CODE_INDENT and (fence := _FENCE.match(body)):
+            self._fence = " " * column + (fence["marks"] or fence["tildes"])
         elif column < _CODE_INDENT:
-            fence = _FENCE.match(body)
-            if fence:
-                self._fence = " " * column + (fence["marks"] or fence["tildes"])
-                return
             self._raw = _raw_end(body)
             _read_tags(body, self._tags)
 
@@ -150,7 +138,6 @@ def _read_tags(body: str, opened: list[str]) -> None:
 
 
 def _closes(line: str, marks: str) -> bool:
-    """Whether the line is a fence of the same marks, at least as long."""
     body = line.strip()
     return len(body) >= len(marks) and set(body) == {marks[0]}
 
@@ -163,7 +150,5 @@ def _indent(line: str) -> int:
 def _raw_end(body: str) -> str:
     """What ends the HTML that the line begins; nothing where it begins none, or ends it at once."""
     lowered = body.lower()
-    for begin, end in _RAW.items():
-        if lowered.startswith(begin):
-            return "" if end in lowered[len(begin) :] else end
-    return ""
+    begin = next((each for each in _RAW if lowered.startswith(each)), "")
+    return "" if not begin or _RAW[begin] in lowered[len(begin) :] else _RAW[begin]

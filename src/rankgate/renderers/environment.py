@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
+from traceback import walk_tb
 from typing import Any
 
 import jinja2
@@ -17,6 +19,21 @@ from rankgate.renderers.escape import cell, code, shorten, visible
 def segment_tag(segment: Segment) -> str:
     """The tag as the gold has it."""
     return segment.tag
+
+
+# What templates call by their own names.
+_FUNCTIONS: tuple[Callable[..., object], ...] = (
+    segment_tag,
+    *(phrases.shown_gates, phrases.deciding, phrases.others, phrases.others_line, phrases.values_line),
+    *(phrases.gate_baseline, phrases.gate_now, phrases.gate_now_interval, phrases.gate_change),
+    *(phrases.gate_change_interval, phrases.gate_limit, phrases.gate_status, phrases.queries_line),
+    *(phrases.rank_move, phrases.segment_text, phrases.moved_head),
+    *(rows.gate_row, rows.gate_rows, rows.reasons, rows.other_reasons, rows.first_look, rows.odd_line, rows.differs),
+    *(rows.base_head, rows.base_items, rows.source_item, rows.compared, rows.command_block),
+    *(question_rows.moved_line, question_rows.moved_questions, question_rows.move_item, question_rows.all_listed),
+    *(segment_rows.segment_head, segment_rows.segment_row, segment_rows.segment_legend),
+    *(sections.sections, sections.trend_head, sections.trend_rows),
+)
 
 
 @cache
@@ -35,7 +52,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
                 return _worded(super().getitem(obj, argument))
 
         kind = Sandbox
-    made = kind(
+    environment = kind(
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -43,57 +60,17 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         autoescape=False,
         optimized=False,  # folding constants costs more than a template that is rendered once gains
     )
-    made.filters.update(
-        code=code, cell=cell, shorten=shorten, visible=visible, unbroken=rows.unbroken, named=rows.named
-    )
-    made.globals.update(
+    environment.filters |= {each.__name__: each for each in (code, cell, shorten, visible, rows.unbroken, rows.named)}
+    environment.globals |= {each.__name__: each for each in _FUNCTIONS}
+    environment.globals.update(
         icon=phrases.ICONS.__getitem__,
         word=VERDICT_WORDS.__getitem__,
         amount=value_text,
         change=delta_text,
         count=count_text,
-        sections=sections.sections,
-        shown_gates=phrases.shown_gates,
         segments_line=partial(phrases.segments_line, spell=partial(code, limit=80)),
-        gate_baseline=phrases.gate_baseline,
-        gate_now=phrases.gate_now,
-        gate_now_interval=phrases.gate_now_interval,
-        gate_change=phrases.gate_change,
-        gate_change_interval=phrases.gate_change_interval,
-        gate_limit=phrases.gate_limit,
-        gate_status=phrases.gate_status,
-        queries_line=phrases.queries_line,
-        rank_move=phrases.rank_move,
-        segment_text=phrases.segment_text,
-        segment_tag=segment_tag,
-        values_line=phrases.values_line,
-        others_line=phrases.others_line,
-        deciding=phrases.deciding,
-        others=phrases.others,
-        gate_row=rows.gate_row,
-        gate_rows=rows.gate_rows,
-        reasons=rows.reasons,
-        other_reasons=rows.other_reasons,
-        first_look=rows.first_look,
-        odd_line=rows.odd_line,
-        differs=rows.differs,
-        base_head=rows.base_head,
-        base_items=rows.base_items,
-        moved_head=phrases.moved_head,
-        moved_line=question_rows.moved_line,
-        moved_questions=question_rows.moved_questions,
-        move_item=question_rows.move_item,
-        all_listed=question_rows.all_listed,
-        segment_head=segment_rows.segment_head,
-        segment_row=segment_rows.segment_row,
-        segment_legend=segment_rows.segment_legend,
-        trend_head=sections.trend_head,
-        trend_rows=sections.trend_rows,
-        source_item=rows.source_item,
-        compared=rows.compared,
-        command_block=rows.command_block,
     )
-    return made
+    return environment
 
 
 def _worded(value: Any) -> Any:
@@ -106,14 +83,5 @@ def mistake(error: BaseException) -> tuple[str, int | None]:
     """What is wrong with a template, and in which of its lines, from what its rendering raised."""
     if isinstance(error, jinja2.TemplateSyntaxError):
         return error.message or "bad syntax", error.lineno
-    return str(error), _line_in_template(error)
-
-
-def _line_in_template(error: BaseException) -> int | None:
-    line = None
-    frame = error.__traceback__
-    while frame is not None:
-        if frame.tb_frame.f_code.co_filename == "<template>":
-            line = frame.tb_lineno
-        frame = frame.tb_next
-    return line
+    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == "<template>"]
+    return str(error), lines[-1] if lines else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 _JOINERS = "\u200c\u200d"  # needed by scripts and emoji, harmless alone
 # Printable to Python and yet invisible: fillers, and the selectors in which a message can hide.
@@ -54,9 +54,25 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
+def one_line(text: object, limit: int = 200) -> str:
+    """`visible`, and no longer than the limit."""
+    return shorten(visible(str(text)), limit)
+
+
+def safe(text: str, limit: int = 80) -> str:
+    """Text of the inputs for a terminal: on one line, with nothing hidden or live in it, and no longer than `limit`."""
+    return shorten(inert(visible(text)), limit)
+
+
+def listed(texts: Sequence[str], most: int, spell: Callable[[str], str] = str, total: int | None = None) -> str:
+    """`a, b and 3 more`: the first texts as they are spelled, and how many more there are, of all or of a total."""
+    more = (len(texts) if total is None else total) - len(texts[:most])
+    return ", ".join(map(spell, texts[:most])) + (f" and {more:,} more" if more > 0 else "")
+
+
 def code(text: object, limit: int = 200) -> str:
     """A Markdown code span that shows exactly `visible(text)`, for use outside tables."""
-    shown = shorten(visible(str(text)), limit)
+    shown = one_line(text, limit)
     if not shown.strip():
         return '`""`'
     fence = _span_fence({len(run) for run in _BACKTICKS.findall(shown)})
@@ -87,4 +103,4 @@ def block(lines: Iterable[str], language: str = "") -> str:
 
 def quoted(text: str) -> str:
     """Text of the inputs outside of Markdown: on one line, nothing hidden, in quotation marks."""
-    return repr(shorten(visible(text), 60))
+    return repr(one_line(text, 60))

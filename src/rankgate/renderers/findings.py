@@ -13,23 +13,22 @@ from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
 from rankgate.renderers.base_changes import changes
-from rankgate.renderers.escape import quoted, visible
+from rankgate.renderers.escape import listed, quoted, visible
 from rankgate.renderers.phrases import gate_change
 
 MAX_SEGMENTS = 3
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A sentence and where it belongs.
+    """A sentence, which may hold text of the inputs and line breaks, and the file and line (from 1) where it belongs.
 
-    `message` may hold text from the inputs and line breaks: whoever shows it escapes it. `file` and `line` (from 1) are
-    None where no place is known. `of_gate` tells the reasons of gates, which stand in the criteria, from the rest.
+    `of_gate` tells the reasons of gates, which stand in the criteria, from the rest.
     """
 
     level: Literal["error", "warning"]
     message: str
-    file: str | None
-    line: int | None
+    file: str | None = None
+    line: int | None = None
     of_gate: bool = False
 
 
@@ -39,7 +38,7 @@ def findings_of(report: Report) -> list[Finding]:
     for gate in sorted(report.gates, key=_severity):
         if gate.verdict in (Verdict.FAIL, Verdict.WARN):
             gates.setdefault(gate.name, []).append(gate)
-    found = [
+    findings = [
         Finding(
             level="error" if rows[0].verdict is Verdict.FAIL else "warning",
             message=_message(rows, report.base),
@@ -49,9 +48,9 @@ def findings_of(report: Report) -> list[Finding]:
         )
         for rows in gates.values()
     ]
-    found += [Finding(level="error", message=f"{failure}.", file=None, line=None) for failure in report.failures]
-    found += [Finding(level="warning", message=f"{warning}.", file=None, line=None) for warning in report.warnings]
-    found += [
+    findings += [Finding(level="error", message=f"{failure}.") for failure in report.failures]
+    findings += [Finding(level="warning", message=f"{warning}.") for warning in report.warnings]
+    findings += [
         Finding(
             level="warning",
             message=change.text,
@@ -62,11 +61,8 @@ def findings_of(report: Report) -> list[Finding]:
         for change in changes(report, quoted)
         if change.weakens
     ]
-    found += [
-        Finding(level="error", message=str(problem), file=problem.file, line=problem.line)
-        for problem in report.problems
-    ]
-    return sorted(found, key=lambda finding: finding.level != "error")
+    findings += [Finding(level="error", message=str(each), file=each.file, line=each.line) for each in report.problems]
+    return sorted(findings, key=lambda finding: finding.level != "error")
 
 
 def _severity(gate: GateResult) -> tuple[bool, float, bool]:
@@ -88,9 +84,8 @@ def _message(rows: Sequence[GateResult], base: BaseSide | None) -> str:
     if not whole and parts:
         first, *parts = parts
         whole = [f"in {first.segment}, {reason}" for reason in sentences(first, base)]
-    named = ", ".join(f"{row.segment} ({gate_change(row)})" for row in parts[:MAX_SEGMENTS])
-    more = f" and {len(parts) - MAX_SEGMENTS} more" if len(parts) > MAX_SEGMENTS else ""
-    return f"{'; '.join(whole)}{f'; also in {named}{more}' if parts else ''}."
+    also = listed([f"{row.segment} ({gate_change(row)})" for row in parts], MAX_SEGMENTS)
+    return f"{'; '.join(whole)}{f'; also in {also}' if parts else ''}."
 
 
 def path_in_repository(file: str | None) -> str | None:

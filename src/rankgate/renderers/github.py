@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Literal
 
 from rankgate.model.report import Report
@@ -14,18 +13,13 @@ MAX_PER_LEVEL = 10  # GitHub shows no more a step
 
 
 def render_github(report: Report) -> str:
-    """Workflow commands, errors first.
-
-    Text is escaped as the runner unescapes it. The runner also obeys the old `##[command]` anywhere in a line; a space
-    takes that meaning away.
-    """
-    found = findings_of(report)
+    """Workflow commands, errors first; text is escaped as the runner unescapes it."""
+    findings = findings_of(report)
     lines: list[str] = []
     for level in ("error", "warning"):
-        lines += map(_command, islice((each for each in found if each.level == level), MAX_PER_LEVEL))
-    verdict = VERDICT_WORDS[report.verdict]
-    lines.append(annotation("notice", f"{verdict}. {report.summary}"))
-    return "\n".join(lines) + "\n"
+        lines += [_command(each) for each in findings if each.level == level][:MAX_PER_LEVEL]
+    lines.append(annotation("notice", f"{VERDICT_WORDS[report.verdict]}. {report.summary}"))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def annotation(level: Literal["error", "warning", "notice"], message: str) -> str:
@@ -41,7 +35,8 @@ def _command(finding: Finding) -> str:
 
 
 def _data(text: str) -> str:
-    lines = [visible(line) for line in text.splitlines()]
+    # The runner also obeys the old `##[command]` anywhere in a line.
+    lines = map(visible, text.splitlines())
     return "%0A".join(line.replace("%", "%25").replace("##[", "## [") for line in lines)
 
 

@@ -1,7 +1,6 @@
 """Templates of users in a process of their own: Jinja's sandbox alone does not stop `'a' * 10**8` or an endless loop.
 
-The text of a template is whatever a repository holds, so it gets a bare interpreter with limits on computing, memory,
-files and time; what comes back is Markdown, or one sentence on what is wrong.
+A bare interpreter with limits on computing, memory, files and time gives Markdown, or one sentence on what is wrong.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import msgspec
 from rankgate.errors import RankgateError, bad_input
 from rankgate.model.report import Report
 from rankgate.model.report_text import with_texts
-from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.escape import one_line
 from rankgate.renderers.sandboxed import MISTAKE, Limits, Mistake, Task
 
 MARKER = "<!-- rankgate"
@@ -43,14 +42,6 @@ class Template(msgspec.Struct, frozen=True):
     text: str
 
 
-class _Outcome(msgspec.Struct, frozen=True):
-    """How the process ended; a negative code is a signal's. `late` if it had to be ended for taking too long."""
-
-    code: int
-    output: bytes
-    late: bool
-
-
 def render_isolated(report: Report, template: Template, limits: Limits = USUAL) -> str:
     """The Markdown that a user's template makes of a report, ending in one newline.
 
@@ -58,21 +49,21 @@ def render_isolated(report: Report, template: Template, limits: Limits = USUAL) 
         RankgateError: the template does not render within its limits, or its text holds our hidden marker.
     """
     task = Task(template=template.text, report=msgspec.Raw(msgspec.json.encode(with_texts(report))), limits=limits)
-    outcome = _run(msgspec.json.encode(task), limits)
-    if len(outcome.output) > limits.output:
+    code, output, late = _run(msgspec.json.encode(task), limits)
+    if len(output) > limits.output:
         raise _wrong(template, f"its text is longer than {limits.output:,} bytes")
-    if outcome.code == MISTAKE:
-        raise _wrong_by(template, outcome.output)
-    if outcome.late or outcome.code != 0:
-        raise _wrong(template, _why_ended(outcome, limits))
-    text = outcome.output.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n").strip() + "\n"
+    if code == MISTAKE:
+        raise _wrong_by(template, output)
+    if late or code != 0:
+        raise _wrong(template, f"it took longer than {limits.waiting:g} s" if late else _why_ended(code, limits))
+    text = output.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n").strip() + "\n"
     if _MARKED.search(text):
         raise _wrong(template, f"a line of its text begins with `{MARKER}`, by which the bot knows its own comment")
     return text
 
 
-def _run(task: bytes, limits: Limits) -> _Outcome:
-    """Start an interpreter, hand it the task and read at most one byte more than it may write."""
+def _run(task: bytes, limits: Limits) -> tuple[int, bytes, bool]:
+    """The exit code of an interpreter, its output up to one byte too many, and whether it took too long."""
     # -I: neither the current directory nor the environment says what is imported. -S: no .pth file does.
     command = [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _START, *_roots()]
     late = threading.Event()
@@ -99,12 +90,12 @@ def _run(task: bytes, limits: Limits) -> _Outcome:
         finally:
             _end(process)
             clock.cancel()
-    return _Outcome(code, output, late.is_set())
+    return code, output, late.is_set()
 
 
 def _roots() -> list[str]:
     """Where the packages that the process needs were found: absolute, whatever this process's own path says."""
-    origins = (found.origin for found in map(importlib.util.find_spec, _PACKAGES) if found and found.origin)
+    origins = (spec.origin for spec in map(importlib.util.find_spec, _PACKAGES) if spec and spec.origin)
     return list(dict.fromkeys(str(Path(origin).resolve().parents[1]) for origin in origins))
 
 
@@ -124,22 +115,18 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _why_ended(outcome: _Outcome, limits: Limits) -> str:
-    if outcome.late:
-        return f"it took longer than {limits.waiting:g} s"
-    if sys.platform != "win32" and outcome.code == -signal.SIGXCPU:
+def _why_ended(code: int, limits: Limits) -> str:
+    if sys.platform != "win32" and code == -signal.SIGXCPU:
         return f"it computed longer than {limits.computing} s"
-    what = signal.Signals(-outcome.code).name if outcome.code < 0 else f"exit code {outcome.code}"
-    return f"its process ended with {what}"
+    return f"its process ended with {signal.Signals(-code).name if code < 0 else f'exit code {code}'}"
 
 
 def _wrong_by(template: Template, output: bytes) -> RankgateError:
-    """The mistake that the process found."""
     try:
-        found = msgspec.json.decode(output, type=Mistake)
+        mistake = msgspec.json.decode(output, type=Mistake)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _wrong(template, "its process did not say what is wrong")
-    return _wrong(template, shorten(visible(found.message), _LONGEST_MESSAGE), found.line)
+    return _wrong(template, one_line(mistake.message, _LONGEST_MESSAGE), mistake.line)
 
 
 def _wrong(template: Template, message: str, line: int | None = None) -> RankgateError:

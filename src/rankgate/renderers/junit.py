@@ -1,35 +1,22 @@
 """JUnit XML, as GitLab and Jenkins read it: one suite, a case a row of gates, and one for all that no gate says.
 
-There is no schema of JUnit's own; this is what the two readers do, and why the file is as it is:
-
-- GitLab lists `classname` and `name`, which have to be unique together, links `file`, shows the text of a failure and
-  ignores its message. Jenkins groups by what stands before the last dot of `classname`, shows both, and the
-  `system-out` of a case, or the suite's where a case has none. So a class is a gate and a case is a row of it, the
-  text of a failure repeats its message, and the suite's output is the summary of the terminal.
-- A warning is a case that passed, with the sentence in its output. `skipped` would say that nothing was judged, and
-  a failure would turn the build red for what may be merged. Skipped are segments with too few queries to be judged.
-- What could not be judged is an error.
-- No times: judging takes none worth showing, and both readers take their absence for zero.
-- `line` is for others that annotate from such a file. Jenkins' xUnit plugin, which is strict, wants neither `file`
-  nor `line`; its `junit` step takes both.
+JUnit has no schema. GitLab wants unique names and shows only a failure's text; Jenkins groups by what stands before the
+last dot of `classname`. A warning is a case that passed with an output: a failure would turn the build red.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-import msgspec
-
-from rankgate.model.base_ref import BaseSide
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.blocks import Block, Pairs, plain_text
-from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.escape import one_line, visible
 from rankgate.renderers.findings import path_in_repository
 from rankgate.renderers.phrases import row_name
 from rankgate.renderers.terminal import render_terminal
@@ -48,70 +35,53 @@ OUTCOMES: dict[Verdict, Outcome] = {
 }
 
 
-class _Case(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the suite; `message` and `body` are plain text, which may hold text of the inputs."""
-
-    classname: str
-    name: str
-    outcome: Outcome
-    message: str = ""
-    body: str = ""
-    line: int | None = None
-
-
 def render_junit(report: Report) -> str:
     """The report as JUnit XML 1.0, whatever characters its texts hold."""
-    cases = list(_distinct([_beside_gates(report), *(_gate(gate, report.base) for gate in report.gates)]))
-    failures, errors, skipped = (
-        str(sum(case.outcome == outcome for case in cases)) for outcome in ("failure", "error", "skipped")
-    )
-    counts = {"name": SUITE, "tests": str(len(cases)), "failures": failures, "errors": errors}
+    cases = [_beside_gates(report), *(_gate(gate, report) for gate in report.gates)]
+    _make_distinct(cases)
+    counts = {"name": SUITE, "tests": str(len(cases))}
+    counts |= {f"{name}s": str(sum(case.find(name) is not None for case in cases)) for name in ("failure", "error")}
+    skipped = sum(case.find("skipped") is not None for case in cases)
     root = ET.Element("testsuites", counts)
-    suite = ET.SubElement(root, "testsuite", {**counts, "skipped": skipped})
+    suite = ET.SubElement(root, "testsuite", {**counts, "skipped": str(skipped)})
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(report):
         ET.SubElement(properties, "property", {"name": name, "value": visible(value)})
-    for case in cases:
-        suite.append(_element(case, path_in_repository(report.provenance.criteria)))
+    suite.extend(cases)
     ET.SubElement(suite, "system-out").text = _harmless(render_terminal(report))
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _element(case: _Case, file: str | None) -> ET.Element:
-    place = {"file": file} if file else {}
-    place |= {"line": str(case.line)} if file and case.line else {}
-    made = ET.Element("testcase", {"classname": case.classname, "name": case.name, **place})
-    if case.outcome != "passed":
-        said = {"message": _harmless(visible(case.message))}
-        ET.SubElement(made, case.outcome, said).text = _harmless(case.body)
-    elif case.body:
-        ET.SubElement(made, "system-out").text = _harmless(case.body)
-    return made
+def _case(classname: str, name: str, outcome: Outcome, message: str, body: str, **place: str) -> ET.Element:
+    """A row of the suite; message and body are plain text, which may hold text of the inputs."""
+    case = ET.Element("testcase", {"classname": classname, "name": name, **place})
+    if outcome != "passed":
+        ET.SubElement(case, outcome, {"message": _harmless(visible(message))}).text = _harmless(body)
+    elif body:
+        ET.SubElement(case, "system-out").text = _harmless(body)
+    return case
 
 
 def _harmless(text: str) -> str:
     return text.replace(_ATTACHMENT, "[ [ATTACHMENT")
 
 
-def _distinct(cases: list[_Case]) -> Iterator[_Case]:
-    """The cases with names that differ also where only what was cut off did: GitLab drops the second of two."""
+def _make_distinct(cases: Sequence[ET.Element]) -> None:
+    """Number the names of which only what was cut off differed: GitLab drops the second of two."""
     seen: set[tuple[str, str]] = set()
     for case in cases:
-        name, number = case.name, 1
-        while (case.classname, name) in seen:
+        classname, name, number = case.attrib["classname"], case.attrib["name"], 1
+        while (classname, case.attrib["name"]) in seen:
             number += 1
-            name = f"{case.name} ({number})"
-        seen.add((case.classname, name))
-        yield msgspec.structs.replace(case, name=name)
+            case.attrib["name"] = f"{name} ({number})"
+        seen.add((classname, case.attrib["name"]))
 
 
 def _properties(report: Report) -> Iterator[tuple[str, str]]:
     source = report.provenance
-    yield "verdict", report.verdict.value
-    yield "summary", report.summary
-    yield "date", source.date
-    yield "rankgate", source.rankgate
+    yield from (("verdict", report.verdict.value), ("summary", report.summary))
+    yield from (("date", source.date), ("rankgate", source.rankgate))
     for name, given in (("gold", source.gold), ("run", source.run), ("baseline", source.baseline)):
         if given is not None:
             yield name, given.path
@@ -121,25 +91,19 @@ def _properties(report: Report) -> Iterator[tuple[str, str]]:
         yield "run supplied by", "the pull request"
 
 
-def _gate(gate: GateResult, base: BaseSide | None) -> _Case:
-    said = [f"{reason}." for reason in sentences(gate, base)] or [f"{phrases.gate_status(gate)}."]
-    lines: list[Block] = [visible(sentence) for sentence in said]
+def _gate(gate: GateResult, report: Report) -> ET.Element:
+    reasons = [f"{reason}." for reason in sentences(gate, report.base)] or [f"{phrases.gate_status(gate)}."]
+    lines: list[Block] = [visible(reason) for reason in reasons]
     outcome: Outcome = "skipped" if gate.too_small and gate.verdict is Verdict.PASS else OUTCOMES[gate.verdict]
     if outcome == "passed":
         lines[0] = f"{VERDICT_WORDS[gate.verdict]}  {lines[0]}"
-    return _Case(
-        classname=_class(gate.name),
-        name=shorten(visible(row_name(gate)), LONGEST_NAME),
-        outcome=outcome,
-        message=" ".join(said),
-        body=plain_text([*lines, "", Pairs(list(_numbers(gate)))]),
-        line=gate.line,
-    )
-
-
-def _class(name: str) -> str:
-    """The class of a gate, with no dot but ours: Jenkins takes what stands before the last one for a package."""
-    return f"{SUITE}.{shorten(visible(name), LONGEST_NAME).replace('.', '_')}"
+    # With no dot but ours: Jenkins takes what stands before the last one for a package.
+    classname = f"{SUITE}.{one_line(gate.name, LONGEST_NAME).replace('.', '_')}"
+    body = plain_text([*lines, "", Pairs(list(_numbers(gate)))])
+    file = path_in_repository(report.provenance.criteria)
+    place = {"file": file} if file else {}
+    place |= {"line": str(gate.line)} if file and gate.line else {}
+    return _case(classname, one_line(row_name(gate), LONGEST_NAME), outcome, " ".join(reasons), body, **place)
 
 
 def _numbers(gate: GateResult) -> Iterator[tuple[str, str]]:
@@ -160,16 +124,17 @@ def _with(value: str, interval: str) -> str:
     return f"{value} ({interval})" if interval else value
 
 
-def _beside_gates(report: Report) -> _Case:
+def _beside_gates(report: Report) -> ET.Element:
     """Passed unless the check could not judge, or fails for a reason that no gate has."""
-    outcome, told = OUTCOMES[report.verdict], [report.summary]
+    outcome, reasons = OUTCOMES[report.verdict], [report.summary]
     if outcome == "error":
-        told += map(str, report.problems)
+        reasons += map(str, report.problems)
     elif report.failures:
-        outcome, told = "failure", [f"{failure}." for failure in report.failures]
+        outcome, reasons = "failure", [f"{failure}." for failure in report.failures]
     elif any(gate.verdict is Verdict.FAIL for gate in report.gates):
         outcome = "passed"  # those gates say why
-    lines = [line for text in told for line in text.splitlines()]
+    lines = [line for text in reasons for line in text.splitlines()]
     warned = [line for warning in report.warnings for line in f"WARN  {warning}.".splitlines()]
     body = plain_text(warned if outcome == "passed" else [*lines, *warned])
-    return _Case(classname=f"{SUITE}.check", name=BESIDE, outcome=outcome, message=told[0], body=body)
+    place = path_in_repository(report.provenance.criteria)
+    return _case(f"{SUITE}.check", BESIDE, outcome, reasons[0], body, **({"file": place} if place else {}))

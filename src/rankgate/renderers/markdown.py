@@ -10,7 +10,7 @@ from rankgate.errors import bad_input
 from rankgate.model.report import Report
 from rankgate.renderers.cutting import cut
 from rankgate.renderers.environment import environment, mistake
-from rankgate.renderers.fitting import fitted, for_template, usual_room
+from rankgate.renderers.fitting import COMMENT_LIMIT, fitted, usual_room
 from rankgate.renderers.isolation import Template, render_isolated
 from rankgate.renderers.sections import Room
 
@@ -19,14 +19,10 @@ _LONGEST_TEMPLATE = 1_000_000  # bytes
 
 
 def render_markdown(report: Report, template: str | Template | None = None, *, limit: int | None = None) -> str:
-    """The comment, ending in one newline.
+    """The comment, ending in one newline; with a limit in at most so many characters, and a line on what was left out.
 
-    Args:
-        report: what to show.
-        template: a Jinja template to use instead of ours, or its path; it runs in a process of its own and sees
-            `report`, `room` and the filters and functions that docs/templates.md lists. Text from the inputs must go
-            through `code`, or `cell` within a table.
-        limit: at most so many characters, at least `fitting.LEAST`; a line says what was left out. None: all of it.
+    A template of the user, or its path, is used instead of ours. It runs in a process of its own and sees `report`,
+    `room` and the filters and functions that docs/templates.md lists.
 
     Raises:
         RankgateError: the template cannot be read or does not render, or its text holds our hidden marker.
@@ -39,12 +35,13 @@ def render_markdown(report: Report, template: str | Template | None = None, *, l
     return render(usual_room(report), "") if limit is None else fitted(report, render, limit)
 
 
-def render_summary(report: Report, limit: int) -> str:
-    """Our comment within a number of bytes.
+def render_comment(report: Report) -> str:
+    """Our comment within what GitHub accepts."""
+    return render_markdown(report, limit=COMMENT_LIMIT)
 
-    Raises:
-        ValueError: the limit is too small for any comment.
-    """
+
+def render_summary(report: Report, limit: int) -> str:
+    """Our comment within a number of bytes, at least `fitting.LEAST`."""
     return fitted(report, _ours(report), limit, lambda text: len(text.encode()))
 
 
@@ -52,9 +49,9 @@ def _ours(report: Report) -> Callable[[Room, str], str]:
     """Our comment, by the room that each section has."""
     template = environment(sandboxed=False).from_string(OURS.read_text(encoding="utf-8"))
 
-    def render(room: Room, left_out: str = "") -> str:
+    def render(room: Room, left_out: str) -> str:
         try:
-            text = template.render(report=report, room=for_template(room, left_out))
+            text = template.render(report=report, room={**room, "left_out": left_out})
         except Exception as error:  # a report that somebody wrote by hand may lack what its parts name
             message, line = mistake(error)
             raise bad_input(f"template error: {message}", file=OURS.name, line=line) from error
@@ -65,7 +62,6 @@ def _ours(report: Report) -> Callable[[Room, str], str]:
 
 
 def _read(path: str) -> Template:
-    """A template of the user from a file."""
     file = Path(path)
     try:
         with file.open("rb") as stream:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from rankgate.model.details import Cause, Expected, depth_of, left
 from rankgate.model.reasons import sentences
-from rankgate.model.report import Diagnosis, GateResult, Report, SegmentValue
-from rankgate.model.values import Direction, EvidenceState, Verdict
+from rankgate.model.report import Diagnosis, GateResult, Provenance, Report, SegmentValue, Source
+from rankgate.model.values import Direction, EvidenceState, Interval, Unit, Verdict
 from rankgate.model.wording import (
     confidence_text,
     count_text,
@@ -19,13 +20,20 @@ from rankgate.model.wording import (
     telling_decimals,
     value_text,
 )
-from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.escape import listed, one_line
 
 ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
 NOTHING = "–"
 MAX_FALLEN = 5
 LONGEST = 40  # characters of a name or a tag
 
+# What one gate does, and what several do.
+_VERBS = {
+    Verdict.FAIL: ("fails", "fail"),
+    Verdict.WARN: ("warns", "warn"),
+    Verdict.NOT_JUDGED: ("is not judged", "are not judged"),
+    Verdict.PASS: ("holds", "hold"),
+}
 # A short label, and a clause that explains it; `first k` is the details'. In the order of how much each one hurts.
 CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
     Cause.NO_RESULT: ("no result", "the run lacks the question or returns an empty list"),
@@ -40,22 +48,13 @@ CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
 
 
 def row_name(gate: GateResult, *, own_name: bool = False) -> str:
-    """The metric and on what it is judged: `recall@5 in lang:es`, `mrr since launch`, `recall@5, by the base`.
-
-    Args:
-        gate: the row.
-        own_name: whether the gate's own name stands beside the metric of a row about all queries.
-    """
-    by = ", by the base" if gate.judged_by else ""
-    if gate.segment is not None:
-        return f"{gate.metric} in {_short(gate.segment)}{by}"
+    """The metric and on what it is judged: `mrr in lang:es`, `mrr since launch`, `mrr (own name), by the base`."""
+    about = f" ({one_line(gate.name, LONGEST)})" if own_name else ""
     if gate.since is not None:
-        return f"{gate.metric} since {_short(gate.since)}{by}"
-    return f"{gate.metric} ({_short(gate.name)}){by}" if own_name else f"{gate.metric}{by}"
-
-
-def _short(text: str) -> str:
-    return shorten(visible(text), LONGEST)
+        about = f" since {one_line(gate.since, LONGEST)}"
+    if gate.segment is not None:
+        about = f" in {one_line(gate.segment, LONGEST)}"
+    return f"{gate.metric}{about}{', by the base' if gate.judged_by else ''}"
 
 
 def gate_baseline(gate: GateResult) -> str:
@@ -70,17 +69,19 @@ def gate_now(gate: GateResult) -> str:
 
 def gate_change(gate: GateResult) -> str:
     """`−5.8 pp`, and the interval of the change where there is one."""
-    if gate.delta is None:
-        return NOTHING
-    return delta_text(gate.delta, gate.unit, _decimals(gate))
+    return NOTHING if gate.delta is None else delta_text(gate.delta, gate.unit, _decimals(gate))
 
 
 def gate_change_interval(gate: GateResult) -> str:
     """`95%: −8.1 to −3.4 pp`, or nothing where the data support none or nothing changed."""
-    bounds = interval_text(gate.delta_ci, gate.unit, change=True) if gate.delta_ci != (0.0, 0.0) else ""
-    return "; ".join(
-        filter(None, [f"{confidence_text(gate.confidence)}: {bounds}" if bounds else "", exact_proof(gate)])
-    )
+    bounds = change_interval_text(gate.delta_ci, gate.unit)
+    interval = f"{confidence_text(gate.confidence)}: {bounds}" if bounds else ""
+    return "; ".join(filter(None, [interval, exact_proof(gate)]))
+
+
+def change_interval_text(ci: Interval | None, unit: Unit) -> str:
+    """`−8.1 to −3.4 pp`, or nothing where the data support no interval or nothing changed."""
+    return "" if ci == (0.0, 0.0) else interval_text(ci, unit, change=True)
 
 
 def exact_proof(gate: GateResult) -> str:
@@ -120,10 +121,7 @@ def shown_gates(report: Report) -> list[GateResult]:
 
 
 def foremost(report: Report, most: int | None = None) -> list[GateResult]:
-    """Of the gates that are shown the `most` that say most about the verdict, in the report's order; None: all.
-
-    Those that decided come before those that failed, warned or passed beside them.
-    """
+    """Of the gates that are shown the `most` (None: all) that say most about the verdict, in the report's order."""
     gates = shown_gates(report)
     if most is None or most >= len(gates):
         return gates
@@ -147,15 +145,12 @@ def others(report: Report, most: int | None = None) -> list[GateResult]:
 
 def others_line(report: Report) -> str:
     """`1 more gate warns, 3 gates hold`, of the gates that did not decide."""
-    found = others(report)
-    counts = {"fails": Verdict.FAIL, "warns": Verdict.WARN, "is not judged": Verdict.NOT_JUDGED, "holds": Verdict.PASS}
-    many = {"fails": "fail", "warns": "warn", "is not judged": "are not judged", "holds": "hold"}
-    parts = [
-        f"{count_text(count, 'gate')} {word if count == 1 else many[word]}"
-        for word, verdict in counts.items()
-        if (count := sum(gate.verdict is verdict for gate in found))
-    ]
-    return ", ".join(parts)
+    counts = Counter(gate.verdict for gate in others(report))
+    return ", ".join(
+        f"{count_text(counts[verdict], 'gate')} {one if counts[verdict] == 1 else many}"
+        for verdict, (one, many) in _VERBS.items()
+        if counts[verdict]
+    )
 
 
 def values_line(report: Report, most: int = 4) -> str:
@@ -164,13 +159,11 @@ def values_line(report: Report, most: int = 4) -> str:
     for gate in report.gates:
         if gate.is_main:
             gates.setdefault(gate.metric, gate)
-    named = list(gates.values())
-    shown = [
+    values = [
         f"{gate.metric} {gate_now(gate)}" + (f" ({gate_change(gate)})" if gate.delta is not None else "")
-        for gate in named[:most]
+        for gate in gates.values()
     ]
-    more = len(named) - most
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "") + "." if shown else ""
+    return f"{listed(values, most)}." if values else ""
 
 
 def segments_line(report: Report, spell: Callable[[str], str]) -> str:
@@ -203,9 +196,9 @@ def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
     for part in parts:
         keys = tuple(tag.partition(":")[0] for tag in (part.segment or "").split(" × "))
         rules.setdefault((part.name, keys), []).append(part)
-    for found in (each for each in rules.values() if all(part.too_small for part in each)):
-        none = f"judges none of its {len(found)} segments" if len(found) > 1 else "does not judge its only segment"
-        yield f"{found[0].metric} {none}: at most {'; '.join(sentences(max(found, key=lambda part: part.n), None))}."
+    for rule in (each for each in rules.values() if all(part.too_small for part in each)):
+        none = f"judges none of its {len(rule)} segments" if len(rule) > 1 else "does not judge its only segment"
+        yield f"{rule[0].metric} {none}: at most {'; '.join(sentences(max(rule, key=lambda part: part.n), None))}."
 
 
 def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterator[str]:
@@ -222,10 +215,8 @@ def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterato
 
 def segment_text(value: SegmentValue) -> str:
     """`81.2% (−5.8 pp)`, or `81.2%` where nothing changed."""
-    if value.value is None:
-        return NOTHING
-    now = value_text(value.value, value.unit)
-    return now if not value.delta else f"{now} ({delta_text(value.delta, value.unit)})"
+    now = value_or_dash(value.value, value.unit)
+    return now if value.value is None or not value.delta else f"{now} ({delta_text(value.delta, value.unit)})"
 
 
 def rank_move(doc: Expected) -> str:
@@ -237,11 +228,22 @@ def rank_move(doc: Expected) -> str:
     return f"rank {doc.before} → {doc.after if doc.after is not None else 'gone'}"
 
 
+def ceiling_text(up_to: float, unit: Unit) -> str:
+    """`2.0 pp`: how far beyond its limit a waived gate may be, with all decimals that it was given."""
+    return size_text(up_to, unit, exact_decimals(up_to, unit))
+
+
+def whereabouts(document: Expected, *, compared: bool) -> str:
+    """`rank 2 → 9`; without a baseline `rank 9` or `not found`."""
+    if compared:
+        return rank_move(document)
+    return "not found" if document.after is None else f"rank {document.after}"
+
+
 def telling(documents: Sequence[Expected], k: int, most: int) -> tuple[list[Expected], list[Expected]]:
     """Of a question's relevant documents those to show, at most `most`, and the rest.
 
-    Shown are those that left the first k, the deepest fall first, and those that entered it; where there are none those
-    that moved, else all.
+    Those that left the first k, the deepest fall first, and that entered; if none did, those that moved, else all.
     """
     order = sorted(documents, key=depth_of, reverse=True)
     gone = [each for each in order if left(each, k)]
@@ -269,28 +271,20 @@ def queries_line(report: Report) -> str:
 
 def odd_lines(report: Report, quote: Callable[[str], str]) -> list[str]:
     """What is suspicious in the lists, a sentence each."""
-    found = report.oddities
-    if found is None:
-        return []
+    odd = report.oddities
     lines: list[str] = []
-    if found.never_returned:
-        count = count_text(found.relevant, "relevant id")
+    if odd and odd.never_returned:
+        count, verb = count_text(odd.relevant, "relevant id"), "is" if odd.never_returned == 1 else "are"
         runs = "the run or of the baseline" if report.provenance.baseline else "the run"
+        examples = listed(odd.examples, len(odd.examples), quote, odd.never_returned)
+        lines.append(f"{odd.never_returned:,} of {count} {verb} in no list of {runs}: {examples}.")
+    if odd and odd.rising:
+        examples = listed(odd.rising_queries, len(odd.rising_queries), quote, odd.rising)
         lines.append(
-            f"{found.never_returned:,} of {count} {'is' if found.never_returned == 1 else 'are'} in no list of {runs}: "
-            f"{_examples(found.examples, found.never_returned, quote)}."
-        )
-    if found.rising:
-        lines.append(
-            f"In {found.rising:,} of {count_text(found.lists, 'list')} the scores rise from rank to rank, as distances "
-            f"do or a list in reverse order: {_examples(found.rising_queries, found.rising, quote)}."
+            f"In {odd.rising:,} of {count_text(odd.lists, 'list')} the scores rise from rank to rank, as distances do "
+            f"or a list in reverse order: {examples}."
         )
     return lines
-
-
-def _examples(ids: Sequence[str], total: int, quote: Callable[[str], str]) -> str:
-    more = f" and {total - len(ids):,} more" if total > len(ids) else ""
-    return ", ".join(map(quote, ids)) + more
 
 
 def finding_parts(found: Diagnosis) -> tuple[str, str, str]:
@@ -300,8 +294,19 @@ def finding_parts(found: Diagnosis) -> tuple[str, str, str]:
     return before if named or not tag else f"{before}: ", tag, after
 
 
+def inputs_of(provenance: Provenance) -> list[tuple[str, Source]]:
+    """What was compared, as far as the report has it, each under its name."""
+    sources = (("Gold set", provenance.gold), ("Run", provenance.run), ("Baseline", provenance.baseline))
+    return [(name, source) for name, source in sources if source]
+
+
+def value_or_dash(value: float | None, unit: Unit, decimals: int | None = None) -> str:
+    """`87.0%`, or a dash where there is no value."""
+    return NOTHING if value is None else value_text(value, unit, decimals)
+
+
 def _value(value: float | None, gate: GateResult) -> str:
-    return NOTHING if value is None else value_text(value, gate.unit, _decimals(gate))
+    return value_or_dash(value, gate.unit, _decimals(gate))
 
 
 def _decimals(gate: GateResult) -> int:

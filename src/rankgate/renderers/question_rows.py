@@ -18,10 +18,7 @@ BETTER = "**Better**"
 
 
 def moved_questions(report: Report, most: int | None = None) -> list[tuple[str, list[Movement]]]:
-    """The questions to list, under headings that say what happened to them; of `most` the worse ones first.
-
-    The worse ones are a sample over what became of their relevant documents, in the report's order: the worst first.
-    """
+    """The questions to list, under headings that say what happened to them; of `most` the worse ones first."""
     room = MAX_WORSE + MAX_BETTER if most is None else most
     worse = sampled([move for move in report.misses if move.worse], lambda move: move.fate, min(MAX_WORSE, room))
     better = [move for move in report.misses if not move.worse][: min(MAX_BETTER, room - len(worse))]
@@ -43,16 +40,12 @@ def moved_line(report: Report, most: int | None = None) -> str:
     """How many are listed, where these are not all."""
     if report.moved is None:
         return ""
-    listed = [
-        sum(move.worse is worse for _, moves in moved_questions(report, most) for move in moves)
-        for worse in (True, False)
-    ]
+    listed = [move.worse for _, moves in moved_questions(report, most) for move in moves]
+    counts = ((True, "worse", report.moved.worse), (False, "better", report.moved.better))
     cut = [
-        f"{shown} of the {total:,} that got {word}"
-        for word, shown, total in zip(
-            ("worse", "better"), listed, (report.moved.worse, report.moved.better), strict=True
-        )
-        if shown < total
+        f"{listed.count(worse)} of the {total:,} that got {word}"
+        for worse, word, total in counts
+        if listed.count(worse) < total
     ]
     return f"Here are {' and '.join(cut)}, the worst of each kind first." if cut else ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from rankgate.model.headline import headline_gate, other_sentences
 from rankgate.model.reasons import sentences
@@ -13,7 +14,7 @@ from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes
-from rankgate.renderers.escape import block, cell, code, command_line, shorten
+from rankgate.renderers.escape import block, cell, code, command_line, listed, shorten
 from rankgate.renderers.what_differs import differences_line
 
 MAX_FACTS = 8
@@ -32,51 +33,50 @@ def gate_rows(report: Report, gates: Sequence[GateResult] | None = None) -> list
 
 
 def gate_row(gate: GateResult, report: Report) -> str:
-    """A gate as a row: metric and meaning, baseline, now, change with its interval, limit, status.
-
-    The gate's own name stands there where several gates look at that metric.
-    """
+    """A gate as a row: metric and meaning, baseline, now, change with its interval, limit, status."""
     return gate_rows(report, [gate])[0]
 
 
 def _gate_row(gate: GateResult, report: Report, *, shared: bool) -> str:
-    meaning = shorten(gate.meaning, LONGEST_SENTENCE)
-    lines = [f"**{named(gate.metric, report)}**", meaning, *([cell(gate.name, 80)] if shared else [])]
+    about = [shorten(gate.meaning, LONGEST_SENTENCE), *([cell(gate.name, 80)] if shared else [])]
     if gate.segment is not None:
-        lines = [f"**{named(gate.metric, report)}**", f"only {cell(gate.segment, 80)}"]
+        about = [f"only {cell(gate.segment, 80)}"]
     if gate.since is not None:
-        lines = [f"**{named(gate.metric, report)}**", f"since {cell(gate.since, 80)}"]
+        about = [f"since {cell(gate.since, 80)}"]
     if gate.judged_by and report.base:
-        lines.append(f"by {report.base.judges}")
-    change = filter(None, (phrases.gate_change(gate), phrases.gate_change_interval(gate)))
+        about.append(f"by {report.base.judges}")
     cells = (
-        "<br>".join(lines),
+        _stacked(f"**{named(gate.metric, report)}**", *about),
         phrases.gate_baseline(gate),
-        unbroken("<br>".join(filter(None, (phrases.gate_now(gate), phrases.gate_now_interval(gate))))),
-        unbroken("<br>".join(change)),
+        unbroken(_stacked(phrases.gate_now(gate), phrases.gate_now_interval(gate))),
+        unbroken(_stacked(phrases.gate_change(gate), phrases.gate_change_interval(gate))),
         unbroken(phrases.gate_limit(gate)),
         f"{phrases.ICONS[gate.verdict]}&nbsp;{phrases.gate_status(gate)}",
     )
     return f"| {' | '.join(cells)} |"
 
 
+def _stacked(*lines: str) -> str:
+    return "<br>".join(filter(None, lines))
+
+
 def reasons(report: Report, gates: Sequence[GateResult] | None = None) -> list[str]:
     """Why these gates, or all that are shown, failed or warned; without the reason that the headline says."""
-    said = headline_gate(report)
+    first = headline_gate(report)
     return [
-        f"{VERDICT_WORDS[gate.verdict_of(position)]}: "
-        f"{_among(gate)}{_sentence(reason, report)}{_beside(gate, position)}."
+        f"{VERDICT_WORDS[gate.verdict_of(position)]}: {f'in {code(gate.segment, 80)}, ' if gate.segment else ''}"
+        f"{_sentence(reason, report)}{'' if position else _queries_and_waiver(gate)}."
         for gate in (phrases.shown_gates(report) if gates is None else gates)
         if gate.verdict in (Verdict.FAIL, Verdict.WARN)
         for position, reason in enumerate(sentences(gate, report.base))
-        if position or gate is not said or gate.segment is not None or gate.queries or gate.waived or gate.judged_by
+        if position or gate is not first or gate.segment is not None or gate.queries or gate.waived or gate.judged_by
     ]
 
 
 def other_reasons(report: Report, most: int | None = None) -> list[str]:
     """What failed or warned and is no gate's, the first so many; without what the headline says."""
-    found = other_sentences(report)[:most]
-    return [f"{VERDICT_WORDS[verdict]}: {_sentence(text, report)}." for verdict, text in found]
+    others = other_sentences(report)[:most]
+    return [f"{VERDICT_WORDS[verdict]}: {_sentence(text, report)}." for verdict, text in others]
 
 
 def _sentence(text: str, report: Report) -> str:
@@ -84,27 +84,10 @@ def _sentence(text: str, report: Report) -> str:
     return named(shorten(text, LONGEST_SENTENCE), report)
 
 
-def _among(gate: GateResult) -> str:
-    return "" if gate.segment is None else f"in {code(gate.segment, 80)}, "
-
-
-def _beside(gate: GateResult, position: int) -> str:
-    """What stands after the first reason of a gate."""
-    return "" if position else _which(gate) + _by_whom(gate)
-
-
-def _which(gate: GateResult) -> str:
-    """The queries that a hard check found."""
-    if not gate.queries:
-        return ""
-    more = len(gate.queries) - MAX_QUERIES
-    listed = ", ".join(code(query, 80) for query in gate.queries[:MAX_QUERIES])
-    return f": {listed}{f' and {more} more' if more > 0 else ''}"
-
-
-def _by_whom(gate: GateResult) -> str:
-    """Who lets a violation pass, why, and where that is discussed. A link stays text."""
-    return f" ({', '.join(code(text, 300) for text in gate.waived.texts)})" if gate.waived else ""
+def _queries_and_waiver(gate: GateResult) -> str:
+    """The queries that must pass and do not; who lets a violation pass, why, and where that is discussed, as text."""
+    queries = f": {listed(gate.queries, MAX_QUERIES, partial(code, limit=80))}" if gate.queries else ""
+    return queries + (f" ({', '.join(code(text, 300) for text in gate.waived.texts)})" if gate.waived else "")
 
 
 def base_head(report: Report) -> str:
@@ -118,8 +101,8 @@ def base_head(report: Report) -> str:
 
 def base_items(report: Report) -> list[str]:
     """What the pull request changed of the gate, an item each, what weakens it first."""
-    found = changes(report, lambda text: code(text, 80), lambda text: _sentence(text, report))
-    return [f"- {phrases.ICONS[Verdict.WARN] + ' ' if change.weakens else ''}{change.text}" for change in found]
+    changed = changes(report, partial(code, limit=80), partial(_sentence, report=report))
+    return [f"- {phrases.ICONS[Verdict.WARN] + ' ' if change.weakens else ''}{change.text}" for change in changed]
 
 
 def first_look(report: Report) -> str:
@@ -132,7 +115,7 @@ def first_look(report: Report) -> str:
 
 def odd_line(report: Report) -> str:
     """What is suspicious in the lists, or nothing."""
-    return " ".join(phrases.odd_lines(report, lambda text: code(text, 80)))
+    return " ".join(phrases.odd_lines(report, partial(code, limit=80)))
 
 
 def differs(report: Report) -> str:
@@ -142,17 +125,16 @@ def differs(report: Report) -> str:
 
 def source_item(name: str, source: Source) -> str:
     """Where an input came from and what it says of itself in a word or a number."""
-    said = [f"{key}={value}" for key, value in source.about.items() if isinstance(value, str | int | float)]
-    parts = [code(source.path), *(code(fact, 120) for fact in said[:MAX_FACTS])]
-    more = f", and {len(said) - MAX_FACTS} more in `report.json`" if len(said) > MAX_FACTS else ""
+    facts = [f"{key}={value}" for key, value in source.about.items() if isinstance(value, str | int | float)]
+    parts = [code(source.path), *(code(fact, 120) for fact in facts[:MAX_FACTS])]
+    more = f", and {len(facts) - MAX_FACTS} more in `report.json`" if len(facts) > MAX_FACTS else ""
     return f"- {name}: {', '.join(parts)}{more}"
 
 
 def compared(report: Report) -> list[str]:
     """What was compared by which criteria, as list items, and the command that repeats it, where there is one."""
     provenance = report.provenance
-    sources = (("Gold set", provenance.gold), ("Run", provenance.run), ("Baseline", provenance.baseline))
-    items = [source_item(name, source) for name, source in sources if source]
+    items = [source_item(name, source) for name, source in phrases.inputs_of(provenance)]
     judged = f"Criteria: {code(provenance.criteria)}, judged" if provenance.criteria else "Judged"
     items.append(f"- {judged} on {code(provenance.date)} by rankgate {provenance.rankgate}")
     return [*items, f"\n{command_block(provenance.command)}"] if provenance.command else items

@@ -11,7 +11,7 @@ import msgspec
 from rankgate.model.report import Report
 from rankgate.renderers.environment import environment, mistake
 from rankgate.renderers.escape import visible
-from rankgate.renderers.fitting import for_template, usual_room
+from rankgate.renderers.fitting import usual_room
 
 MISTAKE = 3  # the exit code with which the output is a Mistake instead of Markdown
 
@@ -55,11 +55,11 @@ def main() -> None:
     try:
         output, code = _render(task).encode()[: task.limits.output + 1], 0
     except MemoryError:
-        output, code = _said(f"it needs more than {task.limits.memory // 1024**2} MB of memory"), MISTAKE
+        output, code = _mistake(f"it needs more than {task.limits.memory // 1024**2} MB of memory"), MISTAKE
     except RecursionError:
-        output, code = _said("it calls itself without end"), MISTAKE
+        output, code = _mistake("it calls itself without end"), MISTAKE
     except Exception as error:  # noqa: BLE001 -- a template can call anything with anything
-        output, code = _said(*mistake(error)), MISTAKE
+        output, code = _mistake(*mistake(error)), MISTAKE
     sys.stdout.buffer.write(output)
     sys.stdout.buffer.flush()
     sys.exit(code)
@@ -68,10 +68,10 @@ def main() -> None:
 def _render(task: Task) -> str:
     report = msgspec.json.decode(task.report, type=Report)
     template = environment(sandboxed=True).from_string(task.template)
-    return template.render(report=report, room=for_template(usual_room(report)))
+    return template.render(report=report, room={**usual_room(report), "left_out": ""})
 
 
-def _said(message: str, line: int | None = None) -> bytes:
+def _mistake(message: str, line: int | None = None) -> bytes:
     return msgspec.json.encode(Mistake(visible(message), line))
 
 

@@ -1,7 +1,4 @@
-"""The sections of the comment: one row each, with its text, its budget of rows, and when it goes where not all fit.
-
-Adding one takes a function that writes it and a row of the table.
-"""
+"""The sections of the comment: a function that writes each one, and one row of the table at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from rankgate.model.values import Verdict
 from rankgate.model.wording import count_text, value_text
 from rankgate.renderers import phrases, rows
 from rankgate.renderers.escape import code
-from rankgate.renderers.phrases import NOTHING
+from rankgate.renderers.phrases import moved_head, value_or_dash
 from rankgate.renderers.question_rows import all_listed, move_item, moved_line, moved_questions
 from rankgate.renderers.rows import named
 from rankgate.renderers.segment_rows import MAX_TAGS, segment_head, segment_legend, segment_row
@@ -25,36 +22,16 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 Room = Mapping[str, int]
 
 
-class Budget(msgspec.Struct, frozen=True):
-    """How many rows a section shows, and how the last line counts those that are left out.
-
-    Attributes:
-        key: names it in `room`; sections may share one.
-        usual: how many rows where nothing is in the way.
-        goes: its turn where not all fit; rows of the lowest are dropped first.
-        said: a row and several in words, or a clause for a section that is one sentence.
-        of: all that the report has, against which what is left out is counted; the usual rows unless given.
-    """
-
-    key: str
-    usual: Callable[[Report], int]
-    goes: int
-    said: tuple[str, str | None] | str
-    of: Callable[[Report], int] | None = None
-
-
 class Section(msgspec.Struct, frozen=True):
-    """A part of the comment.
+    """A part of the comment, how many rows it shows, and how the last line counts those that are left out."""
 
-    Attributes:
-        title: of the fold that it lies in; None where it stands open, above the folds.
-        text: its Markdown within the room; nothing where it has nothing to show.
-        budget: of its rows.
-    """
-
-    title: Callable[[Report], str] | None
-    text: Callable[[Report, Room], str]
-    budget: Budget
+    key: str  # names its rows in `room`; sections may share one
+    goes: int  # its turn where not all fit; rows of the lowest are dropped first
+    said: tuple[str, str | None] | str  # a row and several in words, or a clause for a section that is one sentence
+    usual: Callable[[Report], int]  # how many rows where nothing is in the way
+    text: Callable[[Report, Room], str]  # its Markdown within the room; nothing where it has nothing to show
+    title: Callable[[Report], str] | str | None = None  # of the fold that it lies in; None: it stands above the folds
+    of: Callable[[Report], int] | None = None  # all that the report has, which left out rows are counted against
 
 
 def sections(report: Report, room: Room) -> list[str]:
@@ -62,7 +39,11 @@ def sections(report: Report, room: Room) -> list[str]:
     calm = report.verdict is Verdict.PASS
     texts = [(section.title, section.text(report, room)) for section in SECTIONS]
     opened = [text for title, text in texts if title is None and text]
-    folded = [_folded(title(report), text, calm=calm) for title, text in texts if title and text]
+    folded = [
+        _folded(title if isinstance(title, str) else title(report), text, calm=calm)
+        for title, text in texts
+        if title and text
+    ]
     if calm:
         folded = ["<details>\n<summary>Gates, tags, what was compared, and how to repeat it</summary>", *folded]
         folded.append("</details>")
@@ -89,15 +70,12 @@ def _finding(report: Report, room: Room) -> str:
 
 
 def _gates(report: Report, room: Room) -> str:
-    decided = phrases.deciding(report, room["gates"])
-    return _table(report, decided) if decided else ""
+    return _table(report, phrases.deciding(report, room["gates"]))
 
 
 def _reasons(report: Report, room: Room) -> str:
-    if not report.gates:
-        return ""
     why = rows.reasons(report, phrases.deciding(report, room["gates"]))
-    return _listed([*why, *rows.other_reasons(report, room["warnings"])])
+    return _listed([*why, *rows.other_reasons(report, room["warnings"])]) if report.gates else ""
 
 
 def _base(report: Report, room: Room) -> str:
@@ -129,9 +107,13 @@ def _questions(report: Report, room: Room) -> str:
     return "\n\n".join(filter(None, [*parts, f"{listed} are in `report.json`."]))
 
 
+def _others_head(report: Report) -> str:
+    return phrases.others_line(report).capitalize()
+
+
 def _other_gates(report: Report, room: Room) -> str:
     beside = phrases.others(report, room["gates"])
-    return f"{_table(report, beside)}\n\n{_listed(rows.reasons(report, beside))}".rstrip() if beside else ""
+    return f"{_table(report, beside)}\n\n{_listed(rows.reasons(report, beside))}".rstrip()
 
 
 def _tags(report: Report, room: Room) -> str:
@@ -159,7 +141,7 @@ def _compared(report: Report, room: Room) -> str:
 
 def _table(report: Report, gates: Sequence[GateResult]) -> str:
     head = "| Metric | Baseline | Now | Change | Limit | Status |\n|:--|--:|--:|:--|:--|:--|"
-    return "\n".join([head, *rows.gate_rows(report, gates)])
+    return "\n".join([head, *rows.gate_rows(report, gates)]) if gates else ""
 
 
 def _listed(sentences: Sequence[str]) -> str:
@@ -177,16 +159,16 @@ def trend_head(report: Report) -> str:
 
 def trend_rows(report: Report) -> list[str]:
     """A row a metric: its values drawn from old to new, the lowest, the highest, the newest, and this run's."""
-    found: list[str] = []
+    lines: list[str] = []
     for name, metric in list(report.metrics.items())[:MAX_TRENDS]:
         values = [point.scores.get(name) for point in report.trend]
         known = [value for value in values if value is not None]
         if not known:
             continue
         shown = [value_text(value, metric.unit) for value in (min(known), max(known), known[-1])]
-        now = NOTHING if metric.value is None else value_text(metric.value, metric.unit)
-        found.append(f"| **{named(name, report)}** | `{spark(values)}` | {' | '.join(shown)} | {now} |")
-    return found
+        now = value_or_dash(metric.value, metric.unit)
+        lines.append(f"| **{named(name, report)}** | `{spark(values)}` | {' | '.join(shown)} | {now} |")
+    return lines
 
 
 def spark(values: list[float | None]) -> str:
@@ -200,17 +182,16 @@ def spark(values: list[float | None]) -> str:
     return "".join("·" if value is None else level(value) for value in values)
 
 
-def _where_judged(count: Callable[[Report], int]) -> Callable[[Report], int]:
-    """So many where gates were judged, else none."""
-    return lambda report: count(report) if report.gates else 0
-
-
 def _problem_count(report: Report) -> int:
     return min(len(report.problems), rows.MAX_PROBLEMS)
 
 
 def _question_count(report: Report) -> int:
     return sum(len(moves) for _, moves in moved_questions(report))
+
+
+def _where_judged(count: Callable[[Report], int]) -> Callable[[Report], int]:
+    return lambda report: count(report) if report.gates else 0
 
 
 _FINDING = _where_judged(lambda report: min(len(report.diagnosis), 1))
@@ -220,35 +201,20 @@ _DIFFERS = _where_judged(lambda report: int(bool(rows.differs(report))))
 _NOTES = _where_judged(lambda report: len(report.notes) + len(report.fine_print))
 _CHANGES = ("change of the gate", "changes of the gate")
 _LINES = ("line of what was compared", "lines of what was compared")
+_COMPARED = "What was compared, and how to repeat it"
 
 # In the order in which they stand.
 SECTIONS = (
-    Section(None, _problems, Budget("problems", _problem_count, 12, ("problem", None), lambda r: len(r.problems))),
-    Section(None, _finding, Budget("finding", _FINDING, 7, "what to look at first")),
-    Section(None, _gates, Budget("gates", lambda r: len(phrases.deciding(r)), 11, ("gate", None))),
-    Section(None, _reasons, Budget("warnings", _REASONS, 10, ("other reason", None))),
-    Section(None, _base, Budget("base", _BASE, 9, _CHANGES)),
-    Section(None, _differs, Budget("differs", _DIFFERS, 6, "what differs from the baseline")),
-    Section(None, _notes, Budget("notes", _NOTES, 5, ("note", None))),
-    Section(
-        phrases.moved_head,
-        _questions,
-        Budget("questions", _question_count, 3, ("moved question", None), lambda r: len(r.misses)),
-    ),
-    Section(
-        lambda report: phrases.others_line(report).capitalize(),
-        _other_gates,
-        Budget("gates", lambda r: len(phrases.others(r)), 8, ("gate", None)),
-    ),
-    Section(
-        lambda _: "By tag",
-        _tags,
-        Budget("tags", lambda r: min(len(r.segments), MAX_TAGS), 2, ("tag", None), lambda r: len(r.segments)),
-    ),
-    Section(trend_head, _trend, Budget("trend", lambda r: len(trend_rows(r)), 1, ("trend", None))),
-    Section(
-        lambda _: "What was compared, and how to repeat it",
-        _compared,
-        Budget("compared", lambda r: len(rows.compared(r)), 4, _LINES),
-    ),
+    Section("problems", 12, ("problem", None), _problem_count, _problems, of=lambda r: len(r.problems)),
+    Section("finding", 7, "what to look at first", _FINDING, _finding),
+    Section("gates", 11, ("gate", None), lambda r: len(phrases.deciding(r)), _gates),
+    Section("warnings", 10, ("other reason", None), _REASONS, _reasons),
+    Section("base", 9, _CHANGES, _BASE, _base),
+    Section("differs", 6, "what differs from the baseline", _DIFFERS, _differs),
+    Section("notes", 5, ("note", None), _NOTES, _notes),
+    Section("questions", 3, ("moved question", None), _question_count, _questions, moved_head, lambda r: len(r.misses)),
+    Section("gates", 8, ("gate", None), lambda r: len(phrases.others(r)), _other_gates, _others_head),
+    Section("tags", 2, ("tag", None), lambda r: len(r.segments[:MAX_TAGS]), _tags, "By tag", lambda r: len(r.segments)),
+    Section("trend", 1, ("trend", None), lambda r: len(trend_rows(r)), _trend, trend_head),
+    Section("compared", 4, _LINES, lambda r: len(rows.compared(r)), _compared, _COMPARED),
 )

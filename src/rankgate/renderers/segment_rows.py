@@ -35,8 +35,7 @@ def segment_legend(report: Report) -> str:
     drawn = _drawn(report)
     if drawn is None:
         return ""
-    unit = report.metrics[drawn].unit
-    scale = _scale(report, drawn)
+    unit, scale = report.metrics[drawn].unit, _scale(report, drawn)
     ends = f"{delta_text(-scale, unit)} to {delta_text(scale, unit)}"
     return f"● is the change, ├──┤ its 95% interval, ┼ no change; the scale goes from {ends}."
 
@@ -52,8 +51,7 @@ def drawing(delta: float, ci: Interval, scale: float) -> str:
     """The change and its interval on a line of 2 × `WIDTH` + 1 characters, whose middle is no change."""
     marks = ["·"] * (2 * WIDTH + 1)
     low, high = (_place(delta if bound is None else bound, scale) for bound in ci)
-    for place in range(low, high + 1):
-        marks[place] = "─"
+    marks[low : high + 1] = "─" * (high + 1 - low)
     marks[WIDTH] = "┼"
     if low < high:
         marks[low], marks[high] = "├", "┤"
@@ -85,15 +83,11 @@ def _columns(report: Report) -> list[str]:
 
 def _drawn(report: Report) -> str | None:
     """The metric whose changes have intervals; None where none moved in any segment that is shown."""
-    for segment in report.segments[:MAX_TAGS]:
-        for name, value in segment.metrics.items():
-            if value.delta_ci is not None and value.delta:
-                return name
-    return None
+    values = (each for segment in report.segments[:MAX_TAGS] for each in segment.metrics.items())
+    return next((name for name, value in values if value.delta_ci is not None and value.delta), None)
 
 
 def _scale(report: Report, name: str) -> float:
-    """The largest number that is drawn."""
     values = [segment.metrics[name] for segment in report.segments[:MAX_TAGS]]
     bounds = [bound for value in values for bound in (*(value.delta_ci or ()), value.delta) if bound is not None]
     return max(map(abs, bounds), default=1.0) or 1.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from rankgate.model.details import sampled
 from rankgate.model.headline import other_sentences
 from rankgate.model.reasons import waived_text
@@ -9,14 +11,16 @@ from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
+from rankgate.renderers.base_changes import changes
 from rankgate.renderers.blocks import Block, Table, plain_text
-from rankgate.renderers.escape import inert, quoted, shorten, visible
+from rankgate.renderers.escape import inert, listed, one_line, quoted, safe, visible
 from rankgate.renderers.phrases import NOTHING, row_name
 from rankgate.renderers.what_differs import differences_line, plain
 
 MAX_MOVES = 3
 MAX_QUERIES = 10
 MAX_PROBLEMS = 20
+_WORDS = {Verdict.FAIL: "Failure", Verdict.WARN: "Warning"}
 HEADINGS = ("metric", "baseline", "now", "change", "limit", "status")
 
 
@@ -27,98 +31,62 @@ def render_terminal(report: Report) -> str:
 
 def terminal_blocks(report: Report) -> list[Block]:
     """The report as lines and tables; their layout and colours are the printer's business."""
-    lines: list[Block] = [f"{VERDICT_WORDS[report.verdict]}  {report.summary}"]
+    blocks: list[Block] = [f"{VERDICT_WORDS[report.verdict]}  {report.summary}"]
     if report.problems:
-        lines.append("")
-        for problem in report.problems[:MAX_PROBLEMS]:
-            lines += _indented(str(problem))
-        if len(report.problems) > MAX_PROBLEMS:
-            lines.append(f"  and {len(report.problems) - MAX_PROBLEMS} more")
+        blocks += ["", *(line for problem in report.problems[:MAX_PROBLEMS] for line in _indented(str(problem)))]
+        more = len(report.problems) - MAX_PROBLEMS
+        blocks += [f"  and {more} more"] if more > 0 else []
     if report.gates:
-        rows = [
-            (
-                _label(gate, report),
-                phrases.gate_baseline(gate),
-                phrases.gate_now(gate),
-                phrases.gate_change(gate),
-                phrases.gate_limit(gate),
-                phrases.gate_status(gate).upper(),
-            )
-            for gate in phrases.shown_gates(report)
+        sentences = [
+            _first_look(report),
+            *_must_pass(report),
+            *_waived(report),
+            *(f"{_WORDS[verdict]}: {text}." for verdict, text in other_sentences(report)),
+            *(change.text for change in changes(report, quoted)),
+            differences_line(report, plain),
+            phrases.queries_line(report),
+            phrases.segments_line(report, lambda tag: inert(one_line(tag, 40))),
+            *phrases.odd_lines(report, quoted),
+            *report.notes,
+            *report.fine_print,
         ]
-        lines += ["", Table(rows=[HEADINGS, *rows], right=(1, 2, 3)), "", *_intervals(report)]
-        lines += filter(
-            None,
-            [
-                _first_look(report),
-                *_must_pass(report),
-                *_waived(report),
-                *_warnings(report),
-                *_changed(report),
-                differences_line(report, plain),
-                phrases.queries_line(report),
-                phrases.segments_line(report, lambda tag: inert(shorten(visible(tag), 40))),
-                *phrases.odd_lines(report, quoted),
-                *report.notes,
-                *report.fine_print,
-            ],
-        )
-    return lines + _moves(report)
+        blocks += ["", *_gates(report), *filter(None, sentences)]
+    return blocks + _moves(report)
 
 
-def _intervals(report: Report) -> list[Block]:
-    """What the data say of each value and each change, where they say anything."""
-    rows = [
-        (
-            _label(gate, report),
-            phrases.gate_now_interval(gate) or NOTHING,
-            phrases.gate_change_interval(gate) or NOTHING,
-        )
-        for gate in phrases.shown_gates(report)
-        if gate.ci or gate.delta_ci
-    ]
-    return [Table(rows=[("interval", "of the value", "of the change"), *rows]), ""] if rows else []
+def _gates(report: Report) -> list[Block]:
+    """The gates, and what the data say of each value and each change, where they say anything."""
+    rows, intervals = [HEADINGS], [("interval", "of the value", "of the change")]
+    for gate in phrases.shown_gates(report):
+        label, values = _label(gate, report), (phrases.gate_baseline(gate), phrases.gate_now(gate))
+        limit, status = phrases.gate_limit(gate), phrases.gate_status(gate).upper()
+        rows.append((label, *values, phrases.gate_change(gate), limit, status))
+        if gate.ci or gate.delta_ci:
+            now, change = phrases.gate_now_interval(gate), phrases.gate_change_interval(gate)
+            intervals.append((label, now or NOTHING, change or NOTHING))
+    tables: list[Block] = [Table(rows=rows, right=(1, 2, 3)), ""]
+    return [*tables, Table(rows=intervals), ""] if len(intervals) > 1 else tables
 
 
 def _first_look(report: Report) -> str:
-    """What to look at first, or nothing."""
     if not report.diagnosis:
         return ""
     before, tag, after = phrases.finding_parts(report.diagnosis[0])
-    return f"What to look at first: {before}{shorten(visible(tag), 80)}{after}."
-
-
-def _warnings(report: Report) -> list[str]:
-    """Warnings that no gate has, where the headline says something else."""
-    words = {Verdict.FAIL: "Failure", Verdict.WARN: "Warning"}
-    return [f"{words[verdict]}: {text}." for verdict, text in other_sentences(report)]
+    return f"What to look at first: {before}{one_line(tag, 80)}{after}."
 
 
 def _waived(report: Report) -> list[str]:
-    """Who lets which violation pass, and why."""
     return [
         f"{_label(gate, report)} {waived_text(gate.waived)} by "
-        + ", ".join(shorten(visible(text), 120) for text in gate.waived.texts)
+        + ", ".join(one_line(text, 120) for text in gate.waived.texts)
         for gate in report.gates
         if gate.waived
     ]
 
 
-def _changed(report: Report) -> list[str]:
-    """What the pull request changed of the gate."""
-    if report.base is None:
-        return []
-    from rankgate.renderers.base_changes import changes  # noqa: PLC0415 -- paid only with a base
-
-    return [change.text for change in changes(report, quoted)]
-
-
 def _must_pass(report: Report) -> list[str]:
-    """The queries that must pass and do not, by gate."""
     return [
-        f"Must pass and does not ({gate.metric}): "
-        + ", ".join(shorten(inert(visible(query)), 40) for query in gate.queries[:MAX_QUERIES])
-        + (f" and {len(gate.queries) - MAX_QUERIES} more" if len(gate.queries) > MAX_QUERIES else "")
+        f"Must pass and does not ({gate.metric}): {listed(gate.queries, MAX_QUERIES, partial(safe, limit=40))}"
         for gate in report.gates
         if gate.queries
     ]
@@ -135,17 +103,15 @@ def _moves(report: Report) -> list[Block]:
         return []
     lines: list[Block] = ["", f"{phrases.moved_head(report)}. The worst of each kind:"]
     for move in sampled(worse, lambda move: move.fate, MAX_MOVES):
-        question = inert(visible(move.question or move.query_id))
-        lines.append(f"  {shorten(inert(visible(move.query_id)), 40)}  {shorten(question, 70)}")
+        lines.append(f"  {safe(move.query_id, 40)}  {safe(move.question or move.query_id, 70)}")
         documents, _ = phrases.telling(move.documents, move.k, MAX_MOVES)
-        lines += [f"    {shorten(inert(visible(doc.id)), 60)}  {phrases.rank_move(doc)}" for doc in documents]
+        lines += [f"    {safe(document.id, 60)}  {phrases.rank_move(document)}" for document in documents]
     return lines
 
 
 def _indented(text: str) -> list[str]:
     """A message by lines, each as far in as it was and two columns more, the following ones four."""
-    found = text.splitlines()
     return [
-        f"{'  ' if index == 0 else '    '}{' ' * (len(line) - len(line.lstrip(' ')))}{visible(line.strip())}"
-        for index, line in enumerate(found)
+        f"{'    ' if place else '  '}{' ' * (len(line) - len(line.lstrip(' ')))}{visible(line.strip())}"
+        for place, line in enumerate(text.splitlines())
     ]

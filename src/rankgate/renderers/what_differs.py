@@ -7,7 +7,7 @@ import re
 from rankgate.model.differences import AS_OF, GOLD, OTHER, QUESTIONS, Difference
 from rankgate.model.report import Report
 from rankgate.renderers.base_changes import Spell
-from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.escape import one_line, shorten, visible
 
 MAX_SHOWN = 8
 _LONGEST = 40  # characters of a key or a value
@@ -32,7 +32,7 @@ def plain(text: str) -> str:
 
 def _part(each: Difference, spell: Spell) -> str:
     before, after = _telling(each.before, each.after)
-    key = "" if each.key is None else spell(shorten(visible(each.key), _LONGEST))
+    key = "" if each.key is None else spell(one_line(each.key, _LONGEST))
     name = " ".join(filter(None, ("" if each.what == OTHER else each.what, key)))
     return f"{name} {_value(before, spell)} → {_value(after, spell)}"
 

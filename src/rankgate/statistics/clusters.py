@@ -14,7 +14,7 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from rankgate.statistics.counts import Appended, counts_of, thinned, upper_bound, upper_level
+from rankgate.statistics.counts import Appended, Counts, counts_of, thinned, upper_bound, upper_level
 from rankgate.statistics.quantiles import normal_quantile
 from rankgate.statistics.saddlepoint import Side
 
@@ -63,11 +63,7 @@ def clustered_mean_level(
     low: float | None,
     high: float | None,
 ) -> float | None:
-    """The level at which the bound of ``clustered_mean_interval`` touches ``value``; else as ``mean_level``.
-
-    Raises:
-        ValueError: a value or the range is not finite; not as many clusters as values.
-    """
+    """The level at which the bound of ``clustered_mean_interval`` touches ``value``; else as ``mean_level``."""
     sums = _sums(values, clusters)
     if len(sums) < MIN_CLUSTERS:
         return None
@@ -80,7 +76,7 @@ def clustered_mean_level(
         return 1.0
     if value > end:
         return 0.0
-    return upper_level(thinned(counts_of(_residuals(sums, value))), _appended(sums, end, value), 0.0)
+    return upper_level(*_residuals(sums, end, value), 0.0)
 
 
 class _Cluster(NamedTuple):
@@ -103,19 +99,17 @@ def _mean(sums: Sequence[_Cluster]) -> float:
     return math.fsum(total for total, _ in sums) / sum(size for _, size in sums)
 
 
-def _residuals(sums: Sequence[_Cluster], ratio: float) -> list[float]:
-    return [total - ratio * size for total, size in sums]
-
-
-def _appended(sums: Sequence[_Cluster], end: float, ratio: float) -> Appended:
-    return [((end - ratio) * sum(size * size for _, size in sums) / sum(size for _, size in sums), 1.0)]
+def _residuals(sums: Sequence[_Cluster], end: float, ratio: float) -> tuple[Counts, Appended]:
+    """What is drawn where the mean is ``ratio``, and the cluster that is appended."""
+    appended = (end - ratio) * sum(size * size for _, size in sums) / sum(size for _, size in sums)
+    return thinned(counts_of(total - ratio * size for total, size in sums)), [(appended, 1.0)]
 
 
 def _bound(sums: Sequence[_Cluster], end: float, z: float) -> float:
     """The ratio at which the upper bound of the residuals is zero: it falls from the mean, or above, to the end."""
 
     def excess(ratio: float) -> float:
-        return upper_bound(thinned(counts_of(_residuals(sums, ratio))), _appended(sums, end, ratio), z)
+        return upper_bound(*_residuals(sums, end, ratio), z)
 
     low, high = _mean(sums), end
     if not math.isfinite(end - low):

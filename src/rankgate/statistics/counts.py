@@ -78,7 +78,7 @@ def upper_bound(counts: Counts, appended: Appended, z: float) -> float:
     """The quantile at z of the mean of the values with one ``appended``."""
     least, greatest = counts[0][0], max(appended[-1][0], counts[-1][0])
     width = greatest - least
-    return greatest + width * _tilting(counts, appended, greatest).mean_at(z) if width else greatest
+    return greatest + width * _Tilting(counts, appended, greatest).mean_at(z) if width else greatest
 
 
 def upper_level(counts: Counts, appended: Appended, value: float) -> float:
@@ -87,7 +87,7 @@ def upper_level(counts: Counts, appended: Appended, value: float) -> float:
     width = greatest - least
     if not width:
         return 0.0 if greatest < value else 1.0
-    z = _tilting(counts, appended, greatest).z_at((value - greatest) / width)
+    z = _Tilting(counts, appended, greatest).z_at((value - greatest) / width)
     return math.erfc(z / math.sqrt(2)) / 2
 
 
@@ -113,11 +113,12 @@ class _Tilting:
     vanishes on the way to the largest value. The formulas are those of ``rankgate.statistics.saddlepoint``.
     """
 
-    def __init__(self, gaps: list[float], sizes: list[float]) -> None:
+    def __init__(self, counts: Counts, appended: Appended, greatest: float) -> None:
+        width, together = greatest - counts[0][0], [*counts, *appended]
+        gaps, self._sizes = [(x - greatest) / width for x, _ in together], [size for _, size in together]
         squares = list(map(mul, gaps, gaps))
         self._powers = (gaps, squares, list(map(mul, squares, gaps)))
-        self._sizes = sizes
-        self._n = sum(sizes)
+        self._n = sum(self._sizes)
         _, self.mean, self._variance, third = self._cumulants(0.0)
         self._rate = math.sqrt(self._n * self._variance)  # the slope of r* at 0, to the first order
         self._limit = third / self._variance / self._rate / 6  # r* at 0: a sixth of the skewness of the mean
@@ -203,9 +204,3 @@ class _Tilting:
         total = math.fsum(masses)
         mean, square, cube = (math.fsum(map(mul, masses, power)) / total for power in self._powers)
         return math.log(total / self._n), mean, square - mean**2, cube - 3 * mean * square + 2 * mean**3
-
-
-def _tilting(counts: Counts, appended: Appended, greatest: float) -> _Tilting:
-    width = greatest - counts[0][0]
-    together = [*counts, *appended]
-    return _Tilting([(x - greatest) / width for x, _ in together], [size for _, size in together])

@@ -19,6 +19,7 @@ the margin, the smallest regression_max under which a change without any effect 
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
@@ -48,14 +49,9 @@ def planning_spread(
     """The spread to plan with: the measured one if at least 10 clusters (queries, without any) moved.
 
     With fewer, of a metric whose differences lie between -1 and 1, the root of the largest share of clusters that may
-    move (Clopper-Pearson, 95 %); with no difference at all ``planned``. Both as if a cluster moved as a whole. None for
-    metrics without a plan.
-
-    Args:
-        differences: one a query; none before anything is compared.
-        clusters: of these queries, or of all that will be compared; none if each is its own.
-        planned: the usual standard deviation of such a metric, if there is one.
-        queries: how many will be compared, where there are neither differences nor clusters.
+    move (Clopper-Pearson, 95 %); with no difference at all ``planned``, the usual standard deviation of such a metric,
+    and None for metrics without one. Both as if a cluster moved as a whole. ``differences`` are one a query, and
+    ``clusters`` those of these queries, or of all that will be compared: ``queries``, where there are neither.
     """
     members: dict[Hashable, list[float]] = {}
     known = differences or [0.0] * (len(clusters) or queries)
@@ -93,8 +89,7 @@ class Sight(NamedTuple):
 
     def reach(self, queries: int) -> float:
         """P: how far the interval reaches to either side."""
-        z = round(-normal_quantile((1 - self.confidence) / 2), _DIGITS)
-        one = self.appended / queries
+        z, one = round(-normal_quantile((1 - self.confidence) / 2), _DIGITS), self.appended / queries
         return 1.5 * one + z * math.hypot(self._error(queries), one)
 
     def _error(self, queries: int) -> float:
@@ -123,8 +118,5 @@ class Sight(NamedTuple):
         """The fewest queries that see; None where more than a billion would be needed, as with nothing allowed."""
         if not (regression_max and self.sees(evidence, MAX_QUERIES, regression_max)):
             return None
-        low, high = 0, MAX_QUERIES  # what is compared falls as queries are added
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.sees(evidence, middle, regression_max) else (middle, high)
-        return high
+        # What is compared falls as queries are added.
+        return 1 + bisect_left(range(1, MAX_QUERIES), 1, key=lambda n: self.sees(evidence, n, regression_max))

@@ -1,7 +1,9 @@
 """Quantiles, their exact intervals and the interval of the difference of two: what latency gates compare."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
+from functools import reduce
 
 from rankgate.statistics.chance import at_most
 
@@ -52,9 +54,7 @@ def quantile(values: Sequence[float], q: float) -> float:
     return _ranked(values)[rank_of(len(values), q) - 1]
 
 
-def quantile_interval(
-    values: Sequence[float], q: float, *, confidence: float = 0.95
-) -> tuple[float | None, float | None]:
+def quantile_interval(values: Sequence[float], q: float, *, confidence: float = 0.95) -> Bounds:
     """Exact order-statistic interval for the ``q``-quantile, free of any assumption about the distribution.
 
     The number B of n values at or below the true quantile is binomial (n, q). The lower bound is the l-th smallest
@@ -77,26 +77,20 @@ def quantile_interval(
         return None, None
     ranked = _ranked(values)
     tail = (1 - confidence) / 2
-    from_below = _outer_rank(len(ranked), q, tail)
-    from_above = _outer_rank(len(ranked), 1 - q, tail)
+    from_below, from_above = _outer_rank(len(ranked), q, tail), _outer_rank(len(ranked), 1 - q, tail)
     return ranked[from_below - 1] if from_below else None, ranked[-from_above] if from_above else None
 
 
 def difference_of_quantiles_interval(
     candidate: Sequence[float], baseline: Sequence[float], q: float, *, confidence: float = 0.95
-) -> tuple[float | None, float | None]:
+) -> Bounds:
     """Interval for the candidate's ``q``-quantile minus the baseline's, by square-and-add (MOVER).
 
     With estimates c and b and their intervals [lc, uc] and [lb, ub] from ``quantile_interval``:
     c - b - sqrt((c - lc)^2 + (ub - b)^2) and c - b + sqrt((uc - c)^2 + (b - lb)^2).
     Newcombe 1998, method 10; Zou & Donner 2008. The two sides count as independent; over the same queries they rise
-    and fall together, which makes the interval too wide rather than too narrow.
-
-    Returns:
-        Lower and upper bound; None where one of the two bounds that it is made of is None.
-
-    Raises:
-        ValueError: as ``quantile_interval`` has it.
+    and fall together, which makes the interval too wide rather than too narrow. A bound is None where one of the two
+    that it is made of is None. It raises as ``quantile_interval`` does.
     """
     if not candidate or not baseline:
         return None, None
@@ -125,15 +119,9 @@ def rank_of(n: int, q: float) -> int:
 
 def _outer_rank(n: int, q: float, tail: float) -> int:
     """The largest l with P(B <= l - 1) <= tail for B binomial (n, q); 0 if there is none."""
-    low, high = 0, math.ceil(n * q) + 1  # P(B <= high - 1) is at least one half
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if at_most(middle - 1, n, q) <= tail * (1 + _ROUNDING) else (low, middle)
-    return low
+    to_the_middle = range(math.ceil(n * q) + 1)  # beyond it P(B <= l - 1) is at least one half
+    return bisect_right(to_the_middle, tail * (1 + _ROUNDING), key=lambda rank: at_most(rank - 1, n, q)) - 1
 
 
 def _polynomial(coefficients: Sequence[float], x: float) -> float:
-    total = 0.0
-    for coefficient in coefficients:
-        total = total * x + coefficient
-    return total
+    return reduce(lambda total, coefficient: total * x + coefficient, coefficients, 0.0)

@@ -101,13 +101,7 @@ def mean_level(values: Iterable[float], value: float, *, side: Side, low: float 
 
     With side "below", the upper bound at a confidence c lies below ``value`` where the level is less than
     (1 - c) / 2; with "above", the lower bound lies above it. 0.0 where it does at every confidence, 1.0 where it does
-    at none because the mean itself does not.
-
-    Returns:
-        The level; None where ``mean_interval`` is.
-
-    Raises:
-        ValueError: a value or the range is not finite.
+    at none because the mean itself does not; None where ``mean_interval`` is. ValueError: as there.
     """
     counts = counts_of(values)
     return _level(counts, value, side, *_ends(counts, low, high))
@@ -116,11 +110,7 @@ def mean_level(values: Iterable[float], value: float, *, side: Side, low: float 
 def difference_level(
     differences: Iterable[float], value: float = 0.0, *, side: Side, widest: End = None
 ) -> float | None:
-    """The one-sided level at which the bound of ``difference_interval`` touches ``value``; else as ``mean_level``.
-
-    Raises:
-        ValueError: a difference or ``widest`` is not finite.
-    """
+    """The one-sided level at which the bound of ``difference_interval`` touches ``value``; else as ``mean_level``."""
     counts = counts_of(differences)
     appended = _reach(counts, widest)
     if counts and farthest_of(counts) == 0:

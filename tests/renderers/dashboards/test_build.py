@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from tests.renderers.dashboards.memories import record, sha
 
 from rankgate.baselines.records import Record
+from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.names import parse_metrics
+from rankgate.model.values import Unit
 from rankgate.readers.dates import days_after
-from rankgate.renderers.dashboards.build import Remembered, Shown, Tag, gate_set
-from rankgate.renderers.dashboards.days import place_of, places_of
-from rankgate.renderers.dashboards.values import GateSet
+from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
+from rankgate.renderers.dashboards.values import GateSet, Tag, place_of, places_of
 
 TODAY = "2026-03-01"
 DAYS = st.dates().map(lambda day: day.isoformat())
@@ -34,7 +35,7 @@ def shown(
 
 
 def days_of(found: GateSet) -> list[str]:
-    return [run.date for run in found.runs]
+    return [run.record.date for run in found.runs]
 
 
 # Which runs
@@ -42,7 +43,7 @@ def days_of(found: GateSet) -> list[str]:
 
 def test_nothing_recorded_is_a_page_without_runs() -> None:
     found = shown()
-    assert (found.runs, found.older, found.acceptances, found.releases) == ((), None, (), ())
+    assert (found.runs, found.older, found.acceptances, found.releases) == ((), [], (), ())
     assert [curve.last for curve in found.curves] == [None, None]
 
 
@@ -59,13 +60,10 @@ def test_what_is_dated_after_the_day_of_the_page_is_not_there() -> None:
     assert days_of(shown(record("2026-02-01"), late, accepted=(late,), anchors=(late,))) == ["2026-02-01"]
 
 
-def test_older_runs_than_the_limit_are_counted_by_verdict() -> None:
-    runs = [record(f"2026-01-{day:02}", right) for day, right in ((1, 8), (2, 5), (3, 9), (4, 4))]
-    found = shown(replace(runs[0], verdict=None), *runs[1:], limit=1)
-    assert days_of(found) == ["2026-01-04"]
-    assert found.older is not None
-    assert (found.older.count, found.older.first, found.older.last) == (3, "2026-01-01", "2026-01-03")
-    assert found.older.verdicts == {"": 1, "fail": 1, "pass": 1}
+def test_older_runs_than_the_limit_are_not_listed() -> None:
+    runs = [record(f"2026-01-0{day}") for day in (1, 2, 3, 4)]
+    found = shown(*runs, limit=1)
+    assert (days_of(found), found.older) == (["2026-01-04"], runs[:3])
 
 
 @given(days=st.lists(DAYS, max_size=30), limit=st.integers(1, 40))
@@ -73,7 +71,7 @@ def test_runs_stand_in_the_order_of_time_and_none_is_lost(days: list[str], limit
     found = shown(*(record(day, commit=sha(str(number))) for number, day in enumerate(days)), limit=limit)
     counted = sorted(day for day in days if day <= TODAY)
     assert days_of(found) == counted[max(0, len(counted) - limit) :]
-    assert len(found.runs) + (found.older.count if found.older else 0) == len(counted)
+    assert len(found.runs) + len(found.older) == len(counted)
     places = [run.at for run in found.runs]
     assert places == sorted(set(places))
     assert [float(math.floor(place)) for place in places] == [place_of(day) for day in days_of(found)]
@@ -110,15 +108,12 @@ def test_a_month_ago_is_the_last_run_that_was_there_then(days_ago: tuple[int, ..
 def test_the_largest_steps_are_worse_and_better_as_the_metric_has_it() -> None:
     found = values(("2026-01-01", 0.5), ("2026-01-02", 0.9), ("2026-01-03", 0.2), ("2026-01-04", 0.3))
     recall, latency = found.curves
-    assert (recall.worse and recall.worse.date, recall.better and recall.better.date) == ("2026-01-03", "2026-01-02")
-    assert (latency.worse and latency.worse.date, latency.better and latency.better.date) == (
-        "2026-01-02",
-        "2026-01-03",
-    )
+    assert [point and point.run.record.date for point in (recall.worse, recall.better)] == ["2026-01-03", "2026-01-02"]
+    assert (latency.worse and latency.worse.run, latency.better and latency.better.run) == found.runs[1:3]
     rising = values(("2026-01-01", 0.5), ("2026-01-02", 0.5), ("2026-01-03", 0.6)).curves[0]
     assert rising.worse is None
     assert rising.better is not None
-    assert (rising.better.before, rising.better.now) == (0.5, 0.6)
+    assert (rising.better.before, rising.better.value) == (0.5, 0.6)
 
 
 def test_a_run_without_a_value_is_no_point_and_is_counted() -> None:
@@ -132,7 +127,7 @@ def test_a_run_without_a_value_is_no_point_and_is_counted() -> None:
     curve = found.curves[0]
     assert [(point.value, point.rescored) for point in curve.points] == [(0.5, False), (0.9, True), (0.6, False)]
     assert curve.missing == 1
-    assert [point.change for point in curve.points] == [None, pytest.approx(0.4), pytest.approx(-0.3)]
+    assert [point.before for point in curve.points] == [None, 0.5, 0.9]
 
 
 def test_thresholds_are_those_of_gates_and_a_metric_without_one_says_so() -> None:
@@ -148,11 +143,11 @@ def test_acceptances_carry_who_and_why_and_the_one_before_the_first_run_counts_t
     ancient, old = record("2025-01-01", 3), record("2025-12-01", 5, reason="smaller index", by="ana")
     new = record("2026-02-01", 8)
     found = shown(record("2026-01-01", 6), new, accepted=(ancient, old, new), limit=2)
-    assert [(each.date, each.reason, each.by) for each in found.acceptances] == [
+    assert [(each.record.date, each.record.reason, each.record.by) for each in found.acceptances] == [
         ("2025-12-01", "smaller index", "ana"),
         ("2026-02-01", None, None),
     ]
-    assert [each.run for each in found.acceptances] == [None, new.id]
+    assert [each.shown for each in found.acceptances] == [False, True]
     assert found.curves[0].accepted == 0.8
     assert [value for _, value in found.curves[0].steps] == [0.5, 0.8]
 
@@ -163,7 +158,7 @@ def test_the_accepted_line_steps_where_a_run_was_accepted_and_not_where_it_was_r
     found = shown(a, b, accepted=accepted)
     noons = [place_of(day) + 0.5 for day in ("2026-01-01", "2026-01-20", "2026-01-30")]
     assert [each.at for each in found.acceptances] == noons
-    assert [each.run for each in found.acceptances] == [a.id, b.id, a.id]
+    assert [(each.record.id, each.shown) for each in found.acceptances] == [(a.id, True), (b.id, True), (a.id, True)]
     assert found.curves[0].steps == tuple(zip(noons, (0.6, 0.8, 0.6), strict=True))
     assert [run.at for run in found.runs] == [noons[0], place_of("2026-01-10") + 0.5]
 
@@ -188,8 +183,8 @@ def test_a_release_is_marked_at_the_run_of_its_commit_else_on_its_day() -> None:
         Tag("v3", sha("two"), "2026-04-01"),
     ]
     found = shown(one, two, tags=tags)
-    assert [(each.tag, each.run, each.at) for each in found.releases] == [
-        ("v1", one.id, found.runs[0].at),
+    assert [(each.tag.name, each.run, each.at) for each in found.releases] == [
+        ("v1", one, found.runs[0].at),
         ("v2", None, place_of("2026-01-21") + 0.5),
     ]
     assert [run.releases for run in found.runs] == [("v1",), ()]
@@ -200,3 +195,61 @@ def test_anchors_are_named_at_their_run_and_a_new_gold_set_at_the_first_run_with
     found = shown(*runs[:3], replace(runs[3], gold=None), anchors=(replace(runs[1], name="launch"),))
     assert [run.anchors for run in found.runs] == [(), ("launch",), (), ()]
     assert [run.new_gold for run in found.runs] == [False, False, True, False]
+
+
+# On which days a waiver was in force, by the versions of its file
+
+
+def waiver(expires: str = "2026-02-28", *, gate: str = "recall@5", line: int | None = None) -> Waiver:
+    issue = "https://example.org/1"
+    return Waiver(gate=gate, segment=None, up_to=0.1, expires=expires, issue=issue, reason="soon", by="ana", line=line)
+
+
+def spans(*versions: tuple[str | None, tuple[Waiver, ...]]) -> list[tuple[str | None, str]]:
+    found = spans_of([Version(day=day, waivers=waivers) for day, waivers in versions], {"recall@5": Unit.SHARE})
+    return [(span.since, span.until) for span in found]
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        pytest.param([], [], id="no file"),
+        pytest.param([(None, (waiver(),))], [(None, "2026-02-28")], id="without git nobody knows since when"),
+        pytest.param([("2026-01-05", (waiver(),))], [("2026-01-05", "2026-02-28")], id="until its last day"),
+        pytest.param(
+            [("2026-01-05", (waiver(),)), ("2026-01-20", ())], [("2026-01-05", "2026-01-19")], id="or until taken out"
+        ),
+        pytest.param(
+            [("2026-01-05", (waiver(),)), ("2026-04-01", ())], [("2026-01-05", "2026-02-28")], id="whichever is first"
+        ),
+        pytest.param(
+            [("2026-01-05", (waiver(),)), ("2026-01-20", (waiver(line=9),)), (None, (waiver(line=3),))],
+            [("2026-01-05", "2026-02-28")],
+            id="on another line it is the same one",
+        ),
+        pytest.param(
+            [("2026-01-05", (waiver(),)), ("2026-02-20", (waiver("2026-03-31"),))],
+            [("2026-01-05", "2026-02-19"), ("2026-02-20", "2026-03-31")],
+            id="longer: one after the other",
+        ),
+        pytest.param([("2026-03-05", (waiver(),))], [], id="expired before it was there"),
+        pytest.param(
+            [("2026-01-05", (waiver(),)), (None, ())], [("2026-01-05", "2026-02-28")], id="taken out, not committed yet"
+        ),
+    ],
+)
+def test_a_waiver_counts(
+    versions: list[tuple[str | None, tuple[Waiver, ...]]], expected: list[tuple[str, str]]
+) -> None:
+    assert spans(*versions) == expected
+
+
+def test_a_span_lies_from_the_begin_of_its_first_day_to_the_end_of_its_last() -> None:
+    [span] = spans_of([Version(day="2026-01-05", waivers=(waiver(),))], {"recall@5": Unit.SHARE})
+    assert (span.first, span.last) == (place_of("2026-01-05"), place_of("2026-03-01"))
+    assert span.unit is Unit.SHARE
+
+
+def test_of_a_gate_that_is_no_more_the_unit_is_unknown() -> None:
+    [span] = spans_of([Version(day=None, waivers=(waiver(gate="gone"),))], {"recall@5": Unit.SHARE})
+    assert (span.unit, span.first) == (Unit.NUMBER, None)

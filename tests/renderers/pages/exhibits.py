@@ -49,10 +49,7 @@ def question_of(
 
 
 def details_of(
-    *questions: Question,
-    panel: tuple[PanelRow, ...] = (),
-    sweeps: tuple[Sweep, ...] = (),
-    measure: Measure = RECALL,
+    *questions: Question, panel: tuple[PanelRow, ...] = (), sweeps: tuple[Sweep, ...] = (), measure: Measure = RECALL
 ) -> ReportDetails:
     """Details of these parts."""
     return ReportDetails(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import HOLDS, LATENCY, RECALL
@@ -9,7 +11,7 @@ from tests.renderers.reports import HOLDS, LATENCY, RECALL
 from rankgate.model.report import GateResult, Provenance, Report
 from rankgate.model.values import Direction, Verdict
 from rankgate.model.waiver_use import Waived
-from rankgate.renderers.pages.gates import BAR_WIDTH, MAX_GATES, Bar, bar_of, drift_lines, gate_lines, more_gates
+from rankgate.renderers.pages.report import BAR_WIDTH, MAX_GATES, Bar, about_of, bar_of, render_report
 
 
 @pytest.mark.parametrize(
@@ -48,56 +50,64 @@ def report(*gates: GateResult) -> Report:
     )
 
 
+def page(*gates: GateResult) -> str:
+    return render_report(report(*gates))
+
+
+def rows(html: str, label: str = "Gates") -> list[str]:
+    """The rows of one table of gates, as text."""
+    table = html.partition(f'<caption class="unseen">{label}</caption>')[2].partition("</table>")[0]
+    return [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in table.split("<tr>")[2:]]
+
+
 def test_a_row_says_what_the_comment_says() -> None:
-    line = gate_lines(report(RECALL))[0]
-    assert (line.baseline, line.now, line.change, line.limit, line.status) == (
-        *("90.0%", "80.0%", "−10.0 pp", "at least 85.0%, drop at most 3.0 pp", "fail"),
+    (row,) = rows(page(RECALL))
+    assert row == (
+        "recall@5 share of the relevant documents found in the first 5 results ✕ fail −10.0 pp 95%: −12.0 to −8.0 pp "
+        "90.0% 80.0% 95%: 75.0 to 85.0% at least 85.0%, drop at most 3.0 pp"
     )
-    assert (line.now_interval, line.change_interval) == ("95%: 75.0 to 85.0%", "95%: −12.0 to −8.0 pp")
-    assert line.about == ()
 
 
-def test_a_row_says_what_it_is_about_where_a_metric_has_several() -> None:
-    about = [
-        line.about
-        for line in gate_lines(
-            report(
-                RECALL,
-                replace(RECALL, name="other"),
-                replace(RECALL, segment="lang:\u2066es"),
-                replace(RECALL, since="launch"),
-                LATENCY,
-            )
-        )
-    ]
-    assert about == [
-        (("gate", "retrieval_recall_at_5"),),
-        (("gate", "other"),),
-        (("only", "lang:\\u2066es"),),
-        (("since", "launch"),),
-        (),
-    ]
+@pytest.mark.parametrize(
+    ("gates", "about"),
+    [
+        pytest.param([RECALL, LATENCY], [[], []], id="one gate a metric"),
+        pytest.param(
+            [RECALL, replace(RECALL, name="other")],
+            [[("gate", "retrieval_recall_at_5")], [("gate", "other")]],
+            id="several gates of a metric",
+        ),
+        pytest.param(
+            [RECALL, replace(RECALL, segment="lang:\u2066es"), replace(RECALL, since="launch")],
+            [[], [("only", "lang:\\u2066es")], [("since", "launch")]],
+            id="a segment or an anchor alone does not make a gate need its name",
+        ),
+    ],
+)
+def test_a_row_says_what_it_is_about(gates: list[GateResult], about: list[list[tuple[str, str]]]) -> None:
+    assert [about_of(gate, report(*gates)) for gate in gates] == about
 
 
-def test_an_anchor_alone_does_not_make_a_gate_need_its_name() -> None:
-    lines = gate_lines(report(RECALL, replace(RECALL, since="launch")))
-    assert [line.about for line in lines] == [(), (("since", "launch"),)]
-    assert [line.about for line in drift_lines(report(RECALL, replace(RECALL, since="launch")))] == [lines[1].about]
+def test_what_is_measured_against_an_anchor_has_a_table_of_its_own() -> None:
+    html = page(RECALL, replace(RECALL, since="launch"))
+    assert (len(rows(html)), len(rows(html, "Drift"))) == (2, 1)
+    assert rows(html, "Drift") == [rows(html)[1]]
 
 
 def test_a_segment_that_holds_has_no_row() -> None:
-    assert len(gate_lines(report(RECALL, replace(HOLDS, segment="lang:en")))) == 1
+    assert len(rows(page(RECALL, replace(HOLDS, segment="lang:en")))) == 1
 
 
 def test_questions_of_a_hard_check_and_who_waived_it_are_named_within_bounds() -> None:
     waived = Waived(by="ana", reason="new\nindex", issue="https://example.org/1", expires="2026-12-31", up_to=0.1)
-    (line,) = gate_lines(report(replace(RECALL, queries=[f"q{n}" for n in range(12)], waived=waived)))
-    assert (line.queries[:2], len(line.queries), line.more_queries) == (("q0", "q1"), 10, 2)
-    assert line.waived == ("ana", "new index", "https://example.org/1")
-    assert line.status == "waived"
+    html = page(replace(RECALL, queries=[f"q{n}" for n in range(12)], waived=waived))
+    assert "<code><bdi>q9</bdi></code> and 2 more." in html
+    assert "Waived by <bdi>ana, new index, https://example.org/1</bdi>." in html
+    assert "</span> waived</span>" in html
 
 
 @pytest.mark.parametrize(("gates", "more"), [(1, 0), (MAX_GATES, 0), (MAX_GATES + 3, 3)])
 def test_gates_without_a_row_are_counted(gates: int, more: int) -> None:
-    found = report(*[RECALL] * gates)
-    assert (len(gate_lines(found)), more_gates(found)) == (gates - more, more)
+    html = page(*[RECALL] * gates)
+    assert len(rows(html)) == gates - more
+    assert (f"{more} more gates are left out" in html) is bool(more)

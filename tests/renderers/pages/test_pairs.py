@@ -9,9 +9,8 @@ from tests.renderers.pages.exhibits import LATENCY, RECALL, details_of, question
 
 from rankgate.model.details import Cause, Measure
 from rankgate.model.values import Direction
-from rankgate.renderers.pages.pairs import pairs_of, share_text, split, steps_of
+from rankgate.renderers.pages.pairs import MAX_BARS, Step, pairs_of, room_of, share_text, split, steps_of, waterfall
 from rankgate.renderers.pages.spread import bin_of, spread_of
-from rankgate.renderers.pages.waterfall import MAX_BARS, Step, room_of, waterfall
 
 CHANGES = st.lists(st.sampled_from([-1.0, -0.5, -1e-12, 0.0, 1e-12, 0.25, 1.0]), max_size=40)
 
@@ -69,7 +68,7 @@ def test_ties_are_a_number_and_a_share() -> None:
     found = pairs_of(details_of(*changed, *left_out, *same))
     assert found is not None
     assert [(tile.way, tile.count, tile.share) for tile in found.tiles] == [
-        *(("worse", 1, "12%"), ("same", 6, "75%"), ("better", 1, "12%")),
+        *(("worse", 1, "12%"), ("same", 6, "75%"), ("better", 1, "12%"))
     ]
     assert (found.queries, found.grouped, found.shortened) == (8, 1, True)
     assert "= 6 same" in found.wide

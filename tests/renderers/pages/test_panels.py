@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from tests.renderers.pages.exhibits import LATENCY, RECALL, details_of, value_of
+from tests.renderers.reports import REPORT
 
 from rankgate.model.details import Measure, PanelRow
 from rankgate.model.values import Direction
-from rankgate.renderers.pages.forest import MAX_DRAWN, changes_chart
-from rankgate.renderers.pages.panels import Cell, panel_rows, way_of
+from rankgate.renderers.pages.report import render_report
+from rankgate.renderers.pages.segments import MAX_DRAWN, changes_chart, way_of
 
 
 @pytest.mark.parametrize(
@@ -38,33 +40,26 @@ def test_a_change_has_a_way_where_its_interval_excludes_zero(
             RECALL,
             -0.15,
             (-0.2, -0.1),
-            Cell(
-                now="50.0%", now_interval="40.0 to 60.0%", change="−15.0 pp", interval="−20.0 to −10.0 pp", way="worse"
-            ),
+            '50.0%<span class="delta worse">worse −15.0 pp</span><span class="interval">−20.0 to −10.0 pp</span>',
             id="fell",
         ),
         pytest.param(
             RECALL,
             0.0,
             (0.0, 0.0),
-            Cell(now="50.0%", now_interval="40.0 to 60.0%", change="±0.0 pp", interval="", way="unclear"),
+            '50.0%<span class="delta unclear">±0.0 pp</span>',
             id="stayed: no interval of nothing",
         ),
-        pytest.param(
-            LATENCY,
-            None,
-            None,
-            Cell(now="0.5 ms", now_interval="0.4 to 0.6 ms", change="", interval="", way="unclear"),
-            id="no baseline",
-        ),
+        pytest.param(LATENCY, None, None, '0.5 ms<span class="interval">0.4 to 0.6 ms</span>', id="no baseline"),
     ],
 )
 def test_a_cell_says_the_value_and_what_changed(
-    measure: Measure, delta: float | None, ci: tuple[float, float] | None, expected: Cell
+    measure: Measure, delta: float | None, ci: tuple[float, float] | None, expected: str
 ) -> None:
     row = PanelRow(tag="lang:\u202ept", queries=10, values={measure.name: value_of(delta, ci)})
-    (found,) = panel_rows(details_of(panel=(row,), measure=measure))
-    assert (found.tag, found.queries, found.cells) == ("lang:\\u202ept", 10, (expected,))
+    page = render_report(replace(REPORT, details=details_of(panel=(row,), measure=measure)))
+    head = '<th scope="row"><bdi>lang:\\u202ept</bdi><span class="about">10 questions</span></th>'
+    assert f'{head}\n<td class="number">{expected}</td>\n</tr>' in page
 
 
 def rows(count: int) -> tuple[PanelRow, ...]:

@@ -11,22 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.renderers.pages.exhibits import details_of, question_of
+from tests.renderers.pages.exhibits import details_of, question_of, value_of
 from tests.renderers.reports import MOVE, REPORT
 from tests.scenario_calls import make_page, report_of
 
 from rankgate.cli import main
 from rankgate.errors import Problem
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange
-from rankgate.model.details import Cause, ReportDetails
+from rankgate.model.details import Cause, Listed, PanelRow, ReportDetails
 from rankgate.model.report import Diagnosis, Movement, Provenance, Report, Source, TrendPoint
 from rankgate.model.values import Unit, Verdict
-from rankgate.model.waiver_use import WaiverUse
+from rankgate.model.waiver_use import Waived, WaiverUse
 from rankgate.renderers.escape import visible
-from rankgate.renderers.pages import origins
-from rankgate.renderers.pages.gates import MAX_GATES
-from rankgate.renderers.pages.report import render_report
-from rankgate.renderers.pages.trend import Past, trend_of
+from rankgate.renderers.pages.report import MAX_CHANGES, MAX_GATES, WAIVER_STATES, render_report
+from rankgate.renderers.pages.trend import trend_of
+from rankgate.renderers.phrases import ceiling_text
 
 
 class Read(HTMLParser):
@@ -113,7 +112,7 @@ def test_pictures_need_the_extra_and_without_it_the_verdict_is_said_all_the_same
 def test_what_is_not_there_makes_no_section() -> None:
     bare = Report(verdict=Verdict.NOT_JUDGED, summary="No.", provenance=Provenance(rankgate="0", date="2026-01-31"))
     assert [" ".join(heading.split()) for heading in Read(render_report(bare)).headings] == [
-        *("? NOT JUDGED", "What was compared, and how to repeat it"),
+        *("? NOT JUDGED", "What was compared, and how to repeat it")
     ]
 
 
@@ -139,14 +138,19 @@ def test_trend_has_a_line_a_gated_metric_and_marks_what_was_accepted() -> None:
     ]
     found = trend_of(replace(REPORT, trend=points))
     assert found is not None
-    assert [line.metric for line in found.lines] == ["recall@5"]
-    assert "2 recorded runs, from 90.0% to 85.0%; this run 80.0%." in found.lines[0].picture
-    assert found.rows == (
-        Past(date="2026-01-01", commit="1234567", verdict="PASS", accepted=True, values=("90.0%",)),
-        Past(date="2026-01-02", commit="", verdict="–", accepted=False, values=("–",)),
-        Past(date="2026-01-03", commit="", verdict="WARN", accepted=False, values=("85.0%",)),
-    )
-    assert "accepted as baseline" in Read(render_report(replace(REPORT, trend=points))).words
+    assert list(found.lines) == ["recall@5"]
+    assert "2 recorded runs, from 90.0% to 85.0%; this run 80.0%." in found.lines["recall@5"]
+    page = render_report(replace(REPORT, trend=points))
+    assert re.findall('<tr>(<th scope="row">2026.*)</tr>', page) == [
+        f'<th scope="row">{day}</th><td><code>{commit}</code></td><td>{verdict}</td><td>{noted}</td>'
+        f'<td class="number">{value}</td>'
+        for day, commit, verdict, noted, value in (
+            ("2026-01-01", "1234567", "PASS", "accepted", "90.0%"),
+            ("2026-01-02", "", "–", "", "–"),
+            ("2026-01-03", "", "WARN", "", "85.0%"),
+        )
+    ]
+    assert "accepted as baseline" in Read(page).words
 
 
 def test_no_two_ticks_of_a_trend_read_alike_where_its_range_is_narrow() -> None:
@@ -154,7 +158,7 @@ def test_no_two_ticks_of_a_trend_read_alike_where_its_range_is_narrow() -> None:
     point = TrendPoint(date="2026-01-30", commit=None, verdict=None, scores={"recall@5": 0.941}, accepted=False)
     found = trend_of(replace(REPORT, metrics={"recall@5": metric}, gates=[], trend=[point]))
     assert found is not None
-    ticks = re.findall(r">([0-9.]+%)</text>", found.lines[0].picture)
+    ticks = re.findall(r">([0-9.]+%)</text>", found.lines["recall@5"])
     assert len(set(ticks)) == len(ticks) > 2
 
 
@@ -163,7 +167,7 @@ def test_without_a_history_there_is_no_trend() -> None:
     assert trend_of(replace(REPORT, trend=[TrendPoint(date="2026-01-01", scores={"unknown": 1.0})])) is None
 
 
-@pytest.mark.parametrize("state", sorted(origins.STATES))
+@pytest.mark.parametrize("state", sorted(WAIVER_STATES))
 def test_a_waiver_says_what_it_does(state: str) -> None:
     waiver = WaiverUse(
         gate="retrieval_recall_at_5",
@@ -177,7 +181,7 @@ def test_a_waiver_says_what_it_does(state: str) -> None:
         state=state,  # type: ignore[arg-type]
     )
     read = Read(render_report(replace(REPORT, waivers=[waiver])))
-    assert origins.STATES[waiver.state] in read.words
+    assert WAIVER_STATES[waiver.state] in read.words
     assert "5.0 pp" in read.words
     assert "the new chunker" in read.words
     assert "a" not in {tag for tag, attributes in read.tags if "example.org" in str(attributes)}
@@ -193,7 +197,7 @@ def test_a_waiver_says_what_it_does(state: str) -> None:
     ],
 )
 def test_a_ceiling_reads_as_it_was_given_on_report_and_dashboard(up_to: float, unit: Unit, said: str) -> None:
-    assert origins.ceiling_text(up_to, unit) == said
+    assert ceiling_text(up_to, unit) == said
 
 
 def test_what_the_pull_request_weakened_is_said_in_words() -> None:
@@ -213,8 +217,8 @@ def test_what_the_pull_request_weakened_is_said_in_words() -> None:
         pytest.param({"gates": REPORT.gates[:1] * (MAX_GATES + 2)}, "2 more gates are left out", id="gates"),
         pytest.param({"gates": REPORT.gates[:1] * (MAX_GATES + 1)}, "1 more gate is left out", id="one gate"),
         pytest.param({"gates": REPORT.gates[:1] * MAX_GATES}, None, id="all gates have a row"),
-        pytest.param({"base": base_of(origins.MAX_CHANGES + 3)}, "and 3 more changes", id="changes"),
-        pytest.param({"base": base_of(origins.MAX_CHANGES)}, None, id="all changes are listed"),
+        pytest.param({"base": base_of(MAX_CHANGES + 3)}, "and 3 more changes", id="changes"),
+        pytest.param({"base": base_of(MAX_CHANGES)}, None, id="all changes are listed"),
     ],
 )
 def test_what_a_page_has_no_room_for_is_counted(change: dict[str, object], said: str | None) -> None:
@@ -283,3 +287,39 @@ def test_text_of_the_inputs_is_text_wherever_it_stands(one: str, other: str) -> 
     assert not [name for _, attributes in read.tags for name in attributes if name.startswith("on") or name == "style"]
     assert " ".join(visible(one).split()) in read.words or len(one) > 80
     assert page.count("<script") == 1
+
+
+def test_nothing_that_the_inputs_hide_is_hidden_on_the_page_or_endless() -> None:
+    hidden = "a\u202eb\u2066c" * 300
+    waived = Waived(by=hidden, reason=hidden, issue=hidden)
+    gate = replace(REPORT.gates[0], meaning=hidden, segment=hidden, queries=[hidden] * 12, waived=waived)
+    waiver = WaiverUse(
+        gate=hidden,
+        segment=hidden,
+        up_to=0,
+        expires=hidden,
+        issue=hidden,
+        reason=hidden,
+        by=hidden,
+        line=1,
+        state="unused",
+    )
+    documents = [replace(MOVE.documents[0], id=hidden)]
+    source = Source(path=hidden, format="jsonl", about={hidden: hidden})
+    report = replace(
+        REPORT,
+        gates=[gate, replace(gate, segment=None, since=hidden), replace(gate, segment=None, name=hidden)],
+        waivers=[waiver],
+        misses=[replace(MOVE, query_id=hidden, question=hidden, instead=[hidden], documents=documents)],
+        provenance=replace(REPORT.provenance, run=source, command=["rankgate", hidden]),
+        trend=[TrendPoint(date=hidden, commit=hidden, scores={"recall@5": 0.9})],
+    )
+    question = question_of(hidden, Cause.GONE, 1.0, 0.0, tags=(hidden,))
+    question = replace(question, question=hidden, expected=tuple(documents), now=(Listed(id=hidden, gain=None),))
+    panel = tuple(PanelRow(tag=hidden, queries=1, values={"recall@5": value_of(-0.1)}) for _ in range(2))
+    for shown in (report, replace(report, details=details_of(question, panel=panel))):
+        page = render_report(shown)
+        assert not re.search("[\u202e\u2066]", page)
+        assert "a\\u202eb\\u2066c" in page
+        command = re.escape("".join(re.findall('<code id="command">(.*)</code>', page)))
+        assert max(map(len, re.findall(r"[abc\\u0269e]{20,}", re.sub(command, "", page)))) <= 400

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from rankgate.forges.workflows.job import ARTIFACT, Job
-from rankgate.forges.workflows.pins import DOWNLOAD, DOWNLOAD_ENTERPRISE, UPLOAD, UPLOAD_ENTERPRISE
-from rankgate.forges.workflows.steps import checkout, publish, setup_python
-from rankgate.forges.workflows.values import value
+from rankgate.forges.workflows.job import (
+    ARTIFACT,
+    DOWNLOAD,
+    DOWNLOAD_ENTERPRISE,
+    UPLOAD,
+    UPLOAD_ENTERPRISE,
+    Job,
+    checkout,
+    publish,
+    setup_python,
+    value,
+)
 
 PATH = ".github/workflows/rankgate.yml"
 
@@ -124,6 +132,15 @@ _COLLECT = """\
           path: ${{{{ runner.temp }}}}/recorded/
 """
 
+_DOWNLOAD = f"""\
+      - name: Fetch the report
+        continue-on-error: true # without a report the check says that nothing was judged
+        uses: {{pin}}
+        with:
+          name: {ARTIFACT}
+          path: {ARTIFACT}
+"""
+
 
 def gate_text(job: Job) -> str:
     """The workflow's text. Without a retriever the run is taken as it is committed; with an App it is only uploaded."""
@@ -150,7 +167,7 @@ def gate_text(job: Job) -> str:
         + (_KEEP if job.enterprise else "")
         + _QUEUE
         + setup_python()
-        + _download(job)
+        + _DOWNLOAD.format(pin=DOWNLOAD_ENTERPRISE if job.enterprise else DOWNLOAD)
         + publish(job, "Publish the verdict", {"report": f"{ARTIFACT}/report.json"})
     )
 
@@ -163,9 +180,7 @@ def _recording(job: Job) -> str:
     variables = "".join(f"          {name}: {value(text)}\n" for name, text in named.items() if text is not None)
     install = "".join(f"          {command}\n" for command in job.requirements)
     known_format = "" if job.gold_format is None else ' --gold-format="$GOLD_FORMAT"'
-    fetch = (
-        _FETCH.format(version=job.version, run=value(job.run)) if job.app is None else ""
-    )  # no label starts the other
+    fetch = "" if job.app else _FETCH.format(version=job.version, run=value(job.run))  # no label starts an App's
     condition = "        if: steps.recorded.outcome != 'success'\n" if fetch else ""
     return f"""\
 {fetch}\
@@ -178,15 +193,4 @@ def _recording(job: Job) -> str:
           python -m pip install 'rankgate=={job.version}'
 {install}\
           rankgate record --retriever="$RETRIEVER" --gold="$GOLD"{known_format} --output="$RUN"
-"""
-
-
-def _download(job: Job) -> str:
-    return f"""\
-      - name: Fetch the report
-        continue-on-error: true # without a report the check says that nothing was judged
-        uses: {DOWNLOAD_ENTERPRISE if job.enterprise else DOWNLOAD}
-        with:
-          name: {ARTIFACT}
-          path: {ARTIFACT}
 """

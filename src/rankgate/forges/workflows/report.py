@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rankgate.forges.workflows.job import ENVIRONMENT, LABEL, Job
-from rankgate.forges.workflows.steps import app_token, checkout, publish, setup_python
+from rankgate.forges.workflows.job import ENVIRONMENT, LABEL, Job, app_token, checkout, publish, setup_python
 
 PATH = ".github/workflows/rankgate-report.yml"
 
@@ -80,6 +79,7 @@ _ALL = {
     "pulls": "",
 }
 
+_DEFAULT_BRANCH = "ref: ${{ github.event.repository.default_branch }} # never the pull request"
 _PERMISSIONS = {"actions": "read", "checks": "write", "contents": "read", "pull-requests": "write"}
 
 
@@ -89,12 +89,7 @@ def report_text(job: Job) -> str:
         _HEAD
         + ("" if job.app else _NO_APP)
         + _JOB.format(**(_ALL if job.app else _FORKS))
-        + checkout(
-            [
-                "ref: ${{ github.event.repository.default_branch }} # never the pull request",
-                "fetch-depth: 0 # the base of every pull request",
-            ]
-        )
+        + checkout([_DEFAULT_BRANCH, "fetch-depth: 0 # the base of every pull request"])
         + setup_python()
         + app_token(job, _PERMISSIONS)
         + publish(job, "Judge and publish", {} if job.criteria is None else {"criteria": job.criteria})

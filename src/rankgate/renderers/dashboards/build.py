@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 import msgspec
 
 from rankgate.baselines.records import Record
+from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.base import Metric
-from rankgate.renderers.dashboards.curves import curve_of
-from rankgate.renderers.dashboards.days import NOON, place_of, places_of
-from rankgate.renderers.dashboards.values import Acceptance, GateSet, Older, Release, ShownRun, Span, Value
+from rankgate.model.values import Direction, Unit
+from rankgate.readers.dates import days_after
+from rankgate.renderers.dashboards.values import (
+    MONTH,
+    NOON,
+    Acceptance,
+    Curve,
+    GateSet,
+    Point,
+    Release,
+    ShownRun,
+    Span,
+    Tag,
+    Value,
+    place_of,
+    places_of,
+)
 
 Rescored = Mapping[str, Mapping[str, float | None]]  # by the id of a record and the name of a metric
+Placed = Sequence[tuple[Record, float]]  # records with their places on the axis of time
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,14 +50,6 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
         recorded = {record.id for record in self.history}
         own = {record.id: record for record in self.accepted if record.id not in recorded}
         return sorted([*self.history, *own.values()], key=lambda record: record.date)
-
-
-class Tag(msgspec.Struct, frozen=True):
-    """A tag of the repository, the commit that it names, and its day."""
-
-    name: str
-    commit: str
-    date: str
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,140 +73,148 @@ def gate_set(
     rescored: Mapping[str, Mapping[str, float | None]] = {},
     unscored: Sequence[str] = (),
 ) -> GateSet:
-    """The values of one page.
+    """The values of one page: its criteria's name, the file that it is written to, and its store without secrets.
 
-    Args:
-        name: of the criteria.
-        page: the file that the page is written to.
-        place: of the store, without secrets.
-        remembered: what the store holds up to today.
-        shown: what is asked for.
-        tags: the repository's releases.
-        spans: of waivers.
-        rescored: values that were not recorded.
-        unscored: what could not be rescored.
+    `remembered` is what the store holds up to today. `tags` are the repository's releases, `rescored` values that were
+    not recorded, `unscored` says what could not be rescored.
     """
     records = remembered.runs()
     listed = records[max(0, len(records) - shown.limit) :]
-    dates = [record.date for record in listed]
-    places = places_of(dates)
-    by_commit = {record.commit: record.id for record in listed if record.commit}
-    first = place_of(dates[0]) if dates else place_of(shown.date)
-    releases = tuple(
-        _release(tag, by_commit, dict(zip((each.id for each in listed), places, strict=True))) for tag in tags
-    )
-    releases = tuple(each for each in releases if first <= each.at and each.date <= shown.date)
-    runs = _runs(listed, places, remembered, releases, shown, rescored)
-    acceptances = _acceptances(remembered.accepted, {run.id: run for run in runs}, shown, rescored)
+    placed = list(zip(listed, places_of([record.date for record in listed]), strict=True))
+    first = place_of(listed[0].date if listed else shown.date)
+    releases = [_release(tag, placed) for tag in tags]
+    releases = [each for each in releases if first <= each.at and each.tag.date <= shown.date]
+    runs = _runs(placed, remembered, releases, shown, rescored)
+    acceptances = _acceptances(remembered.accepted, {run.record.id: run for run in runs}, shown, rescored)
     return GateSet(
         name=name,
         page=page,
         place=place,
         today=place_of(shown.date) + 1,
         runs=runs,
-        older=_older(records[: len(records) - len(listed)]),
-        curves=tuple(
-            curve_of(
-                metric,
-                runs,
-                acceptances,
-                date=shown.date,
-                gated=metric.name in shown.limits,
-                limits=shown.limits.get(metric.name, ()),
-            )
-            for metric in shown.metrics
-        ),
+        older=records[: len(records) - len(listed)],
+        curves=tuple(_curve(metric, runs, acceptances, shown) for metric in shown.metrics),
         acceptances=acceptances,
-        releases=releases,
+        releases=tuple(releases),
         spans=tuple(span for span in spans if span.last > first and (span.since or "") <= shown.date),
-        unscored=tuple(unscored),
+        unscored=unscored,
     )
 
 
 def _runs(
-    listed: Sequence[Record],
-    places: Sequence[float],
-    remembered: Remembered,
-    releases: Sequence[Release],
-    shown: Shown,
-    rescored: Rescored,
+    placed: Placed, remembered: Remembered, releases: Sequence[Release], shown: Shown, rescored: Rescored
 ) -> tuple[ShownRun, ...]:
     accepted = {record.id for record in remembered.accepted}
-    golds = [record.gold.fingerprint if record.gold else None for record in listed]
-    known = [*(None for _ in golds[:1]), *golds[:-1]]
+    golds = [record.gold.fingerprint if record.gold else None for record, _ in placed]
     return tuple(
         ShownRun(
-            id=record.id,
-            date=record.date,
+            record=record,
             at=at,
-            commit=record.commit,
-            branch=record.branch,
-            verdict=record.verdict,
-            queries=record.queries,
             accepted=record.id in accepted,
             anchors=tuple(
                 anchor.name
                 for anchor in remembered.anchors
                 if anchor.name and (anchor.sha256, anchor.commit) == (record.sha256, record.commit)
             ),
-            releases=tuple(release.tag for release in releases if release.run == record.id),
+            releases=tuple(release.tag.name for release in releases if release.run and release.run.id == record.id),
             new_gold=None not in (gold, before) and gold != before,
             values=_values(record, shown, rescored),
         )
-        for record, at, gold, before in zip(listed, places, golds, known, strict=True)
+        for (record, at), gold, before in zip(placed, golds, [None, *golds], strict=False)
     )
 
 
 def _values(record: Record, shown: Shown, rescored: Rescored) -> dict[str, Value]:
-    found: dict[str, Value] = {}
-    scored = rescored.get(record.id, {})
-    for metric in shown.metrics:
-        if metric.name in record.scores:
-            found[metric.name] = Value(value=record.scores[metric.name])
-        elif metric.name in scored:
-            found[metric.name] = Value(value=scored[metric.name], rescored=True)
-    return found
+    values = {name: Value(value=value, rescored=True) for name, value in rescored.get(record.id, {}).items()}
+    values |= {name: Value(value=value) for name, value in record.scores.items()}
+    return {metric.name: values[metric.name] for metric in shown.metrics if metric.name in values}
 
 
 def _acceptances(
     accepted: Sequence[Record], runs: Mapping[str, ShownRun], shown: Shown, rescored: Rescored
 ) -> tuple[Acceptance, ...]:
     """Those since the first run that is shown, and the one that was accepted when it came."""
-    first = min((run.date for run in runs.values()), default="")
+    first = min((run.record.date for run in runs.values()), default="")
     before = [record for record in accepted if record.date < first][-1:]
-    told = [*before, *(record for record in accepted if record.date >= first)]
+    listed = [*before, *(record for record in accepted if record.date >= first)]
     # What the log has later lies no earlier: who goes back to a run of the same day does so after it.
-    places = accumulate((_accepted_at(record, runs.get(record.id)) for record in told), max)
+    places = accumulate((_accepted_at(record, runs.get(record.id)) for record in listed), max)
     return tuple(
-        Acceptance(
-            date=record.date,
-            at=at,
-            run=record.id if record.id in runs else None,
-            commit=record.commit,
-            verdict=record.verdict,
-            reason=record.reason,
-            by=record.by,
-            values=_values(record, shown, rescored),
-        )
-        for record, at in zip(told, places, strict=True)
+        Acceptance(record=record, at=at, shown=record.id in runs, values=_values(record, shown, rescored))
+        for record, at in zip(listed, places, strict=True)
     )
 
 
 def _accepted_at(record: Record, run: ShownRun | None) -> float:
     """The place of the run if it was accepted on its own day, else the noon of the day of the acceptance."""
-    return run.at if run is not None and run.date == record.date else place_of(record.date) + NOON
+    return run.at if run is not None and run.record.date == record.date else place_of(record.date) + NOON
 
 
-def _release(tag: Tag, by_commit: Mapping[str, str], places: Mapping[str, float]) -> Release:
-    run = by_commit.get(tag.commit)
-    at = places[run] if run else place_of(tag.date) + NOON
-    return Release(tag=tag.name, date=tag.date, at=at, commit=tag.commit, run=run)
+def _release(tag: Tag, placed: Placed) -> Release:
+    of_commit = [(record, at) for record, at in placed if record.commit == tag.commit]
+    run, at = of_commit[-1] if of_commit else (None, place_of(tag.date) + NOON)
+    return Release(tag=tag, at=at, run=run)
 
 
-def _older(records: Sequence[Record]) -> Older | None:
-    if not records:
-        return None
-    verdicts = Counter(record.verdict.value if record.verdict else "" for record in records)
-    return Older(
-        count=len(records), first=records[0].date, last=records[-1].date, verdicts=dict(sorted(verdicts.items()))
+def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Acceptance], shown: Shown) -> Curve:
+    points: list[Point] = []
+    for run in runs:
+        value = run.values.get(metric.name)
+        if value is not None and value.value is not None:
+            before = points[-1].value if points else None
+            points.append(Point(run=run, value=value.value, rescored=value.rescored, before=before))
+    old = [point.value for point in points if point.run.record.date <= days_after(shown.date, -MONTH)]
+    values = [(each.at, each.values[metric.name].value) for each in acceptances if metric.name in each.values]
+    # What is accepted now is the last acceptance, whether or not it has a value.
+    accepted = acceptances[-1].values.get(metric.name) if acceptances else None
+    sign = 1 if metric.direction is Direction.HIGHER else -1
+    jumps = [(sign * (point.value - point.before), point) for point in points if point.before is not None]
+    jumps.sort(key=lambda jump: jump[0])
+    return Curve(
+        metric=metric.name,
+        meaning=metric.meaning,
+        unit=metric.unit,
+        direction=metric.direction,
+        gated=metric.name in shown.limits,
+        limits=tuple(sorted(set(shown.limits.get(metric.name, ())))),
+        points=tuple(points),
+        steps=tuple((at, value) for at, value in values if value is not None),
+        month=old[-1] if old else None,
+        accepted=accepted.value if accepted else None,
+        worse=jumps[0][1] if jumps and jumps[0][0] < 0 else None,
+        better=jumps[-1][1] if jumps and jumps[-1][0] > 0 else None,
+        missing=len(runs) - len(points),
     )
+
+
+class Version(msgspec.Struct, frozen=True, kw_only=True):
+    """The waivers from a day on, until the next version; `day` is None where nobody can tell since when."""
+
+    day: str | None
+    waivers: tuple[Waiver, ...]
+
+
+def spans_of(versions: Sequence[Version], units: Mapping[str, Unit]) -> tuple[Span, ...]:
+    """The days on which each waiver was in force, by their begin; of a waiver that never counted there are none.
+
+    The versions of the waiver file come oldest first. A waiver of a gate that has no unit any more has a plain number.
+    """
+    closed: list[tuple[Waiver, str | None, str]] = []
+    open_since: dict[Waiver, str | None] = {}
+    for version in versions:
+        now = {waiver.model_copy(update={"line": None}): version.day for waiver in version.waivers}
+        for waiver in [each for each in open_since if each not in now]:
+            # The day on which it was taken out is not one of its days; nobody knows that day without a version's.
+            last = days_after(version.day, -1) if version.day else waiver.expires
+            closed.append((waiver, open_since.pop(waiver), min(last, waiver.expires)))
+        open_since = {**now, **open_since}
+    closed += [(waiver, since, waiver.expires) for waiver, since in open_since.items()]
+    spans = (
+        Span(waiver=waiver, unit=units.get(waiver.gate, Unit.NUMBER), since=since, until=until)
+        for waiver, since, until in closed
+        if since is None or since <= until
+    )
+    by_begin = sorted(
+        spans, key=lambda span: (span.since or "", span.until, span.waiver.gate, span.waiver.segment or "")
+    )
+    return tuple(by_begin)

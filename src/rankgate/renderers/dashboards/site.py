@@ -1,8 +1,7 @@
 """The folder that the pages are written to: what lies there and is not ours stays as it is.
 
-A marker names the files that are ours. It is written first, with those of before and those to come, so that a run
-that is killed leaves nothing that the next one would take for somebody else's. The index, which links to all pages, is
-written last.
+A marker names our files. It is written first, so that a run that is killed leaves nothing that the next one would take
+for somebody else's. The index, which links to all pages, is written last.
 """
 
 from __future__ import annotations
@@ -22,18 +21,12 @@ _KIND = "rankgate dashboard"
 
 
 class _Marker(msgspec.Struct, frozen=True):
-    """Whose the folder is."""
-
     written_by: str
     files: list[str]
 
 
 def write_site(folder: str, pages: Mapping[str, str]) -> None:
-    """Write all pages, and delete those of an earlier dashboard that are no more.
-
-    Args:
-        folder: made where it is not there.
-        pages: by file name, `index.html` among them.
+    """Write all pages by file name, `index.html` among them, and delete those of an earlier dashboard that are no more.
 
     Raises:
         RankgateError: the folder holds something else, a file that is not ours has a page's name, or it cannot be
@@ -42,10 +35,10 @@ def write_site(folder: str, pages: Mapping[str, str]) -> None:
     ours = _ours(folder)
     wanted = {**pages, NO_JEKYLL: ""}
     place = Path(folder)
-    for name in sorted(set(wanted) - ours):
-        if (place / name).exists() or (place / name).is_symlink():
+    for file in (place / name for name in sorted(set(wanted) - ours)):
+        if file.exists() or file.is_symlink():
             message = "is not a file that `rankgate dashboard` wrote, and a page would have its name; move it away"
-            raise bad_input(message, file=(place / name).as_posix())
+            raise bad_input(message, file=file.as_posix())
     _mark(place, ours | set(wanted))
     for name in sorted(wanted, key=lambda name: (name == INDEX, name)):
         write_atomic(place / name, wanted[name])
@@ -58,21 +51,14 @@ def write_site(folder: str, pages: Mapping[str, str]) -> None:
 
 
 def _ours(folder: str) -> set[str]:
-    """The files of an earlier dashboard; none where the folder is empty or not there.
-
-    Raises:
-        RankgateError: something else lies there.
-    """
+    """The files of an earlier dashboard; none where the folder is empty or not there."""
     place = Path(folder)
     try:
         names = {file.name for file in place.iterdir()} if place.exists() else set()
         if MARKER not in names:
             if names:
-                message = (
-                    f"is not empty and was not written by `rankgate dashboard` (it has no {MARKER}); name an empty "
-                    "or a new directory"
-                )
-                raise bad_input(message, file=folder)
+                why = f"is not empty and was not written by `rankgate dashboard` (it has no {MARKER})"
+                raise bad_input(f"{why}; name an empty or a new directory", file=folder)
             return set()
         marker = msgspec.json.decode((place / MARKER).read_bytes(), type=_Marker)
     except NotADirectoryError as error:

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from rankgate.model.values import Direction, Unit, Verdict
+from rankgate.baselines.records import Record
+from rankgate.criteria.waivers import Waiver
+from rankgate.model.values import Direction, Unit
+from rankgate.readers.dates import days_between
 
 INDEX = "index.html"  # the page that links to all others
+MONTH = 30  # days
+NOON = 0.5
+
+
+def place_of(day: str) -> float:
+    """The begin of an ISO day, in days since 1970."""
+    return float(days_between("1970-01-01", day))
+
+
+def places_of(days: Sequence[str]) -> list[float]:
+    """A place for each of these ordered days; those of one day lie one after the other within it."""
+    counts, seen, places = Counter(days), Counter[str](), list[float]()
+    for day in days:
+        seen[day] += 1
+        places.append(place_of(day) + (seen[day] - NOON) / counts[day])
+    return places
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,97 +43,76 @@ class Value(_Part, frozen=True, kw_only=True):
 
 
 class ShownRun(_Part, frozen=True, kw_only=True):
-    """A run of the history, or one that was accepted without being recorded there.
+    """A run of the history, or one that was accepted without being recorded there."""
 
-    `new_gold` says that its gold set is not the one of the run before. `values` hold what is known of the
-    metrics shown.
-    """
-
-    id: str
-    date: str
+    record: Record
     at: float
-    commit: str | None
-    branch: str | None
-    verdict: Verdict | None
-    queries: int
     accepted: bool
     anchors: tuple[str, ...] = ()
     releases: tuple[str, ...] = ()
-    new_gold: bool = False
-    values: Mapping[str, Value]
+    new_gold: bool = False  # another gold set than that of the run before
+    values: Mapping[str, Value]  # what is known of the metrics shown
 
 
 class Acceptance(_Part, frozen=True, kw_only=True):
-    """A run that became the baseline, why and by whom where somebody said so; `run` is its id if its row is shown."""
+    """A run that became the baseline; `shown` says that it has a row."""
 
-    date: str
+    record: Record
     at: float
-    run: str | None
-    commit: str | None
-    verdict: Verdict | None
-    reason: str | None
-    by: str | None
+    shown: bool
     values: Mapping[str, Value]
 
 
-class Release(_Part, frozen=True, kw_only=True):
-    """A tag of the repository; `run` is the id of the newest run shown of its very commit."""
+class Tag(msgspec.Struct, frozen=True):
+    """A tag of the repository, the commit that it names, and its day."""
 
-    tag: str
-    date: str
-    at: float
+    name: str
     commit: str
-    run: str | None
+    date: str
+
+
+class Release(_Part, frozen=True, kw_only=True):
+    """A tag of the repository; `run` is the newest run shown of its very commit."""
+
+    tag: Tag
+    at: float
+    run: Record | None
 
 
 class Span(_Part, frozen=True, kw_only=True):
-    """How long a waiver was in force: its first and last day; `since` is None where nobody can tell.
+    """How long a waiver was in force."""
 
-    `until` is the day before it was taken out where that was earlier than `expires`.
-    """
+    waiver: Waiver
+    unit: Unit  # of its gate's metric
+    since: str | None  # its first day; None where nobody can tell
+    until: str  # its last day: the one before it was taken out where that was earlier than the one on which it expires
 
-    gate: str
-    segment: str | None
-    up_to: float
-    unit: Unit
-    since: str | None
-    until: str
-    expires: str
-    issue: str
-    reason: str
-    by: str
-    first: float | None
-    last: float
+    @property
+    def first(self) -> float | None:
+        """Where it begins."""
+        return place_of(self.since) if self.since else None
 
-
-class Jump(_Part, frozen=True, kw_only=True):
-    """A change from one run to the next."""
-
-    run: str
-    date: str
-    before: float
-    now: float
+    @property
+    def last(self) -> float:
+        """Where it ends."""
+        return place_of(self.until) + 1
 
 
 class Point(_Part, frozen=True, kw_only=True):
-    """A run's value on a curve; `change` is that from the point before it."""
+    """A run's value on a curve, and that of the point before it."""
 
-    run: str
-    date: str
-    at: float
+    run: ShownRun
     value: float
     rescored: bool
-    verdict: Verdict | None
-    accepted: bool
-    change: float | None
+    before: float | None
 
 
 class Curve(_Part, frozen=True, kw_only=True):
     """A metric over time.
 
-    `limits` are the thresholds of today's gates. `month` is the value of the newest run that is at least a month old,
-    `accepted` that of what is accepted now; None where there is none. `worse` and `better` are the largest steps of
-    each kind. `steps` are the accepted values with their beginning. `missing` counts runs without a value.
+    `limits` are the thresholds of today's gates, `steps` the accepted values with their beginning. `month` is the value
+    of the newest run that is at least a month old, `accepted` that of what is accepted now. `worse` and `better` are
+    the points with the largest steps. `missing` counts runs without a value.
     """
 
     metric: str
@@ -126,8 +125,8 @@ class Curve(_Part, frozen=True, kw_only=True):
     steps: tuple[tuple[float, float], ...]
     month: float | None
     accepted: float | None
-    worse: Jump | None
-    better: Jump | None
+    worse: Point | None
+    better: Point | None
     missing: int
 
     @property
@@ -136,32 +135,20 @@ class Curve(_Part, frozen=True, kw_only=True):
         return self.points[-1].value if self.points else None
 
 
-class Older(_Part, frozen=True, kw_only=True):
-    """Runs that are too old to be listed."""
-
-    count: int
-    first: str
-    last: str
-    verdicts: Mapping[str, int]
-
-
 class GateSet(_Part, frozen=True, kw_only=True):
-    """One page: what a criteria file gates, over the life of its baseline store. Runs stand oldest first.
-
-    `unscored` says what `--metrics` asked for and could not be rescored.
-    """
+    """One page: what a criteria file gates, over the life of its baseline store. Runs stand oldest first."""
 
     name: str
     page: str
     place: str
     today: float
     runs: tuple[ShownRun, ...]
-    older: Older | None
+    older: Sequence[Record]  # runs that are too old to be listed
     curves: tuple[Curve, ...]
     acceptances: tuple[Acceptance, ...]
     releases: tuple[Release, ...]
     spans: tuple[Span, ...]
-    unscored: tuple[str, ...] = ()
+    unscored: Sequence[str] = ()  # what `--metrics` asked for and could not be rescored
 
 
 class Dashboard(_Part, frozen=True, kw_only=True):

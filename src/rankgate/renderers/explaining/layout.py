@@ -8,25 +8,15 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from rankgate.renderers.blocks import harmless
-from rankgate.renderers.escape import inert, shorten, visible
 
 NARROWEST = 20  # columns; a terminal that says less is not believed
 GAP = 3  # blanks between lists
 
 
-def safe(text: str, limit: int = 80) -> str:
-    """Text of the inputs on one line, with nothing hidden or live in it, and no longer than `limit`."""
-    return shorten(inert(visible(text)), limit)
+def paragraph(text: str, width: int, indent: int = 0, hanging: int = 2) -> list[str]:
+    """Text in lines of at most `width` columns, all indented, all but the first by `hanging` more.
 
-
-def paragraph(text: str, width: int, indent: int = 0, hanging: int = 0) -> list[str]:
-    """Text in lines of at most `width` columns; a longer word keeps its line.
-
-    Args:
-        text: on one line; blanks within it are kept unless a line ends there.
-        width: of the terminal.
-        indent: of all lines.
-        hanging: more of it for all lines but the first.
+    A longer word keeps its line; blanks are kept unless a line ends there.
     """
     return textwrap.wrap(
         text,
@@ -40,9 +30,7 @@ def paragraph(text: str, width: int, indent: int = 0, hanging: int = 0) -> list[
 
 def columns_of(text: str) -> int:
     """How many columns of a terminal a text takes: Chinese, Japanese and Korean characters and emoji take two."""
-    if text.isascii():
-        return len(text)
-    return sum(_width(char) for char in text)
+    return len(text) if text.isascii() else sum(map(_width, text))
 
 
 def _width(char: str) -> int:
@@ -56,23 +44,30 @@ def padded(text: str, width: int) -> str:
     return text + " " * (width - columns_of(text))
 
 
+def padded_all(texts: Sequence[str]) -> list[str]:
+    """Texts with blanks behind them, as wide as the widest."""
+    return [padded(text, _widest(texts)) for text in texts]
+
+
 def beside(lists: Sequence[Sequence[str]], width: int, indent: int = 2) -> list[str]:
     """Lists whose first entries are headings: as many side by side as fit, the others below."""
-    widths = [max(map(columns_of, entries)) for entries in lists]
-    groups: list[list[int]] = []
-    for place in range(len(lists)):
-        together = [*groups[-1], place] if groups else []
-        if together and indent + sum(widths[each] + GAP for each in together) - GAP <= width:
+    groups: list[list[Sequence[str]]] = []
+    for entries in lists:
+        together = [*(groups[-1] if groups else []), entries]
+        if groups and indent + sum(_widest(each) + GAP for each in together) - GAP <= width:
             groups[-1] = together
         else:
-            groups.append([place])
+            groups.append([entries])
     lines: list[str] = []
     for group in groups:
-        rows = zip_longest(*(lists[place] for place in group), fillvalue="")
-        fitting = [widths[place] for place in group]
-        lines += [(" " * indent + (" " * GAP).join(map(padded, row, fitting))).rstrip() for row in rows]
-        lines.append("")
-    return lines[:-1]
+        widths = list(map(_widest, group))
+        rows = zip_longest(*group, fillvalue="")
+        lines += ["", *((" " * indent + (" " * GAP).join(map(padded, row, widths))).rstrip() for row in rows)]
+    return lines[1:]
+
+
+def _widest(texts: Sequence[str]) -> int:
+    return max(map(columns_of, texts), default=0)
 
 
 def finished(lines: Iterable[str]) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from rankgate.gates.decision_rule import upright
 from rankgate.gates.explain import GateExplained, LeftOut, LimitCheck, Row
 from rankgate.model.report import GateResult
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Ruling, Unit
@@ -20,7 +20,7 @@ from rankgate.model.wording import (
     telling_decimals,
     value_text,
 )
-from rankgate.renderers.explaining.layout import safe
+from rankgate.renderers.escape import listed, safe
 from rankgate.renderers.phrases import exact_proof
 
 MAX_NAMED = 10
@@ -54,18 +54,16 @@ def value_lines(found: GateExplained) -> list[str]:
         return ["There is no value."]
     decimals = _decimals_of(found.gate)
     of = f" of {found.total:,}" if found.total is not None and found.total != gate.n else ""
-    over = f"over {gate.n:,}{of} {_questions(gate.n)}"
+    over = f"over {gate.n:,}{of} {'question' if gate.n == 1 else 'questions'}"
     how = f"the mean {over}"
     if found.quantile is not None:
         how = f"the {100 * found.quantile:g}% quantile {over}: as many are at or below it"
     lines = [f"Now {value_text(gate.value, gate.unit, decimals)}: {how}."]
-    if found.absent:
-        lacking = count_text(found.absent, "question")
-        lines.append(
-            f"At most {lacking} that the run lacks, counted at the metric's worst value."
-            if found.lost is None
-            else f"The run lacks {lacking}, which it counts at the metric's worst value."
-        )
+    lacking, worst = count_text(found.absent, "question"), "at the metric's worst value"
+    if found.absent and found.lost is None:
+        lines.append(f"At most {lacking} that the run lacks, counted {worst}.")
+    elif found.absent:
+        lines.append(f"The run lacks {lacking}, which it counts {worst}.")
     lines += [f"Left out: {_left_out(each)}." for each in found.left_out]
     spread = interval_text(gate.ci, gate.unit)
     if not spread:
@@ -83,17 +81,12 @@ def change_lines(found: GateExplained) -> list[str]:
 
 
 def comparison_lines(row: Row, other: str) -> list[str]:
-    """The same for any row.
-
-    Args:
-        row: of a gate, or of a part of one.
-        other: what it is compared with.
-    """
+    """The same for any row, of a gate or of a part of one; `other` is what it is compared with."""
     gate = row.result
     if gate.delta is None or gate.paired_value is None or gate.baseline is None:
         allowed = "" if gate.regression_max is None else f"; {_allowed(gate)} would be allowed"
         return [f"There is nothing to compare with{allowed}."]
-    check = next((each for each in row.checks if each.limit == "regression_max"), None)
+    check = _check(row, "regression_max")
     decimals = _decimals_of(row)
     now, before = (value_text(value, gate.unit, decimals) for value in (gate.paired_value, gate.baseline))
     delta = delta_text(gate.delta, gate.unit, decimals)
@@ -103,8 +96,10 @@ def comparison_lines(row: Row, other: str) -> list[str]:
         return [*lines, "No limit is set on it."]
     lines.append(f"Allowed: {_allowed(gate)}. {_stands(check, gate, decimals)}")
     if (exact := gate.exact) is not None:
-        said = f"p = {exact.p:.2g} (what moved, tossed like coins; it is {exact.least:.2g} at least)"
-        lines.append(f"Exact test: {said}; harm is proven below {(1 - gate.confidence) / 2:.3g}.")
+        lines.append(
+            f"Exact test: p = {exact.p:.2g} (what moved, tossed like coins; it is {exact.least:.2g} at least); "
+            f"harm is proven below {(1 - gate.confidence) / 2:.3g}."
+        )
     spread = interval_text(gate.delta_ci, gate.unit, change=True)
     if gate.delta_ci == (0.0, 0.0):
         lines.append("No question changed, so that there is nothing to doubt.")
@@ -119,7 +114,7 @@ def comparison_lines(row: Row, other: str) -> list[str]:
 def threshold_lines(row: Row) -> list[str]:
     """The floor, or the ceiling where lower is better; nothing where none is set or nothing was judged."""
     gate = row.result
-    check = next((each for each in row.checks if each.limit == "threshold"), None)
+    check = _check(row, "threshold")
     if check is None:
         return []
     decimals = _decimals_of(row)
@@ -131,22 +126,19 @@ def threshold_lines(row: Row) -> list[str]:
     return [*lines, _ruling(check, gate)]
 
 
+def _check(row: Row, limit: str) -> LimitCheck | None:
+    return next((check for check in row.checks if check.limit == limit), None)
+
+
 def _allowed(gate: GateResult) -> str:
-    limit = gate.regression_max or 0.0
+    limit, harm = gate.regression_max or 0.0, harm_word(gate.direction)
     if not limit:
-        return f"no {harm_word(gate.direction)} at all"
-    size = delta_text(
-        limit if gate.direction is Direction.LOWER else -limit, gate.unit, exact_decimals(limit, gate.unit)
-    )
-    return (
-        f"a {harm_word(gate.direction)} down to {size}"
-        if gate.direction is Direction.HIGHER
-        else f"a {harm_word(gate.direction)} up to {size}"
-    )
+        return f"no {harm} at all"
+    change, towards = (-limit, "down") if gate.direction is Direction.HIGHER else (limit, "up")
+    return f"a {harm} {towards} to {delta_text(change, gate.unit, exact_decimals(limit, gate.unit))}"
 
 
 def _stands(check: LimitCheck, gate: GateResult, decimals: int) -> str:
-    """Where a number stands to its limit."""
     exact = abs(check.difference - check.allowed) <= TOLERANCE
     if check.limit == "threshold":
         side = "exactly at" if exact else "above" if check.difference > 0 else "below"
@@ -162,39 +154,33 @@ def _ruling(check: LimitCheck, gate: GateResult) -> str:
 
 def _left_out(each: LeftOut) -> str:
     why = _WHY[each.why].format(them="it" if each.count == 1 else "them")
-    named = [safe(query, 40) for query in each.queries[:MAX_NAMED]]
-    more = each.count - len(named)
-    ids = f" ({', '.join(named)}{f' and {more:,} more' if more else ''})" if named else ""
+    ids = f" ({listed(each.queries, MAX_NAMED, partial(safe, limit=40), each.count)})" if each.queries else ""
     return f"{count_text(each.count, 'question')}, since {why}{ids}"
-
-
-def _questions(count: int) -> str:
-    return "question" if count == 1 else "questions"
 
 
 def _change_says(gate: GateResult, decimals: int) -> str:
     """What the interval of the change proves, in the gate's own direction."""
-    low, high = upright(gate.delta_ci, gate.direction)
+    low, high = gate.direction.upright(gate.delta_ci)
     if high is not None and high < 0:
-        said = "all of it is for the worse, so that a loss is certain, not its size"
+        meaning = "all of it is for the worse, so that a loss is certain, not its size"
     elif low is not None and low > 0:
-        said = "all of it is for the better"
+        meaning = "all of it is for the better"
     elif proven := exact_proof(gate):
-        said = f"it does not exclude 0, and the {proven} proves a loss"
+        meaning = f"it does not exclude 0, and the {proven} proves a loss"
     elif high is None:
-        said = "its better end is not known"
+        meaning = "its better end is not known"
     else:
-        said = "0 lies within, so that chance alone may have done it"
+        meaning = "0 lies within, so that chance alone may have done it"
     if gate.evidence is Evidence.PROVEN_SAFE and low is not None:
         worst = delta_text(low if gate.direction is Direction.HIGHER else -low, gate.unit, decimals)
         safe_enough = -low <= (gate.regression_max or 0.0) + TOLERANCE
-        said += f"; its worst end, {worst}, is {'within' if safe_enough else 'beyond'} what is allowed"
-    return said
+        meaning += f"; its worst end, {worst}, is {'within' if safe_enough else 'beyond'} what is allowed"
+    return meaning
 
 
 def _value_says(gate: GateResult, check: LimitCheck) -> str:
     """Where the interval of the value lies to the threshold."""
-    low, high = upright(gate.ci, gate.direction)
+    low, high = gate.direction.upright(gate.ci)
     higher, limit = gate.direction is Direction.HIGHER, limit_word(gate.direction)
     threshold = check.right if higher else -check.right
     if high is not None and high < threshold - TOLERANCE:
@@ -207,15 +193,11 @@ def _value_says(gate: GateResult, check: LimitCheck) -> str:
 
 def _decimals_of(row: Row) -> int:
     """Decimals for all of a row: no rounding hides a violation, and where it can be, what is shown adds up."""
-    gate = row.result
-    unit = gate.unit
+    unit = row.result.unit
     least = [exact_decimals(0.0, unit)]
     for check in row.checks:
-        least += [
-            telling_decimals(check.left, check.right, unit),
-            telling_decimals(check.difference, check.allowed, unit),
-        ]
-        least.append(telling_decimals(check.difference, 0.0, unit))
+        told_apart = ((check.left, check.right), (check.difference, check.allowed), (check.difference, 0.0))
+        least += [telling_decimals(one, other, unit) for one, other in told_apart]
         least.append(exact_decimals(check.right if check.limit == "threshold" else check.allowed, unit))
     start = max(least)
     finer = range(start, min(start + _FINER, _MAX_DECIMALS) + 1)
@@ -228,11 +210,10 @@ def _adds_up(checks: Sequence[LimitCheck], unit: Unit, decimals: int) -> bool:
     def written(number: float) -> float:
         return round(number * scale, decimals)
 
-    return all(
-        abs(written(check.left) - written(check.right) - written(check.difference)) <= TOLERANCE
-        and (
-            not check.beyond
-            or abs(abs(written(check.difference) - written(check.allowed)) - written(check.beyond)) <= TOLERANCE
-        )
+    errors = [written(check.left) - written(check.right) - written(check.difference) for check in checks]
+    errors += [
+        abs(written(check.difference) - written(check.allowed)) - written(check.beyond)
         for check in checks
-    )
+        if check.beyond
+    ]
+    return all(abs(error) <= TOLERANCE for error in errors)

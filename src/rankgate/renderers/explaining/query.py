@@ -1,113 +1,97 @@
-"""One question as text: what was expected, where it was and is, and both rankings side by side."""
+"""One question as text: what was expected, where it was and is, both rankings side by side, and what BM25 suggests."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from rankgate.diagnosis.lexical import Lexical
-from rankgate.diagnosis.question import QueryExplained, Score
-from rankgate.model.details import Cause, Expected, Listed
-from rankgate.model.wording import count_text, delta_text, value_text
+from rankgate.diagnosis.lexical import TELLING, Lexical, LexicalExpected, Suggestion
+from rankgate.diagnosis.misses import QueryExplained, Score
+from rankgate.model.details import Cause, Listed
+from rankgate.model.wording import count_text, delta_text
 from rankgate.renderers.blocks import aligned
-from rankgate.renderers.explaining.advice import advice
-from rankgate.renderers.explaining.layout import beside, columns_of, finished, padded, paragraph, safe
-from rankgate.renderers.phrases import CAUSE_WORDS, NOTHING, rank_move
+from rankgate.renderers.escape import safe
+from rankgate.renderers.explaining.layout import beside, finished, padded_all, paragraph
+from rankgate.renderers.phrases import CAUSE_WORDS, NOTHING, value_or_dash, whereabouts
 
 LONGEST_ID = 60
 LONGEST_QUESTION = 2_000
 MAX_EXPECTED = 50
-NOT_FOUND = "a relevant document is not in the first k"  # where there is no baseline to speak of
+MAX_NAMED = 3
+
+# For a table: what BM25 says, in few words.
+SHORT: dict[Suggestion, str] = {
+    "not_in_corpus": "not in the corpus: old labels, or another chunking",
+    "run_misses": "BM25 finds it: look at index or embedding",
+    "run_lower": "BM25 has it further up: look at embedding or reranker",
+    "neither": "nor does BM25: other words, or no such chunk",
+    "run_alone": "BM25 does not find it",
+    "both": "BM25 finds it too",
+    "no_question": "no text to look for",
+    "nothing_relevant": "",
+}
 
 
 def render_query(found: QueryExplained, width: int) -> str:
     """The explanation, in lines of about `width` columns."""
     question = found.question
-    said = safe(question.question, LONGEST_QUESTION) if question.question else "(the gold set has no text for it)"
-    lines = paragraph(f"{safe(question.query_id)}  {said}", width, hanging=2)
+    text = safe(question.question, LONGEST_QUESTION) if question.question else "(the gold set has no text for it)"
+    lines = paragraph(f"{safe(question.query_id)}  {text}", width)
     if question.tags:
-        lines += paragraph(f"tags: {', '.join(map(safe, question.tags))}", width, hanging=2)
-    lines += [*paragraph(cause_sentence(question.cause, found.k, compared=found.compared), width, hanging=2), ""]
+        lines += paragraph(f"tags: {', '.join(map(safe, question.tags))}", width)
+    clause = cause_clause(question.cause, found.k, compared=found.compared)
+    lines += [*paragraph(f"{CAUSE_WORDS[question.cause][0].upper()}: {clause}", width), ""]
     if question.expected:
         lines += ["Expected by the gold set", *_expected(found), ""]
     if any(score.now is not None or score.before is not None for score in found.scores):
         lines += [*_scores(found.scores, compared=found.compared), ""]
     lines += [*beside(_rankings(found), width), ""]
-    lines += [line for sentence in _legend(found) for line in paragraph(sentence, width, indent=2, hanging=2)]
+    lines += [line for sentence in _legend(found) for line in paragraph(sentence, width, indent=2)]
     if found.lexical:
-        told = advice(found.lexical, question.expected, found.k, found.depth)
-        lines += ["", *(line for sentence in told for line in paragraph(sentence, width, hanging=2))]
+        lines += ["", *(line for sentence in _advice(found, found.lexical) for line in paragraph(sentence, width))]
     return finished(lines)
-
-
-def cause_sentence(cause: Cause, k: int, *, compared: bool) -> str:
-    """`LOWER: a relevant document left the first 5 and still stands further down`."""
-    return f"{CAUSE_WORDS[cause][0].upper()}: {cause_clause(cause, k, compared=compared)}"
 
 
 def cause_clause(cause: Cause, k: int, *, compared: bool) -> str:
     """What a cause means at a cut-off; without a baseline, without a word of one."""
-    clause = CAUSE_WORDS[cause][1] if compared or cause is not Cause.NEVER_FOUND else NOT_FOUND
+    uncompared = cause is Cause.NEVER_FOUND and not compared
+    clause = "a relevant document is not in the first k" if uncompared else CAUSE_WORDS[cause][1]
     return clause.replace("first k", f"first {k}")
-
-
-def whereabouts(document: Expected, *, compared: bool, depth: int | None = None) -> str:
-    """`rank 2 → 9`; without a baseline `rank 9` or `not found`; and whether it stands below what is shown."""
-    now = "not found" if document.after is None else f"rank {document.after}"
-    said = rank_move(document) if compared else now
-    below = depth is not None and document.after is not None and document.after > depth
-    return f"{said} (below the {depth} shown)" if below else said
 
 
 def _expected(found: QueryExplained) -> list[str]:
     documents = found.question.expected[:MAX_EXPECTED]
     graded = _graded(found)
-    names = [safe(document.id, LONGEST_ID) for document in documents]
-    widest = max(map(columns_of, names))
     lines = [
-        f"  {padded(name, widest)}  {f'gain {document.gain:g}  ' if graded else ''}"
-        f"{whereabouts(document, compared=found.compared, depth=found.depth)}"
-        for name, document in zip(names, documents, strict=True)
+        f"  {name}  {f'gain {document.gain:g}  ' if graded else ''}{whereabouts(document, compared=found.compared)}"
+        f"{f' (below the {found.depth} shown)' if (document.after or 0) > found.depth else ''}"
+        for name, document in zip(padded_all([safe(each.id, LONGEST_ID) for each in documents]), documents, strict=True)
     ]
     more = len(found.question.expected) - len(documents)
     return [*lines, f"  and {more} more"] if more else lines
 
 
 def _scores(scores: Sequence[Score], *, compared: bool) -> list[str]:
-    if not compared:
-        rows = [("metric", "now"), *((score.metric, _value(score.now, score)) for score in scores)]
-        return aligned(rows, right=(1,))
-    rows4 = [
-        (
-            score.metric,
-            _value(score.before, score),
-            _value(score.now, score),
-            NOTHING if score.change is None else delta_text(score.change, score.unit),
-        )
-        for score in scores
-    ]
-    return aligned([("metric", "baseline", "now", "change"), *rows4], right=(1, 2, 3))
+    rows = [("metric", "baseline", "now", "change"), *map(_score_row, scores)]
+    return aligned(rows, right=(1, 2, 3)) if compared else aligned([(row[0], row[2]) for row in rows], right=(1,))
 
 
-def _value(value: float | None, score: Score) -> str:
-    return NOTHING if value is None else value_text(value, score.unit)
+def _score_row(score: Score) -> tuple[str, str, str, str]:
+    before, now = (value_or_dash(value, score.unit) for value in (score.before, score.now))
+    return score.metric, before, now, NOTHING if score.change is None else delta_text(score.change, score.unit)
 
 
 def _rankings(found: QueryExplained) -> list[list[str]]:
     question, graded = found.question, _graded(found)
-    lists = []
+    lists = [_list("now", question.now, "the run lacks this question", graded=graded)]
     if found.compared:
-        lists.append(_list("baseline", question.before, "the baseline lacks this question", graded=graded))
-    lists.append(_list("now", question.now, "the run lacks this question", graded=graded))
+        lists.insert(0, _list("baseline", question.before, "the baseline lacks this question", graded=graded))
     if found.lexical:
         lists.append(_list("BM25 (words alone)", _hits(found.lexical, found), "", graded=graded))
     return lists
 
 
 def _hits(lexical: Lexical, found: QueryExplained) -> list[Listed]:
-    """BM25's documents with the gains that the question's expected ones and its rankings state.
-
-    A gain for the very chunk comes before that of its document.
-    """
+    """BM25's documents with the gains that the gold set states: of the very chunk, else of its document."""
     question = found.question
     gains = {item.id: item.gain for item in (*(question.before or ()), *(question.now or ()))}
     gains |= {document.id: document.gain for document in question.expected}
@@ -119,15 +103,9 @@ def _list(heading: str, items: Sequence[Listed] | None, absent: str, *, graded: 
         return [heading, f"({absent})"]
     if not items:
         return [heading, "(no results)"]
-    marks = [_mark(item, graded=graded) for item in items]
-    ranks, widest = len(str(len(items))), max(map(len, marks))
-    return [
-        heading,
-        *(
-            f"{rank:>{ranks}} {mark.ljust(widest)} {safe(item.id, LONGEST_ID)}"
-            for rank, (item, mark) in enumerate(zip(items, marks, strict=True), start=1)
-        ),
-    ]
+    digits, marks = len(str(len(items))), padded_all([_mark(item, graded=graded) for item in items])
+    ranked = enumerate(zip(items, marks, strict=True), start=1)
+    return [heading, *(f"{rank:>{digits}} {mark} {safe(item.id, LONGEST_ID)}" for rank, (item, mark) in ranked)]
 
 
 def _mark(item: Listed, *, graded: bool) -> str:
@@ -142,18 +120,79 @@ def _graded(found: QueryExplained) -> bool:
     return any(document.gain != 1 for document in found.question.expected)
 
 
-def _legend(found: QueryExplained) -> list[str]:
-    """What the marks mean that are there."""
+def _legend(found: QueryExplained) -> Iterator[str]:
     question = found.question
-    items = [*(question.before or ()), *(question.now or ())]
-    lines = []
-    if any(item.gain is not None and item.gain > 0 for item in items) or (found.lexical and question.expected):
+    gains = [item.gain for item in (*(question.before or ()), *(question.now or ())) if item.gain is not None]
+    if any(gain > 0 for gain in gains) or (found.lexical and question.expected):
         most = max(document.gain for document in question.expected)
         graded = f"*{most:g} right, with a gain of {most:g} in the gold set"
-        lines.append(graded if _graded(found) else "* right: the gold set expects it")
-    if any(item.gain is not None and item.gain <= 0 for item in items):
-        lines.append("x judged, and not right")
-    longest = max((len(items) for items in (question.before, question.now) if items), default=0)
-    if longest == found.depth:
-        lines.append(f"the first {count_text(found.depth, 'result')} of each; --depth shows more")
-    return lines
+        yield graded if _graded(found) else "* right: the gold set expects it"
+    if any(gain <= 0 for gain in gains):
+        yield "x judged, and not right"
+    if found.depth == max((len(items) for items in (question.before, question.now) if items), default=0):
+        yield f"the first {count_text(found.depth, 'result')} of each; --depth shows more"
+
+
+def _advice(found: QueryExplained, lexical: Lexical) -> Iterator[str]:
+    """What the run and BM25 beside it suggest, a sentence for each kind of trouble, the most telling first."""
+    if lexical.suggests == "nothing_relevant":
+        yield "The gold set expects nothing here, so there is nothing to compare with BM25."
+    elif lexical.suggests == "no_question":
+        yield "The gold set has no text for this question, so BM25 has nothing to look for."
+    else:
+        for kind in TELLING:
+            documents = [each for each in lexical.expected if each.suggests == kind]
+            if documents:
+                yield _suggestion(kind, documents, found)
+
+
+def _suggestion(kind: Suggestion, documents: Sequence[LexicalExpected], found: QueryExplained) -> str:
+    ranks = {document.id: document.after for document in found.question.expected}
+    names = _names([safe(each.id, 60) for each in documents])
+    by_bm25 = _at([each.rank for each in documents])
+    by_run = _at([ranks[each.id] for each in documents])
+    it, they, has = ("it", "it is", "is") if len(documents) == 1 else ("them", "they are", "are")
+    match kind:
+        case "not_in_corpus":
+            why = "the labels are old, or the corpus is cut into other chunks than the gold set names"
+            return f"Gold or chunking trouble: {names} {has} not in the corpus at all; {why}."
+        case "run_misses":
+            where = f", which has {it}{by_run}" if by_run else ""
+            return (
+                f"Index or embedding trouble: BM25 finds {names}{by_bm25} by the question's own words, "
+                f"and {they} not in the first {found.depth} of the run{where}."
+            )
+        case "run_lower":
+            return (
+                f"Ranking trouble: BM25 has {names}{by_bm25} by the question's own words, and the run only{by_run}, "
+                f"below its first {found.k}; look at the embedding or the reranker."
+            )
+        case "neither":
+            return (
+                f"Wording or chunking trouble: neither BM25{_in_brackets(by_bm25)} nor the run{_in_brackets(by_run)} "
+                f"has {names} in its first {found.depth}; the question says it in other words, or the chunk with the "
+                "answer is missing or cut apart."
+            )
+        case "run_alone":
+            beside_it = f"and BM25 does not{_in_brackets(by_bm25)}"
+            return f"The run finds {names}{by_run} {beside_it}: the words differ, the meaning carries."
+        case _:
+            return f"Both find {names}: BM25{by_bm25}, the run{by_run}."
+
+
+def _at(ranks: Sequence[int | None]) -> str:
+    """` at rank 2`, ` at ranks 2 and 5`; nothing where one has none, or there are more than are named."""
+    known = [str(rank) for rank in ranks if rank is not None]
+    if not known or len(known) < len(ranks) or len(known) > MAX_NAMED:
+        return ""
+    return f" at rank{'s' if len(known) > 1 else ''} {_names(known)}"
+
+
+def _in_brackets(place: str) -> str:
+    return f" ({place.strip()})" if place else ""
+
+
+def _names(names: Sequence[str]) -> str:
+    """`a, b and c`, `a, b, c and 2 more`."""
+    shown = [*names[:MAX_NAMED], *([f"{len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else [])]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))

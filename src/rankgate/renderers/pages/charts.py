@@ -1,13 +1,12 @@
-"""Charts: a Vega-Lite specification becomes an SVG element that lies in a page, in the page's own colours and font.
+"""Charts: a Vega-Lite specification becomes an SVG element without a script, so that nothing in the data can run.
 
-A picture without a script: it shows where scripts are off, prints as it looks, and nothing in the data can run. Colours
-are the page's CSS variables, so that one picture serves light and dark.
+Colours are the page's CSS variables, so that one picture serves light and dark.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -18,17 +17,13 @@ from rankgate.model.values import Unit
 NOW, BEFORE = "var(--now)", "var(--before)"  # the run and the baseline
 BETTER, WORSE, SAME = "var(--better)", "var(--worse)", "var(--same)"
 INK, FAINT = "var(--ink)", "var(--faint)"
-_GRID = "var(--grid)"
 # How an axis writes its ticks. Without decimals named there are as many as tell one tick from the next.
 AXES = {Unit.SHARE: "%", Unit.SCORE: "f", Unit.NUMBER: ",f", Unit.MILLISECONDS: ",f"}
 
 _AXIS = {
-    "labelColor": FAINT,
-    "titleColor": FAINT,
+    **dict.fromkeys(("domainColor", "tickColor", "gridColor"), "var(--grid)"),
+    **dict.fromkeys(("labelColor", "titleColor"), FAINT),
     "titleFontWeight": "normal",
-    "domainColor": _GRID,
-    "tickColor": _GRID,
-    "gridColor": _GRID,
     "labelFontSize": 11,
     "titleFontSize": 12,
 }
@@ -38,7 +33,6 @@ CONFIG: dict[str, Any] = {
     "view": {"stroke": None},
     "axis": _AXIS,
     "legend": {"labelColor": INK, "titleColor": FAINT, "titleFontWeight": "normal", "orient": "top", "title": None},
-    "header": {"labelColor": INK, "titleColor": FAINT},
     "text": {"color": INK},
 }
 _TAG = re.compile(r'<[a-zA-Z](?:[^>"]|"[^"]*")*>')  # text between tags may look like anything
@@ -47,13 +41,9 @@ _ID = re.compile(r'(?P<before>\bid="|url\(#)(?P<id>[\w-]+)')
 
 
 def chart(spec: Mapping[str, Any], *, name: str, title: str, description: str) -> Markup:
-    """An `<svg role="img">` with its title and description for those who cannot see it.
+    """An `<svg role="img">` of Vega-Lite without `$schema` and `config`; text in its data shows as text.
 
-    Args:
-        spec: Vega-Lite without `$schema` and `config`; text of the inputs may stand in its data, and shows as text.
-        name: tells it from the page's other charts; letters, digits and hyphens.
-        title: what it is, a few words.
-        description: what it shows, in numbers.
+    The name, of letters, digits and hyphens, tells it from the page's other charts.
 
     Raises:
         RankgateError: the extra that draws is not installed.
@@ -66,14 +56,26 @@ def chart(spec: Mapping[str, Any], *, name: str, title: str, description: str) -
     return Markup(_named(drawn, name, str(escape(title)), str(escape(description))))  # noqa: S704 -- SVG of the library
 
 
+def layer(
+    mark: str, encoding: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] | None = None, **looks: Any
+) -> dict[str, Any]:
+    """Marks of one kind with their looks, for rows of their own or for those of the view around them."""
+    data = {} if rows is None else {"data": {"values": rows}}
+    return {**data, "mark": {"type": mark, **looks}, "encoding": encoding}
+
+
 def by(field: str, looks: Mapping[str, object]) -> dict[str, Any]:
     """An encoding that gives each of some words of ours its colour, shape or dashes; the page explains it in words."""
-    return {
-        "field": field,
-        "type": "nominal",
-        "scale": {"domain": list(looks), "range": list(looks.values())},
-        "legend": None,
-    }
+    scale = {"domain": list(looks), "range": list(looks.values())}
+    return {"field": field, "type": "nominal", "scale": scale, "legend": None}
+
+
+# How what is of the run differs from what is of the baseline.
+OF_RUN = {
+    "color": by("of", {"now": NOW, "baseline": BEFORE}),
+    "strokeDash": by("of", {"now": [1, 0], "baseline": [5, 3]}),
+    "shape": by("of", {"now": "circle", "baseline": "diamond"}),
+}
 
 
 def _named(svg: str, name: str, title: str, description: str) -> str:
@@ -88,7 +90,7 @@ def _named(svg: str, name: str, title: str, description: str) -> str:
 def _owned(tag: str, name: str, numbers: dict[str, int]) -> str:
     """A tag without roles and labels, which would make many images of one; its ids are numbered after the chart."""
 
-    def own(found: re.Match[str]) -> str:
-        return f"{found['before']}{name}-{numbers.setdefault(found['id'], len(numbers))}"
+    def own(match: re.Match[str]) -> str:
+        return f"{match['before']}{name}-{numbers.setdefault(match['id'], len(numbers))}"
 
     return _ID.sub(own, _LABEL.sub("", tag))

@@ -11,12 +11,11 @@ from markupsafe import Markup
 
 from rankgate.model.details import ReportDetails, Sweep
 from rankgate.model.values import Direction, Unit
-from rankgate.renderers.escape import shorten, visible
-from rankgate.renderers.pages.charts import AXES, BEFORE, INK, NOW, by, chart
-from rankgate.renderers.pages.panels import leading_measure
+from rankgate.renderers.escape import one_line
+from rankgate.renderers.pages.charts import AXES, INK, OF_RUN, chart, layer
+from rankgate.renderers.pages.segments import leading_measure
 
 MAX_SEGMENTS = 12
-MAX_NAMED = 10
 NAMES = {"recall": "recall", "ndcg": "nDCG"}
 _UNITS = {"recall": Unit.SHARE, "ndcg": Unit.SCORE}
 
@@ -31,12 +30,11 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Curves(msgspec.Struct, frozen=True, kw_only=True):
-    """All curves, and the first of the segments that have none here because there are so many."""
+    """All curves, and the segments that have none here because there are so many."""
 
     whole: tuple[Curve, ...]
     segments: tuple[Curve, ...]
     left_out: tuple[str, ...]
-    more_left_out: int
     compared: bool
 
 
@@ -55,14 +53,9 @@ def curves_of(details: ReportDetails) -> Curves | None:
     kept, others = ranked[:MAX_SEGMENTS], ranked[MAX_SEGMENTS:]
     floor = _floor([sweep for tag in kept for sweep in tags[tag]])
     return Curves(
-        whole=tuple(
-            _curve([sweep], f"curve-{sweep.measure}", width=280, height=190, floor=_floor(whole)) for sweep in whole
-        ),
-        segments=tuple(
-            _curve(tags[tag], f"curve-{place}", width=114, height=96, floor=floor) for place, tag in enumerate(kept)
-        ),
-        left_out=tuple(shorten(visible(tag), 60) for tag in others[:MAX_NAMED]),
-        more_left_out=max(0, len(others) - MAX_NAMED),
+        whole=tuple(_curve([sweep], f"curve-{sweep.measure}", 280, 190, _floor(whole)) for sweep in whole),
+        segments=tuple(_curve(tags[tag], f"curve-{place}", 114, 96, floor) for place, tag in enumerate(kept)),
+        left_out=tuple(one_line(tag, 60) for tag in others),
         compared=any(sweep.baseline for sweep in drawable),
     )
 
@@ -78,11 +71,9 @@ def _losses(details: ReportDetails) -> dict[str, float]:
 
 def knee_text(sweep: Sweep) -> str:
     """A sentence: `Knee of recall: 5 now, 4 in the baseline`."""
-    now = "none" if sweep.knee is None else f"{sweep.knee}"
-    if sweep.baseline is None:
-        return f"Knee of {NAMES[sweep.measure]}: {now}."
-    before = "none" if sweep.baseline_knee is None else f"{sweep.baseline_knee}"
-    return f"Knee of {NAMES[sweep.measure]}: {now} now, {before} in the baseline."
+    now, before = ("none" if knee is None else f"{knee}" for knee in (sweep.knee, sweep.baseline_knee))
+    compared = f" now, {before} in the baseline" if sweep.baseline is not None else ""
+    return f"Knee of {NAMES[sweep.measure]}: {now}{compared}."
 
 
 def _floor(sweeps: Sequence[Sweep]) -> float:
@@ -91,24 +82,17 @@ def _floor(sweeps: Sequence[Sweep]) -> float:
     return min(math.floor(lowest * 10) / 10, 0.9)
 
 
-def _curve(sweeps: Sequence[Sweep], name: str, *, width: int, height: int, floor: float) -> Curve:
-    first = sweeps[0]
-    about = "all questions" if first.tag is None else shorten(visible(first.tag), 60)
+def _curve(sweeps: Sequence[Sweep], name: str, width: int, height: int, floor: float) -> Curve:
+    tag = None if sweeps[0].tag is None else one_line(sweeps[0].tag, 60)
     said = tuple(knee_text(sweep) for sweep in sweeps)
-    measures = " and ".join(NAMES[sweep.measure] for sweep in sweeps)
-    panes = [pane(sweep, width, height, floor, small=first.tag is not None) for sweep in sweeps]
+    panes = [pane(sweep, width, height, floor, small=tag is not None) for sweep in sweeps]
     picture = chart(
         {"hconcat": panes, "spacing": 14} if len(panes) > 1 else panes[0],
         name=name,
-        title=f"{measures} by cut-off, {about}",
+        title=f"{' and '.join(NAMES[sweep.measure] for sweep in sweeps)} by cut-off, {tag or 'all questions'}",
         description=" ".join(f"{_ends(sweep)} {text}" for sweep, text in zip(sweeps, said, strict=True)),
     )
-    return Curve(
-        tag=None if first.tag is None else about,
-        queries=max(sweep.queries for sweep in sweeps),
-        picture=picture,
-        said=said,
-    )
+    return Curve(tag=tag, queries=max(sweep.queries for sweep in sweeps), picture=picture, said=said)
 
 
 def _ends(sweep: Sweep) -> str:
@@ -135,42 +119,17 @@ def pane(sweep: Sweep, width: int, height: int, floor: float, *, small: bool) ->
         "scale": {"type": "log", "domain": [sweep.cutoffs[0], sweep.cutoffs[-1]], "nice": False},
         "axis": {"values": ticks, "format": "d", "grid": False, "title": None if small else "first k results"},
     }
-    y = {
-        "field": "value",
-        "type": "quantitative",
-        "scale": {"domain": [floor, 1.0], "nice": False, "clamp": True},
-        "axis": {
-            "tickCount": 3 if small else 5,
-            "format": AXES[_UNITS[sweep.measure]],
-            "title": None,
-        },
-    }
-    colour, dash, shape = (
-        by("of", {"now": now, "baseline": before})
-        for now, before in ((NOW, BEFORE), ([1, 0], [5, 3]), ("circle", "diamond"))
-    )
+    scale = {"domain": [floor, 1.0], "nice": False, "clamp": True}
+    axis = {"tickCount": 3 if small else 5, "format": AXES[_UNITS[sweep.measure]], "title": None}
+    y = {"field": "value", "type": "quantitative", "scale": scale, "axis": axis}
+    encoding = {"x": x, "y": y, "color": OF_RUN["color"]}
     knees = {"filter": {"field": "knee", "equal": True}}
-    encoding = {"x": x, "y": y, "color": colour}
-    layer: list[dict[str, Any]] = [
-        {"mark": {"type": "line", "strokeWidth": 2}, "encoding": {**encoding, "strokeDash": dash}},
-        {
-            "transform": [knees],
-            "mark": {"type": "point", "filled": True, "size": 40 if small else 90, "opacity": 1},
-            "encoding": {**encoding, "shape": shape},
-        },
-    ]
+    line = layer("line", {**encoding, "strokeDash": OF_RUN["strokeDash"]}, strokeWidth=2)
+    knee = layer("point", {**encoding, "shape": OF_RUN["shape"]}, filled=True, size=40 if small else 90, opacity=1)
+    layers = [line, {"transform": [knees], **knee}]
     if not small:
-        layer.append(
-            {
-                "transform": [knees, {"filter": {"field": "of", "equal": "now"}}],
-                "mark": {"type": "text", "align": "left", "dx": 6, "dy": 14, "fontSize": 12},
-                "encoding": {"x": x, "y": y, "text": {"value": f"knee {sweep.knee}"}},
-            }
-        )
-    return {
-        "width": width,
-        "height": height,
-        "title": {"text": NAMES[sweep.measure], "anchor": "start", "fontSize": 12, "color": INK},
-        "data": {"values": points},
-        "layer": layer,
-    }
+        text = {"x": x, "y": y, "text": {"value": f"knee {sweep.knee}"}}
+        name = layer("text", text, align="left", dx=6, dy=14, fontSize=12)
+        layers.append({"transform": [knees, {"filter": {"field": "of", "equal": "now"}}], **name})
+    title = {"text": NAMES[sweep.measure], "anchor": "start", "fontSize": 12, "color": INK}
+    return {"width": width, "height": height, "title": title, "data": {"values": points}, "layer": layers}

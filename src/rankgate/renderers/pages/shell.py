@@ -11,35 +11,23 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from rankgate.renderers.escape import one_line
+
 FOLDER = Path(__file__).parent
 
 
 def page(
     template: str, *, title: str, styles: tuple[str, ...] = (), scripts: tuple[str, ...] = (), **values: Any
 ) -> str:
-    """The page that a template of this folder makes; every value is escaped unless it is a chart of ours.
+    """The page that a template of this folder makes, with styles and scripts by their file names.
 
-    The policy names our style and our scripts by their digests: no other script runs, nothing is loaded, nothing is
-    sent, whatever stands in the data.
-
-    Args:
-        template: its file name; it extends `shell.html.j2`.
-        title: of the page.
-        styles: file names of styles of ours beside `style.css`.
-        scripts: file names of our scripts, which come last.
-        values: what the template shows.
+    Every value is escaped unless it is a chart of ours. The policy names our style and our scripts by their digests: no
+    other script runs, nothing is loaded, nothing is sent, whatever stands in the data.
     """
     style = "".join((FOLDER / name).read_text(encoding="utf-8") for name in ("style.css", *styles))
     sources = [(FOLDER / script).read_text(encoding="utf-8") for script in scripts]
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            f"style-src {_digest(style)}",
-            *([f"script-src {' '.join(map(_digest, sources))}"] if sources else []),
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
+    allowed = [f"style-src {_digest(style)}", *([f"script-src {' '.join(map(_digest, sources))}"] if sources else [])]
+    policy = "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
     return (
         _environment()
         .get_template(template)
@@ -59,7 +47,7 @@ def _digest(source: str) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -67,3 +55,5 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["text"] = one_line
+    return environment

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from rankgate.model.details import ReportDetails
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text
-from rankgate.renderers.pages.charts import AXES, BEFORE, NOW, by, chart
+from rankgate.renderers.pages.charts import AXES, OF_RUN, chart, layer
 from rankgate.renderers.pages.pairs import share_text
 
 USUAL = "recall@5"
@@ -25,7 +25,6 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     picture: Markup
     said: tuple[str, ...]
-    compared: bool
 
 
 def bin_of(value: float) -> int:
@@ -44,14 +43,10 @@ def spread_of(details: ReportDetails) -> Spread | None:
     before = [value for value, _ in pairs if value is not None]
     if not now:
         return None
-    said = [_sentence("Now", now), *([_sentence("In the baseline", before)] if before else [])]
-    picture = chart(
-        _spec(now, before),
-        name="spread",
-        title=f"Distribution of {metric} over the questions",
-        description=" ".join(said),
-    )
-    return Spread(metric=metric, picture=picture, said=tuple(said), compared=bool(before))
+    said = (_sentence("Now", now), *([_sentence("In the baseline", before)] if before else []))
+    title = f"Distribution of {metric} over the questions"
+    picture = chart(_spec(now, before), name="spread", title=title, description=" ".join(said))
+    return Spread(metric=metric, picture=picture, said=said)
 
 
 def _sentence(who: str, values: Sequence[float]) -> str:
@@ -67,20 +62,13 @@ def _sentence(who: str, values: Sequence[float]) -> str:
 
 def _spec(now: Sequence[float], before: Sequence[float]) -> dict[str, Any]:
     runs = [("now", now), *([("baseline", before)] if before else [])]
-    width = 1.0 / len(runs)
+    width = 0.88 / len(runs)
     bars = []
     for place, (of, values) in enumerate(reversed(runs)):
         bins = [bin_of(value) for value in values]
-        bars += [
-            {
-                "from": (at - 1 + 0.06 + place * width * 0.88) / _BINS,
-                "to": (at - 1 + 0.06 + (place + 1) * width * 0.88) / _BINS,
-                "share": bins.count(at) / len(values),
-                "zero": 0,
-                "of": of,
-            }
-            for at in range(_BINS + 2)
-        ]
+        for at in range(_BINS + 2):
+            begin, end = ((at - 1 + 0.06 + edge * width) / _BINS for edge in (place, place + 1))
+            bars.append({"from": begin, "to": end, "share": bins.count(at) / len(values), "zero": 0, "of": of})
     means = [{"mean": math.fsum(values) / len(values), "of": of} for of, values in runs]
     axis = {
         "values": [-0.05, 0.25, 0.5, 0.75, 1.05],
@@ -89,30 +77,9 @@ def _spec(now: Sequence[float], before: Sequence[float]) -> dict[str, Any]:
         "grid": False,
     }
     x = {"type": "quantitative", "scale": {"domain": [-0.1, 1.1], "nice": False}, "axis": axis}
-    colour, dash = by("of", {"now": NOW, "baseline": BEFORE}), by("of", {"now": [1, 0], "baseline": [5, 3]})
-    return {
-        "width": 290,
-        "height": 190,
-        "layer": [
-            {
-                "data": {"values": bars},
-                "mark": {"type": "rect"},
-                "encoding": {
-                    "x": {"field": "from", **x},
-                    "x2": {"field": "to"},
-                    "y": {
-                        "field": "share",
-                        "type": "quantitative",
-                        "axis": {"format": AXES[Unit.SHARE], "title": "questions", "tickCount": 5},
-                    },
-                    "y2": {"field": "zero"},
-                    "color": colour,
-                },
-            },
-            {
-                "data": {"values": means},
-                "mark": {"type": "rule", "strokeWidth": 2},
-                "encoding": {"x": {"field": "mean", **x}, "color": colour, "strokeDash": dash},
-            },
-        ],
-    }
+    axis = {"format": AXES[Unit.SHARE], "title": "questions", "tickCount": 5}
+    y = {"field": "share", "type": "quantitative", "axis": axis}
+    bar = {"x": {"field": "from", **x}, "x2": {"field": "to"}, "y": y, "y2": {"field": "zero"}}
+    mean = {"x": {"field": "mean", **x}, "color": OF_RUN["color"], "strokeDash": OF_RUN["strokeDash"]}
+    layers = [layer("rect", {**bar, "color": OF_RUN["color"]}, bars), layer("rule", mean, means, strokeWidth=2)]
+    return {"width": 290, "height": 190, "layer": layers}

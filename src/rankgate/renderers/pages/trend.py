@@ -7,41 +7,22 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from rankgate.model.base_ref import SHORT_SHA
 from rankgate.model.report import MetricValue, Report
-from rankgate.model.values import Unit
-from rankgate.model.wording import VERDICT_WORDS, count_text, value_text
-from rankgate.renderers.escape import shorten, visible
-from rankgate.renderers.pages.charts import AXES, BEFORE, FAINT, NOW, WORSE, by, chart
-from rankgate.renderers.phrases import NOTHING
+from rankgate.model.wording import count_text
+from rankgate.renderers.pages.charts import AXES, BEFORE, FAINT, NOW, WORSE, by, chart, layer
+from rankgate.renderers.phrases import value_or_dash
 
 MAX_METRICS = 8
-_KINDS = ("recorded", "accepted", "this run")
-
-
-class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric over time."""
-
-    metric: str
-    meaning: str
-    picture: Markup
-
-
-class Past(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded run as a row of the table."""
-
-    date: str
-    commit: str
-    verdict: str
-    accepted: bool
-    values: tuple[str, ...]
+# How a point looks, by where it comes from.
+_COLOURS = {"recorded": FAINT, "accepted": BEFORE, "this run": NOW}
+_SHAPES = {"recorded": "circle", "accepted": "diamond", "this run": "square"}
+_SIZES = {"recorded": 24, "accepted": 110, "this run": 80}
 
 
 class Trend(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines and the table under them."""
+    """The metrics that have a line, each with its picture, and how many have none because there are so many."""
 
-    lines: tuple[Line, ...]
-    rows: tuple[Past, ...]
+    lines: dict[str, Markup]
     left_out: int
 
 
@@ -50,79 +31,38 @@ def trend_of(report: Report) -> Trend | None:
     known = [name for name in report.metrics if any(point.scores.get(name) is not None for point in report.trend)]
     if not known:
         return None
-    kept = known[:MAX_METRICS]
-    return Trend(
-        lines=tuple(_line(report, name, place) for place, name in enumerate(kept)),
-        rows=tuple(
-            Past(
-                date=shorten(visible(point.date), 40),
-                commit="" if point.commit is None else visible(point.commit)[:SHORT_SHA],
-                verdict=VERDICT_WORDS[point.verdict] if point.verdict else NOTHING,
-                accepted=point.accepted,
-                values=tuple(_text(point.scores.get(name), report.metrics[name].unit) for name in kept),
-            )
-            for point in report.trend
-        ),
-        left_out=len(known) - len(kept),
-    )
+    lines = {name: _picture(report, name, place) for place, name in enumerate(known[:MAX_METRICS])}
+    return Trend(lines=lines, left_out=len(known) - len(lines))
 
 
-def _text(value: float | None, unit: Unit) -> str:
-    return NOTHING if value is None else value_text(value, unit)
-
-
-def _line(report: Report, name: str, place: int) -> Line:
+def _picture(report: Report, name: str, place: int) -> Markup:
     metric = report.metrics[name]
-    points = [
+    points: list[dict[str, Any]] = [
         {"place": at, "value": value, "of": "accepted" if point.accepted else "recorded"}
         for at, point in enumerate(report.trend)
         if (value := point.scores.get(name)) is not None
     ]
-    values = [value for point in report.trend if (value := point.scores.get(name)) is not None]
+    first, last, now = (
+        value_or_dash(value, metric.unit) for value in (points[0]["value"], points[-1]["value"], metric.value)
+    )
+    description = f"{count_text(len(points), 'recorded run')}, from {first} to {last}; this run {now}."
     if metric.value is not None:
         points.append({"place": len(report.trend), "value": metric.value, "of": "this run"})
     floors = {gate.threshold for gate in report.gates if gate.metric == name and not gate.segment and not gate.since}
-    said = (
-        f"{count_text(len(values), 'recorded run')}, from {_text(values[0], metric.unit)} "
-        f"to {_text(values[-1], metric.unit)}; this run {_text(metric.value, metric.unit)}."
-    )
-    picture = chart(
-        _spec(points, sorted(floor for floor in floors if floor is not None), metric),
-        name=f"trend-{place}",
-        title=f"{name} over the last runs",
-        description=said,
-    )
-    return Line(metric=name, meaning=shorten(visible(metric.meaning), 200), picture=picture)
+    spec = _spec(points, sorted(floor for floor in floors if floor is not None), metric)
+    return chart(spec, name=f"trend-{place}", title=f"{name} over the last runs", description=description)
 
 
 def _spec(points: list[dict[str, Any]], floors: list[float], metric: MetricValue) -> dict[str, Any]:
     x = {"field": "place", "type": "quantitative", "axis": None, "scale": {"nice": False, "padding": 10}}
     axis = {"title": None, "tickCount": 4, "format": AXES[metric.unit]}
     y = {"type": "quantitative", "scale": {"zero": False}, "axis": axis}
-    return {
-        "width": 280,
-        "height": 130,
-        "layer": [
-            {
-                "data": {"values": [{"floor": floor} for floor in floors]},
-                "mark": {"type": "rule", "strokeDash": [4, 3], "color": WORSE},
-                "encoding": {"y": {"field": "floor", **y}},
-            },
-            {
-                "data": {"values": points},
-                "mark": {"type": "line", "color": FAINT, "strokeWidth": 1.5},
-                "encoding": {"x": x, "y": {"field": "value", **y}},
-            },
-            {
-                "data": {"values": points},
-                "mark": {"type": "point", "filled": True, "opacity": 1},
-                "encoding": {
-                    "x": x,
-                    "y": {"field": "value", **y},
-                    "color": by("of", dict(zip(_KINDS, (FAINT, BEFORE, NOW), strict=True))),
-                    "shape": by("of", dict(zip(_KINDS, ("circle", "diamond", "square"), strict=True))),
-                    "size": by("of", dict(zip(_KINDS, (24, 110, 80), strict=True))),
-                },
-            },
-        ],
-    }
+    place = {"x": x, "y": {"field": "value", **y}}
+    looks = {"color": by("of", _COLOURS), "shape": by("of", _SHAPES), "size": by("of", _SIZES)}
+    rows = [{"floor": floor} for floor in floors]
+    layers = [
+        layer("rule", {"y": {"field": "floor", **y}}, rows, strokeDash=[4, 3], color=WORSE),
+        layer("line", place, points, color=FAINT, strokeWidth=1.5),
+        layer("point", {**place, **looks}, points, filled=True, opacity=1),
+    ]
+    return {"width": 280, "height": 130, "layer": layers}

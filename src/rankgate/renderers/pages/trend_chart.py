@@ -1,7 +1,4 @@
-"""A metric over time as a picture: points by verdict, what was accepted, releases and waivers.
-
-It is drawn twice, for wide and for narrow screens, so that its letters can be read on both.
-"""
+"""A metric over time as a picture: points by verdict, what was accepted, releases and waivers; wide and narrow."""
 
 from __future__ import annotations
 
@@ -13,10 +10,9 @@ from markupsafe import Markup
 
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, value_text
-from rankgate.renderers.dashboards.days import NOON
-from rankgate.renderers.dashboards.values import Curve, GateSet, Span
-from rankgate.renderers.escape import shorten, visible
-from rankgate.renderers.pages.charts import AXES, BEFORE, NOW, chart
+from rankgate.renderers.dashboards.values import NOON, Curve, GateSet, Span
+from rankgate.renderers.escape import one_line
+from rankgate.renderers.pages.charts import AXES, BEFORE, NOW, chart, layer
 
 DAY = 86_400_000  # milliseconds
 UNCHECKED = "not checked"
@@ -47,31 +43,23 @@ SIZES = (Size("wide", 860, 260, 8), Size("narrow", 300, 220, 3))
 def trend_charts(shown: GateSet) -> list[list[tuple[str, Markup]]]:
     """For each curve its drawings, with the class of each; none for a curve without a point."""
     return [
-        [
-            (
-                size.name,
-                chart(
-                    spec_of(curve, shown, size),
-                    name=f"{size.name}-{number}",
-                    title=f"{curve.metric} over time",
-                    description=described(curve),
-                ),
-            )
-            for size in SIZES
-        ]
-        if curve.points
-        else []
+        [(size.name, _drawn(curve, shown, size, f"{size.name}-{number}")) for size in SIZES if curve.points]
         for number, curve in enumerate(shown.curves)
     ]
+
+
+def _drawn(curve: Curve, shown: GateSet, size: Size, name: str) -> Markup:
+    title = f"{curve.metric} over time"
+    return chart(spec_of(curve, shown, size), name=name, title=title, description=described(curve))
 
 
 def described(curve: Curve) -> str:
     """The curve in numbers, for those who cannot see it."""
     values = [point.value for point in curve.points]
     ends = [value_text(value, curve.unit) for value in (values[0], values[-1], min(values), max(values))]
-    first, last = curve.points[0], curve.points[-1]
+    first, last = (curve.points[place].run.record.date for place in (0, -1))
     return (
-        f"{len(values)} values, from {ends[0]} on {first.date} to {ends[1]} on {last.date}; the lowest is {ends[2]}, "
+        f"{len(values)} values, from {ends[0]} on {first} to {ends[1]} on {last}; the lowest is {ends[2]}, "
         f"the highest {ends[3]}. The table below lists all of them."
     )
 
@@ -86,19 +74,17 @@ def spec_of(curve: Curve, shown: GateSet, size: Size) -> dict[str, Any]:
         "scale": {"type": "utc", "domain": [_ms(start), _ms(end)], "nice": False},
         "axis": {"tickCount": size.ticks, "labelOverlap": True, "grid": False},
     }
-    y = {
-        "field": "v",
-        "type": "quantitative",
-        "title": None,
-        "scale": {"zero": False, "padding": 8},
-        "axis": {"format": AXES[curve.unit], "tickCount": 5},
-    }
-    layers = [*_bands(shown.spans, x, start, end), *_releases(shown, x, size), *_limits(curve, y)]
-    return {
-        "width": size.width,
-        "height": size.height,
-        "layer": [*layers, *_accepted(curve, x, y, end), *_points(curve, x, y)],
-    }
+    axis = {"format": AXES[curve.unit], "tickCount": 5}
+    y = {"field": "v", "type": "quantitative", "title": None, "scale": {"zero": False, "padding": 8}, "axis": axis}
+    limits = layer("rule", {"y": y}, [{"v": limit} for limit in curve.limits], color="var(--fail)", strokeDash=[2, 3])
+    around = [*_bands(shown.spans, x, start, end), *_releases(shown, x, size)]
+    layers = [
+        *around,
+        *([limits] if curve.limits else []),
+        *_accepted(curve, {"x": x, "y": y}, end),
+        *_points(curve, {"x": x, "y": y}),
+    ]
+    return {"width": size.width, "height": size.height, "layer": layers}
 
 
 def domain(shown: GateSet) -> tuple[float, float]:
@@ -109,55 +95,43 @@ def domain(shown: GateSet) -> tuple[float, float]:
     return start, min(max(end, further), end + max(1.0, (end - start) / 4))
 
 
-def _points(curve: Curve, x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
+def _points(curve: Curve, place: dict[str, Any]) -> list[dict[str, Any]]:
+    verdicts = [point.run.record.verdict for point in curve.points]
+    words = [VERDICT_WORDS[verdict] if verdict else UNCHECKED for verdict in verdicts]
     rows = [
-        {"t": _ms(point.at), "v": point.value, "verdict": VERDICT_WORDS[point.verdict] if point.verdict else UNCHECKED}
-        for point in curve.points
+        {"t": _ms(point.run.at), "v": point.value, "verdict": word}
+        for point, word in zip(curve.points, words, strict=True)
     ]
-    there = [word for word in MARKS if any(row["verdict"] == word for row in rows)]
-    scales = [{"domain": there, "range": [MARKS[word][part] for word in there]} for part in (0, 1)]
-    verdict = {"field": "verdict", "type": "nominal"}
+    there = [word for word in MARKS if word in words]
+    color, shape = (
+        {
+            "field": "verdict",
+            "type": "nominal",
+            "scale": {"domain": there, "range": [MARKS[word][part] for word in there]},
+        }
+        for part in (0, 1)
+    )
+    opacity, size = (0.6, 45) if len(rows) <= _MANY else (0.3, 16)
     return [
-        {
-            "data": {"values": rows},
-            "mark": {"type": "line", "color": NOW, "strokeWidth": 1.5, "opacity": 0.6 if len(rows) <= _MANY else 0.3},
-            "encoding": {"x": x, "y": y},
-        },
-        {
-            "data": {"values": rows},
-            "mark": {"type": "point", "filled": True, "opacity": 1, "size": 45 if len(rows) <= _MANY else 16},
-            "encoding": {
-                "x": x,
-                "y": y,
-                "color": {**verdict, "scale": scales[0]},
-                "shape": {**verdict, "scale": scales[1]},
-            },
-        },
+        layer("line", place, rows, color=NOW, strokeWidth=1.5, opacity=opacity),
+        layer("point", {**place, "color": color, "shape": shape}, rows, filled=True, opacity=1, size=size),
     ]
 
 
-def _accepted(curve: Curve, x: dict[str, Any], y: dict[str, Any], end: float) -> list[dict[str, Any]]:
+def _accepted(curve: Curve, place: dict[str, Any], end: float) -> list[dict[str, Any]]:
     """The accepted value as steps, and a ring around each point that was accepted."""
     steps = [{"t": _ms(at), "v": value} for at, value in curve.steps]
     steps += [{"t": _ms(end), "v": curve.steps[-1][1]}] if curve.steps else []
-    rings = [{"t": _ms(point.at), "v": point.value} for point in curve.points if point.accepted]
-    found: list[dict[str, Any]] = []
+    rings = [{"t": _ms(point.run.at), "v": point.value} for point in curve.points if point.run.accepted]
+    layers: list[dict[str, Any]] = []
     if steps:
-        mark = {"type": "line", "interpolate": "step-after", "color": BEFORE, "strokeDash": [6, 3], "clip": True}
-        found.append({"data": {"values": steps}, "mark": mark, "encoding": {"x": x, "y": y}})
+        looks = {"interpolate": "step-after", "color": BEFORE, "strokeDash": [6, 3], "clip": True}
+        layers.append(layer("line", place, steps, **looks))
     if rings:
-        mark = {"type": "point", "shape": "circle", "filled": False, "color": BEFORE, "strokeWidth": 2}
         size = 160 if len(rings) <= _MANY else 60
-        found.append({"data": {"values": rings}, "mark": {**mark, "size": size}, "encoding": {"x": x, "y": y}})
-    return found
-
-
-def _limits(curve: Curve, y: dict[str, Any]) -> list[dict[str, Any]]:
-    if not curve.limits:
-        return []
-    rows = [{"v": limit} for limit in curve.limits]
-    mark = {"type": "rule", "color": "var(--fail)", "strokeDash": [2, 3]}
-    return [{"data": {"values": rows}, "mark": mark, "encoding": {"y": y}}]
+        looks = {"shape": "circle", "filled": False, "color": BEFORE, "strokeWidth": 2, "size": size}
+        layers.append(layer("point", place, rings, **looks))
+    return layers
 
 
 def _bands(spans: Sequence[Span], x: dict[str, Any], start: float, end: float) -> list[dict[str, Any]]:
@@ -168,15 +142,12 @@ def _bands(spans: Sequence[Span], x: dict[str, Any], start: float, end: float) -
         if span.first is not None and span.first < end and span.last > start
     ]
     ends = [{"t": _ms(span.last)} for span in spans if start <= span.last <= end]
-    found: list[dict[str, Any]] = []
+    layers: list[dict[str, Any]] = []
     if bands:
-        mark = {"type": "rect", "color": "var(--warn)", "opacity": 0.13}
-        encoding = {"x": x, "x2": {"field": "end"}}
-        found.append({"data": {"values": bands}, "mark": mark, "encoding": encoding})
+        layers.append(layer("rect", {"x": x, "x2": {"field": "end"}}, bands, color="var(--warn)", opacity=0.13))
     if ends:
-        mark = {"type": "rule", "color": "var(--warn)", "strokeDash": [1, 3]}
-        found.append({"data": {"values": ends}, "mark": mark, "encoding": {"x": x}})
-    return found
+        layers.append(layer("rule", {"x": x}, ends, color="var(--warn)", strokeDash=[1, 3]))
+    return layers
 
 
 def _releases(shown: GateSet, x: dict[str, Any], size: Size) -> list[dict[str, Any]]:
@@ -187,17 +158,16 @@ def _releases(shown: GateSet, x: dict[str, Any], size: Size) -> list[dict[str, A
     left = float("inf")
     named: list[dict[str, Any]] = []
     for release in sorted(shown.releases, key=lambda release: release.at, reverse=True):
-        tag = shorten(visible(release.tag), _LONGEST_TAG)
+        tag = one_line(release.tag.name, _LONGEST_TAG)
         middle, half = (release.at - start) / (end - start) * size.width, len(tag) * _LETTER / 2
         if middle + half < left:
             left = middle - half - _LETTER
             named.append({"t": _ms(release.at), "tag": tag})
     rows = [{"t": _ms(release.at)} for release in shown.releases]
-    text = {"type": "text", "color": "var(--faint)", "fontSize": 11, "baseline": "bottom"}
-    label = {"text": {"field": "tag"}, "y": {"value": -4}}
+    label = {"x": x, "text": {"field": "tag"}, "y": {"value": -4}}
     return [
-        {"data": {"values": rows}, "mark": {"type": "rule", "color": "var(--same)"}, "encoding": {"x": x}},
-        {"data": {"values": named}, "mark": text, "encoding": {"x": x, **label}},
+        layer("rule", {"x": x}, rows, color="var(--same)"),
+        layer("text", label, named, color="var(--faint)", fontSize=11, baseline="bottom"),
     ]
 
 

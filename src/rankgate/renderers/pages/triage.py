@@ -7,62 +7,38 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rankgate.model.details import Cause, Expected, Listed, Question, ReportDetails, sampled, worst_first
+from rankgate.model.details import Cause, Expected, Question, ReportDetails, sampled, worst_first
 from rankgate.model.report import GateResult
 from rankgate.model.tags import failing
 from rankgate.model.values import TOLERANCE, Unit
-from rankgate.model.wording import value_text
-from rankgate.renderers.escape import shorten, visible
-from rankgate.renderers.pages.panels import leading_measure
-from rankgate.renderers.phrases import CAUSE_WORDS, NOTHING, rank_move, telling
+from rankgate.renderers.escape import one_line
+from rankgate.renderers.pages.segments import leading_measure
+from rankgate.renderers.phrases import telling, value_or_dash
 
 MAX_ROWS = 400
 MAX_DOCUMENTS = 10
-MAX_FOLDED = 30
 MAX_TAGS = 10
 MAX_CHOICES = 200
 _QUIET = (Cause.FINE, Cause.NOTHING_RELEVANT)
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """An item of a ranking; `mark` says what the gold has to say of it."""
-
-    id: str
-    right: bool
-    mark: str
-
-
 class Triaged(msgspec.Struct, frozen=True, kw_only=True):
-    """A question as a row. `tags` are (number of the choice or None, text); rankings are None where there is none."""
+    """A question as a row. `tags` are (number of the choice or None, text)."""
 
-    query_id: str
-    question: str
-    cause: Cause
-    label: str
+    question: Question
     tags: tuple[tuple[int | None, str], ...]
     more_tags: int
     values: str
-    expected: tuple[tuple[str, str], ...]
-    rest: tuple[tuple[str, str], ...]
-    more_expected: int
-    before: tuple[Place, ...] | None
-    now: tuple[Place, ...] | None
-
-
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """An option of a filter, with how many rows it leaves."""
-
-    value: str
-    label: str
-    count: int
+    expected: Sequence[Expected]
+    rest: Sequence[Expected]
 
 
 class Triage(msgspec.Struct, frozen=True, kw_only=True):
     """The rows, what they can be filtered by, and how many questions have none."""
 
     rows: tuple[Triaged, ...]
-    tags: tuple[Choice, ...]
-    causes: tuple[Choice, ...]
+    tags: tuple[tuple[int, str, int], ...]  # the number of a tag, its label, and how many rows have it
+    causes: Counter[Cause]
     left_out: int
     quiet: int
     compared: bool
@@ -73,75 +49,43 @@ def triage_of(details: ReportDetails, gates: Sequence[GateResult] = ()) -> Triag
     measure = leading_measure(details)
     metric = measure.name if measure else ""
 
-    def moved(question: Question) -> bool:
+    def changed(question: Question) -> bool:
         before, now = question.values.get(metric, (None, None))
         return before is not None and now is not None and abs(now - before) > TOLERANCE
 
     order = worst_first(details, failing(gates))
-    told = [question for question in order if question.cause not in _QUIET or moved(question)]
-    kept = sampled(told, lambda question: question.cause, MAX_ROWS)
+    notable = [question for question in order if question.cause not in _QUIET or changed(question)]
+    kept = sampled(notable, lambda question: question.cause, MAX_ROWS)
     tags = Counter(tag for question in kept for tag in dict.fromkeys(question.tags))
-    chosen = sorted(tag for tag, _ in tags.most_common(MAX_CHOICES))
-    numbers = {tag: place for place, tag in enumerate(chosen)}
-    causes = Counter(question.cause for question in kept)
+    numbers = {tag: number for number, tag in enumerate(sorted(tag for tag, _ in tags.most_common(MAX_CHOICES)))}
     compared = any(question.before is not None for question in details.questions)
     unit = measure.unit if measure else Unit.SCORE
     return Triage(
         rows=tuple(_row(question, metric, unit, numbers, details.k, compared=compared) for question in kept),
-        tags=tuple(Choice(value=str(numbers[tag]), label=shorten(visible(tag), 60), count=tags[tag]) for tag in chosen),
-        causes=tuple(
-            Choice(value=cause.value, label=label, count=causes[cause])
-            for cause, (label, _) in CAUSE_WORDS.items()
-            if causes[cause]
-        ),
-        left_out=len(told) - len(kept),
-        quiet=len(details.questions) - len(told),
+        tags=tuple((number, one_line(tag, 60), tags[tag]) for tag, number in numbers.items()),
+        causes=Counter(question.cause for question in kept),
+        left_out=len(notable) - len(kept),
+        quiet=len(details.questions) - len(notable),
         compared=compared,
     )
 
 
 def _row(question: Question, metric: str, unit: Unit, numbers: dict[str, int], k: int, *, compared: bool) -> Triaged:
     shown, folded = telling(question.expected, k, MAX_DOCUMENTS)
-    before, now = question.values.get(metric, (None, None))
-    texts = [NOTHING if value is None else value_text(value, unit) for value in (before, now)]
+    texts = [value_or_dash(value, unit) for value in question.values.get(metric, (None, None))]
     tags = tuple(dict.fromkeys(question.tags))
     return Triaged(
-        query_id=shorten(visible(question.query_id), 80),
-        question=shorten(visible(question.question or ""), 300),
-        cause=question.cause,
-        label=CAUSE_WORDS[question.cause][0],
-        tags=tuple((numbers.get(tag), shorten(visible(tag), 60)) for tag in tags[:MAX_TAGS]),
+        question=question,
+        tags=tuple((numbers.get(tag), one_line(tag, 60)) for tag in tags[:MAX_TAGS]),
         more_tags=max(0, len(tags) - MAX_TAGS),
         values="" if not metric else " → ".join(texts) if compared else texts[1],
-        expected=_texts(shown, compared=compared),
-        rest=_texts(folded[:MAX_FOLDED], compared=compared),
-        more_expected=max(0, len(folded) - MAX_FOLDED),
-        before=_places(question.before),
-        now=_places(question.now),
+        expected=shown,
+        rest=folded,
     )
 
 
-def _texts(documents: Sequence[Expected], *, compared: bool) -> tuple[tuple[str, str], ...]:
-    return tuple((shorten(visible(each.id), 120), move_text(each, compared=compared)) for each in documents)
-
-
-def move_text(each: Expected, *, compared: bool) -> str:
-    """`rank 2 → 9`; without a baseline `rank 9` or `not found`."""
-    if not compared:
-        return "not found" if each.after is None else f"rank {each.after}"
-    return rank_move(each)
-
-
-def _places(items: Sequence[Listed] | None) -> tuple[Place, ...] | None:
-    if items is None:
-        return None
-    return tuple(
-        Place(id=shorten(visible(item.id), 120), right=bool(item.gain and item.gain > 0), mark=_mark(item.gain))
-        for item in items
-    )
-
-
-def _mark(gain: float | None) -> str:
+def mark_of(gain: float | None) -> str:
+    """What the gold has to say of an item of a ranking."""
     if gain is None:
         return ""
     if gain <= 0:

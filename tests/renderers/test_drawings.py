@@ -1,13 +1,16 @@
-"""The table by tag: the change of the leading metric as a drawing with a word beside it."""
+"""What the comment draws in text: the change of the leading metric by tag, and the trend of the last runs."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.renderers.page import Page
 from tests.renderers.reports import ENGLISH, IN_SEGMENT, REPORT
 
+from rankgate.model.report import Report, TrendPoint
 from rankgate.model.values import Direction, Interval
 from rankgate.renderers.markdown import render_markdown
+from rankgate.renderers.sections import spark, trend_head, trend_rows
 from rankgate.renderers.segment_rows import WIDTH, change_cell, change_word, drawing
 
 
@@ -63,3 +66,45 @@ def test_the_table_has_the_drawing_and_says_how_to_read_it() -> None:
     legend = "● is the change, ├──┤ its 95% interval, ┼ no change; the scale goes from −30.0 pp to +30.0 pp."
     assert legend in lines
     assert legend not in render_markdown(REPORT)
+
+
+# The trend
+
+
+@pytest.mark.parametrize(
+    ("values", "drawn"),
+    [
+        pytest.param([0.0, 0.5, 1.0], "▁▅█", id="rising"),
+        pytest.param([0.8, 0.8], "▄▄", id="flat"),
+        pytest.param([None, 0.1, 0.2], "·▁█", id="one run without a value"),
+        pytest.param([None], "·", id="none"),
+    ],
+)
+def test_a_spark(values: list[float | None], drawn: str) -> None:
+    assert spark(values) == drawn
+
+
+def with_trend(*values: float | None) -> Report:
+    points = [TrendPoint(date=f"2026-01-{day:02}", scores={"recall@5": value}) for day, value in enumerate(values, 1)]
+    return replace(REPORT, trend=points)
+
+
+def test_the_trend_is_a_folded_table() -> None:
+    found = Page(render_markdown(with_trend(0.9, 0.85, 0.95)))
+    assert "The last 3 runs of the main branch, 2026-01-01 to 2026-01-03" in found.plain
+    assert ["Metric", "Trend", "Lowest", "Highest", "Newest", "This run"] in found.rows
+    assert ["recall@5", "▅▁█", "85.0%", "95.0%", "95.0%", "80.0%"] in found.rows
+
+
+def test_one_run_is_a_trend_of_one_day() -> None:
+    assert trend_head(with_trend(0.9)) == "The last run of the main branch, 2026-01-01"
+
+
+def test_a_metric_that_no_run_recorded_has_no_row() -> None:
+    assert trend_rows(with_trend(None, None)) == []
+    assert "main branch" not in render_markdown(with_trend(None, None))
+
+
+def test_without_a_history_there_is_no_trend() -> None:
+    assert trend_head(REPORT) == ""
+    assert "Trend" not in render_markdown(REPORT)

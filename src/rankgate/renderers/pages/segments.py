@@ -1,24 +1,36 @@
-"""The leading metric's change by segment with its interval, as a picture."""
+"""The leading metric's change by segment with its interval, as a picture; which changes are better or worse."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from markupsafe import Markup
 
 from rankgate.model.details import Measure, PanelRow, PanelValue, ReportDetails
 from rankgate.model.values import Direction, Unit
 from rankgate.model.wording import count_text, delta_text
-from rankgate.renderers.escape import shorten, visible
-from rankgate.renderers.pages.charts import BETTER, FAINT, SAME, WORSE, by, chart
-from rankgate.renderers.pages.panels import leading_measure, way_of
+from rankgate.renderers.escape import one_line
+from rankgate.renderers.pages.charts import BETTER, FAINT, SAME, WORSE, by, chart, layer
 
 MAX_DRAWN = 16
-ALL = "all questions"
 
 _LABEL, _LEFT, _WIDTH, _STEP = 116, 124, 336, 24
 _COLOURS = {"better": BETTER, "worse": WORSE, "unclear": SAME}
 _SHAPES = {"better": "triangle-up", "worse": "triangle-down", "unclear": "circle"}
+
+
+def leading_measure(details: ReportDetails) -> Measure | None:
+    """The metric whose changes are shown, as a column of the panel."""
+    return next((measure for measure in details.measures if measure.name == details.leading), None)
+
+
+def way_of(value: PanelValue, direction: Direction) -> Literal["better", "worse", "unclear"]:
+    """Which way a metric went beyond doubt: both bounds of its interval lie on one side of zero."""
+    low, high = value.delta_ci or (None, None)
+    rose, fell = low is not None and low > 0, high is not None and high < 0
+    if not rose and not fell:
+        return "unclear"
+    return "better" if rose is (direction is Direction.HIGHER) else "worse"
 
 
 def changes_chart(details: ReportDetails) -> tuple[Markup, int] | None:
@@ -29,20 +41,20 @@ def changes_chart(details: ReportDetails) -> tuple[Markup, int] | None:
     measure = leading_measure(details)
     if measure is None:
         return None
-    found = [(row, value) for row in details.panel if (value := row.values[measure.name]).delta is not None]
+    changed = [(row, value) for row in details.panel if (value := row.values[measure.name]).delta is not None]
     sign = 1 if measure.direction is Direction.HIGHER else -1
-    found.sort(key=lambda pair: (pair[0].tag is not None, sign * (pair[1].delta or 0.0)))
-    drawn = found[:MAX_DRAWN]
+    changed.sort(key=lambda pair: (pair[0].tag is not None, sign * (pair[1].delta or 0.0)))
+    drawn = changed[:MAX_DRAWN]
     if len(drawn) < 2:  # noqa: PLR2004 -- one row is what the table of gates says already
         return None
     data = [_point(place, row, value, measure) for place, (row, value) in enumerate(drawn)]
     worse, better = (sum(each["way"] == way for each in data) for way in ("worse", "better"))
-    said = (
+    description = (
         f"Of {count_text(len(data), 'row')} {worse} lost and {better} gained beyond doubt; "
         f"over all questions the change is {data[0]['said']}."
     )
-    picture = chart(_spec(data), name="segments", title=f"Change of {measure.name} by segment", description=said)
-    return picture, len(found) - len(drawn)
+    title = f"Change of {measure.name} by segment"
+    return chart(_spec(data), name="segments", title=title, description=description), len(changed) - len(drawn)
 
 
 def _point(place: int, row: PanelRow, value: PanelValue, measure: Measure) -> dict[str, Any]:
@@ -51,7 +63,7 @@ def _point(place: int, row: PanelRow, value: PanelValue, measure: Measure) -> di
     low, high = value.delta_ci or (None, None)
     return {
         "place": place,
-        "label": ALL if row.tag is None else shorten(visible(row.tag), 60),
+        "label": "all questions" if row.tag is None else one_line(row.tag, 60),
         "change": delta * scale,
         "low": (delta if low is None else low) * scale,
         "high": (delta if high is None else high) * scale,
@@ -62,41 +74,23 @@ def _point(place: int, row: PanelRow, value: PanelValue, measure: Measure) -> di
 
 def _spec(data: list[dict[str, Any]]) -> dict[str, Any]:
     """Rows by their place, so that two segments with one label stay two."""
-    y = {"field": "place", "type": "ordinal", "axis": None}
     scale = {"range": [_LEFT, _WIDTH - 62], "zero": True, "nice": True}
     x = {"type": "quantitative", "scale": scale, "axis": {"tickCount": 4, "title": None}}
     colour, shape = by("way", _COLOURS), by("way", _SHAPES)
+    interval = {"x": {"field": "low", **x}, "x2": {"field": "high"}, "color": colour}
+    point = {"x": {"field": "change", **x}, "color": colour, "shape": shape}
+    label = {"x": {"value": 0}, "text": {"field": "label", "type": "nominal"}}
+    change = {"x": {"value": _WIDTH}, "text": {"field": "said", "type": "nominal"}}
     return {
         "width": _WIDTH,
         "height": {"step": _STEP},
         "data": {"values": data},
-        "encoding": {"y": y},
+        "encoding": {"y": {"field": "place", "type": "ordinal", "axis": None}},
         "layer": [
-            {
-                "mark": {"type": "rule", "color": FAINT, "strokeDash": [2, 3]},
-                "encoding": {"x": {"datum": 0, **x}, "y": None},
-            },
-            {
-                "mark": {"type": "rule", "strokeWidth": 2},
-                "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}, "color": colour},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
-                "encoding": {"x": {"field": "change", **x}, "color": colour, "shape": shape},
-            },
-            {
-                "mark": {"type": "text", "align": "left", "baseline": "middle", "limit": _LABEL, "fontSize": 12},
-                "encoding": {"x": {"value": 0}, "text": {"field": "label", "type": "nominal"}},
-            },
-            {
-                "mark": {
-                    "type": "text",
-                    "align": "right",
-                    "baseline": "middle",
-                    "fontSize": 11,
-                    "color": FAINT,
-                },
-                "encoding": {"x": {"value": _WIDTH}, "text": {"field": "said", "type": "nominal"}},
-            },
+            layer("rule", {"x": {"datum": 0, **x}, "y": None}, color=FAINT, strokeDash=[2, 3]),
+            layer("rule", interval, strokeWidth=2),
+            layer("point", point, filled=True, size=80, opacity=1),
+            layer("text", label, align="left", baseline="middle", limit=_LABEL, fontSize=12),
+            layer("text", change, align="right", baseline="middle", fontSize=11, color=FAINT),
         ],
     }

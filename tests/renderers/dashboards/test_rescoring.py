@@ -15,7 +15,7 @@ from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import Gold
 from rankgate.readers.formats import read_gold
-from rankgate.renderers.dashboards.rescored import rescore
+from rankgate.renderers.dashboards.collect import rescore
 
 
 @pytest.fixture
