@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.base_ref.test_sides import commit, git, judge, repository
+from tests.base_ref.test_sides import judge, repository
+from tests.repositories import commit, git
 
 from rankgate.errors import RankgateError
 from rankgate.model.values import Verdict
