@@ -11,10 +11,11 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from rankgate.baselines.records import RESTORE, Record
@@ -44,6 +45,8 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True):
     queries: int
     cut: int
     kept: list[str]
+    answers: int = 0
+    verdicts: int = 0
 
 
 def run_name(sha256: str) -> str:
@@ -62,9 +65,12 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
     encode = msgspec.json.Encoder().encode
     deflate, packed, lines = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP), bytearray(), bytearray()
     kept: set[str] = set()
-    queries = cut = 0
+    queries = cut = answers = verdicts = 0
     for ranking in rankings:
         entry = _kept(ranking, depth)
+        if ranking.details:
+            answers += ranking.details.generated is not None
+            verdicts += _count(ranking.details.records or b"[]")
         kept |= entry.keys() - {"query_id", "retrieved"}
         kept.update(key for item in (ranking.details and ranking.details.items) or () for key in _stated(item))
         lines += encode(entry) + b"\n"
@@ -79,7 +85,8 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
     packed[_SYSTEM] = 255  # unknown: the same bytes on every system
     data = bytes(packed)
     digest = hashlib.sha256(data).hexdigest()
-    return Packed(data=data, sha256=digest, depth=depth, queries=queries, cut=cut, kept=sorted(kept))
+    counts = {"queries": queries, "cut": cut, "answers": answers, "verdicts": verdicts}
+    return Packed(data=data, sha256=digest, depth=depth, kept=sorted(kept), **counts)
 
 
 def with_context_texts(
@@ -112,6 +119,8 @@ def recorded(packed: Packed, *, source: str, provenance: Mapping[str, Any], gold
         queries=packed.queries,
         cut=packed.cut,
         kept=packed.kept,
+        answers=packed.answers or UNSET,
+        verdicts=packed.verdicts or UNSET,
         date=date,
         source=source,
         provenance=provenance,
@@ -142,12 +151,12 @@ def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *
 
     def quickly(raw: io.BytesIO) -> Iterator[Ranking]:
         stream = io.BufferedReader(Unzipped(raw, shown), _BLOCK)
-        return read_jsonl_quickly(stream, stream.peek(), needs, len(data))
+        return read_jsonl_quickly(stream, stream.peek(), needs, len(data), stored=True)
 
     def rankings() -> Iterator[Ranking]:
         try:
             stream = io.BufferedReader(Unzipped(io.BytesIO(data), shown))
-            yield from read_jsonl(Source(shown, stream, b""), needs, ProblemLog())
+            yield from read_jsonl(Source(shown, stream, b""), needs, ProblemLog(), stored=True)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise bad_input(f"damaged gzip data: {error}", file=shown) from error
 
@@ -183,7 +192,8 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
     }
     entry |= {need.value: value for need, value in stated.items() if value is not None}
     answered = (generated.answer, generated.citations, generated.context, generated.texts, generated.abstained)
-    return entry | {key: value for key, value in zip(ANSWER_KEYS, answered, strict=True) if value is not None}
+    entry |= {key: value for key, value in zip(ANSWER_KEYS, answered, strict=True) if value is not None}
+    return entry | ({Need.VERDICTS.value: msgspec.Raw(details.records)} if details.records else {})
 
 
 def _depth_of_context(ranking: Ranking, generated: Generated, depth: int) -> int:
@@ -191,6 +201,13 @@ def _depth_of_context(ranking: Ranking, generated: Generated, depth: int) -> int
     texts, stated = generated.texts or {}, generated.context
     held = {*texts, *ranking.ids[:CONTEXT_DEPTH]} if stated is None else {*stated} - {*texts}
     return max((rank for rank, item_id in enumerate(ranking.ids, 1) if rank > depth and item_id in held), default=depth)
+
+
+def _count(records: bytes) -> int:
+    """How many there are; 0 of what is no list, which an uploaded run may have under the same key."""
+    with suppress(msgspec.MsgspecError):
+        return len(msgspec.json.decode(records, type=list[msgspec.Raw]))
+    return 0
 
 
 def _listed(ranking: Ranking, depth: int) -> list[Any]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from rankgate import __version__
 from rankgate.errors import Problem, RankgateError, bad_input
@@ -35,7 +36,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """A stored run: where its rankings lie, what they are, where they came from, and why they count.
 
     `run` is the name of the compressed run file, `run-` and the first twelve digits of its digest `sha256`. It has
-    `queries` lists, each down to `depth`, of which `cut` were longer; `kept` is what was kept beyond ids. `date` is
+    `queries` lists, each down to `depth`, of which `cut` were longer; `kept` is what was kept beyond ids. So many
+    `answers` are among it, and so many `verdicts` of judges on these; each is left out where there is none. `date` is
     the day of the record, from --date, as 2026-01-31. `source` is the run's file as it was named, `provenance` what the
     run says of itself, `gold` the gold set of that time. `commit` is that whose retriever made the run; None where
     nobody said. `verdict` is of the check at that time; None where it was not checked. `scores` has each gated metric's
@@ -50,6 +52,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     queries: int
     cut: int = 0
     kept: list[str]
+    answers: int | UnsetType = UNSET
+    verdicts: int | UnsetType = UNSET
     date: str
     source: str
     provenance: Mapping[str, Any]

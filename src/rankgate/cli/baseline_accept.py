@@ -12,6 +12,7 @@ from rankgate.baselines.git_place import overtaken
 from rankgate.baselines.memory import Memory, amended
 from rankgate.baselines.packing import DEFAULT_DEPTH, Packed, pack, recorded, with_context_texts
 from rankgate.baselines.records import Record
+from rankgate.cli.baseline_look import answers_text
 from rankgate.cli.baseline_options import add_format, add_place, memory_of, origin_of, place_of
 from rankgate.cli.check import judge
 from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
@@ -22,9 +23,11 @@ from rankgate.criteria.inputs import Inputs, gold_of, run_of
 from rankgate.errors import RankgateError, bad_input, redacted_text
 from rankgate.files.writing import readable_twice
 from rankgate.gates.acceptance import changes_of, is_green, private_refusal, refusal
+from rankgate.judge.runs import verdicts_file, with_records
+from rankgate.judge.store import read_verdicts
 from rankgate.model.gold_changes import mark_of
 from rankgate.model.report import Report
-from rankgate.model.values import Need, Ranking, Verdict
+from rankgate.model.values import CONTEXT_DEPTH, Gold, Need, Ranking, Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, interval_text, value_text
 from rankgate.readers.formats import fingerprint_of
 from rankgate.renderers.blocks import Block, Table, plain_text
@@ -55,6 +58,8 @@ def add_record(parser: argparse.ArgumentParser) -> None:
     add_gold(parser)
     add_criteria(parser)
     parser.add_argument("--depth", metavar="N", type=int, help="ranks to keep of each list (default: 100)")
+    verdicts = "what a judge said of its answers, kept with them (default: RUN.verdicts.jsonl beside the run)"
+    parser.add_argument("--verdicts", metavar="FILE", help=verdicts)
     commit = "the commit whose retriever made the run, or none (default: HEAD, else GITHUB_SHA)"
     parser.add_argument("--commit", metavar="SHA", help=commit)
     branch = "its branch (default: GITHUB_REF_NAME, else the one that is checked out)"
@@ -162,9 +167,9 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
                 yield ranking
 
         packed = pack(rankings(), source=name, depth=depth)
-        if answered and Need.TEXTS not in needs:  # which a run without answers may have in any shape
-            once, with_texts = (run_of(again, criteria, read).rankings for read in (needs, needs | {Need.TEXTS}))
-            packed = pack(with_context_texts(once, with_texts), source=name, depth=depth)
+        if answered or arguments.verdicts:
+            kept = _with_answers(again, criteria, needs, gold if answered else None, arguments.verdicts)
+            packed = pack(kept, source=name, depth=depth)
         if gold and not known:
             raise bad_input(f"the run has none of the {len(gold.all_samples)} queries of {gold.name}", file=name)
         mark = mark_of(gold, fingerprint_of(gold)) if gold else None
@@ -174,6 +179,7 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         if criteria and mark:
             own = file_of(arguments, "criteria")
             inputs = Inputs(date=date, criteria=own.path if own else criteria.name, gold=gold_file, run=again)
+            inputs = replace(inputs, verdicts=arguments.verdicts)
             report, unusable = _judged(inputs, criteria, place, memory)
             private = _judged(replace(inputs, part="private"), criteria, place, memory)[0] if private_too else None
     commit, branch = origin_of(arguments)
@@ -192,6 +198,25 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         unusable=unusable,
         private=private,
     )
+
+
+def _with_answers(
+    run: InputFile | None, criteria: Criteria | None, needs: frozenset[Need], gold: Gold | None, verdicts: str | None
+) -> Iterator[Ranking]:
+    """The rankings of a run once more, its answers with the texts and the verdicts that are stored with them.
+
+    Raises:
+        RankgateError: verdicts are named and nothing says on what, or a line of them is damaged.
+    """
+    if verdicts and gold is None:
+        text = "--verdicts needs a run with answers, and their questions: name the gold set with --gold"
+        raise bad_input(text, file=verdicts)
+    depth = criteria.judge.depth if criteria and criteria.judge else CONTEXT_DEPTH
+    rankings: Iterator[Ranking] = run_of(run, criteria, needs).rankings
+    if Need.TEXTS not in needs:  # which a run without answers may have in any shape
+        rankings = with_context_texts(rankings, run_of(run, criteria, needs | {Need.TEXTS}).rankings, depth)
+    path = verdicts_file(run or (criteria.inputs.run if criteria else None), verdicts)
+    return with_records(rankings, gold, read_verdicts(path), depth) if path and gold else rankings
 
 
 def _judged(inputs: Inputs, criteria: Criteria, place: str, memory: Memory) -> tuple[Report, str | None]:
@@ -227,7 +252,8 @@ def _json(candidate: Candidate, record: Record, *, added: bool, accepted: bool) 
 
 def _size(record: Record) -> str:
     cut = f" ({count_text(record.cut, 'list was', 'lists were')} longer and cut)" if record.cut else ""
-    return f"{count_text(record.queries, 'query', 'queries')}, ranks to {record.depth}{cut}"
+    size = f"{count_text(record.queries, 'query', 'queries')}, ranks to {record.depth}{cut}"
+    return "; ".join(filter(None, (size, answers_text(record))))
 
 
 def _facts(candidate: Candidate) -> list[Block]:

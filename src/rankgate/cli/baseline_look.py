@@ -29,7 +29,7 @@ from rankgate.metrics.scoring import ids_of
 from rankgate.model.base_ref import SHORT_SHA
 from rankgate.model.report import Movement
 from rankgate.model.values import Need
-from rankgate.model.wording import value_text
+from rankgate.model.wording import count_text, value_text
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.renderers.blocks import Block, Pairs, Table
@@ -135,6 +135,12 @@ def described(record: Record) -> dict[str, Any]:
     return value
 
 
+def answers_text(record: Record) -> str:
+    """How many answers are stored, and how many verdicts on them; nothing where none is."""
+    counts = count_text(record.answers or 0, "answer"), count_text(record.verdicts or 0, "verdict")
+    return " with ".join(counts) if record.answers else ""
+
+
 def _row(record: Record) -> tuple[str, ...]:
     return (
         record.id,
@@ -156,6 +162,7 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         "source": record.source,
         "queries": f"{record.queries:,}, ranks to {record.depth}",
         "kept": ", ".join(record.kept),
+        "answers": answers_text(record),
         "gold": record.gold and f"{record.gold.path}, {record.gold.queries:,} queries",
         "verdict": record.verdict and record.verdict.value,
         "reason": record.reason,

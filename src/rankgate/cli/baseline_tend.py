@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from rankgate.baselines.base import open_record
 from rankgate.baselines.memory import Memory, anchor_named, lookup
 from rankgate.baselines.records import LOGS, Record
 from rankgate.baselines.tree import NotKeptError, TreeMemory
@@ -18,6 +19,8 @@ from rankgate.cli.baseline_options import add_store, named_memory
 from rankgate.cli.output import as_json, say
 from rankgate.criteria.model import ANCHOR_NAME
 from rankgate.errors import Problem, RankgateError, bad_input, shown
+from rankgate.judge.store import stored_verdicts
+from rankgate.model.values import Need
 from rankgate.model.wording import count_text
 from rankgate.renderers.blocks import Block
 
@@ -104,7 +107,10 @@ def _verified_once(memory: Memory) -> Verified:
     fetched = 0
     for record in {(record.run, record.sha256): record for record in records}.values():
         try:
-            memory.fetch(record)
+            if record.verdicts:
+                stored_verdicts(open_record(memory, record, frozenset({Need.VERDICTS})))
+            else:
+                memory.fetch(record)
             fetched += 1
         except NotKeptError:
             continue

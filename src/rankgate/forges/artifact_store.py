@@ -171,7 +171,7 @@ def _packed(data: bytes, name: str) -> tuple[Packed, Mapping[str, Any]]:
     """The run as a baseline holds it, with all that any metric could read, and what it says of itself."""
     plain = _unzipped(data, name) if data.startswith(b"\x1f\x8b") else data
     about, lines = (Source(name, io.BytesIO(plain), plain[:_HEAD]) for _ in range(2))
-    rankings = read_jsonl(lines, frozenset(Need), ProblemLog())
+    rankings = read_jsonl(lines, frozenset(Need), ProblemLog(), stored=True)
     return pack(rankings, source=name, depth=WHOLE), provenance(about)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rankgate.judge.model import Addressed, Answer, Inputs, Judge, Known, Slot, Split, Task, rough_tokens
+from rankgate.judge.model import Addressed, Answer, Inputs, Judge, Known, Record, Slot, Split, Task, rough_tokens
 from rankgate.model.answers import (
     NO_VERDICT,
     Addressing,
@@ -39,9 +39,10 @@ class Call(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """One answer: its verdicts, the calls to make now, and about how many calls and tokens come after them."""
+    """One answer: its verdicts, their records, the calls to make now, and about how many calls and tokens follow."""
 
     verdicts: AnswerVerdicts
+    records: tuple[Record, ...]
     calls: tuple[Call, ...]
     later_calls: int
     later_tokens: int
@@ -138,10 +139,10 @@ def walk(answer: Answer, judge: Judge, wants: frozenset[Want], known: Known, rep
         no_answer=answer.no_answer,
         claims=claims if wants & _OF_CLAIMS else None,
         gold_claims=gold,
-        served=tuple(sorted(look.served, key=str)),
+        served=tuple(sorted({(record.model, record.fingerprint) for record in look.records.values()}, key=str)),
         **found,
     )
-    return Walk(verdicts, tuple(look.calls), look.later_calls, look.later_tokens)
+    return Walk(verdicts, tuple(look.records.values()), tuple(look.calls), look.later_calls, look.later_tokens)
 
 
 def _state(split: Split | Unjudged, *, abstains: bool) -> AnswerState | Unjudged:
@@ -157,7 +158,7 @@ class _Look:
     def __init__(self, judge: Judge, known: Known, repeat: int) -> None:
         self.judge, self.known, self.repeat = judge, known, repeat
         self.calls: dict[Call, None] = {}
-        self.served: set[tuple[str, str | None]] = set()
+        self.records: dict[Slot, Record] = {}
         self.later_calls = self.later_tokens = 0
 
     def at(self, inputs: Inputs, repeat: int | None = None) -> Any:
@@ -165,7 +166,7 @@ class _Look:
         slot = Slot(self.judge.id, inputs.task, inputs.key, self.repeat if repeat is None else repeat)
         record = self.known.get(slot)
         if record is not None:
-            self.served.add((record.model, record.fingerprint))
+            self.records[slot] = record
             expected = len(inputs.statements) or len(inputs.passages)
             if record.unjudged or not expected or len(record.verdicts) == expected:
                 return record.unjudged or record.verdicts

@@ -9,13 +9,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rankgate.criteria import Criteria
+from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, Opener
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.identity import judges_of
 from rankgate.judge.model import Answer, Judge, Known, Passage, Record, Slot
-from rankgate.judge.plan import judged
-from rankgate.judge.store import read_verdicts
+from rankgate.judge.plan import BATCH, judged, walk
+from rankgate.judge.store import by_slot, listed, read_verdicts, stored_verdicts
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.model.answers import Want
@@ -34,6 +34,12 @@ def verdicts_beside(run: str) -> str:
     """Where the verdicts on a run's answers lie: `run.verdicts.jsonl` beside `run.jsonl`."""
     path = Path(run)
     return str(path.with_name(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.verdicts.jsonl"))
+
+
+def verdicts_file(run: InputFile | None, named: str | None = None) -> str | None:
+    """The file of the verdicts on a run: the one that is named, else the one beside it; None where there is none."""
+    beside = verdicts_beside(run.path) if run else None
+    return named or (beside if beside and Path(beside).exists() else None)
 
 
 def answer_of(sample: Sample, ranking: Ranking, depth: int) -> Answer:
@@ -66,14 +72,16 @@ def answers_of(gold: Gold, rankings: Iterable[Ranking], depth: int) -> Iterator[
             yield answer_of(sample, ranking, depth)
 
 
-def judge_with_verdicts(block: JudgeBlock, known: Mapping[Slot, Record]) -> Judge:
+def judge_with_verdicts(block: JudgeBlock, *known: Mapping[Slot, Record]) -> Judge:
     """Of the judges that a block may mean, the one with the most verdicts; the first of equals.
+
+    Where equals have as many among the first verdicts, the next decide.
 
     Raises:
         RankgateError: the block's own prompts cannot be used.
     """
-    counts = Counter(slot.judge for slot in known)
-    return max(judges_of(block), key=lambda judge: counts[judge.id])
+    counts = [Counter(slot.judge for slot in each) for each in known]
+    return max(judges_of(block), key=lambda judge: [count[judge.id] for count in counts])
 
 
 def with_verdicts(
@@ -88,27 +96,63 @@ def with_verdicts(
             continue
         answer = answer_of(sample, ranking, block.depth)
         verdicts = tuple(judged(answer, judge, wants, known, repeat) for repeat in range(block.repeats))
-        yield replace(ranking, details=replace(details, verdicts=verdicts))
+        yield replace(ranking, details=replace(details, verdicts=verdicts, records=None))
+
+
+def with_records(
+    rankings: Iterable[Ranking], gold: Gold, known: Mapping[Slot, Record], depth: int
+) -> Iterator[Ranking]:
+    """The rankings, each with the records on its answer, to be stored.
+
+    These are what any metric looks up for it, of each judge in `known` and whatever that one's limits: a gate that is
+    added later, or a judge that is chosen again, asks for nothing that was known once.
+
+    Args:
+        rankings: read with `NEEDS`.
+        gold: with its private queries.
+        known: the records.
+        depth: how many results are the context where the line does not say.
+    """
+    samples, judges = gold.all_samples, sorted({(slot.judge, slot.repeat) for slot in known})
+    for ranking in rankings:
+        sample, details, found = samples.get(ranking.query_id), ranking.details or Details(), list[Record]()
+        if sample is not None and details.generated is not None:
+            answer = answer_of(sample, ranking, depth)
+            found += (record for judge, repeat in judges for record in _records(answer, judge, repeat, known))
+        records = listed(by_slot(found).values()) if found else None
+        yield replace(ranking, details=replace(details, records=records)) if records else ranking
+
+
+def _records(answer: Answer, judge_id: str, repeat: int, known: Known) -> tuple[Record, ...]:
+    judge = Judge(id=judge_id, model="", parameters={}, mode="prompt", prompts={})
+    found = walk(answer, judge, frozenset(Want), known, repeat)
+    claims = (found.verdicts.claims, found.verdicts.gold_claims)
+    if not any(isinstance(each, tuple) and len(each) > BATCH for each in claims):
+        return found.records
+    # A model of a small context was asked about so many claims in batches.
+    return found.records + walk(answer, replace(judge, context_tokens=0), frozenset(Want), known, repeat).records
 
 
 def judged_runs(
     inputs: Inputs, criteria: Criteria, gold: Gold, metrics: Sequence[Metric], *runs: Opener
 ) -> tuple[Callable[..., Any], ...]:
-    """What opens runs, of which each ranking now carries the verdicts on its answer.
+    """What opens runs, the candidate's first, of which each ranking now carries the verdicts on its answer.
 
     The verdicts are those of the file that the caller names, or else of the one beside the candidate's run, unless that
-    run is untrusted: who wrote its answers may have written these as well.
+    run is untrusted: who wrote its answers may have written these as well. Behind them count those of stored runs.
 
     Raises:
-        RankgateError: the file is damaged, or the criteria's prompts cannot be used.
+        RankgateError: the file or a stored verdict is damaged, or the criteria's prompts cannot be used.
     """
     block, run = criteria.judge, inputs.run or criteria.inputs.run
     if block is None:
         return runs
-    beside = verdicts_beside(run.path) if run and not inputs.untrusted_run else None
-    path = inputs.verdicts or (beside if beside and Path(beside).exists() else None)
-    known = read_verdicts(path) if path else {}
-    judge, wants = judge_with_verdicts(block, known), wants_of(metrics)
+    path = verdicts_file(None if inputs.untrusted_run else run, inputs.verdicts)
+    named = read_verdicts(path) if path else {}
+    opened = (again(needs=frozenset({Need.VERDICTS})) for again in runs[1:])
+    stored = [stored_verdicts(each) for each in opened if each and each.format == "baseline"]
+    known = by_slot(record for each in (named, *stored) for record in each.values())
+    judge, wants = judge_with_verdicts(block, named, known), wants_of(metrics)
 
     def opening(opened: Opener) -> Opener:
         def again(needs: frozenset[Need] = frozenset(), **how: object) -> Run | None:

@@ -15,8 +15,10 @@ from typing import Any
 
 import msgspec
 
-from rankgate.errors import RankgateError, bad_input
+from rankgate.baselines.records import RESTORE
+from rankgate.errors import RankgateError, bad_input, shown
 from rankgate.judge.model import MODES, Mode, Record, Slot, canonical
+from rankgate.readers.base import Run
 from rankgate.readers.json_text import explain, line_json
 
 _TABLES = """
@@ -133,19 +135,48 @@ def read_verdicts(path: str | Path) -> dict[Slot, Record]:
     Raises:
         RankgateError: it cannot be read, or a line is damaged; names the line.
     """
-    found: dict[Slot, Record] = {}
+    found: list[Record] = []
     try:
         with Path(path).open("rb") as file:
             for number, line in enumerate(file, start=1):
                 try:
-                    record = record_of(line)
+                    found.append(record_of(line))
                 except (ValueError, RecursionError) as error:
                     raise bad_input(explain(line, error), file=str(path), line=number) from error
-                if found.setdefault(record.slot, record).unjudged and not record.unjudged:
-                    found[record.slot] = record
     except OSError as error:
         raise bad_input(f"cannot be read: {error.strerror}", file=str(path)) from error
+    return by_slot(found)
+
+
+def by_slot(records: Iterable[Record]) -> dict[Slot, Record]:
+    """One record a slot: its first verdict, or its first `Unjudged` where it has none."""
+    found: dict[Slot, Record] = {}
+    for record in records:
+        if found.setdefault(record.slot, record).unjudged and not record.unjudged:
+            found[record.slot] = record
     return found
+
+
+def listed(records: Iterable[Record]) -> bytes:
+    """Records as a JSON list, sorted, as a stored run holds them; each is as its line of a `verdicts.jsonl`."""
+    return b"[" + b",".join(written(records).splitlines()) + b"]"
+
+
+def stored_verdicts(run: Run) -> dict[Slot, Record]:
+    """What was stored with the answers of a run, which is read for it, with `Need.VERDICTS`.
+
+    Raises:
+        RankgateError: the run is malformed, or a verdict is damaged.
+    """
+    found: list[Record] = []
+    for ranking in run.rankings:
+        data = (ranking.details.records if ranking.details else None) or b"[]"
+        try:
+            found += [record_of(bytes(line)) for line in msgspec.json.decode(data, type=list[msgspec.Raw])]
+        except (ValueError, RecursionError) as error:
+            problem = f"damaged baseline: the verdicts on {shown(ranking.query_id)}: {explain(data, error)}"
+            raise bad_input(f"{problem}; {RESTORE}", file=run.name) from error
+    return by_slot(found)
 
 
 def written(records: Iterable[Record]) -> bytes:

@@ -260,7 +260,8 @@ class Details(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     `items` stand in the order of the ids. `raw` is the list before reranking, `rewrites` the lists that rewritten
     forms of the question gave. `source` is where the question was routed, `scores` are other tools' numbers, `judges`
     has who gave them where that is named. A time or a number that its tool left undefined (null) is None. `generated`
-    is there where the line has any key of it, `verdicts` (one set a repeat) where a judge was asked for.
+    is there where the line has any key of it, `verdicts` (one set a repeat) where a judge was asked for. `records` is
+    the JSON list of the verdicts that were stored with the answer; no run but a stored one has any.
     """
 
     items: Sequence[Item] | None = None
@@ -273,6 +274,7 @@ class Details(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     judges: Mapping[str, str] | None = None
     generated: Generated | None = None
     verdicts: tuple[AnswerVerdicts, ...] | None = None
+    records: bytes | None = None
 
 
 class Ranking(msgspec.Struct, frozen=True, gc=False):

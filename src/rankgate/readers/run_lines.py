@@ -39,7 +39,7 @@ from rankgate.readers.source import Source
 # Keys of a line that belong to the query's result, not to the system that made it.
 PER_QUERY_KEYS = frozenset(
     {"query_id", "id", "topk", "raw_topk", "retrieved", "actual_output", "actualOutput", "latency_ms", "source"}
-    | {"entities", "scores", "input", "expected_output", "rewrites", *ANSWER_KEYS}
+    | {"entities", "scores", "input", "expected_output", "rewrites", Need.VERDICTS.value, *ANSWER_KEYS}
 )
 
 _LOOKED_AT = 1_000  # lines: enough to tell, and a millisecond
@@ -49,9 +49,12 @@ _BEGIN = 64  # bytes of a line, by which they are chosen
 _REFUSED = (ValueError, RecursionError)  # how a decoder refuses a line
 
 
-def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings from JSONL, one line a query. Lines in the usual shape are settled at once, all others looked into."""
-    lines = _Lines(source.head, needs)
+def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, stored: bool = False) -> Iterator[Ranking]:
+    """Rankings from JSONL, one line a query. Lines in the usual shape are settled at once, all others looked into.
+
+    Verdicts are read of a `stored` run alone.
+    """
+    lines = _Lines(source.head, needs, stored=stored)
     seen: dict[str, int] = {}
     for number, line in source.lines():
         settled = lines.settled(line)
@@ -71,9 +74,11 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog) -> Itera
     log.raise_if_any()
 
 
-def read_jsonl_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need], size: int) -> Iterator[Ranking]:
+def read_jsonl_quickly(
+    stream: BinaryIO, head: bytes, needs: frozenset[Need], size: int, *, stored: bool = False
+) -> Iterator[Ranking]:
     """The same of a part of a file, as long as nothing is wrong, else a ValueError; see `ranges.Quick`."""
-    lines = _Lines(head, needs, sampled=size >= LARGE)
+    lines = _Lines(head, needs, sampled=size >= LARGE, stored=stored)
     for line in stream:
         ranking = lines.settled(line)
         if ranking is None and not line.isspace():
@@ -86,9 +91,9 @@ def read_jsonl_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need], si
 class _Lines:
     """Decodes the lines of one file, knowing the shape of its first."""
 
-    def __init__(self, head: bytes, needs: frozenset[Need], *, sampled: bool = False) -> None:
+    def __init__(self, head: bytes, needs: frozenset[Need], *, sampled: bool = False, stored: bool = False) -> None:
         self._decode = next(filter(None, (_fitting(head, shape) for shape in fast_shapes(needs))), None)
-        self._decode_loose = msgspec.json.Decoder(loose_shape(needs)).decode
+        self._decode_loose = msgspec.json.Decoder(loose_shape(needs, stored=stored)).decode
         self._timed = Need.LATENCY in needs
         self._sampled = sampled
 

@@ -139,7 +139,7 @@ _NOT_STATED = (None,) * len(ANSWER_KEYS)
 
 
 @cache
-def loose_shape(needs: frozenset[Need]) -> type[LooseLine]:
+def loose_shape(needs: frozenset[Need], *, stored: bool = False) -> type[LooseLine]:
     """The loose shape with the keys that these needs add, so that nothing is decoded, or refused, without need."""
     item = msgspec.defstruct("Item", _added(_ITEM_KEYS, needs), bases=(Item,), gc=False) if needs else Item
     listed: Any = list[item | Id]  # type: ignore[valid-type]
@@ -153,6 +153,8 @@ def loose_shape(needs: frozenset[Need]) -> type[LooseLine]:
         lists.append((Need.REWRITES.value, list[rewrite] | None, None))
     fields = lists + _added(_LINE_KEYS, needs)
     fields += [("judge", str | None, None)] * (Need.SCORES in needs) + _ANSWER_FIELDS * (Need.ANSWER in needs)
+    if stored and Need.VERDICTS in needs:  # of another run they are what its author would like to read
+        fields.append((Need.VERDICTS.value, msgspec.Raw, msgspec.Raw()))
     return msgspec.defstruct("Line", fields, bases=(LooseLine,), gc=False, rename=CAMEL)  # type: ignore[return-value]
 
 
@@ -210,6 +212,7 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
         scores=None if scores is None else {name: each.value for name, each in given.items()},
         judges={name: who for name, each in given.items() if (who := each.judge or judge)} or None,
         generated=_generated(line, ranked) if Need.ANSWER in needs else None,
+        records=bytes(getattr(line, Need.VERDICTS.value, b"")) or None,
     )
     return Ranking(query_id, ranked.ids, ranked.duplicates, None if details == Details() else details, ranked.rising)
 
