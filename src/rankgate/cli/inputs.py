@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.baselines.base import BaselineStore
-from rankgate.baselines.memory import Memory
 from rankgate.baselines.stores import store_for
 from rankgate.cli.options import INPUTS, OUTPUTS, date_of
 from rankgate.criteria import InputFile, find_criteria, inputs_named
@@ -25,6 +24,7 @@ from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
 
 if TYPE_CHECKING:
+    from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
 
 

@@ -7,7 +7,6 @@ from enum import Enum
 
 import msgspec
 
-from rankgate.metrics.texts import lies_in
 from rankgate.model.values import Details, MatchedQuery, Need, Ranking, Sample
 
 DEFAULT_K = 5
@@ -138,6 +137,8 @@ def _documents(sample: Sample, ids: Sequence[str], details: Details | None, how:
     """For each item the id under which the gold knows it; its own id, or nothing, where the gold does not."""
     if how.by is By.DOC:
         return _parents(ids, details, how.separator)
+    from rankgate.metrics.texts import lies_in  # noqa: PLC0415 -- paid only where passages are matched by their text
+
     items = details.items if details and details.items else [None] * len(ids)
     # The best passages are given away first, and a relevant one again before one that is not: an item that fits both
     # is a repeat. An item stands for one passage only, so that none counts twice.
