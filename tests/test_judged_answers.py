@@ -202,3 +202,21 @@ def test_a_damaged_file_of_verdicts_is_named_with_its_line(project: Project) -> 
     Path(verdicts_beside("run.jsonl")).write_text('{"judge": "x"}\n')
     assert main(["check", "--gold", "gold.jsonl", "--run", "run.jsonl"]) == 2
     assert "run.verdicts.jsonl:1: object missing required field" in project.capsys.readouterr().out
+
+
+def test_validate_reads_verdicts_as_check_does(project: Project) -> None:
+    project.run("run.jsonl", right)
+    files = ["--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", "base.jsonl"]
+    assert main(["validate", *files]) == 2
+    assert "no judge's verdicts for 100 of 100 questions in the run" in project.capsys.readouterr().out
+    project.judge("run.jsonl", "base.jsonl")
+    assert main(["validate", *files]) == 0
+
+
+def test_a_command_that_reads_no_verdicts_says_which_does(project: Project) -> None:
+    project.run("run.jsonl", right)
+    assert main(["score", "--gold", "gold.jsonl", "--run", "run.jsonl", "--metrics", "faithfulness"]) == 2
+    message = (
+        "the metric faithfulness is by a judge's verdicts, which `rankgate judge` gives and `rankgate check` reads"
+    )
+    assert message in project.capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -21,7 +22,8 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries, score
 from rankgate.model.reasons import problems_of
 from rankgate.model.report import GateResult
-from rankgate.model.values import Gold, Ranking
+from rankgate.model.values import Gold, Need, Ranking
+from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 
 T = TypeVar("T")
@@ -60,12 +62,18 @@ def validate(inputs: Inputs) -> Findings:
         few = f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private, fewer than {LEAST_PRIVATE}"
         if len(gold.left_out) < LEAST_PRIVATE:
             problems.append(Problem(f"{few}: raise it, or leave it out", criteria.name, None, "holdout"))
+    open_run = partial(read_run, *((run_file.path, run_file.format) if run_file else ("",)))
+    open_baseline = partial(baseline_of, inputs.baseline, criteria, deepest=deepest_cutoff(plan, gold) if gold else 0)
+    openers: tuple[Callable[..., Run | None], ...] = (open_run, open_baseline)
+    if gold and criteria and Need.VERDICTS in plan.needs:
+        from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
+
+        openers = _attempt(problems, judged_runs, inputs, criteria, gold, plan.metrics, *openers) or openers
     if run_file:
         how = {"needs": plan.needs, "map": run_file.map, "most_problems": MAX_PROBLEMS}
-        opened_run = _attempt(problems, read_run, run_file.path, run_file.format, **how)
+        opened_run = _attempt(problems, openers[0], **how)
         rankings = _attempt(problems, list[Ranking], opened_run.rankings) if opened_run else None
-    deepest = deepest_cutoff(plan, gold) if gold else 0
-    opened = _attempt(problems, baseline_of, inputs.baseline, criteria, plan.needs, deepest=deepest)
+    opened = _attempt(problems, openers[1], needs=plan.needs)
     accepted = _attempt(problems, list[Ranking], opened.rankings) if opened else None
 
     if criteria and gold:

@@ -223,6 +223,10 @@ def require_fields(scores: Scores, plan: Plan, name: str) -> None:
             continue
         others = len(scores.query_ids) - len(scores.missing) - 1
         none = f"not for query {shown(query_id)}{', nor for any other' if others else ''}"
+        if need is Need.VERDICTS:
+            raise bad_input(
+                f"{reader} is by a judge's verdicts, which `rankgate judge` gives and `rankgate check` reads"
+            )
         message = f"{reader} reads `{need.value}`, which the run states nowhere ({none}); write it into the run"
         raise bad_input(f"{message}, or leave out what reads it", file=name)
 
