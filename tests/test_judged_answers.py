@@ -104,6 +104,9 @@ def test_answers_that_hold_pass(project: Project) -> None:
     assert code == 0
     assert (gates["faithfulness"]["value"], gates["faithfulness"]["delta"]) == (1.0, 0.0)
     assert gates["faithfulness"]["delta_ci"] == [0.0, 0.0], "unchanged answers have the same verdicts"
+    provenance = json.loads(Path("r.json").read_text())["provenance"]
+    assert provenance["run"]["about"]["judge"].endswith(" (hash-judge-2026-01-01)")
+    assert provenance["run"]["about"]["judge"] == provenance["baseline"]["about"]["judge"]
 
 
 def test_a_generator_that_makes_things_up_fails_although_the_lists_are_the_same(project: Project) -> None:

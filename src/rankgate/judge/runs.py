@@ -160,7 +160,8 @@ def judged_runs(
             if found is None:
                 return None
             rankings = with_verdicts(found.rankings, gold, judge, known, wants, block)
-            return replace(found, rankings=rankings, file=None)
+            provenance = {**found.provenance, "judge": f"{judge.short} ({judge.model})"}
+            return replace(found, rankings=rankings, file=None, provenance=provenance)
 
         return again
 
