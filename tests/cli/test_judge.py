@@ -234,14 +234,34 @@ def test_both_runs_find_their_verdicts_in_the_one_file(server: HashJudge, capsys
     assert server.requests == []
 
 
-def test_an_accepted_baseline_is_judged_as_a_file_is(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
-    accept = ["baseline", "accept", "--run", "base.jsonl", "--to", "accepted", "--reason", "first"]
+def accept(*words: str) -> None:
+    """Accept `base.jsonl`, by criteria that ask no judge."""
     Path("plain.yaml").write_text("gates: [{name: recall@5, threshold: 0.5}]\n")
-    assert main([*accept, "--gold", "gold.jsonl", "--criteria", "plain.yaml"]) == 0
+    known = ["--run", "base.jsonl", "--to", "accepted", "--reason", "first", "--gold", "gold.jsonl"]
+    assert main(["baseline", "accept", *known, "--criteria", "plain.yaml", *words]) == 0
+
+
+def test_an_accepted_baseline_is_judged_as_a_file_is(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
+    accept()
     value = as_json(capsys, "--baseline", "accepted")
     assert value["plan"]["run"]["cached"] == value["plan"]["baseline"]["answers"] == 4
     assert value["outcome"]["baseline"] == {"judged": 4, "unjudged": {}}
     assert len(server.requests) == 8
+
+
+@pytest.mark.parametrize("words", [[], ["--untrusted-run", "--store", "new.sqlite"]])
+@pytest.mark.parametrize("more", ["", ", structured: json_schema"])
+def test_what_was_accepted_with_the_baseline_costs_nothing(words: list[str], more: str, server: HashJudge) -> None:
+    write_criteria(server, more)
+    server.forms = {"json_object", None} if not more else server.forms
+    judge("--run", "base.jsonl")
+    accept()
+    for each in (Path("base.verdicts.jsonl"), Path(".rankgate/verdicts.sqlite")):
+        each.unlink()
+    server.requests.clear()
+    judge("--baseline", "accepted", *words)
+    assert server.requests == []
+    assert len(read_verdicts("run.verdicts.jsonl")) == 8
 
 
 def test_another_judge_judges_both_runs(server: HashJudge) -> None:
@@ -311,6 +331,19 @@ def test_what_the_model_fails_at_is_counted_and_no_error(server: HashJudge, caps
     }
     assert value["outcome"]["run"] == {"judged": 1, "unjudged": {}}
     assert len(server.requests) == 2
+
+
+def test_what_both_runs_share_is_asked_again_once(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
+    write_gold(1)
+    for name in ("run.jsonl", "base.jsonl"):
+        write_run(name, 1)
+    server.always = "length"
+    judge(*BASELINE)
+    assert len(server.requests) == 3
+    server.requests.clear()
+    value = as_json(capsys, *BASELINE, "--again")
+    assert len(server.requests) == 3
+    assert value["outcome"]["run"] == value["outcome"]["baseline"] == {"judged": 0, "unjudged": {"length": 1}}
 
 
 # What is in the way

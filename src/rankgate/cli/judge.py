@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, p
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
-from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
+from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, accepted_run, gold_of, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import Problem, RankgateError, bad_input, redacted
@@ -37,10 +37,11 @@ from rankgate.judge.job import (
 from rankgate.judge.judging import WORKERS
 from rankgate.judge.plan import Plan
 from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
-from rankgate.judge.store import Store, written
+from rankgate.judge.store import Store, read_verdicts, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want
+from rankgate.model.values import Need
 from rankgate.model.wording import UNJUDGED_WORDS, count_text
 from rankgate.readers.source import STDIN
 
@@ -114,18 +115,21 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input("with --untrusted-run, name a file that the author of the run could not write", key="--store")
     if place and place.path == STDIN and not arguments.output:
         raise bad_input("the run is read from standard input; name the file for its verdicts", key="-o")
-    names, job = _job(arguments, criteria, place, baseline)
+    inputs = Inputs(date=today(), run=place, baseline=baseline, open_store=cache(open_store))
+    names, job = _job(arguments, criteria, inputs)
     beside = [verdicts_beside(each.path) for each in (place, baseline or criteria.inputs.baseline) if each]
     output, path = arguments.output or beside[0], arguments.store or STORE
     store = Store(":memory:" if arguments.dry_run and not Path(path).exists() else path)
-    if not arguments.untrusted_run:
-        take_in([output, *beside], job.block, store)
+    files = [] if arguments.untrusted_run else [file for file in (output, *beside) if Path(file).exists()]
+    accepted = accepted_run(inputs, criteria, frozenset({Need.VERDICTS}), deepest=0)
+    stored = [stored_verdicts(accepted)] if accepted and accepted.format == "baseline" else []
+    take_in([*map(read_verdicts, dict.fromkeys(files)), *stored], job.block, store)
     planned = plan_job(job, store)
     sys.stderr.writelines(f"warning: {warning}\n" for warning in _warnings(job, criteria))
     if arguments.format == "terminal":
         say([f"judge {planned.judge.short} ({planned.judge.model}) for {', '.join(names)}", *_plan_lines(job, planned)])
         sys.stdout.flush()  # before anything is asked
-    outcome = None if arguments.dry_run else _ask(job, store, output, workers)
+    outcome = None if arguments.dry_run else _ask(job, planned, store, output, workers)
     if arguments.format == "json":
         say(_json(job, names, planned, outcome, output))
     elif outcome:
@@ -133,9 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
     return _end(outcome, criteria) if outcome else 0
 
 
-def _job(
-    arguments: argparse.Namespace, criteria: Criteria, place: InputFile | None, baseline: InputFile | None
-) -> tuple[list[str], Job]:
+def _job(arguments: argparse.Namespace, criteria: Criteria, inputs: Inputs) -> tuple[list[str], Job]:
     """The names of the metrics, and what is judged for them."""
     block = criteria.judge
     if block is None:
@@ -154,16 +156,15 @@ def _job(
         text = "a metric compares embeddings; name the model for them"
         raise bad_input(text, file=criteria.name, key="judge.embedding_model")
     gold = gold_of(file_of(arguments, "gold"), criteria, arguments.gold_part)
-    run = read_answers(run_of(place, criteria, NEEDS, untrusted=arguments.untrusted_run), gold, wants, block.depth)
+    run = read_answers(run_of(inputs.run, criteria, NEEDS, untrusted=arguments.untrusted_run), gold, wants, block.depth)
     require_answers(run)
-    inputs = Inputs(date=today(), baseline=baseline, open_store=cache(open_store))
     accepted = accepted_run(inputs, criteria, NEEDS, deepest=0)
     other = read_answers(accepted, gold, wants, block.depth) if accepted else None
     names = [metric.name for metric in metrics]
     return names, Job(block=block, wants=wants, run=run, baseline=other, again=arguments.again)
 
 
-def _ask(job: Job, store: Store, output: str, workers: int) -> Outcome:
+def _ask(job: Job, planned: Planned, store: Store, output: str, workers: int) -> Outcome:
     """Ask under a bar, and write what is known then."""
     now, endpoint = [Spent()], Endpoint(job.block.endpoint)
 
@@ -171,7 +172,8 @@ def _ask(job: Job, store: Store, output: str, workers: int) -> Outcome:
         return min(1.0, now[0].calls / max(1, now[0].planned))
 
     with terminated_as_interrupted(), bar(share, lambda: f"judging: {_cost(now[0])}"):
-        outcome = do_job(job, store, endpoint, workers=workers, watch=lambda spent: now.__setitem__(0, spent))
+        watch = partial(now.__setitem__, 0)
+        outcome = do_job(job, planned, store, endpoint, workers=workers, watch=watch)
     write_atomic(output, written(outcome.records.values()))
     return outcome
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -14,11 +13,11 @@ from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.errors import bad_input
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
-from rankgate.judge.judging import WORKERS, judge_answers, settle
+from rankgate.judge.judging import judge_answers, settle
 from rankgate.judge.model import MODES, Answer, Judge, Known, Record, Slot, Task
-from rankgate.judge.plan import Plan, judged, plan_for
+from rankgate.judge.plan import Plan, plan_for, walk
 from rankgate.judge.runs import answer_of, judge_with_verdicts
-from rankgate.judge.store import Store, read_verdicts
+from rankgate.judge.store import Store
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want
 from rankgate.model.values import Gold
 from rankgate.readers.base import Run
@@ -139,20 +138,20 @@ def require_answers(found: Answers) -> None:
         raise bad_input(f"the run states no answer; `rankgate record` {taken}", file=found.run, key="answer")
 
 
-def take_in(files: Iterable[str], block: JudgeBlock, store: Store) -> None:
-    """Put the verdicts of files into the store; those that are not there are left out.
+def take_in(known: Iterable[Mapping[Slot, Record]], block: JudgeBlock, store: Store) -> None:
+    """Put what is known elsewhere into the store.
 
-    With `structured: auto` the form of answers is that of these verdicts, unless the store knows it.
+    With `structured: auto` the form of answers is that of the judge with the most of these verdicts, in the first of
+    them where there are any, unless the store knows it.
 
     Raises:
-        RankgateError: a file is damaged, or the store or the block's prompts cannot be used.
+        RankgateError: the store or the block's prompts cannot be used.
     """
-    for file in filter(lambda file: Path(file).exists(), dict.fromkeys(files)):
-        known = read_verdicts(file)
-        store.put(*known.values())
-        if block.structured == "auto" and store.mode(block.endpoint, block.model) is None:
-            judge = judge_with_verdicts(block, known)
-            if any(slot.judge == judge.id for slot in known):
+    for each in known:
+        store.put(*each.values())
+        if each and block.structured == "auto" and store.mode(block.endpoint, block.model) is None:
+            judge = judge_with_verdicts(block, each)
+            if any(slot.judge == judge.id for slot in each):
                 store.remember_mode(block.endpoint, block.model, judge.mode)
 
 
@@ -169,7 +168,7 @@ def plan_job(job: Job, store: Store) -> Planned:
 
 
 def do_job(
-    job: Job, store: Store, endpoint: Endpoint, *, workers: int = WORKERS, watch: Callable[[Spent], None]
+    job: Job, planned: Planned, store: Store, endpoint: Endpoint, *, workers: int, watch: Callable[[Spent], None]
 ) -> Outcome:
     """Ask what is missing, first of the baseline, each run within its own budget; an interruption ends it in order.
 
@@ -177,21 +176,22 @@ def do_job(
         RankgateError: the store or a prompt of the user cannot be used.
     """
     budget, failed, stopped, at_baseline = job.block.budget, Counter[UnjudgedKind](), None, False
-    spendings = [Spending(budget.calls, budget.tokens)]
-    planned = 0
+    judge, plans, spendings = planned.judge, planned.plans, [Spending(budget.calls, budget.tokens)]
     try:
-        judge = settle(job.block, endpoint, store, spendings[0])
-        if isinstance(judge, Unjudged):
-            stopped, judge = judge, plan_job(job, store).judge
-        plans = () if stopped else _plans(job, judge, store)
-        planned = sum(map(calls_of, plans))
+        settled = settle(job.block, endpoint, store, spendings[0])
+        if isinstance(settled, Unjudged):
+            stopped, plans = settled, ()
+        elif settled.id != judge.id:
+            judge, plans = settled, _plans(job, settled, store)
+        total = sum(map(calls_of, plans))
         for answers, plan in reversed([*zip(job.runs, plans, strict=False)]):
             at_baseline = answers is not job.run
+            done = {*job.baseline.answers} if job.baseline and not at_baseline else ()
             if at_baseline:
                 default = max(math.ceil(_SPARE * calls_of(plan)), calls_of(plan) + _SPARE_CALLS)
                 spendings.append(Spending(default if budget.baseline_calls is None else budget.baseline_calls))
             progress = judge_answers(
-                answers.answers,
+                [answer for answer in answers.answers if answer not in done],  # nor asked once more, if it failed
                 judge,
                 job.wants,
                 endpoint=endpoint,
@@ -200,23 +200,23 @@ def do_job(
                 repeats=job.block.repeats,
                 workers=workers,
                 again=job.again,
-                watch=lambda _: watch(_spent(spendings, planned)),
+                watch=lambda _: watch(_spent(spendings, total)),
             )
             failed.update({kind: count for kind, count in progress.unjudged.items() if not kind.lasts})
             stopped = progress.stopped
             if stopped:
                 break
     except KeyboardInterrupt:
-        stopped, judge = Unjudged(UnjudgedKind.INTERRUPTED), plan_job(job, store).judge
-    known = _Noted(store)
+        stopped = Unjudged(UnjudgedKind.INTERRUPTED)
+    records: dict[Slot, Record] = {}
     return Outcome(
         judge=judge,
-        spent=_spent(spendings, planned),
+        spent=_spent(spendings),
         failed=failed,
         stopped=stopped,
         at_baseline=at_baseline,
-        unjudged=tuple(_unjudged(job, run, judge, known) for run in job.runs),
-        records=known.records,
+        unjudged=tuple(_unjudged(job, run, judge, store, records) for run in job.runs),
+        records=records,
     )
 
 
@@ -225,39 +225,35 @@ def calls_of(plan: Plan) -> int:
     return len(plan.calls) + plan.later_calls
 
 
-def _spent(spendings: Iterable[Spending], planned: int) -> Spent:
-    return Spent(sum(each.calls for each in spendings), sum(each.tokens for each in spendings), planned)
+def _spent(spendings: Iterable[Spending], total: int = 0) -> Spent:
+    return Spent(sum(each.calls for each in spendings), sum(each.tokens for each in spendings), total)
 
 
 def _plans(job: Job, judge: Judge, store: Store) -> tuple[Plan, ...]:
-    known, repeats = _Noted(store, failures=not job.again), job.block.repeats
+    known, repeats = _Verdicts(store) if job.again else store, job.block.repeats
     first = [plan_for(run.answers, judge, job.wants, known, repeats=repeats) for run in job.runs[1:]]
     paid = [call for plan in first for call in plan.calls]
     return (plan_for(job.run.answers, judge, job.wants, known, repeats=repeats, planned=paid), *first)
 
 
-def _unjudged(job: Job, run: Answers, judge: Judge, known: Known) -> Counter[UnjudgedKind]:
-    """The answers that lack a verdict, by reason: one that lasts, where there is one."""
+def _unjudged(job: Job, run: Answers, judge: Judge, known: Known, records: dict[Slot, Record]) -> Counter[UnjudgedKind]:
+    """The answers that lack a verdict, by reason: one that lasts, where there is one. What is known is added."""
     found: Counter[UnjudgedKind] = Counter()
     for answer in run.answers:
-        repeats = [judged(answer, judge, job.wants, known, repeat) for repeat in range(job.block.repeats)]
-        values = [getattr(each, want.value) for each in repeats for want in Want if want in job.wants]
+        walks = [walk(answer, judge, job.wants, known, repeat) for repeat in range(job.block.repeats)]
+        records.update((record.slot, record) for each in walks for record in each.records)
+        values = [getattr(each.verdicts, want.value) for each in walks for want in Want if want in job.wants]
         missing = sorted((each.kind for each in values if isinstance(each, Unjudged)), key=lambda kind: not kind.lasts)
         found.update(missing[:1])
     return found
 
 
-class _Noted:
-    """Looks verdicts up, and keeps what it found; earlier failures only where they count."""
+class _Verdicts(NamedTuple):
+    """A store without what the model failed at, which is asked again."""
 
-    def __init__(self, known: Known, *, failures: bool = True) -> None:
-        self.records: dict[Slot, Record] = {}
-        self._known, self._failures = known, failures
+    store: Store
 
     def get(self, slot: Slot, /) -> Record | None:
-        """The record of a slot."""
-        record = self.records.get(slot) or self._known.get(slot)
-        if record is None or (record.unjudged and not self._failures):
-            return None
-        self.records[slot] = record
-        return record
+        """The record of a slot, if it has verdicts."""
+        record = self.store.get(slot)
+        return record if record and record.unjudged is None else None
