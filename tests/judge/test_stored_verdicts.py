@@ -369,6 +369,18 @@ def test_from_then_on_a_check_needs_no_other_place(place: str, project: Path, se
     assert stored_verdicts(found) == by_slot(records)
 
 
+def test_a_prompt_of_more_results_than_usual_is_the_same_from_the_store(server: HashJudge) -> None:
+    """Its texts and those results are kept as deep as the criteria say, and under the same keys."""
+    Path("ship-criteria.yaml").write_text(CRITERIA.replace("judge: {", "judge: {depth: 7, "), encoding="utf-8")
+    fillers = [{"rank": rank, "chunk_id": f"f{rank}", "text": f"Filler {rank}."} for rank in range(1, 7)]
+    deep = [*fillers, {"rank": 7, "chunk_id": "a", "text": TEXTS["a"]}]
+    write("run.jsonl", [{"query_id": "q1", "topk": deep, "answer": FALSE}, *RUN[1:]])
+    judged(server)
+    assert accept("--depth", "1") == 0
+    Path("run.verdicts.jsonl").unlink()
+    assert gate(check()) == (0.75, 0.75)
+
+
 def test_a_changed_answer_takes_its_own_verdicts_and_no_more(server: HashJudge) -> None:
     """The file has those on what changed; the baseline's answers, and those that did not change, go by the store."""
     every = judged(server)
