@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,11 +11,14 @@ from tests.forges.proxy import Proxy
 from tests.forges.storage import Storage
 from tests.forges.test_fork import zipped
 
+from rankgate.baselines.base import open_record
 from rankgate.baselines.packing import unpack
 from rankgate.cli.inputs import open_store
 from rankgate.errors import RankgateError
 from rankgate.forges.artifact_store import ArtifactMemory, artifact_memory
 from rankgate.forges.artifacts import LIMITS
+from rankgate.judge.model import Record, Slot, Split, Task
+from rankgate.judge.store import line_of, stored_verdicts
 from rankgate.model.values import Need
 
 SHA = "a" * 40
@@ -105,6 +109,46 @@ def test_an_artifact_after_baseline_is_opened_with_what_the_job_has(
     opened = open_store("artifact:rankgate").open(frozenset())
     assert opened is not None
     assert [each.query_id for each in opened.rankings] == ["q1", "q2"]
+
+
+VERDICT = Record(judge="j", task=Task.SPLIT, key="k", repeat=0, verdicts=Split(asserts=True, claims=("A",)))
+
+
+@pytest.mark.parametrize("pack", [pytest.param(bytes, id="plain"), pytest.param(gzip.compress, id="gzipped")])
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        pytest.param(line_of(VERDICT).decode(), {VERDICT.slot: VERDICT}, id="as a store keeps them"),
+        pytest.param("", {}, id="none"),
+    ],
+)
+def test_verdicts_of_an_uploaded_stored_run_are_kept(
+    value: str,
+    kept: dict[Slot, Record],
+    pack: Callable[[bytes], bytes],
+    proxy: Proxy,
+    storage: Storage,
+    environment: dict[str, str],
+) -> None:
+    """The push that left it is of the base branch; a pull request's run goes another way."""
+    line = f'{{"query_id": "q1", "retrieved": ["a"], "answer": "A.", "verdicts": [{value.strip()}]}}\n'
+    lists(proxy, run_of(proxy, 7))
+    leaves(proxy, storage, 7, pack(line.encode()))
+    (record,) = (memory := memory_of(environment)).read("accepted")
+    assert (record.answers, record.verdicts or 0) == (1, len(kept))
+    assert "verdicts" not in record.provenance
+    assert stored_verdicts(open_record(memory, record, frozenset({Need.VERDICTS}))) == kept
+
+
+@pytest.mark.parametrize("value", ["null", "7", '"yes"', '{"n": 1}', "[1, [2]]", '[{"verdict": "yes", "reason": "r"}]'])
+def test_a_key_that_is_called_verdicts_disturbs_no_gate_on_rankings(
+    value: str, proxy: Proxy, storage: Storage, environment: dict[str, str]
+) -> None:
+    lists(proxy, run_of(proxy, 7))
+    leaves(proxy, storage, 7, f'{{"query_id": "q1", "topk": ["a"], "verdicts": {value}}}\n'.encode())
+    (record,) = (memory := memory_of(environment)).read("accepted")
+    opened = open_record(memory, record, frozenset({Need.LATENCY, Need.TEXTS}))
+    assert [each.ids for each in opened.rankings] == [["a"]]
 
 
 def test_it_is_asked_for_once(proxy: Proxy, storage: Storage, environment: dict[str, str]) -> None:

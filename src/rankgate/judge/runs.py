@@ -21,6 +21,7 @@ from rankgate.metrics.base import Metric
 from rankgate.model.answers import Want
 from rankgate.model.values import Details, Generated, Gold, Need, Ranking, Sample
 from rankgate.readers.base import Run
+from rankgate.readers.source import STDIN
 
 NEEDS = frozenset({Need.ANSWER, Need.TEXTS})  # of a run whose answers are judged
 
@@ -149,7 +150,9 @@ def judged_runs(
         return runs
     path = verdicts_file(None if inputs.untrusted_run else run, inputs.verdicts)
     named = read_verdicts(path) if path else {}
-    opened = (again(needs=frozenset({Need.VERDICTS})) for again in runs[1:])
+    baseline = inputs.baseline or criteria.inputs.baseline
+    stores = () if baseline and baseline.path == STDIN else runs[1:]  # which can be read only once
+    opened = (again(needs=frozenset({Need.VERDICTS})) for again in stores)
     stored = [stored_verdicts(each) for each in opened if each and each.format == "baseline"]
     known = by_slot(record for each in (named, *stored) for record in each.values())
     judge, wants = judge_with_verdicts(block, named, known), wants_of(metrics)
