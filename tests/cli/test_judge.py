@@ -104,10 +104,10 @@ def test_plan_and_summary_in_full(server: HashJudge, capsys: pytest.CaptureFixtu
     out, err = printed(capsys, *BASELINE)
     assert id_in(out) == (
         "judge JUDGE (hash-2026-01-01) for faithfulness, answered_rate\n"
-        "4 answers: 4 judged already or with the baseline, none to judge\n"
         "the baseline: 4 answers: 0 judged already, 4 to judge: 8 calls, about 7,100 tokens\n"
-        "4 answers: 4 judged\n"
+        "4 answers: 4 judged already or with these, none to judge\n"
         "the baseline: 4 answers: 4 judged\n"
+        "4 answers: 4 judged\n"
         "8 calls, 880 tokens; verdicts by hash-judge-1 (8)\n"
         "verdicts: run.verdicts.jsonl\n"
     )
@@ -116,10 +116,10 @@ def test_plan_and_summary_in_full(server: HashJudge, capsys: pytest.CaptureFixtu
     out, err = printed(capsys, *BASELINE)
     assert id_in(out) == (
         "judge JUDGE (hash-2026-01-01) for faithfulness, answered_rate\n"
-        "4 answers: 2 judged already, 2 to judge: 4 calls, about 3,500 tokens\n"
         "the baseline: 4 answers: 4 judged already, none to judge\n"
-        "4 answers: 4 judged\n"
+        "4 answers: 2 judged already, 2 to judge: 4 calls, about 3,500 tokens\n"
         "the baseline: 4 answers: 4 judged\n"
+        "4 answers: 4 judged\n"
         "3 calls, 330 tokens; verdicts by hash-judge-1 (11)\n"
         "verdicts: run.verdicts.jsonl\n"
     )
@@ -262,6 +262,22 @@ def test_what_was_accepted_with_the_baseline_costs_nothing(words: list[str], mor
     judge("--baseline", "accepted", *words)
     assert server.requests == []
     assert len(read_verdicts("run.verdicts.jsonl")) == 8
+
+
+def test_an_anchor_is_judged_like_a_baseline(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run("base.jsonl", 4, q3="It was blue.")
+    accept()
+    assert main(["baseline", "anchor", "v1", "--baseline", "accepted"]) == 0
+    write_run("base.jsonl", 4, q2="It is blue.")
+    accept()
+    criteria = Path("ship-criteria.yaml").read_text("utf-8")
+    Path("ship-criteria.yaml").write_text(f"{criteria}baseline: {{anchor: v1}}\n", "utf-8")
+    out, err = printed(capsys, "--baseline", "accepted")
+    assert "the anchor: 4 answers: 2 judged already or with these, 2 to judge: 4 calls, about 3,500 tokens\n" in out
+    assert "\n4 answers: 4 judged already or with these, none to judge\n" in out, "each is as in one of the two"
+    assert err == ""
+    assert len(server.requests) == 8 + 4
+    assert list(as_json(capsys, "--baseline", "accepted")["plan"]) == ["baseline", "anchor", "run"]
 
 
 def test_another_judge_judges_both_runs(server: HashJudge) -> None:

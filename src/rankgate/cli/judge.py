@@ -17,12 +17,13 @@ from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria import Criteria, find_criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, accepted_run, gold_of, run_of
+from rankgate.criteria.inputs import Inputs, gold_of, runs_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import Problem, RankgateError, bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.judge.client import Endpoint
 from rankgate.judge.job import (
+    RUN,
     Job,
     Outcome,
     Planned,
@@ -35,6 +36,7 @@ from rankgate.judge.job import (
     take_in,
 )
 from rankgate.judge.judging import WORKERS
+from rankgate.judge.model import Record, Slot
 from rankgate.judge.plan import Plan
 from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
 from rankgate.judge.store import Store, read_verdicts, stored_verdicts, written
@@ -47,7 +49,7 @@ from rankgate.readers.source import STDIN
 
 STORE = ".rankgate/verdicts.sqlite"
 _MILLION, _EXACT = 1_000_000, 50_000  # tokens
-_OF_RUNS, _NAMELESS = ("", "the baseline: "), "a model without a name"
+_NAMELESS = "a model without a name"
 _ADDRESS = "it has no chat completions or no model {model!r}; correct it (it often ends in /v1) or that."
 # Why judging ended early (a status, its hundreds, or a kind): the setting at fault, and what to do.
 _ADVICE: dict[int | UnjudgedKind, tuple[str, str]] = {
@@ -115,14 +117,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input("with --untrusted-run, name a file that the author of the run could not write", key="--store")
     if place and place.path == STDIN and not arguments.output:
         raise bad_input("the run is read from standard input; name the file for its verdicts", key="-o")
-    inputs = Inputs(date=today(), run=place, baseline=baseline, open_store=cache(open_store))
-    names, job = _job(arguments, criteria, inputs)
+    names, job, stored = _job(arguments, criteria)
     beside = [verdicts_beside(each.path) for each in (place, baseline or criteria.inputs.baseline) if each]
     output, path = arguments.output or beside[0], arguments.store or STORE
     store = Store(":memory:" if arguments.dry_run and not Path(path).exists() else path)
     files = [] if arguments.untrusted_run else [file for file in (output, *beside) if Path(file).exists()]
-    accepted = accepted_run(inputs, criteria, frozenset({Need.VERDICTS}), deepest=0)
-    stored = [stored_verdicts(accepted)] if accepted and accepted.format == "baseline" else []
     take_in([*map(read_verdicts, dict.fromkeys(files)), *stored], job.block, store)
     planned = plan_job(job, store)
     sys.stderr.writelines(f"warning: {warning}\n" for warning in _warnings(job, criteria))
@@ -137,8 +136,8 @@ def run(arguments: argparse.Namespace) -> int:
     return _end(outcome, criteria) if outcome else 0
 
 
-def _job(arguments: argparse.Namespace, criteria: Criteria, inputs: Inputs) -> tuple[list[str], Job]:
-    """The names of the metrics, and what is judged for them."""
+def _job(arguments: argparse.Namespace, criteria: Criteria) -> tuple[list[str], Job, list[dict[Slot, Record]]]:
+    """The names of the metrics, what is judged for them, and the verdicts that stored runs keep."""
     block = criteria.judge
     if block is None:
         text = "says who judges, and is missing; write judge: {endpoint: https://…/v1, model: …}"
@@ -156,12 +155,23 @@ def _job(arguments: argparse.Namespace, criteria: Criteria, inputs: Inputs) -> t
         text = "a metric compares embeddings; name the model for them"
         raise bad_input(text, file=criteria.name, key="judge.embedding_model")
     gold = gold_of(file_of(arguments, "gold"), criteria, arguments.gold_part)
-    run = read_answers(run_of(inputs.run, criteria, NEEDS, untrusted=arguments.untrusted_run), gold, wants, block.depth)
+    inputs = Inputs(
+        date=today(),
+        run=file_of(arguments, "run"),
+        baseline=file_of(arguments, "baseline"),
+        untrusted_run=arguments.untrusted_run,
+        open_store=cache(open_store),
+    )
+    candidate, accepted, anchor, _ = runs_of(inputs, criteria, criteria.plan(), gold)
+    run = read_answers(candidate(needs=NEEDS), gold, wants, block.depth)
     require_answers(run)
-    accepted = accepted_run(inputs, criteria, NEEDS, deepest=0)
-    other = read_answers(accepted, gold, wants, block.depth) if accepted else None
+    others = {"baseline": accepted, "anchor": anchor}
+    opened = {name: opener(needs=NEEDS) for name, opener in others.items()}
+    stored = {name: read_answers(found, gold, wants, block.depth) for name, found in opened.items() if found}
+    kept = [others[name](needs=frozenset({Need.VERDICTS})) for name in stored]
+    known = [stored_verdicts(found) for found in kept if found and found.format == "baseline"]
     names = [metric.name for metric in metrics]
-    return names, Job(block=block, wants=wants, run=run, baseline=other, again=arguments.again)
+    return names, Job(block=block, wants=wants, run=run, stored=stored, again=arguments.again), known
 
 
 def _ask(job: Job, planned: Planned, store: Store, output: str, workers: int) -> Outcome:
@@ -203,7 +213,7 @@ def _stop(outcome: Outcome, stopped: Unjudged, criteria: Criteria) -> RankgateEr
     key, text = next((_ADVICE[each] for each in reasons if each in _ADVICE), _NO_USE)
     if key == KEY_VARIABLE and not os.environ.get(KEY_VARIABLE):
         text = "is not set, and the endpoint answered {status}; set it to the key."
-    where = f"{key}.baseline_calls" if stopped.kind is UnjudgedKind.BUDGET and outcome.at_baseline else key
+    where = f"{key}.baseline_calls" if stopped.kind is UnjudgedKind.BUDGET and outcome.at != RUN else key
     word, cost = UNJUDGED_WORDS[stopped.kind], _cost(outcome.spent)
     advice = text.format(status=status, model=outcome.judge.model, word=word, cost=cost)
     return bad_input(f"{advice} What was answered is kept; the same command goes on", file=criteria.name, key=where)
@@ -218,10 +228,12 @@ def _tokens(count: int) -> str:
 
 
 def _plan_lines(job: Job, planned: Planned) -> Iterator[str]:
-    shared = job.baseline is not None and bool(planned.plans[-1].calls)
-    known = ("judged already or with the baseline" if shared else "judged already", "judged already")
-    for run, plan, name, words in zip(job.runs, planned.plans, _OF_RUNS, known, strict=False):
-        yield f"{name}{count_text(plan.answers, 'answer')}: {plan.cached:,} {words}, {_to_judge(plan)}"
+    calls = 0
+    for name, run in job.runs.items():
+        plan = planned.plans[name]
+        known = f"{plan.cached:,} judged already{' or with these' if calls else ''}"
+        yield f"{_of(name)}{count_text(plan.answers, 'answer')}: {known}, {_to_judge(plan)}"
+        calls += calls_of(plan)
         if run.ignored:
             yield f"  {count_text(run.ignored, 'line')} of questions that the gold set lacks, ignored"
         if run.unanswered:
@@ -231,6 +243,10 @@ def _plan_lines(job: Job, planned: Planned) -> Iterator[str]:
             f"The endpoint was never tried: this is for structured output by {planned.judge.mode}. Where it takes "
             "another form, that is another judge, for which nothing is judged already."
         )
+
+
+def _of(name: str) -> str:
+    return "" if name == RUN else f"the {name}: "
 
 
 def _to_judge(plan: Plan) -> str:
@@ -243,35 +259,38 @@ def _warnings(job: Job, criteria: Criteria) -> Iterator[Problem]:
     if job.block.is_alias:
         text = f"{job.block.model!r} has no date, so what answers under this name may change; name a dated model"
         yield Problem(text, criteria.name, key="judge.model")
-    base = job.baseline
-    if base and base.textless:
-        query_id, item_id = base.textless[0]
-        many = count_text(len(base.textless), "answer")
-        text = f"{many} of the baseline cannot be judged: a passage has no text, such as {item_id!r} of {query_id!r}"
-        yield Problem(text, base.run, key="text")
-    elif base and not base.answers:
-        yield Problem("the baseline states no answer: nothing to compare with", base.run, key="answer")
+    for name, run in job.stored.items():
+        if run.textless:
+            query_id, item_id = run.textless[0]
+            many = f"{count_text(len(run.textless), 'answer')} of the {name}"
+            text = f"{many} cannot be judged: a passage has no text, such as {item_id!r} of {query_id!r}"
+            yield Problem(text, run.run, key="text")
+        elif not run.answers:
+            yield Problem(f"the {name} states no answer: nothing to compare with", run.run, key="answer")
 
 
 def _outcome_lines(job: Job, outcome: Outcome) -> Iterator[str]:
-    for run, missing, name in zip(job.runs, outcome.unjudged, _OF_RUNS, strict=False):
+    for name, run in job.runs.items():
+        missing = outcome.unjudged[name]
         reasons = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in missing.most_common())
         rest = f", {missing.total():,} not ({reasons})" if reasons else ""
-        yield f"{name}{count_text(len(run.answers), 'answer')}: {len(run.answers) - missing.total():,} judged{rest}"
+        judged = f"{len(run.answers) - missing.total():,} judged{rest}"
+        yield f"{_of(name)}{count_text(len(run.answers), 'answer')}: {judged}"
     by = ", ".join(f"{model or _NAMELESS} ({count:,})" for model, count in outcome.models.most_common())
     yield f"{_cost(outcome.spent)}{f'; verdicts by {by}' if by else ''}"
 
 
 def _json(job: Job, metrics: list[str], planned: Planned, outcome: Outcome | None, output: str) -> str:
-    judge, names = (outcome or planned).judge, ("run", "baseline")
-    plans: dict[str, Any] = {
+    judge = (outcome or planned).judge
+    plans = {
         name: {"answers": plan.answers, "cached": plan.cached, "calls": calls_of(plan), "tokens": plan.tokens}
         | {"ignored": run.ignored, "unanswered": run.unanswered, "textless": len(run.textless)}
-        for name, run, plan in zip(names, job.runs, planned.plans, strict=False)
+        for (name, run), plan in zip(job.runs.items(), planned.plans.values(), strict=True)
     }
     found: dict[str, Any] = {}
     if outcome:
-        for name, run, missing in zip(names, job.runs, outcome.unjudged, strict=False):
+        for name, run in job.runs.items():
+            missing = outcome.unjudged[name]
             unjudged = {kind.value: count for kind, count in missing.items()}
             found[name] = {"judged": len(run.answers) - missing.total(), "unjudged": unjudged}
         found["calls"], found["tokens"], _ = outcome.spent

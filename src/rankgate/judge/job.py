@@ -1,4 +1,4 @@
-"""One call of the judge's command: the answers of a run and its baseline, what they cost, and what came of them."""
+"""A call of the judge's command: answers of a run and of what it is compared with, their cost, and the outcome."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from rankgate.readers.base import Run
 
 _OF_CONTEXT = frozenset({Want.SUPPORT, Want.GOLD_IN_CONTEXT, Want.RELEVANCE})
 _OF_EMBEDDINGS = frozenset({Want.QUESTION_SIMILARITY, Want.ANSWER_SIMILARITY})
+RUN = "run"
 _SPARE, _SPARE_CALLS = 1.2, 20  # of the baseline's budget, where it is planned: for answers that are asked again
 
 
@@ -42,18 +43,18 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What is judged: the answers of the run, and those of the baseline if there is one; `again` as `judge_answers`."""
+    """What is judged: the answers of the run, and of stored runs by what these are; `again` as for `judge_answers`."""
 
     block: JudgeBlock
     wants: frozenset[Want]
     run: Answers
-    baseline: Answers | None = None
+    stored: Mapping[str, Answers] = {}
     again: bool = False
 
     @property
-    def runs(self) -> tuple[Answers, ...]:
-        """The run, and the baseline if there is one."""
-        return (self.run, self.baseline) if self.baseline else (self.run,)
+    def runs(self) -> dict[str, Answers]:
+        """All of them in the order in which they are judged; what they share is judged, and paid for, by the first."""
+        return {**self.stored, RUN: self.run}
 
 
 class Planned(NamedTuple):
@@ -61,7 +62,7 @@ class Planned(NamedTuple):
 
     judge: Judge
     tried: bool
-    plans: tuple[Plan, ...]
+    plans: Mapping[str, Plan]
 
 
 class Spent(NamedTuple):
@@ -76,16 +77,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a job.
 
     `unjudged` counts, of each of `Job.runs`, the answers that lack a verdict, by reason; `failed` the calls that failed
-    and are not kept. `stopped` is why judging ended early, and `at_baseline` where. `records` is all that is known of
-    what the job needs.
+    and are not kept. `stopped` is why judging ended early, and `at` where. `records` is all that is known of what the
+    job needs.
     """
 
     judge: Judge
     spent: Spent
     failed: Mapping[UnjudgedKind, int]
     stopped: Unjudged | None
-    at_baseline: bool
-    unjudged: tuple[Counter[UnjudgedKind], ...]
+    at: str
+    unjudged: Mapping[str, Counter[UnjudgedKind]]
     records: Mapping[Slot, Record]
 
     @property
@@ -156,7 +157,7 @@ def take_in(known: Iterable[Mapping[Slot, Record]], block: JudgeBlock, store: St
 
 
 def plan_job(job: Job, store: Store) -> Planned:
-    """What judging takes. What the baseline's answers share with the run's is the baseline's to pay for.
+    """What judging takes.
 
     Raises:
         RankgateError: the store or the block's prompts cannot be used.
@@ -170,33 +171,34 @@ def plan_job(job: Job, store: Store) -> Planned:
 def do_job(
     job: Job, planned: Planned, store: Store, endpoint: Endpoint, *, workers: int, watch: Callable[[Spent], None]
 ) -> Outcome:
-    """Ask what is missing, first of the baseline, each run within its own budget; an interruption ends it in order.
+    """Ask what is missing, first of stored runs, within their budget; an interruption ends it in order.
 
     Raises:
         RankgateError: the store or a prompt of the user cannot be used.
     """
-    budget, failed, stopped, at_baseline = job.block.budget, Counter[UnjudgedKind](), None, False
-    judge, plans, spendings = planned.judge, planned.plans, [Spending(budget.calls, budget.tokens)]
+    budget, failed, stopped, at = job.block.budget, Counter[UnjudgedKind](), None, RUN
+    judge, plans, own, done = planned.judge, planned.plans, Spending(budget.calls, budget.tokens), set[Answer]()
+    spendings = [own]
     try:
-        settled = settle(job.block, endpoint, store, spendings[0])
+        settled = settle(job.block, endpoint, store, own)
         if isinstance(settled, Unjudged):
-            stopped, plans = settled, ()
+            stopped, plans = settled, {}
         elif settled.id != judge.id:
             judge, plans = settled, _plans(job, settled, store)
-        total = sum(map(calls_of, plans))
-        for answers, plan in reversed([*zip(job.runs, plans, strict=False)]):
-            at_baseline = answers is not job.run
-            done = {*job.baseline.answers} if job.baseline and not at_baseline else ()
-            if at_baseline:
-                default = max(math.ceil(_SPARE * calls_of(plan)), calls_of(plan) + _SPARE_CALLS)
-                spendings.append(Spending(default if budget.baseline_calls is None else budget.baseline_calls))
+        total = sum(map(calls_of, plans.values()))
+        before = total - calls_of(plans[RUN]) if plans else 0
+        default = max(math.ceil(_SPARE * before), before + _SPARE_CALLS)
+        spendings.append(Spending(default if budget.baseline_calls is None else budget.baseline_calls))
+        for at in plans:
+            answers = [answer for answer in job.runs[at].answers if answer not in done]
+            done.update(answers)  # and not asked once more, if it failed
             progress = judge_answers(
-                [answer for answer in answers.answers if answer not in done],  # nor asked once more, if it failed
+                answers,
                 judge,
                 job.wants,
                 endpoint=endpoint,
                 store=store,
-                spending=spendings[at_baseline],
+                spending=own if at == RUN else spendings[1],
                 repeats=job.block.repeats,
                 workers=workers,
                 again=job.again,
@@ -214,8 +216,8 @@ def do_job(
         spent=_spent(spendings),
         failed=failed,
         stopped=stopped,
-        at_baseline=at_baseline,
-        unjudged=tuple(_unjudged(job, run, judge, store, records) for run in job.runs),
+        at=at,
+        unjudged={name: _unjudged(job, run, judge, store, records) for name, run in job.runs.items()},
         records=records,
     )
 
@@ -229,11 +231,13 @@ def _spent(spendings: Iterable[Spending], total: int = 0) -> Spent:
     return Spent(sum(each.calls for each in spendings), sum(each.tokens for each in spendings), total)
 
 
-def _plans(job: Job, judge: Judge, store: Store) -> tuple[Plan, ...]:
-    known, repeats = _Verdicts(store) if job.again else store, job.block.repeats
-    first = [plan_for(run.answers, judge, job.wants, known, repeats=repeats) for run in job.runs[1:]]
-    paid = [call for plan in first for call in plan.calls]
-    return (plan_for(job.run.answers, judge, job.wants, known, repeats=repeats, planned=paid), *first)
+def _plans(job: Job, judge: Judge, store: Store) -> dict[str, Plan]:
+    known = _Verdicts(store) if job.again else store
+    plans: dict[str, Plan] = {}
+    for name, run in job.runs.items():
+        paid = [call for plan in plans.values() for call in plan.calls]
+        plans[name] = plan_for(run.answers, judge, job.wants, known, repeats=job.block.repeats, planned=paid)
+    return plans
 
 
 def _unjudged(job: Job, run: Answers, judge: Judge, known: Known, records: dict[Slot, Record]) -> Counter[UnjudgedKind]:
