@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.judge.cases import answers_of
 from tests.judge.hash_judge import REFUSAL, judging
 
 from rankgate.cli import main
@@ -17,7 +18,7 @@ from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import judge_answers
 from rankgate.judge.model import Record
-from rankgate.judge.runs import NEEDS, answers_of, verdicts_beside, wants_of
+from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
 from rankgate.judge.store import Store, read_verdicts, written
 from rankgate.model.answers import Unjudged, UnjudgedKind
 from rankgate.readers.formats import read_gold, read_run
@@ -73,7 +74,7 @@ class Project:
         gold, store = read_gold(str(self.folder / "gold.jsonl")), Store(self.folder / "verdicts.sqlite")
         for run in runs:
             rankings = read_run(str(self.folder / run), needs=NEEDS).rankings
-            answers = list(answers_of(gold, rankings, criteria.judge.depth))
+            answers = answers_of(gold, rankings, criteria.judge.depth)
             judge = judge_of(criteria.judge, "json_schema")
             wants, spending = wants_of(criteria.metrics()), Spending()
             judge_answers(answers, judge, wants, endpoint=Endpoint(self.address), store=store, spending=spending)

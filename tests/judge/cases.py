@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,10 @@ from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import Progress, judge_answers, settle
 from rankgate.judge.model import Answer, Judge, Passage
 from rankgate.judge.plan import judged
+from rankgate.judge.runs import answer_of
 from rankgate.judge.store import Store
 from rankgate.model.answers import AnswerVerdicts, GoldClaim, Want
+from rankgate.model.values import Gold, Ranking
 
 RETURNS = Passage("doc_1#p1", "You can return an article within 30 days. The refund takes two weeks.")
 SHIPPING = Passage("doc_2#p4", "Shipping within Europe costs five euros. Returns are free of charge.")
@@ -76,3 +78,8 @@ def verdicts(
     store = Store(folder / "verdicts.sqlite")
     run(server, [answer], store, wants=wants, **values)
     return judged(answer, some_judge(), wants, store)
+
+
+def answers_of(gold: Gold, rankings: Iterable[Ranking], depth: int) -> list[Answer]:
+    """The answers of a run to the gold's queries."""
+    return [answer_of(gold.samples[each.query_id], each, depth) for each in rankings if each.query_id in gold.samples]

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.judge.cases import ALL, answer, run, some_judge
+from tests.judge.cases import ALL, answer, answers_of, run, some_judge
 from tests.judge.hash_judge import HashJudge, judging
 from tests.repositories import commit, git
 
@@ -29,7 +29,7 @@ from rankgate.errors import RankgateError
 from rankgate.judge.identity import judge_of
 from rankgate.judge.model import Answer, Record, Split, Task
 from rankgate.judge.plan import BATCH, walk
-from rankgate.judge.runs import NEEDS, answers_of, with_records
+from rankgate.judge.runs import NEEDS, with_records
 from rankgate.judge.store import Store, by_slot, line_of, listed, read_verdicts, record_of, stored_verdicts, written
 from rankgate.model.answers import Entailment, GoldClaim, Support, Unjudged, UnjudgedKind
 from rankgate.model.values import Details, Generated, Gold, Need, Ranking, Sample

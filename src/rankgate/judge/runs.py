@@ -65,14 +65,6 @@ def answer_of(sample: Sample, ranking: Ranking, depth: int) -> Answer:
     )
 
 
-def answers_of(gold: Gold, rankings: Iterable[Ranking], depth: int) -> Iterator[Answer]:
-    """The answers to the gold's queries, in the order of the run."""
-    for ranking in rankings:
-        sample = gold.samples.get(ranking.query_id)
-        if sample is not None:
-            yield answer_of(sample, ranking, depth)
-
-
 def judge_with_verdicts(block: JudgeBlock, *known: Mapping[Slot, Record]) -> Judge:
     """Of the judges that a block may mean, the one with the most verdicts; the first of equals.
 
