@@ -17,6 +17,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.judge.hash_judge import KEY, REFUSAL, Fault, HashJudge, judging, status
 from tests.judge.test_quotes import PASSAGES
+from tests.repositories import git
 
 from rankgate.cli import judge as judge_command
 from rankgate.cli import main
@@ -680,3 +681,30 @@ def test_the_page_names_every_setting_with_its_default() -> None:
         default = None if field.is_required() else field.default
         written = "" if default is None else "{}" if default == {} else str(default)
         assert rows[name].strip("` ") == written, name
+
+
+@pytest.mark.parametrize(
+    ("path", "link"),
+    [
+        pytest.param("run.verdicts.jsonl", None, id="beside the run"),
+        pytest.param("base.verdicts.jsonl", None, id="beside the baseline"),
+        pytest.param(".rankgate/verdicts.sqlite", None, id="the store"),
+        pytest.param("elsewhere/verdicts.sqlite", ".rankgate", id="the store behind a link"),
+    ],
+)
+def test_verdicts_that_a_commit_brings_are_refused(
+    path: str, link: str | None, server: HashJudge, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge(*BASELINE)
+    if link:
+        Path(link).rename(Path(path).parent)
+        Path(link).symlink_to(Path(path).parent)
+    elif not Path(path).exists():
+        Path("run.verdicts.jsonl").rename(path)
+    git("init", "--quiet", ".")
+    judge(*BASELINE)  # not in the commit yet
+    git("add", "--force", path)
+    server.requests.clear()
+    judge(*BASELINE, code=2)
+    assert "is a file that git tracks; verdicts are taken from no commit" in capsys.readouterr().err
+    assert server.requests == []

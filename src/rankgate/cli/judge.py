@@ -6,7 +6,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, gold_of, runs_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import Problem, RankgateError, bad_input, redacted
+from rankgate.files.git import GitError, run_git
 from rankgate.files.writing import write_atomic
 from rankgate.judge.client import Endpoint
 from rankgate.judge.job import (
@@ -120,6 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
     names, job, stored = _job(arguments, criteria)
     beside = [verdicts_beside(each.path) for each in (place, baseline or criteria.inputs.baseline) if each]
     output, path = arguments.output or beside[0], arguments.store or STORE
+    _refuse_committed([path, *({output, *beside} if not arguments.untrusted_run else ())])
     store = Store(":memory:" if arguments.dry_run and not Path(path).exists() else path)
     files = [] if arguments.untrusted_run else [file for file in (output, *beside) if Path(file).exists()]
     take_in([*map(read_verdicts, dict.fromkeys(files)), *stored], job.block, store)
@@ -134,6 +137,16 @@ def run(arguments: argparse.Namespace) -> int:
     elif outcome:
         say([*_outcome_lines(job, outcome), f"verdicts: {redacted(output)}"])
     return _end(outcome, criteria) if outcome else 0
+
+
+def _refuse_committed(paths: Iterable[str]) -> None:
+    """Refuse to take verdicts from files of a commit, which its author may have written; links are followed."""
+    for path in filter(os.path.exists, paths):
+        folder, name = os.path.split(os.path.realpath(path))
+        with suppress(GitError):  # without git there is no commit
+            if not run_git(folder, "ls-files", "--error-unmatch", "--", name).returncode:
+                advice = "verdicts are taken from no commit: remove it from git, or name another file"
+                raise bad_input(f"is a file that git tracks; {advice}", file=path)
 
 
 def _job(arguments: argparse.Namespace, criteria: Criteria) -> tuple[list[str], Job, list[dict[Slot, Record]]]:
