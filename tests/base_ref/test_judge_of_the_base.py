@@ -43,6 +43,22 @@ def test_verdicts_that_the_commit_brings_are_refused(judged: Path) -> None:
         judge()
 
 
+def test_nor_do_they_count_beside_the_bases_run_or_without_a_judge_of_its_own(judged: Path) -> None:
+    (judged / "run.verdicts.jsonl").write_text("")
+    git("add", "--force", "run.verdicts.jsonl")
+    criteria = judged / "ship-criteria.yaml"
+    text = criteria.read_text()
+    criteria.write_text(text.replace(JUDGE, ""))
+    commit()
+    with pytest.raises(RankgateError, match=r"verdicts\.jsonl: is a file of the commit; with --base"):
+        judge()
+    criteria.write_text(text.replace("run: run.jsonl", "run: other.jsonl"))
+    (judged / "other.jsonl").write_bytes((judged / "run.jsonl").read_bytes())
+    commit()
+    with pytest.raises(RankgateError, match=r"verdicts\.jsonl: is a file of the commit; with --base"):
+        judge()
+
+
 def test_another_judge_is_named_and_warns(judged: Path) -> None:
     assert judge().base is not None
     with_judge(judged, JUDGE.replace("m-2026", "easy-2026"))

@@ -253,6 +253,7 @@ def test_an_accepted_baseline_is_judged_as_a_file_is(server: HashJudge, capsys: 
 @pytest.mark.parametrize("words", [[], ["--untrusted-run", "--store", "new.sqlite"]])
 @pytest.mark.parametrize("more", ["", ", structured: json_schema"])
 def test_what_was_accepted_with_the_baseline_costs_nothing(words: list[str], more: str, server: HashJudge) -> None:
+    """It stays where it is: a check reads the store that it trusts, and not a pull request's copy of it."""
     write_criteria(server, more)
     server.forms = {"json_object", None} if not more else server.forms
     judge("--run", "base.jsonl")
@@ -262,7 +263,8 @@ def test_what_was_accepted_with_the_baseline_costs_nothing(words: list[str], mor
     server.requests.clear()
     judge("--baseline", "accepted", *words)
     assert server.requests == []
-    assert len(read_verdicts("run.verdicts.jsonl")) == 8
+    assert read_verdicts("run.verdicts.jsonl") == {}
+    assert main(["check", "--baseline", "accepted"]) == 0
 
 
 def test_an_anchor_is_judged_like_a_baseline(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
@@ -689,6 +691,7 @@ def test_the_page_names_every_setting_with_its_default() -> None:
         pytest.param("run.verdicts.jsonl", None, id="beside the run"),
         pytest.param("base.verdicts.jsonl", None, id="beside the baseline"),
         pytest.param(".rankgate/verdicts.sqlite", None, id="the store"),
+        pytest.param(".rankgate/verdicts.sqlite-journal", None, id="what SQLite replays into the store"),
         pytest.param("elsewhere/verdicts.sqlite", ".rankgate", id="the store behind a link"),
     ],
 )
@@ -699,6 +702,8 @@ def test_verdicts_that_a_commit_brings_are_refused(
     if link:
         Path(link).rename(Path(path).parent)
         Path(link).symlink_to(Path(path).parent)
+    elif path.endswith("-journal"):
+        Path(path).touch()
     elif not Path(path).exists():
         Path("run.verdicts.jsonl").rename(path)
     git("init", "--quiet", ".")

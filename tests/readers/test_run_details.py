@@ -13,7 +13,7 @@ from rankgate.metrics.registry import families
 from rankgate.model.values import Details, Item, Need, Ranking, Sample
 from rankgate.readers.formats import read_run
 
-FAMILIES = tuple(families())
+FAMILIES = tuple(family for family in families() if Need.VERDICTS not in family.reads)  # which no run states
 
 EVERYTHING = frozenset(Need)
 

@@ -58,12 +58,11 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         if files.find_in_head(path) is None:
             raise bad_input("is no file of the commit; with --base only those count as criteria", file=shown_path(path))
         criteria = load_criteria(path)
-        if criteria.judge:
-            _refuse_committed_verdicts(inputs, criteria, files)
         waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
         gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run, part="whole")
         own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold)
         case = _case(*_parted(own, base_inputs(own, files)), files, judge)
+        _refuse_committed_verdicts(case)
         head, theirs = _head(case), _theirs(case)
         whole = _with_removed(case) if theirs and case.base.lenient else None
         side = _base_side(case, head, theirs, whole)
@@ -73,24 +72,6 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         if label := _label(inputs, case.base.waiver_label):
             judged = waive_by_label(judged, label, case.base.waiver_label)
         return _with_names(judged, own, files)
-
-
-def _refuse_committed_verdicts(inputs: Inputs, criteria: Criteria, files: FilesAtBase) -> None:
-    """What a judge said counts from the job that judges alone, and by prompts that no pull request has written.
-
-    Raises:
-        RankgateError: verdicts are a file of the commit, or the judge has prompts of its own.
-    """
-    from rankgate.judge.runs import verdicts_beside  # noqa: PLC0415 -- paid only where answers are judged
-
-    run = inputs.run or criteria.inputs.run
-    for path in filter(None, (inputs.verdicts, verdicts_beside(run.path) if run else None)):
-        if files.find_in_head(path) is not None:
-            message = "is a file of the commit; with --base only verdicts of a `rankgate judge` in the same job count"
-            raise bad_input(message, file=shown_path(path))
-    if criteria.judge and criteria.judge.prompts:
-        message = "with --base the judge's prompts must be rankgate's own, for those here are the pull request's"
-        raise bad_input(message, file=criteria.name, key="judge.prompts")
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -132,6 +113,29 @@ def _case(own: Own, base: BaseInputs, files: FilesAtBase, judge: Judge) -> _Case
         run, baseline = (file and replace(file, path=files.kept(file.path)) for file in (run, baseline))
     judged_by = None if same else gold
     return _Case(own, base, files, judge, judged_by, run, moved, label, accepted, baseline)
+
+
+def _refuse_committed_verdicts(case: _Case) -> None:
+    """What a judge said counts from the job that judges alone, and by prompts that no pull request has written.
+
+    Raises:
+        RankgateError: verdicts are a file of the commit, or a judge has prompts of its own.
+    """
+    judged_by = [each for each in (case.own.criteria, case.base.criteria) if each and each.judge]
+    if not judged_by:
+        return
+    from rankgate.judge.runs import verdicts_beside  # noqa: PLC0415 -- paid only where answers are judged
+
+    inputs = case.own.inputs
+    runs = (inputs.run, case.run, *(each.inputs.run for each in judged_by))
+    for path in filter(None, (inputs.verdicts, *(verdicts_beside(run.path) for run in runs if run))):
+        if case.files.find_in_head(path) is not None:
+            message = "is a file of the commit; with --base only verdicts of a `rankgate judge` in the same job count"
+            raise bad_input(message, file=shown_path(path))
+    for each in judged_by:
+        if each.judge and each.judge.prompts:
+            message = "with --base the judge's prompts must be rankgate's own, for those here are the pull request's"
+            raise bad_input(message, file=each.name, key="judge.prompts")
 
 
 def _parted(own: Own, base: BaseInputs) -> tuple[Own, BaseInputs]:

@@ -122,10 +122,11 @@ def run(arguments: argparse.Namespace) -> int:
     names, job, stored = _job(arguments, criteria)
     beside = [verdicts_beside(each.path) for each in (place, baseline or criteria.inputs.baseline) if each]
     output, path = arguments.output or beside[0], arguments.store or STORE
-    _refuse_committed([path, *({output, *beside} if not arguments.untrusted_run else ())])
+    sidecars = (f"{path}{end}" for end in ("-wal", "-shm", "-journal"))  # which SQLite would replay
+    _refuse_committed([path, *sidecars, *({output, *beside} if not arguments.untrusted_run else ())])
     store = Store(":memory:" if arguments.dry_run and not Path(path).exists() else path)
     files = [] if arguments.untrusted_run else [file for file in (output, *beside) if Path(file).exists()]
-    take_in([*map(read_verdicts, dict.fromkeys(files)), *stored], job.block, store)
+    take_in([*map(read_verdicts, dict.fromkeys(files))], stored, job.block, store)
     planned = plan_job(job, store)
     sys.stderr.writelines(f"warning: {warning}\n" for warning in _warnings(job, criteria))
     if arguments.format == "terminal":
@@ -144,7 +145,7 @@ def _refuse_committed(paths: Iterable[str]) -> None:
     for path in filter(os.path.exists, paths):
         folder, name = os.path.split(os.path.realpath(path))
         with suppress(GitError):  # without git there is no commit
-            if not run_git(folder, "ls-files", "--error-unmatch", "--", name).returncode:
+            if not run_git(folder, "--literal-pathspecs", "ls-files", "--error-unmatch", name).returncode:
                 advice = "verdicts are taken from no commit: remove it from git, or name another file"
                 raise bad_input(f"is a file that git tracks; {advice}", file=path)
 
@@ -184,7 +185,9 @@ def _job(arguments: argparse.Namespace, criteria: Criteria) -> tuple[list[str], 
     kept = [others[name](needs=frozenset({Need.VERDICTS})) for name in stored]
     known = [stored_verdicts(found) for found in kept if found and found.format == "baseline"]
     names = [metric.name for metric in metrics]
-    return names, Job(block=block, wants=wants, run=run, stored=stored, again=arguments.again), known
+    of_stores = {slot: record for each in known for slot, record in each.items()}
+    job = Job(block=block, wants=wants, run=run, stored=stored, kept=of_stores, again=arguments.again)
+    return names, job, known
 
 
 def _ask(job: Job, planned: Planned, store: Store, output: str, workers: int) -> Outcome:

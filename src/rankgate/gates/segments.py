@@ -14,7 +14,7 @@ from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import baseline_column, gaps, on_rows, paired_scores, too_many
+from rankgate.metrics.comparison import at_end, baseline_column, gaps, on_rows, paired_scores, too_many
 from rankgate.metrics.estimates import attainable, defined_only, level
 from rankgate.model.headline import fell
 from rankgate.model.report import GateResult
@@ -25,6 +25,7 @@ from rankgate.model.values import (
     Evidence,
     EvidenceState,
     Gold,
+    Need,
     Reason,
     ReasonKind,
     Scores,
@@ -89,7 +90,8 @@ class _Part:
             reasons = [Reason(ReasonKind.TOO_SMALL, count=self.size, limit=self.smallest)]
         elif found.evidence_state is EvidenceState.INCONCLUSIVE and among > 1:
             reasons = [replace(reason, corrected_for=among) for reason in reasons]
-        verdict = blocked if violated else Verdict.WARN if unprovable else Verdict.PASS
+        left_open = enough and any(reason.need is Need.VERDICTS for reason in found.reasons)
+        verdict = blocked if violated else Verdict.WARN if unprovable or left_open else Verdict.PASS
         if enough and too_many(self.missing, self.size):
             verdict = Verdict.NOT_JUDGED if self.blocks else Verdict.WARN
         return replace(
@@ -148,7 +150,10 @@ def with_hard_checks(
     def at_worst(value: float | None) -> bool:
         return value is not None and metric.worst is not None and abs(value - metric.worst) <= TOLERANCE
 
-    failed = [row for row, value in enumerate(candidate.values[metric.name]) if at_worst(value)]
+    values: Sequence[float | None] = candidate.values[metric.name]
+    if Need.VERDICTS in metric.needs:  # what a judge left open may be at its worst
+        values = at_end(metric, values, set(gaps(metric, candidate, None).missing), worst=True)
+    failed = [row for row, value in enumerate(values) if at_worst(value)]
     broken = [row for row in failed if row in must]
     violations = [Reason(ReasonKind.MUST_PASS, count=len(broken))] if broken else []
     if gate.max_lost_queries is not None and baseline is not None:

@@ -16,8 +16,8 @@ PROTOCOL = "judge protocol 1"  # another number where what is done with prompts 
 def judge_of(block: JudgeBlock, mode: Mode, prompts: Mapping[str, str] | None = None) -> Judge:
     """The judge that a block asks for, once it is known how it requests the form of answers.
 
-    Its id is the SHA-256 of the models, the parameters, that mode, the prompts, the schemas and `PROTOCOL`. Neither the
-    endpoint nor limits are part of it.
+    Its id is the SHA-256 of the endpoint, which decides who answers under a name, of the models, the parameters, that
+    mode, the prompts, the schemas and `PROTOCOL`. Limits are not part of it.
 
     Raises:
         RankgateError: the block's own prompts cannot be used.
@@ -28,7 +28,7 @@ def judge_of(block: JudgeBlock, mode: Mode, prompts: Mapping[str, str] | None = 
         "prompts": read_prompts(block.prompts) if prompts is None else dict(prompts),
     }
     schemas = {task.value: schema_of(reply) for task, reply in REPLIES.items()}
-    identity = digest({**shaping, "schemas": schemas, "protocol": PROTOCOL})
+    identity = digest({**shaping, "endpoint": block.endpoint, "schemas": schemas, "protocol": PROTOCOL})
     return Judge(id=identity, **shaping, context_tokens=block.context_tokens)
 
 

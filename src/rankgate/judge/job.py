@@ -43,12 +43,17 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What is judged: the answers of the run, and of stored runs by what these are; `again` as for `judge_answers`."""
+    """What is judged: the answers of the run, and of stored runs by what these are; `again` as for `judge_answers`.
+
+    `kept` are the verdicts that stored runs keep. They are not asked for again, and not written anew: whoever reads
+    them has to trust that store, which may be a pull request's own copy.
+    """
 
     block: JudgeBlock
     wants: frozenset[Want]
     run: Answers
     stored: Mapping[str, Answers] = {}
+    kept: Mapping[Slot, Record] = {}
     again: bool = False
 
     @property
@@ -139,8 +144,10 @@ def require_answers(found: Answers) -> None:
         raise bad_input(f"the run states no answer; `rankgate record` {taken}", file=found.run, key="answer")
 
 
-def take_in(known: Iterable[Mapping[Slot, Record]], block: JudgeBlock, store: Store) -> None:
-    """Put what is known elsewhere into the store.
+def take_in(
+    known: Iterable[Mapping[Slot, Record]], stored: Iterable[Mapping[Slot, Record]], block: JudgeBlock, store: Store
+) -> None:
+    """Put what is known elsewhere into the store, but for what stored runs keep.
 
     With `structured: auto` the form of answers is that of the judge with the most of these verdicts, in the first of
     them where there are any, unless the store knows it.
@@ -148,8 +155,10 @@ def take_in(known: Iterable[Mapping[Slot, Record]], block: JudgeBlock, store: St
     Raises:
         RankgateError: the store or the block's prompts cannot be used.
     """
+    known = list(known)
     for each in known:
         store.put(*each.values())
+    for each in (*known, *stored):
         if each and block.structured == "auto" and store.mode(block.endpoint, block.model) is None:
             judge = judge_with_verdicts(block, each)
             if any(slot.judge == judge.id for slot in each):
@@ -197,7 +206,7 @@ def do_job(
                 judge,
                 job.wants,
                 endpoint=endpoint,
-                store=store,
+                store=_Verdicts(store, job.kept),
                 spending=own if at == RUN else spendings[1],
                 repeats=job.block.repeats,
                 workers=workers,
@@ -211,13 +220,14 @@ def do_job(
     except KeyboardInterrupt:
         stopped = Unjudged(UnjudgedKind.INTERRUPTED)
     records: dict[Slot, Record] = {}
+    known = _Verdicts(store, job.kept)
     return Outcome(
         judge=judge,
         spent=_spent(spendings),
         failed=failed,
         stopped=stopped,
         at=at,
-        unjudged={name: _unjudged(job, run, judge, store, records) for name, run in job.runs.items()},
+        unjudged={name: _unjudged(job, run, judge, known, records) for name, run in job.runs.items()},
         records=records,
     )
 
@@ -232,7 +242,7 @@ def _spent(spendings: Iterable[Spending], total: int = 0) -> Spent:
 
 
 def _plans(job: Job, judge: Judge, store: Store) -> dict[str, Plan]:
-    known = _Verdicts(store) if job.again else store
+    known = _Verdicts(store, job.kept, again=job.again)
     plans: dict[str, Plan] = {}
     for name, run in job.runs.items():
         paid = [call for plan in plans.values() for call in plan.calls]
@@ -245,19 +255,26 @@ def _unjudged(job: Job, run: Answers, judge: Judge, known: Known, records: dict[
     found: Counter[UnjudgedKind] = Counter()
     for answer in run.answers:
         walks = [walk(answer, judge, job.wants, known, repeat) for repeat in range(job.block.repeats)]
-        records.update((record.slot, record) for each in walks for record in each.records)
+        found_records = (record for each in walks for record in each.records)
+        records.update((record.slot, record) for record in found_records if record.slot not in job.kept)
         values = [getattr(each.verdicts, want.value) for each in walks for want in Want if want in job.wants]
         missing = sorted((each.kind for each in values if isinstance(each, Unjudged)), key=lambda kind: not kind.lasts)
         found.update(missing[:1])
     return found
 
 
-class _Verdicts(NamedTuple):
-    """A store without what the model failed at, which is asked again."""
+class _Verdicts(msgspec.Struct, frozen=True):
+    """A store, and behind it what stored runs keep; with `again` without what the model failed at."""
 
     store: Store
+    kept: Mapping[Slot, Record]
+    again: bool = False
 
     def get(self, slot: Slot, /) -> Record | None:
-        """The record of a slot, if it has verdicts."""
-        record = self.store.get(slot)
-        return record if record and record.unjudged is None else None
+        """The record of a slot."""
+        record = self.store.get(slot) or self.kept.get(slot)
+        return None if self.again and record and record.unjudged else record
+
+    def put(self, *records: Record) -> None:
+        """Keep records in the store."""
+        self.store.put(*records)

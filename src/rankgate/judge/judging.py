@@ -14,7 +14,7 @@ from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.asking import ask, choose_mode
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
-from rankgate.judge.model import Answer, Judge, Mode, Record, Slot
+from rankgate.judge.model import Answer, Judge, Keeper, Mode, Record, Slot
 from rankgate.judge.plan import Call, next_round
 from rankgate.judge.store import Store
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want
@@ -63,7 +63,7 @@ def judge_answers(
     wants: frozenset[Want],
     *,
     endpoint: Endpoint,
-    store: Store,
+    store: Keeper,
     spending: Spending,
     repeats: int = 1,
     workers: int = WORKERS,
@@ -107,7 +107,7 @@ def judge_answers(
 class _Session:
     """What is known while judging goes on: the store, and what came this time, of which the store lacks failures."""
 
-    def __init__(self, store: Store, *, again: bool) -> None:
+    def __init__(self, store: Keeper, *, again: bool) -> None:
         self.stopped: Unjudged | None = None
         self._records: dict[Slot, Record] = {}
         self._verdicts: Counter[str] = Counter()

@@ -163,6 +163,12 @@ class Known(Protocol):
     def get(self, slot: Slot, /) -> Record | None: ...  # noqa: D102
 
 
+class Keeper(Known, Protocol):
+    """A store of verdicts while a judge works."""
+
+    def put(self, *records: Record) -> None: ...  # noqa: D102
+
+
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
     """A judge that can be asked: `id` is the hash of the rest but for `context_tokens`, see `identity.judge_of`."""
 

@@ -24,6 +24,7 @@ from rankgate.model.answers import (
     Want,
 )
 
+MAX_GRADE = 3  # of a passage's relevance
 BATCH, MAX_TOGETHER = 20, 40  # statements in a request: all up to 40, or else 20 each
 _TOKENS_A_CLAIM, _TOKENS_BESIDE = 15, 900  # of an answer; of a request beside its passages and claims
 
@@ -152,6 +153,24 @@ def _state(split: Split | Unjudged, *, abstains: bool) -> AnswerState | Unjudged
     return AnswerState.ASSERTS if split.asserts else AnswerState.ABSTAINED if abstains else AnswerState.MISSING
 
 
+def _misfit(inputs: Inputs, verdicts: Any) -> Unjudged | None:
+    """Why verdicts cannot be on these inputs, which no judge of ours has written then; None where they can."""
+    expected = len(inputs.statements) or len(inputs.passages)
+    if expected and len(verdicts) != expected:
+        return Unjudged(UnjudgedKind.NUMBERING, len(verdicts), expected)
+    if inputs.task is Task.ENTAIL:
+        shown = len(inputs.passages)
+        places = {place for each in verdicts for place in each.passages}
+        if stray := next((place for place in sorted(places) if not 1 <= place <= shown), None):
+            return Unjudged(UnjudgedKind.UNKNOWN_PASSAGE, stray, shown)
+        groundless = any(each.verdict is Entailment.SUPPORTED and not each.passages for each in verdicts)
+        numbered = [each.n for each in verdicts] == list(range(1, expected + 1))
+        return Unjudged(UnjudgedKind.SCHEMA) if groundless or not numbered or 0 in places else None
+    graded = inputs.task is not Task.RELEVANCE or all(0 <= grade <= MAX_GRADE for grade in verdicts)
+    told = inputs.task is not Task.SPLIT or verdicts.asserts == bool(verdicts.claims)
+    return None if graded and told else Unjudged(UnjudgedKind.SCHEMA)
+
+
 class _Look:
     """Looks verdicts up, and notes those that are not there."""
 
@@ -167,10 +186,7 @@ class _Look:
         record = self.known.get(slot)
         if record is not None:
             self.records[slot] = record
-            expected = len(inputs.statements) or len(inputs.passages)
-            if record.unjudged or not expected or len(record.verdicts) == expected:
-                return record.unjudged or record.verdicts
-            return Unjudged(UnjudgedKind.NUMBERING, len(record.verdicts), expected)
+            return record.unjudged or _misfit(inputs, record.verdicts) or record.verdicts
         if inputs.task is Task.SIMILARITY and self.judge.embedding_model is None:
             return Unjudged(UnjudgedKind.NO_EMBEDDING_MODEL)
         if needed := self.beyond(inputs):

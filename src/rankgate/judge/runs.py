@@ -18,7 +18,7 @@ from rankgate.judge.plan import BATCH, judged, walk
 from rankgate.judge.store import by_slot, listed, read_verdicts, stored_verdicts
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
-from rankgate.model.answers import Want
+from rankgate.model.answers import NO_VERDICT, Want
 from rankgate.model.values import Details, Generated, Gold, Need, Ranking, Sample
 from rankgate.readers.base import Run
 from rankgate.readers.source import STDIN
@@ -84,11 +84,13 @@ def with_verdicts(
     for ranking in rankings:
         sample = gold.samples.get(ranking.query_id)
         details = ranking.details or Details()
-        if sample is None or details.generated is None:
+        if sample is None:
             yield ranking
             continue
         answer = answer_of(sample, ranking, block.depth)
         verdicts = tuple(judged(answer, judge, wants, known, repeat) for repeat in range(block.repeats))
+        if details.generated is None:  # not even an empty answer: its claims are missing, and not none
+            verdicts = tuple(replace(each, claims=NO_VERDICT, support=NO_VERDICT) for each in verdicts)
         yield replace(ranking, details=replace(details, verdicts=verdicts, records=None))
 
 
