@@ -12,6 +12,7 @@ from tests.renderers.page import Page
 
 from rankgate.base_ref.changes import gate_changes, key_changes
 from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
+from rankgate.criteria.judge_block import Budget, JudgeBlock
 from rankgate.criteria.model import Age, GoldFile, MatchRule, RunFile, RunMap
 from rankgate.criteria.parts import Part, keys_of
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange
@@ -366,6 +367,7 @@ def test_an_allowed_drift() -> None:
 
 GATE = "name: mrr, threshold: 0.5"
 RULE = "by: lang, threshold: 0.5"
+JUDGE = "endpoint: 'http://host/v1', model: m"
 EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (Criteria, "gates"): (ONE, "gates: [{name: map, threshold: 0.5}]\n"),
     (Criteria, "inputs"): (ONE, f"inputs: {{gold: g}}\n{ONE}"),
@@ -377,6 +379,26 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (Criteria, "gold_changes"): (ONE, f"gold_changes: fail\n{ONE}"),
     (Criteria, "fork_runs"): (ONE, f"fork_runs: trusted\n{ONE}"),
     (Criteria, "waiver_label"): (ONE, f"waiver_label: fine\n{ONE}"),
+    (Criteria, "judge"): (ONE, f"judge: {{{JUDGE}}}\n{ONE}"),
+    (JudgeBlock, "endpoint"): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE.replace('host', 'other')}}}\n{ONE}"),
+    (JudgeBlock, "model"): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE}-2}}\n{ONE}"),
+    **{
+        (JudgeBlock, key): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE}, {key}: {value}}}\n{ONE}")
+        for key, value in (
+            ("embedding_model", "e"),
+            ("parameters", "{seed: 1}"),
+            ("structured", "prompt"),
+            ("repeats", 2),
+            ("budget", "{calls: 1}"),
+            ("prompts", "folder"),
+            ("depth", 3),
+            ("context_tokens", 100),
+        )
+    },
+    **{
+        (Budget, key): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE}, budget: {{{key}: 1}}}}\n{ONE}")
+        for key in ("calls", "tokens", "baseline_calls")
+    },
     (MatchRule, "by"): (f"match: {{by: doc}}\n{ONE}", f"match: {{by: text}}\n{ONE}"),
     (MatchRule, "separator"): (f"match: {{by: doc}}\n{ONE}", f"match: {{by: doc, separator: '-'}}\n{ONE}"),
     (MatchRule, "similarity"): (f"match: {{by: text}}\n{ONE}", f"match: {{by: text, similarity: 0.5}}\n{ONE}"),
@@ -459,7 +481,8 @@ def own_keys_of(kind: type[Part]) -> set[tuple[type[Part], str]]:
 
 
 def test_the_table_has_every_key_of_the_criteria() -> None:
-    known = [each for each in vars(model).values() if isinstance(each, type) and issubclass(each, Part)]
+    named = [*vars(model).values(), Budget]
+    known = [each for each in named if isinstance(each, type) and issubclass(each, Part)]
     parts = set(known) - {Part, RunMap}  # a map is compared as a whole
     assert set(EVERY_KEY) == {key for part in parts for key in own_keys_of(part)}
 
@@ -476,7 +499,7 @@ def test_no_key_is_changed_without_being_named(before: str, after: str) -> None:
 
 
 def test_the_page_on_the_base_names_every_key() -> None:
-    within = {BaselinePolicy: "baseline.", Age: "baseline.max_age."}
+    within = {BaselinePolicy: "baseline.", Age: "baseline.max_age.", JudgeBlock: "judge.", Budget: "judge.budget."}
     keys = {within.get(kind, "") + key for kind, key in EVERY_KEY}
     assert {key for key in keys if f"`{key}`" not in PAGE} == set()
 

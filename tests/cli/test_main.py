@@ -185,6 +185,7 @@ EVERY_COMMAND = {
     "demo": ["demo", "directory"],
     "init": ["init", "--gold", "gold.jsonl", "--to", "new.yaml"],
     "record": ["record", "--retriever", "shlex:split", "--gold", "questions.jsonl", "-o", "new.jsonl"],
+    "judge": ["judge", "--help"],
     "check": ["check", *GIVEN],
     "explain": ["explain", "mrr", *GIVEN],
     "validate": ["validate", *GIVEN],

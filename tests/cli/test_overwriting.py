@@ -82,6 +82,14 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         ([*RECORD, "-o", "baseline/history.jsonl"], "-o", CRITERIA.format("baseline")),
         ([*RECORD, "-o", "my_search.py"], "-o", "--retriever"),
     ],
+    ("judge", "output"): [
+        (["judge", "-o", "run.jsonl"], "-o", CRITERIA.format("run")),
+        (["judge", "--gold", "other.jsonl", "-o", "other.jsonl"], "-o", "--gold"),
+    ],
+    ("judge", "store"): [
+        (["judge", "--store", "ship-criteria.yaml"], "--store", "--criteria"),
+        (["judge", "--baseline", "old", "--store", "old/verdicts.sqlite"], "--store", "--baseline"),
+    ],
     ("gold pool", "output"): [
         (["gold", "pool", "run.jsonl", "-o", "gold.jsonl", "--force"], "-o", CRITERIA.format("gold")),
         (["gold", "pool", "run.jsonl", "-o", "run.jsonl", "--force"], "-o", "RUN"),

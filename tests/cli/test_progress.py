@@ -78,6 +78,22 @@ def test_a_terminal_sees_how_much_of_the_run_has_been_read(screen: Screen) -> No
     assert "\x1b[" in shown, "in colour, and gone in the end"
 
 
+def test_what_is_done_may_change_while_it_is_done(screen: Screen) -> None:
+    looked = threading.Event()
+    words = iter(["none yet", "1 call", "2 calls"])
+
+    def what() -> str:
+        found = next(words, "3 calls")
+        if found == "3 calls":
+            looked.set()
+        return found
+
+    with screen.is_stderr(), bar(lambda: 0.5, what):
+        assert looked.wait(30)
+    shown = screen.text()
+    assert shown.index("1 call") < shown.index("2 calls")
+
+
 def test_without_colour_where_none_is_wanted(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     read_slowly(screen)

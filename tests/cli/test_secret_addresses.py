@@ -47,14 +47,17 @@ ADDRESSES = [
 GOLD = (
     '{"id": "q1", "input": "what", "expected_output": ["a"]}\n{"id": "q2", "input": "why", "expected_output": ["b"]}\n'
 )
-RUN = '{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n'
-CRITERIA = "gates:\n  - {name: recall@2, threshold: 0.9}\n"
+RUN = '{"query_id": "q1", "retrieved": ["a"], "answer": "A."}\n{"query_id": "q2", "retrieved": ["b"]}\n'
+CRITERIA = (
+    "gates:\n  - {name: recall@2, threshold: 0.9}\njudge: {endpoint: 'http://127.0.0.1:9/v1', model: m-2026-01-01}\n"
+)
 USUAL = {"--gold": "gold.jsonl", "--run": "run.jsonl"}
 # What makes each command get as far as its inputs.
 WORDS: dict[str, Sequence[str]] = {
     "init": ["--to", "new.yaml"],
     "record": ["--retriever", "app:retrieve", "-o", "new.jsonl"],
     "check": ["-o", "report.json", "-o", "r.html"],
+    "judge": ["--metric", "answered_rate", "--dry-run"],
     "explain": ["q1"],
     "compare": ["run.jsonl", "run.jsonl"],
     "noise": ["run.jsonl", "other.jsonl"],

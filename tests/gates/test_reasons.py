@@ -189,6 +189,8 @@ OTHERS = {
     ReasonKind.NOT_IN_BASELINE: "the baseline has recall@5 for none of the queries that are scored now",
     ReasonKind.OTHER_JUDGE: "recall@5 is not comparable with the baseline: for 3 of 1,200 questions the two runs do "
     "not name the same judge",
+    ReasonKind.NO_VERDICT: "no judge's verdicts for 3 of 1,200 questions in the run, which recall@5 needs; run "
+    "`rankgate judge` before the check",
     ReasonKind.MISSING: "recall@5 is missing for 3 of 1,200 questions in the run; write null where a tool gives none",
     ReasonKind.UNDEFINED: "recall@5 is defined for none of the 3 queries",
     ReasonKind.NOT_FINITE: "recall@5 is not a finite number for every query",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec.structs import asdict, replace
 
 from rankgate.criteria import Criteria, Gate, InputFile, Limits, SegmentRule
+from rankgate.criteria.judge_block import Budget, JudgeBlock
 from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import redacted
 from rankgate.metrics.lines import Score
@@ -87,6 +89,7 @@ def _keys(criteria: Criteria) -> dict[str, _Value]:
         "gold_changes": criteria.gold_changes,
         "fork_runs": criteria.fork_runs,
         "waiver_label": criteria.waiver_label,
+        **_judge(criteria.judge),
         "baseline.accept": policy.accept,
         "baseline.anchor": policy.anchor,
         "baseline.max_age.days": age.days,
@@ -95,6 +98,17 @@ def _keys(criteria: Criteria) -> dict[str, _Value]:
         **{f"inputs.{name}{key}": value for name, file in files.items() for key, value in _file(file).items()},
         "inputs.waivers": redacted(criteria.inputs.waivers) if criteria.waivers_named else None,
     }
+
+
+def _judge(block: JudgeBlock | None) -> dict[str, _Value]:
+    """Every setting of the judge: with another one verdicts mean something else."""
+    stated = block.model_dump() if block else {}
+    budget = stated.get("budget", {})
+    values = {f"budget.{key}": budget.get(key) for key in Budget.model_fields}
+    values |= {key: stated.get(key) for key in JudgeBlock.model_fields if key != "budget"}
+    parameters = values["parameters"]
+    values["parameters"] = json.dumps(parameters, sort_keys=True) if parameters else None
+    return {f"judge.{key}": value for key, value in values.items()}
 
 
 def _weakens(key: str, old: _Value, new: _Value) -> bool:

@@ -58,6 +58,8 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         if files.find_in_head(path) is None:
             raise bad_input("is no file of the commit; with --base only those count as criteria", file=shown_path(path))
         criteria = load_criteria(path)
+        if criteria.judge:
+            _refuse_committed_verdicts(inputs, criteria, files)
         waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
         gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run, part="whole")
         own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold)
@@ -71,6 +73,24 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         if label := _label(inputs, case.base.waiver_label):
             judged = waive_by_label(judged, label, case.base.waiver_label)
         return _with_names(judged, own, files)
+
+
+def _refuse_committed_verdicts(inputs: Inputs, criteria: Criteria, files: FilesAtBase) -> None:
+    """What a judge said counts from the job that judges alone, and by prompts that no pull request has written.
+
+    Raises:
+        RankgateError: verdicts are a file of the commit, or the judge has prompts of its own.
+    """
+    from rankgate.judge.runs import verdicts_beside  # noqa: PLC0415 -- paid only where answers are judged
+
+    run = inputs.run or criteria.inputs.run
+    for path in filter(None, (inputs.verdicts, verdicts_beside(run.path) if run else None)):
+        if files.find_in_head(path) is not None:
+            message = "is a file of the commit; with --base only verdicts of a `rankgate judge` in the same job count"
+            raise bad_input(message, file=shown_path(path))
+    if criteria.judge and criteria.judge.prompts:
+        message = "with --base the judge's prompts must be rankgate's own, for those here are the pull request's"
+        raise bad_input(message, file=criteria.name, key="judge.prompts")
 
 
 class _Case(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("rankgate.cli.demo", "run the gate on the embedded example: pass, warn or fail in a directory to explore"),
     "init": ("rankgate.cli.init", "write ship criteria and workflows for your gold set"),
     "record": ("rankgate.cli.record", "run your retriever over the gold questions and write the run"),
+    "judge": ("rankgate.cli.judge", "let a model judge the answers of a run, for gates such as faithfulness"),
     "check": ("rankgate.cli.check", "judge a run: pass, warn or fail"),
     "explain": ("rankgate.cli.explain", "explain a question, a gate, or what is missed"),
     "validate": ("rankgate.cli.validate", "list every problem and every suspicious fact of criteria, gold and run"),

@@ -59,6 +59,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--base", metavar="REF", help=base)
     untrusted = "the run is of an untrusted source, such as a fork: JSONL alone, within limits, and the report says so"
     options.add_argument("--untrusted-run", action="store_true", help=untrusted)
+    verdicts = "what a judge said of the answers (default: RUN.verdicts.jsonl beside a run that is trusted)"
+    options.add_argument("--verdicts", metavar="FILE", help=verdicts)
     output = (
         "write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
         "rankings (pip install 'rankgate[html]'), .xml JUnit for GitLab and Jenkins, .badge.json an endpoint for a "
@@ -119,4 +121,5 @@ def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
         open_store=cache(store),
         details=details,
         part=arguments.gold_part,
+        verdicts=arguments.verdicts,
     )

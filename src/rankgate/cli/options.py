@@ -11,7 +11,7 @@ from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import bad_input, redacted_text
 
 # Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
-OUTPUTS = {"output": "-o", "per_query": "--per-query", "to": "--to", "directory": "DIR"}
+OUTPUTS = {"output": "-o", "per_query": "--per-query", "store": "--store", "to": "--to", "directory": "DIR"}
 _FLAGS = ("criteria", "gold", "run", "baseline", "baseline_copy", "labels", "verdicts", "template", "bm25", "retriever")
 _PLACES = {"place": "--baseline", "report": "REPORT", "runs": "RUN", "labelled": "LABELLED", "a": "A", "b": "B"}
 INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES

@@ -13,7 +13,7 @@ _LOOK = 0.2
 
 
 @contextmanager
-def bar(share: Callable[[], float], what: str = "reading the run") -> Iterator[None]:
+def bar(share: Callable[[], float], what: str | Callable[[], str] = "reading the run") -> Iterator[None]:
     """Show on standard error how much has been done, as of a run that is read, as long as the block takes.
 
     Nothing is shown to a file or a pipe, in CI, or in the first second. A thread asks now and then; the reading itself
@@ -32,15 +32,16 @@ def bar(share: Callable[[], float], what: str = "reading the run") -> Iterator[N
         thread.join()
 
 
-def _show(share: Callable[[], float], what: str, done: Event) -> None:
+def _show(share: Callable[[], float], what: str | Callable[[], str], done: Event) -> None:
     if done.wait(MOMENT):
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     console, prints = Console(stderr=True), sys.stdout.isatty()  # of a retriever that is under way
     with Progress(*columns, console=console, transient=True, auto_refresh=False, redirect_stdout=prints) as progress:
         task = progress.add_task("", total=1.0)
         while not done.wait(_LOOK):
-            progress.update(task, completed=share(), refresh=True)
+            words = what if isinstance(what, str) else what()
+            progress.update(task, description=words, completed=share(), refresh=True)

@@ -68,7 +68,7 @@ class JudgeBlock(Part):
         default="auto", description="How the form of an answer is requested; auto: the first that the endpoint takes."
     )
     repeats: Annotated[int, Field(ge=1, le=25)] = Field(default=1, description="Verdicts on each question; averaged.")
-    budget: Budget = Field(default={}, validate_default=True, description="What judging may cost.")
+    budget: Budget = Field(default={}, validate_default=True, description="Limits of requests and tokens.")
     prompts: Annotated[Text, AfterValidator(_beside)] | None = Field(
         default=None, description="Folder with prompts in place of ours, relative to this file: another judge."
     )

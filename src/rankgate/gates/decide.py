@@ -49,16 +49,17 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         pairs = both.compared(gate.confidence) if both else None
     clustered = bool(candidate.clusters) and metric.at_quantile is None
     gap = gaps(metric, candidate, baseline)
+    of_judge, lacking = Need.VERDICTS in metric.needs, _missing(gate, gap, len(values), pairs)
     ruled: list[Ruled] = []
     warnings, unjudged = list[Reason](), list[Reason]()
     if own is None and finite and baseline is None and Need.BASELINE in metric.needs:
         warnings.append(Reason(ReasonKind.NO_BASELINE))
-    elif own is None:
+    elif own is None and not (of_judge and lacking):
         nowhere = Reason(ReasonKind.UNDEFINED, count=len(values))
         unjudged.append(nowhere if finite else Reason(ReasonKind.NOT_FINITE))
-    elif lacking := _missing(gate, gap, len(values), pairs):
+    elif lacking or own is None:
         # Without a judge's word only a gate that could block ends the check.
-        (warnings if Need.VERDICTS in metric.needs and not gate.blocks else unjudged).extend(lacking)
+        (warnings if of_judge and not gate.blocks else unjudged).extend(lacking)
     else:
         # A drop says more than a floor, so it is named first.
         if gate.regression_max is not None:

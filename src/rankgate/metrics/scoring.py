@@ -128,7 +128,7 @@ class Tally:
 
 # What items state, by the key of `Item`. A document id may be missing: it is part of the item's id then.
 _ITEM_KEYS = {Need.TEXTS: "text", Need.VERSIONS: "version", Need.ITEM_SCORES: "score"}
-STATED = (*_ITEM_KEYS, *LINE_KEYS, Need.ANSWER)
+STATED = (*_ITEM_KEYS, Need.ANSWER, *LINE_KEYS)
 
 
 def states(ranking: Ranking, need: Need) -> bool | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankgate.model.answers import UnjudgedKind
 from rankgate.model.values import TOLERANCE, Direction, Interval, Unit, Verdict
 
 MINUS = "−"
@@ -9,6 +10,26 @@ _SUFFIXES = {Unit.SHARE: "%", Unit.SCORE: "", Unit.NUMBER: "", Unit.MILLISECONDS
 _MAX_DECIMALS = 9
 
 VERDICT_WORDS = {verdict: verdict.value.upper().replace("_", " ") for verdict in Verdict}  # as NOT JUDGED
+
+# Why answers have no verdict, after their number: `5 cut off by length`.
+UNJUDGED_WORDS = {
+    UnjudgedKind.NO_JSON: "without JSON",
+    UnjudgedKind.SCHEMA: "in another form than requested",
+    UnjudgedKind.NUMBERING: "with missing or surplus verdicts",
+    UnjudgedKind.UNKNOWN_PASSAGE: "naming a passage that is not there",
+    UnjudgedKind.CONTRADICTION: "contradicting itself",
+    UnjudgedKind.LENGTH: "cut off by length",
+    UnjudgedKind.CONTENT_FILTER: "refused by a content filter",
+    UnjudgedKind.EMPTY: "empty",
+    UnjudgedKind.CONTEXT_TOO_LONG: "too long for the model",
+    UnjudgedKind.NO_VERDICT: "not asked yet",
+    UnjudgedKind.NO_EMBEDDING_MODEL: "without an embedding model",
+    UnjudgedKind.HTTP_STATUS: "refused by the endpoint",
+    UnjudgedKind.ENVELOPE: "in no form of such an endpoint",
+    UnjudgedKind.UNREACHABLE: "without any response",
+    UnjudgedKind.BUDGET: "beyond the budget",
+    UnjudgedKind.INTERRUPTED: "interrupted",
+}
 
 
 def value_text(value: float, unit: Unit, decimals: int | None = None) -> str:

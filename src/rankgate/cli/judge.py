@@ -1,0 +1,282 @@
+"""`rankgate judge`: the one command that asks a model about answers; it writes what that said, and decides nothing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rankgate.cli.inputs import criteria_if_any, file_of, open_store, refuse_two_stdins
+from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, processes, today
+from rankgate.cli.output import say
+from rankgate.cli.progress import bar
+from rankgate.cli.signals import terminated_as_interrupted
+from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
+from rankgate.criteria.inputs import Inputs, accepted_run, gold_of, run_of
+from rankgate.criteria.judge_block import KEY_VARIABLE
+from rankgate.errors import Problem, RankgateError, bad_input, redacted
+from rankgate.files.writing import write_atomic
+from rankgate.judge.client import Endpoint
+from rankgate.judge.job import (
+    Job,
+    Outcome,
+    Planned,
+    Spent,
+    calls_of,
+    do_job,
+    plan_job,
+    read_answers,
+    require_answers,
+    take_in,
+)
+from rankgate.judge.judging import WORKERS
+from rankgate.judge.plan import Plan
+from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
+from rankgate.judge.store import Store, written
+from rankgate.metrics.answers import JudgedMetric
+from rankgate.metrics.names import UnknownMetricError, parse_metrics
+from rankgate.model.answers import Unjudged, UnjudgedKind, Want
+from rankgate.model.wording import UNJUDGED_WORDS, count_text
+from rankgate.readers.source import STDIN
+
+STORE = ".rankgate/verdicts.sqlite"
+_MILLION, _EXACT = 1_000_000, 50_000  # tokens
+_OF_RUNS, _NAMELESS = ("", "the baseline: "), "a model without a name"
+_ADDRESS = "it has no chat completions or no model {model!r}; correct it (it often ends in /v1) or that."
+# Why judging ended early (a status, its hundreds, or a kind): the setting at fault, and what to do.
+_ADVICE: dict[int | UnjudgedKind, tuple[str, str]] = {
+    **dict.fromkeys((401, 403), (KEY_VARIABLE, "the endpoint answered {status}: it does not take it for {model!r}.")),
+    **dict.fromkeys((404, 405, 410), ("judge.endpoint", "answered {status}: " + _ADDRESS)),
+    402: ("judge.endpoint", "answered 402: it wants to be paid first."),
+    429: ("judge.endpoint", "answered 429 again and again; wait, or ask less at once with --workers."),
+    3: ("judge.endpoint", "answered {status}: it leads elsewhere, which is not followed; name that address."),
+    4: ("judge.parameters", "the endpoint answered {status}; correct these, `structured` or the model, {model!r}."),
+    5: ("judge.endpoint", "answered {status} again and again; wait until it works."),
+    UnjudgedKind.BUDGET: ("judge.budget", "is reached, after {cost} in all; raise it."),
+    UnjudgedKind.UNREACHABLE: ("judge.endpoint", "cannot be reached; correct it, or start what answers there."),
+    UnjudgedKind.ENVELOPE: ("judge.endpoint", "is no OpenAI-compatible API; correct it (it often ends in /v1)."),
+}
+_NO_USE = ("judge.model", "{model!r} gave no answer of use to a first question: one {word}.")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    options = make_parser(
+        "judge",
+        "Let a model judge the answers of a run, and those of the baseline where they lack its verdicts, for the\n"
+        "metrics of the gates. The model is that of `judge:` in the criteria; its key is read from the environment,\n"
+        f"{KEY_VARIABLE}. What it takes is printed before anything is asked; what is judged already costs nothing.\n"
+        "`rankgate check` reads the verdicts, without a model.\n\n"
+        "exit codes: 0 judged, but for what the model itself fails at; 2 something was in the way; 130 interrupted;\n"
+        "after both the same command goes on where it ended",
+        "rankgate judge --dry-run                     # what it would cost: no key, no request",
+        "rankgate judge --gold gold.yaml --run run.jsonl --baseline baseline/",
+        "rankgate judge --metric faithfulness --metric answered_rate --format json",
+        "rankgate judge --again                       # also what the model itself failed at",
+        "rankgate check                               # then decide, by run.verdicts.jsonl beside run.jsonl",
+    )
+    add_criteria(options)
+    add_gold(options, parts=True)
+    add_run(options)
+    baseline = "whose answers need verdicts too, as for check (default: inputs.baseline)"
+    options.add_argument("--baseline", metavar="SPEC", help=baseline)
+    untrusted = (
+        "the run is of an untrusted source: it is read as by check, verdicts that lie beside it are not, and --store "
+        "has to name a file that its author could not write"
+    )
+    options.add_argument("--untrusted-run", action="store_true", help=untrusted)
+    metric = "judge for this metric in place of those of the gates; repeats"
+    options.add_argument("--metric", metavar="NAME", action="append", default=[], help=metric)
+    options.add_argument("--dry-run", action="store_true", help="print what it would take, and ask nothing")
+    options.add_argument("--workers", metavar="N", help=f"requests at once (default: {WORKERS})")
+    options.add_argument("--again", action="store_true", help="ask once more what the model failed at before")
+    store = f"where each verdict is kept at once, in SQLite (default: {STORE})"
+    options.add_argument("--store", metavar="FILE", help=store)
+    output = "the verdicts on both runs, for check (default: beside the run, run.verdicts.jsonl for run.jsonl)"
+    options.add_argument("-o", "--output", metavar="FILE", help=output)
+    options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    return options
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Plan, ask, write, print, and return 0 or 130; what could not be asked is raised."""
+    workers = processes(arguments) or WORKERS
+    criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
+    named, baseline = file_of(arguments, "run"), file_of(arguments, "baseline")
+    refuse_two_stdins(file_of(arguments, "gold"), named, baseline)
+    place = named or criteria.inputs.run
+    if arguments.untrusted_run and not arguments.store:
+        raise bad_input("with --untrusted-run, name a file that the author of the run could not write", key="--store")
+    if place and place.path == STDIN and not arguments.output:
+        raise bad_input("the run is read from standard input; name the file for its verdicts", key="-o")
+    names, job = _job(arguments, criteria, place, baseline)
+    beside = [verdicts_beside(each.path) for each in (place, baseline or criteria.inputs.baseline) if each]
+    output, path = arguments.output or beside[0], arguments.store or STORE
+    store = Store(":memory:" if arguments.dry_run and not Path(path).exists() else path)
+    if not arguments.untrusted_run:
+        take_in([output, *beside], job.block, store)
+    planned = plan_job(job, store)
+    sys.stderr.writelines(f"warning: {warning}\n" for warning in _warnings(job, criteria))
+    if arguments.format == "terminal":
+        say([f"judge {planned.judge.short} ({planned.judge.model}) for {', '.join(names)}", *_plan_lines(job, planned)])
+        sys.stdout.flush()  # before anything is asked
+    outcome = None if arguments.dry_run else _ask(job, store, output, workers)
+    if arguments.format == "json":
+        say(_json(job, names, planned, outcome, output))
+    elif outcome:
+        say([*_outcome_lines(job, outcome), f"verdicts: {redacted(output)}"])
+    return _end(outcome, criteria) if outcome else 0
+
+
+def _job(
+    arguments: argparse.Namespace, criteria: Criteria, place: InputFile | None, baseline: InputFile | None
+) -> tuple[list[str], Job]:
+    """The names of the metrics, and what is judged for them."""
+    block = criteria.judge
+    if block is None:
+        text = "says who judges, and is missing; write judge: {endpoint: https://…/v1, model: …}"
+        raise bad_input(text, file=criteria.name, key="judge")
+    try:
+        asked = [metric for name in arguments.metric for metric in parse_metrics(name)] or criteria.metrics()
+    except UnknownMetricError as error:
+        raise bad_input(str(error), key="--metric") from error
+    metrics = [metric for metric in asked if isinstance(metric, JudgedMetric)]
+    wants = wants_of(metrics)
+    if not wants:
+        text = "no metric here is by a judge's verdicts, so there is nothing to ask; faithfulness is such a metric"
+        raise bad_input(text, key="--metric") if arguments.metric else bad_input(text, file=criteria.name, key="gates")
+    if wants & {Want.QUESTION_SIMILARITY, Want.ANSWER_SIMILARITY} and block.embedding_model is None:
+        text = "a metric compares embeddings; name the model for them"
+        raise bad_input(text, file=criteria.name, key="judge.embedding_model")
+    gold = gold_of(file_of(arguments, "gold"), criteria, arguments.gold_part)
+    run = read_answers(run_of(place, criteria, NEEDS, untrusted=arguments.untrusted_run), gold, wants, block.depth)
+    require_answers(run)
+    inputs = Inputs(date=today(), baseline=baseline, open_store=cache(open_store))
+    accepted = accepted_run(inputs, criteria, NEEDS, deepest=0)
+    other = read_answers(accepted, gold, wants, block.depth) if accepted else None
+    names = [metric.name for metric in metrics]
+    return names, Job(block=block, wants=wants, run=run, baseline=other, again=arguments.again)
+
+
+def _ask(job: Job, store: Store, output: str, workers: int) -> Outcome:
+    """Ask under a bar, and write what is known then."""
+    now, endpoint = [Spent()], Endpoint(job.block.endpoint)
+
+    def share() -> float:
+        return min(1.0, now[0].calls / max(1, now[0].planned))
+
+    with terminated_as_interrupted(), bar(share, lambda: f"judging: {_cost(now[0])}"):
+        outcome = do_job(job, store, endpoint, workers=workers, watch=lambda spent: now.__setitem__(0, spent))
+    write_atomic(output, written(outcome.records.values()))
+    return outcome
+
+
+def _end(outcome: Outcome, criteria: Criteria) -> int:
+    """Say what a reader of the verdicts should know; then the exit code, or what was in the way."""
+    if len(outcome.models) > 1:
+        models = " and ".join(sorted(model or _NAMELESS for model in outcome.models))
+        text = f"these verdicts are by {models}: what answers as {outcome.judge.model!r} changed, and values with it"
+        problem = Problem(f"{text}; name a dated model, by which all is judged again", criteria.name, key="judge.model")
+        sys.stderr.write(f"warning: {problem}\n")
+    if outcome.stopped and outcome.stopped.kind is UnjudgedKind.INTERRUPTED:
+        sys.stderr.write("interrupted; the same command goes on\n")
+        return 130
+    if outcome.stopped:
+        raise _stop(outcome, outcome.stopped, criteria)
+    if outcome.failed:
+        reasons = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in outcome.failed.items())
+        text = f"{count_text(sum(outcome.failed.values()), 'call')} failed ({reasons}); the same command asks again"
+        raise bad_input(text, file=criteria.name, key="judge.endpoint")
+    return 0
+
+
+def _stop(outcome: Outcome, stopped: Unjudged, criteria: Criteria) -> RankgateError:
+    status = stopped.number if stopped.kind is UnjudgedKind.HTTP_STATUS else None
+    reasons = (status, status // 100) if status else (stopped.kind,)
+    key, text = next((_ADVICE[each] for each in reasons if each in _ADVICE), _NO_USE)
+    if key == KEY_VARIABLE and not os.environ.get(KEY_VARIABLE):
+        text = "is not set, and the endpoint answered {status}; set it to the key."
+    where = f"{key}.baseline_calls" if stopped.kind is UnjudgedKind.BUDGET and outcome.at_baseline else key
+    word, cost = UNJUDGED_WORDS[stopped.kind], _cost(outcome.spent)
+    advice = text.format(status=status, model=outcome.judge.model, word=word, cost=cost)
+    return bad_input(f"{advice} What was answered is kept; the same command goes on", file=criteria.name, key=where)
+
+
+def _cost(spent: Spent) -> str:
+    return f"{count_text(spent.calls, 'call')}, {_tokens(spent.tokens)}"
+
+
+def _tokens(count: int) -> str:
+    return f"{count / _MILLION:.1f} M tokens" if count >= _EXACT else f"{count:,} tokens"
+
+
+def _plan_lines(job: Job, planned: Planned) -> Iterator[str]:
+    shared = job.baseline is not None and bool(planned.plans[-1].calls)
+    known = ("judged already or with the baseline" if shared else "judged already", "judged already")
+    for run, plan, name, words in zip(job.runs, planned.plans, _OF_RUNS, known, strict=False):
+        yield f"{name}{count_text(plan.answers, 'answer')}: {plan.cached:,} {words}, {_to_judge(plan)}"
+        if run.ignored:
+            yield f"  {count_text(run.ignored, 'line')} of questions that the gold set lacks, ignored"
+        if run.unanswered:
+            yield f"  {count_text(run.unanswered, 'line')} without any key of an answer, not judged"
+    if not planned.tried:
+        yield (
+            f"The endpoint was never tried: this is for structured output by {planned.judge.mode}. Where it takes "
+            "another form, that is another judge, for which nothing is judged already."
+        )
+
+
+def _to_judge(plan: Plan) -> str:
+    about = _tokens(round(plan.tokens, 2 - len(str(plan.tokens))))  # two digits
+    left = plan.answers - plan.cached
+    return f"{left:,} to judge: {count_text(calls_of(plan), 'call')}, about {about}" if left else "none to judge"
+
+
+def _warnings(job: Job, criteria: Criteria) -> Iterator[Problem]:
+    if job.block.is_alias:
+        text = f"{job.block.model!r} has no date, so what answers under this name may change; name a dated model"
+        yield Problem(text, criteria.name, key="judge.model")
+    base = job.baseline
+    if base and base.textless:
+        query_id, item_id = base.textless[0]
+        many = count_text(len(base.textless), "answer")
+        text = f"{many} of the baseline cannot be judged: a passage has no text, such as {item_id!r} of {query_id!r}"
+        yield Problem(text, base.run, key="text")
+    elif base and not base.answers:
+        yield Problem("the baseline states no answer: nothing to compare with", base.run, key="answer")
+
+
+def _outcome_lines(job: Job, outcome: Outcome) -> Iterator[str]:
+    for run, missing, name in zip(job.runs, outcome.unjudged, _OF_RUNS, strict=False):
+        reasons = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in missing.most_common())
+        rest = f", {missing.total():,} not ({reasons})" if reasons else ""
+        yield f"{name}{count_text(len(run.answers), 'answer')}: {len(run.answers) - missing.total():,} judged{rest}"
+    by = ", ".join(f"{model or _NAMELESS} ({count:,})" for model, count in outcome.models.most_common())
+    yield f"{_cost(outcome.spent)}{f'; verdicts by {by}' if by else ''}"
+
+
+def _json(job: Job, metrics: list[str], planned: Planned, outcome: Outcome | None, output: str) -> str:
+    judge, names = (outcome or planned).judge, ("run", "baseline")
+    plans: dict[str, Any] = {
+        name: {"answers": plan.answers, "cached": plan.cached, "calls": calls_of(plan), "tokens": plan.tokens}
+        | {"ignored": run.ignored, "unanswered": run.unanswered, "textless": len(run.textless)}
+        for name, run, plan in zip(names, job.runs, planned.plans, strict=False)
+    }
+    found: dict[str, Any] = {}
+    if outcome:
+        for name, run, missing in zip(names, job.runs, outcome.unjudged, strict=False):
+            unjudged = {kind.value: count for kind, count in missing.items()}
+            found[name] = {"judged": len(run.answers) - missing.total(), "unjudged": unjudged}
+        found["calls"], found["tokens"], _ = outcome.spent
+        found["models"], found["verdicts"] = dict(outcome.models), redacted(output)
+        found["failed"] = {kind.value: count for kind, count in outcome.failed.items()}
+        stopped = outcome.stopped
+        found["stopped"] = stopped and {"kind": stopped.kind.value, "number": stopped.number}
+    about = {"id": judge.id, "model": judge.model, "structured": judge.mode, "tried": planned.tried}
+    whole = {"judge": about, "metrics": metrics, "plan": plans, "outcome": found or None}
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"

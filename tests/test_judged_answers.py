@@ -1,0 +1,204 @@
+"""A check with gates on answers: verdicts from a file, whatever became of the judge, and no mean over survivors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.judge.hash_judge import REFUSAL, judging
+
+from rankgate.cli import main
+from rankgate.criteria import load_criteria
+from rankgate.judge.client import Endpoint, Spending
+from rankgate.judge.identity import judge_of
+from rankgate.judge.judging import judge_answers
+from rankgate.judge.model import Record
+from rankgate.judge.runs import NEEDS, answers_of, verdicts_beside, wants_of
+from rankgate.judge.store import Store, read_verdicts, written
+from rankgate.model.answers import Unjudged, UnjudgedKind
+from rankgate.readers.formats import read_gold, read_run
+
+COUNT = 100
+GATES = """
+gates:
+  - {name: recall@2, threshold: 0.9, severity: error}
+  - {name: faithfulness, threshold: 0.8, regression_max: 0.03, severity: SEVERITY}
+  - {name: answered_rate, regression_max: 0.05}
+judge: {endpoint: ADDRESS, model: hash-judge-2026-01-01, structured: json_schema}
+"""
+
+Answers = Callable[[int], str]
+
+
+def right(n: int) -> str:
+    return f"Article {n} can be returned. It costs {n} euros."
+
+
+def wrong_after(first: int) -> Answers:
+    """From this question on the second sentence stands in no passage."""
+    return lambda n: f"Article {n} can be returned. It is a gift." if n >= first else right(n)
+
+
+class Project:
+    """Files in an empty directory, and the command on them."""
+
+    def __init__(self, folder: Path, address: str, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.address, self.capsys = folder, address, capsys
+        lines = [
+            {"id": f"q{n}", "input": f"What of {n}?", "expected_output": [f"d{n}"], "metadata": {"tags": ["lang:en"]}}
+            for n in range(COUNT)
+        ]
+        (folder / "gold.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        self.run("base.jsonl", right)
+        self.gates()
+
+    def gates(self, severity: str = "error", replaced: tuple[str, str] = ("", "")) -> None:
+        text = GATES.replace("SEVERITY", severity).replace("ADDRESS", self.address).replace(*replaced)
+        (self.folder / "ship-criteria.yaml").write_text(text)
+
+    def run(self, name: str, answers: Answers) -> None:
+        passages = [(f"d{n}", f"Article {n} can be returned. It costs {n} euros.") for n in range(COUNT)]
+        items = [[{"chunk_id": doc, "text": text}, {"chunk_id": "x", "text": "Nothing."}] for doc, text in passages]
+        lines = [{"query_id": f"q{n}", "topk": items[n], "answer": answers(n)} for n in range(COUNT)]
+        (self.folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def judge(self, *runs: str) -> None:
+        """Ask the judge about these runs, and write what it said beside the candidate."""
+        criteria = load_criteria(str(self.folder / "ship-criteria.yaml"))
+        assert criteria.judge is not None
+        gold, store = read_gold(str(self.folder / "gold.jsonl")), Store(self.folder / "verdicts.sqlite")
+        for run in runs:
+            rankings = read_run(str(self.folder / run), needs=NEEDS).rankings
+            answers = list(answers_of(gold, rankings, criteria.judge.depth))
+            judge = judge_of(criteria.judge, "json_schema")
+            wants, spending = wants_of(criteria.metrics()), Spending()
+            judge_answers(answers, judge, wants, endpoint=Endpoint(self.address), store=store, spending=spending)
+        self.keep(list(store.records()))
+        store.close()
+
+    def keep(self, records: Sequence[Record]) -> None:
+        Path(verdicts_beside(str(self.folder / "run.jsonl"))).write_bytes(written(records))
+
+    def check(self, *more: str) -> tuple[int, dict[str, Any], str]:
+        words = ["check", "--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", "base.jsonl", "-o", "r.json"]
+        code = main([*words, *more])
+        report = json.loads((self.folder / "r.json").read_text())
+        return code, {gate["name"]: gate for gate in report["gates"]}, self.capsys.readouterr().out
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    monkeypatch.chdir(tmp_path)
+    with judging() as server:
+        yield Project(tmp_path, server.address, capsys)
+
+
+def test_answers_that_hold_pass(project: Project) -> None:
+    project.run("run.jsonl", right)
+    project.judge("run.jsonl", "base.jsonl")
+    code, gates, _ = project.check()
+    assert code == 0
+    assert (gates["faithfulness"]["value"], gates["faithfulness"]["delta"]) == (1.0, 0.0)
+    assert gates["faithfulness"]["delta_ci"] == [0.0, 0.0], "unchanged answers have the same verdicts"
+
+
+def test_a_generator_that_makes_things_up_fails_although_the_lists_are_the_same(project: Project) -> None:
+    project.run("run.jsonl", wrong_after(40))
+    project.judge("run.jsonl", "base.jsonl")
+    code, gates, out = project.check()
+    assert code == 1
+    assert {name: gate["verdict"] for name, gate in gates.items()} == {
+        "recall@2": "pass",
+        "faithfulness": "fail",
+        "answered_rate": "pass",
+    }
+    assert gates["faithfulness"]["value"] == pytest.approx(0.7)
+    assert (
+        "(share of the answers' claims that the passages support) dropped by 30.0 points, from 100.0% to 70.0%" in out
+    )
+
+
+def test_a_system_that_refuses_is_no_more_faithful_but_answers_less(project: Project) -> None:
+    project.run("run.jsonl", lambda n: REFUSAL if n % 2 else right(n))
+    project.judge("run.jsonl", "base.jsonl")
+    code, gates, _ = project.check()
+    assert code == 1
+    assert (gates["faithfulness"]["value"], gates["faithfulness"]["n"]) == (1.0, 50)
+    assert (gates["answered_rate"]["value"], gates["answered_rate"]["verdict"]) == (0.5, "fail")
+
+
+@pytest.mark.parametrize(("severity", "verdict", "code"), [("error", "not_judged", 2), ("warning", "warn", 0)])
+def test_without_verdicts_retrieval_is_judged_all_the_same(
+    severity: str, verdict: str, code: int, project: Project
+) -> None:
+    """Exit 2 only where a judged gate could block; both say what to do."""
+    project.run("run.jsonl", right)
+    project.gates(severity, ("regression_max: 0.05", f"regression_max: 0.05, severity: {severity}"))
+    found, gates, out = project.check()
+    assert (found, gates["recall@2"]["verdict"], gates["faithfulness"]["verdict"]) == (code, "pass", verdict), out
+    assert (
+        "no judge's verdicts for 100 of 100 questions in the run, which faithfulness needs; run `rankgate judge`" in out
+    )
+
+
+def unjudged(record: Record) -> Record:
+    return replace(record, verdicts=None, unjudged=Unjudged(UnjudgedKind.LENGTH))
+
+
+@pytest.mark.parametrize(
+    ("lost", "threshold", "verdict"),
+    [
+        pytest.param(1, "0.98", "pass", id="one, which cannot matter"),
+        pytest.param(1, "0.995", "warn", id="one, which may"),
+        pytest.param(2, "0.98", "not_judged", id="two of a hundred"),
+    ],
+)
+def test_what_could_not_be_judged_is_counted_at_worst_and_at_best(
+    lost: int, threshold: str, verdict: str, project: Project
+) -> None:
+    project.run("run.jsonl", right)
+    project.gates(replaced=("threshold: 0.8", f"threshold: {threshold}"))
+    project.judge("run.jsonl", "base.jsonl")
+    known = read_verdicts(verdicts_beside("run.jsonl"))
+    entailed = [record for record in known.values() if record.task.value == "entail"][:lost]
+    project.keep([unjudged(record) if record in entailed else record for record in known.values()])
+    _, gates, out = project.check()
+    assert gates["faithfulness"]["verdict"] == verdict
+    assert gates["faithfulness"]["n"] == COUNT - lost
+    if verdict == "warn":
+        assert "1 answer could not be judged, and with the worst verdict there it is 99.0%" in out
+
+
+def test_the_verdicts_of_another_judge_say_nothing(project: Project) -> None:
+    project.run("run.jsonl", right)
+    project.judge("run.jsonl", "base.jsonl")
+    project.gates(replaced=("2026-01-01", "2026-02-02"))
+    code, gates, _ = project.check()
+    assert (code, gates["faithfulness"]["verdict"]) == (2, "not_judged")
+
+
+def test_verdicts_that_came_with_an_untrusted_run_are_ignored(project: Project) -> None:
+    project.run("run.jsonl", right)
+    project.judge("run.jsonl", "base.jsonl")
+    code, gates, _ = project.check("--untrusted-run")
+    assert (code, gates["faithfulness"]["verdict"]) == (2, "not_judged")
+
+
+def test_a_metric_of_answers_needs_to_know_the_judge(project: Project) -> None:
+    project.run("run.jsonl", right)
+    text = (project.folder / "ship-criteria.yaml").read_text()
+    (project.folder / "ship-criteria.yaml").write_text(text[: text.index("judge:")])
+    assert main(["check", "--gold", "gold.jsonl", "--run", "run.jsonl"]) == 2
+    message = "ship-criteria.yaml:4: gates[1].name: faithfulness is judged by a model; say which one: judge: {"
+    assert message in project.capsys.readouterr().out
+
+
+def test_a_damaged_file_of_verdicts_is_named_with_its_line(project: Project) -> None:
+    project.run("run.jsonl", right)
+    Path(verdicts_beside("run.jsonl")).write_text('{"judge": "x"}\n')
+    assert main(["check", "--gold", "gold.jsonl", "--run", "run.jsonl"]) == 2
+    assert "run.verdicts.jsonl:1: object missing required field" in project.capsys.readouterr().out
