@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -242,6 +243,20 @@ def test_an_accepted_baseline_is_judged_as_a_file_is(server: HashJudge, capsys: 
     assert value["plan"]["run"]["cached"] == value["plan"]["baseline"]["answers"] == 4
     assert value["outcome"]["baseline"] == {"judged": 4, "unjudged": {}}
     assert len(server.requests) == 8
+
+
+def test_what_is_stored_with_the_accepted_baseline_is_not_asked_again(server: HashJudge) -> None:
+    """Whatever became of the working store and of the files; of the run only what changed is asked."""
+    judge()
+    assert main(["baseline", "accept", "--date", "2026-01-31", "--reason", "first", "--to", "accepted"]) == 0
+    shutil.rmtree(".rankgate")
+    Path("run.verdicts.jsonl").unlink()
+    server.requests.clear()
+    judge("--baseline", "accepted")
+    assert server.requests == []
+    write_run("run.jsonl", 4, q1="It is blue.")
+    judge("--baseline", "accepted")
+    assert len(server.requests) == 2
 
 
 def test_another_judge_judges_both_runs(server: HashJudge) -> None:

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,14 @@ from rankgate.judge.job import (
     take_in,
 )
 from rankgate.judge.judging import WORKERS
+from rankgate.judge.model import Record, Slot
 from rankgate.judge.plan import Plan
 from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
-from rankgate.judge.store import Store, written
+from rankgate.judge.store import Store, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want
+from rankgate.model.values import Need
 from rankgate.model.wording import UNJUDGED_WORDS, count_text
 from rankgate.readers.source import STDIN
 
@@ -114,12 +116,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input("with --untrusted-run, name a file that the author of the run could not write", key="--store")
     if place and place.path == STDIN and not arguments.output:
         raise bad_input("the run is read from standard input; name the file for its verdicts", key="-o")
-    names, job = _job(arguments, criteria, place, baseline)
+    names, job, stored = _job(arguments, criteria, place, baseline)
     beside = [verdicts_beside(each.path) for each in (place, baseline or criteria.inputs.baseline) if each]
     output, path = arguments.output or beside[0], arguments.store or STORE
     store = Store(":memory:" if arguments.dry_run and not Path(path).exists() else path)
     if not arguments.untrusted_run:
-        take_in([output, *beside], job.block, store)
+        take_in([output, *beside], job.block, store, stored)
     planned = plan_job(job, store)
     sys.stderr.writelines(f"warning: {warning}\n" for warning in _warnings(job, criteria))
     if arguments.format == "terminal":
@@ -135,8 +137,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _job(
     arguments: argparse.Namespace, criteria: Criteria, place: InputFile | None, baseline: InputFile | None
-) -> tuple[list[str], Job]:
-    """The names of the metrics, and what is judged for them."""
+) -> tuple[list[str], Job, Mapping[Slot, Record]]:
+    """The names of the metrics, what is judged for them, and the verdicts that are stored with the baseline."""
     block = criteria.judge
     if block is None:
         text = "says who judges, and is missing; write judge: {endpoint: https://…/v1, model: …}"
@@ -159,8 +161,11 @@ def _job(
     inputs = Inputs(date=today(), baseline=baseline, open_store=cache(open_store))
     accepted = accepted_run(inputs, criteria, NEEDS, deepest=0)
     other = read_answers(accepted, gold, wants, block.depth) if accepted else None
+    keeps = accepted is not None and accepted.format == "baseline"  # another run file holds no verdicts
+    again = accepted_run(inputs, criteria, frozenset({Need.VERDICTS}), deepest=0) if keeps else None
     names = [metric.name for metric in metrics]
-    return names, Job(block=block, wants=wants, run=run, baseline=other, again=arguments.again)
+    job = Job(block=block, wants=wants, run=run, baseline=other, again=arguments.again)
+    return names, job, stored_verdicts(again) if again else {}
 
 
 def _ask(job: Job, store: Store, output: str, workers: int) -> Outcome:

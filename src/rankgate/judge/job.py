@@ -139,16 +139,15 @@ def require_answers(found: Answers) -> None:
         raise bad_input(f"the run states no answer; `rankgate record` {taken}", file=found.run, key="answer")
 
 
-def take_in(files: Iterable[str], block: JudgeBlock, store: Store) -> None:
-    """Put the verdicts of files into the store; those that are not there are left out.
+def take_in(files: Iterable[str], block: JudgeBlock, store: Store, stored: Mapping[Slot, Record] = {}) -> None:
+    """Put the verdicts of files, and then those `stored` with a baseline, into the store; a missing file is left out.
 
     With `structured: auto` the form of answers is that of these verdicts, unless the store knows it.
 
     Raises:
         RankgateError: a file is damaged, or the store or the block's prompts cannot be used.
     """
-    for file in filter(lambda file: Path(file).exists(), dict.fromkeys(files)):
-        known = read_verdicts(file)
+    for known in (*(read_verdicts(file) for file in dict.fromkeys(files) if Path(file).exists()), stored):
         store.put(*known.values())
         if block.structured == "auto" and store.mode(block.endpoint, block.model) is None:
             judge = judge_with_verdicts(block, known)
