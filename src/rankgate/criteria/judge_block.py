@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
 
 from rankgate.criteria.parts import Part, refuse
 from rankgate.criteria.paths import beside
@@ -61,7 +61,7 @@ class JudgeBlock(Part):
     )
     model: Text = Field(description="As the endpoint calls it, best with its date.")
     embedding_model: Text | None = Field(default=None, description="For metrics that compare embeddings.")
-    parameters: Annotated[dict[str, Any], AfterValidator(_parameters)] = Field(
+    parameters: Annotated[dict[str, Any], AfterValidator(_parameters), WithJsonSchema({"type": "object"})] = Field(
         default={}, description="Sent with every request as they are, such as max_tokens. No temperature unless stated."
     )
     structured: Literal["auto", "json_schema", "json_object", "prompt"] = Field(
