@@ -107,8 +107,7 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
 class UnfaithfulRate(JudgedMetric, frozen=True, kw_only=True):
     """Whether any claim of the answer is without support. Lower is better.
 
-    What people label most surely, so calibrate a judge on this. Range 0 or 1; undefined for an answer without claims
-    and for a query that the run lacks.
+    Range 0 or 1; undefined for an answer without claims and for a query that the run lacks.
     """
 
     key: ClassVar[str] = "unfaithful_rate"
