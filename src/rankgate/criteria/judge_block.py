@@ -1,7 +1,5 @@
 """The `judge:` block of a criteria file: who judges answers, how, and what that may cost."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit

@@ -4,10 +4,8 @@ Each key is declared once, with its type, its bounds, its description and its ch
 from the same declaration. A check of a key sees the keys of the same part that are declared above it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import msgspec
 from pydantic import (
@@ -102,7 +100,7 @@ def _noise(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     yield from _size(value, metric)
 
 
-def _segments(rules: tuple[SegmentRule, ...], metric: Metric) -> Iterator[tuple[KeyPath, str]]:
+def _segments(rules: "tuple[SegmentRule, ...]", metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     for index, rule in enumerate(rules):
         limits: list[tuple[KeyPath, SegmentRule | Limits]] = [((index,), rule)]
         limits += [((index, "only", value), own) for value, own in rule.only.items()]
@@ -189,7 +187,7 @@ class RunMap(Part):
     abstained: Text | None = optional("Whether the generator declined to answer, true or false; needs `items`.")
 
     @model_validator(mode="after")
-    def _can_be_read_by(self) -> RunMap:
+    def _can_be_read_by(self) -> Self:
         problem = FieldMap(**self.__dict__).problem()
         if problem:
             refuse([((problem[0],), problem[1])])
@@ -240,7 +238,7 @@ class SegmentRule(Part):
     only: dict[str, Limits] = optional("Limits of single values, in place of those for every segment.", {})
 
     @model_validator(mode="after")
-    def _limit_something(self) -> SegmentRule:
+    def _limit_something(self) -> Self:
         limits: list[SegmentRule | Limits] = [self, *self.only.values()]
         if all(each.threshold is None and each.regression_max is None for each in limits):
             refuse([(("by",), "the segments have no limit; give them a threshold, a regression_max, or both")])
@@ -305,7 +303,7 @@ class Gate(Part):
     line: NotWritten[int | None] = None
 
     @model_validator(mode="after")
-    def _limits_something(self) -> Gate:
+    def _limits_something(self) -> Self:
         limits = (self.threshold, self.regression_max, self.drift_max, self.max_lost_queries)
         if limits == (None, None, None, None) and not self.segments and not self.must_pass:
             refuse([(("name",), "the gate limits nothing; give it a threshold, a regression_max, or both")])
@@ -325,7 +323,7 @@ class Age(Part):
     severity: Severity = optional("What an older one means: error fails, warning warns.", "warning")
 
     @model_validator(mode="after")
-    def _limits_something(self) -> Age:
+    def _limits_something(self) -> Self:
         if self.days is None and self.commits is None:
             refuse([(("days",), "the age has no limit; give it days, commits, or both")])
         return self
@@ -425,7 +423,7 @@ class Criteria(Part):
         """The gated metrics, each once, in the order of the gates."""
         return list({gate.metric.name: gate.metric for gate in self.gates}.values())
 
-    def compared_with(self, baseline: InputFile | None) -> Criteria:
+    def compared_with(self, baseline: InputFile | None) -> Self:
         """The same criteria with another baseline, or with none."""
         return self.model_copy(update={"inputs": self.inputs.model_copy(update={"baseline": baseline})})
 

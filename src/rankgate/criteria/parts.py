@@ -3,8 +3,6 @@
 The texts are ours: they are built from the kind of pydantic's errors and from the declarations, never from its prose.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Annotated, Any, ClassVar, TypeVar, get_args

@@ -1,7 +1,5 @@
 """`ship-waivers.yaml`: which gates may be violated, how far, until when, and who answers for it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

@@ -99,7 +99,9 @@ def _read(gold: Gold, depth: int, separator: str | None, rankings: Iterable[Rank
         if ranking.query_id not in gold.samples:
             continue
         raw = details.raw.ids[:DEEPEST] if details and details.raw else None
-        by_query[ranking.query_id] = Listing([names.setdefault(item, item) for item in ranking.ids[:depth]], raw)
+        ids = ranking.ids[:depth]
+        once = ids if isinstance(rankings, list) else [names.setdefault(item, item) for item in ids]  # a list is kept
+        by_query[ranking.query_id] = Listing(once, raw)
         if ranking.rising:
             rising.append(ranking.query_id)
     return Listings(by_query, documents, rising)
@@ -111,9 +113,10 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
     if now is None:
         return None
     relevant = dict.fromkeys(doc for sample in gold.samples.values() for doc in sample.relevant())
-    runs = [run.documents for run in lists if run]
-    seen = {each for run in runs for each in (run.values() if how.by is By.DOC else run)}
-    never = [] if how.by is By.TEXT else [doc for doc in relevant if doc not in seen]
+    never = [] if how.by is By.TEXT else list(relevant)
+    for run in filter(None, lists):
+        seen = set(run.documents.values()) if how.by is By.DOC else run.documents
+        never = [doc for doc in never if doc not in seen]
     if not never and not now.rising:
         return None
     return Oddities(

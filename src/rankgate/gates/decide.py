@@ -39,7 +39,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     metric = gate.metric
     values = candidate.values[metric.name]
     old_values = baseline_column(metric, baseline) if baseline else []
-    finite = all(abs(value) <= LARGEST for value in chain(values, old_values) if value is not None)
+    finite = all(map(LARGEST.__ge__, map(abs, filter(None, chain(values, old_values)))))
     own: Estimate | None = None
     pairs: Comparison | None = None
     if finite:

@@ -42,11 +42,11 @@ def judge_runs(
     results = judge_all(criteria, gold, sides[0].scores, before, since)
     since_baseline = [each for each in results if each.delta and not each.since]
     fell = {each.metric for each in since_baseline if beyond_drop(each.delta or 0.0, 0.0, each.direction) > 0}
-    if not fell or all(gain > 0 for sample in gold.samples.values() for gain in sample.gains.values()):
+    fallen = [each for each in plan.metrics if each.name in fell and sees_hits_alone(each)]
+    if not fallen or all(gain > 0 for sample in gold.samples.values() for gain in sample.gains.values()):
         return results
     judged = now, then = [_judged(gold, plan, side) for side in sides]
-    pooled = {name for name, share in then.items() if share >= POOLED and share - now[name] > MAX_LOST}
-    looked_at = [each for each in plan.metrics if each.name in fell & pooled and sees_hits_alone(each)]
+    looked_at = [each for each in fallen if then[each.name] >= POOLED and then[each.name] - now[each.name] > MAX_LOST]
     if not looked_at:
         return results
     lists = [{each.query_id: each for each in side.lists() if each.query_id in gold.samples} for side in sides]

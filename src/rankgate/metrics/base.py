@@ -201,7 +201,7 @@ class Together:
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self._metrics = [(metric, sees_hits_alone(metric)) for metric in metrics]
-        self._all = all(alone for _, alone in self._metrics)
+        self._others = [(place, metric) for place, (metric, alone) in enumerate(self._metrics) if not alone]
         self._known: dict[object, list[float | None]] = {}
 
     def values(self, query: MatchedQuery) -> list[float | None]:
@@ -212,10 +212,12 @@ class Together:
             known = [metric.per_query(query) if alone else None for metric, alone in self._metrics]
             if len(self._known) < _MAX_KNOWN:
                 self._known[alike] = known
-        if self._all:
+        if not self._others:
             return known
-        each = zip(known, self._metrics, strict=True)
-        return [value if alone else metric.per_query(query) for value, (metric, alone) in each]
+        values = known.copy()
+        for place, metric in self._others:
+            values[place] = metric.per_query(query)
+        return values
 
 
 def sees_hits_alone(metric: Metric) -> bool:

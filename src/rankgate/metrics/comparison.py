@@ -48,14 +48,17 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
     """What is missing of a metric's values."""
     rows = Gaps([], [], [], [])
     now, before = (side.givers.get(metric.name, {}) if side else {} for side in (candidate, baseline))
-    old_values = baseline_column(metric, baseline) if baseline else [None] * len(candidate.query_ids)
-    for row, (query_id, new) in enumerate(zip(candidate.query_ids, candidate.values[metric.name], strict=True)):
+    values, noted = candidate.values[metric.name], {*now, *before, *candidate.missing}
+    old_values = baseline_column(metric, baseline) if baseline else values
+    for row, (query_id, new, old) in enumerate(zip(candidate.query_ids, values, old_values, strict=True)):
+        if (new is None) == (old is None) and query_id not in noted:
+            continue  # as good as every query
         if now.get(query_id, "") is None or (metric.worst is None and metric.needs and query_id in candidate.missing):
             rows.missing.append(row)
         elif baseline and query_id not in baseline.missing:
             if before.get(query_id, "") is None:
                 rows.missing_before.append(row)
-            elif (new is None) != (old_values[row] is None):
+            elif (new is None) != (old is None):
                 rows.one_sided.append(row)
             elif new is not None and now.get(query_id) != before.get(query_id):
                 rows.other_judge.append(row)
@@ -326,11 +329,10 @@ def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
     """
     if metric.needs & baseline.unstated.keys():
         return [None] * len(baseline.query_ids)
-    column = baseline.values[metric.name]
-    return [
-        None if query_id in baseline.missing else value
-        for query_id, value in zip(baseline.query_ids, column, strict=True)
-    ]
+    column, missing = baseline.values[metric.name], baseline.missing
+    if not missing:
+        return column
+    return [None if query in missing else value for query, value in zip(baseline.query_ids, column, strict=True)]
 
 
 def on_rows(scores: Scores, rows: Sequence[int]) -> Scores:

@@ -76,7 +76,7 @@ def match(
     place: Callable[[str], int] = documents.index
     if len(sample.gains) > _FEW:  # where each document stands first
         place = dict(zip(reversed(documents), range(len(documents) - 1, -1, -1), strict=True)).__getitem__
-    hits: list[tuple[int, float, str]] = []
+    hits: dict[tuple[int, float], str] = {}  # no two documents stand at one rank
     repeats: list[tuple[int, float]] = []
     ideal: list[float] = []
     for doc, gain in sample.gains.items():
@@ -87,17 +87,17 @@ def match(
             rank = place(doc) + 1
         except (ValueError, KeyError):
             continue  # not retrieved
-        hits.append((rank, gain, doc))
+        hits[rank, gain] = doc
         if documents is not ids:
             repeats += [(below, gain) for below, other in enumerate(documents[rank:], rank + 1) if other == doc]
     if len(ideal) > 1:
-        hits.sort()
+        hits = dict(sorted(hits.items()))
         repeats.sort()
         ideal.sort(reverse=True)
     query = MatchedQuery(
         query_id=sample.query_id,
-        hits=tuple([(rank, gain) for rank, gain, _ in hits]),
-        found=tuple([doc for _, _, doc in hits]),
+        hits=tuple(hits),
+        found=tuple(hits.values()),
         ideal=tuple(ideal),
         retrieved=len(ids),
         k=sample.k or default_k,

@@ -52,7 +52,8 @@ class Tally:
         self.duplicates = self.cut = 0
         self.unstated: dict[Need, str] = {}  # what no ranking has stated so far, and the first that could have
         self.stated: set[Need] = set()
-        self.of_lines = [metric for metric in plan.metrics if metric.needs & LINE_KEYS.keys()]
+        of_lines = [(metric, metric.needs & LINE_KEYS.keys()) for metric in plan.metrics]
+        self.of_lines = [(metric, [LINE_KEYS[need] for need in needs]) for metric, needs in of_lines if needs]
         self.givers: dict[str, dict[str, str | None]] = {}
 
     def add(self, rankings: Iterable[Ranking]) -> None:
@@ -80,8 +81,8 @@ class Tally:
                 column[row] = value
             if self.with_judge:
                 self._add_judged(row, sample, ranking, before)
-            for metric in self.of_lines:
-                self._note(metric, query)
+            for metric, keys in self.of_lines:
+                self._note(metric, keys, query)
             if plan.keep_matched:
                 self._keep(query, sample)
             if len(self.stated) < len(asked):
@@ -106,14 +107,14 @@ class Tally:
         for judged, metric in zip(self.with_judge, self.plan.metrics, strict=True):
             judged[row] = metric.per_query(query)
 
-    def _note(self, metric: Metric, query: MatchedQuery) -> None:
+    def _note(self, metric: Metric, keys: Sequence[str], query: MatchedQuery) -> None:
         """That the line lacks what the metric reads of it, where the gold defines the metric, or else who gave it."""
-        details, keys = query.details or Details(), metric.needs & LINE_KEYS.keys()
+        details = query.details or Details()
         stated = getattr(metric, "stated", None)  # whether its own entry is there, be it null
-        lacks = any(getattr(details, LINE_KEYS[need]) is None for need in keys) or (stated and not stated(details))
-        other_list = keys & {Need.RAW, Need.REWRITES}
+        lacks = None in [getattr(details, key) for key in keys] or (stated and not stated(details))
+        other_list = "raw" in keys or "rewrites" in keys
         defined = bool(query.ideal) if other_list else metric.worst is None or metric.absent(query) is not None
-        judge = (details.judges or {}).get(getattr(metric, "field", ""))
+        judge = details.judges.get(getattr(metric, "field", "")) if details.judges else None
         if judge or (lacks and defined):
             self.givers.setdefault(metric.name, {})[query.query_id] = None if lacks else judge
 

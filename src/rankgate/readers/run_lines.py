@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 from zlib import crc32
@@ -94,7 +95,7 @@ class _Lines:
     def __init__(self, head: bytes, needs: frozenset[Need], *, sampled: bool = False, stored: bool = False) -> None:
         self._decode = next(filter(None, (_fitting(head, shape) for shape in fast_shapes(needs))), None)
         self._decode_loose = msgspec.json.Decoder(loose_shape(needs, stored=stored)).decode
-        self._timed = Need.LATENCY in needs
+        self._times = attrgetter(Need.LATENCY.value) if Need.LATENCY in needs else None
         self._sampled = sampled
 
     def settled(self, line: bytes) -> Ranking | None:
@@ -112,7 +113,7 @@ class _Lines:
                 _refuse_twice(line, len(ids) if isinstance(parsed, ContractLine) else 0)
         except _REFUSED:
             return None
-        times = getattr(parsed, Need.LATENCY.value) if self._timed else None
+        times = self._times(parsed) if self._times else None
         if times and not plausible(times):
             return None
         rises = isinstance(parsed, ContractLine) and rising(parsed.topk)

@@ -31,8 +31,8 @@ SEQUENCE: list[int | None] = list(range(1, 1_001))
 class StrictItem(msgspec.Struct, gc=False):
     """An item exactly as the contract writes it."""
 
-    chunk_id: str
     rank: int
+    chunk_id: str
     score: float | None = None
 
 
@@ -265,7 +265,7 @@ def rising(items: Sequence[StrictItem | Item]) -> bool:
 
 def plausible(times: Mapping[str, float | None] | None) -> bool:
     """Whether all times lie between nothing and thirty years."""
-    return all(time is None or 0 <= time <= LONGEST for time in (times or {}).values())
+    return False not in [time is None or 0.0 <= time <= LONGEST for time in (times or {}).values()]
 
 
 def _ranking(query_id: str, written: list[Item], needs: frozenset[Need], where: str = "") -> Ranking:

@@ -32,10 +32,10 @@ def counts_of(values: Iterable[float]) -> Counts:
     Raises:
         ValueError: a value is not finite.
     """
-    counts = sorted(Counter(values).items())
-    if not all(math.isfinite(x) for x, _ in counts):
+    counts = Counter(values)
+    if not all(map(math.isfinite, counts)):
         raise ValueError("an interval needs finite values")
-    return counts
+    return sorted(counts.items())
 
 
 def size_of(counts: Counts) -> int:

@@ -57,12 +57,13 @@ def planning_spread(
     known = differences or [0.0] * (len(clusters) or queries)
     for cluster, difference in zip(clusters, known, strict=bool(clusters)):
         members.setdefault(cluster, []).append(difference)
-    groups: list[Sequence[float]] = list(members.values()) if clusters else list(zip(known, strict=True))
-    size = sum(len(group) ** 2 for group in groups) / len(known)
-    moved, count = sum(map(any, groups)), len(groups)
+    groups = members.values()
+    sizes = list(map(len, groups)) if clusters else [1] * len(known)
+    size, count = sum([each * each for each in sizes]) / len(known), len(sizes)
+    moved = sum(map(any, groups)) if clusters else len(known) - known.count(0)
     if moved >= _ENOUGH_CHANGED:
-        mean = math.fsum(known) / len(known)
-        squares = math.fsum((math.fsum(group) - mean * len(group)) ** 2 for group in groups)
+        mean, sums = math.fsum(known) / len(known), map(math.fsum, groups) if clusters else known
+        squares = math.fsum([(total - mean * each) ** 2 for total, each in zip(sums, sizes, strict=True)])
         return Spread(math.sqrt(squares / len(known) * count / (count - 1)), assumed=False, cluster=size)
     if planned is None:
         return None
@@ -101,11 +102,8 @@ class Sight(NamedTuple):
 
     def drop(self, evidence: str, queries: int, regression_max: float) -> float:
         """The true drop for which the gate is violated in 80 % of the runs."""
-        limit = {
-            "estimate": regression_max,
-            "proven_harm": max(regression_max, self.reach(queries)),
-            "proven_safe": max(regression_max - self.reach(queries), 0.0),
-        }[evidence]
+        reach = 0.0 if evidence == "estimate" else self.reach(queries)
+        limit = max(regression_max - reach, 0.0) if evidence == "proven_safe" else max(regression_max, reach)
         return limit + _POWER * self._error(queries)
 
     def sees(self, evidence: str, queries: int, regression_max: float) -> bool:
