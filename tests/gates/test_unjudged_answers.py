@@ -123,7 +123,7 @@ def test_more_than_allowed(
     limits = {"max_unjudged": MOST, "allow_unjudged": allowed, "must_pass": ("q0",)}
     judged = gate("faithfulness", floor=0.5, drop=0.03, severity=severity).model_copy(update=limits)
     now = with_details(with_gaps([1.0] * COUNT, "faithfulness", range(4)), why, answered=answered)
-    samples = {each: Sample(each, {}, tags=("lang:en",)) for each in now.query_ids}
+    samples = {each: Sample(query_id=each, gains={}, tags=("lang:en",)) for each in now.query_ids}
     gold = Gold(samples=samples, name="gold.jsonl", format="jsonl")
     if segment:
         ruled = judged.model_copy(update={"segments": (SegmentRule(by=["lang"], threshold=0.5),)})
@@ -163,3 +163,17 @@ def test_what_counts_as_wrong_is_said() -> None:
         "faithfulness is 100.0%, above the floor of 99.0%; "
         "1 answer could not be judged, which counts as wrong: so it is 98.3%"
     )
+
+
+def test_a_segment_that_the_baseline_has_no_verdicts_on_does_not_pass() -> None:
+    now = with_gaps([0.9] * COUNT, "faithfulness", [])
+    gold = Gold(
+        samples={each: Sample(query_id=each, gains={}, tags=("lang:en",)) for each in now.query_ids},
+        name="gold.jsonl",
+        format="jsonl",
+    )
+    rule = SegmentRule(by=["lang"], regression_max=0.03)
+    judged = gate("faithfulness", drop=0.03).model_copy(update={"segments": (rule,)})
+    before = with_gaps([1.0] * COUNT, "faithfulness", range(9))
+    (result,) = decide_segments(judged, gold, now, before, decide)
+    assert result.verdict is Verdict.NOT_JUDGED

@@ -19,7 +19,7 @@ FIRST_GATES: FirstGates = (("recall@5", 0.03, True), ("mrr", 0.05, False), ("ndc
 # The same where many questions have more relevant documents than recall@5 looks at.
 MANY_RELEVANT: FirstGates = (("capped_recall@5", 0.03, True), ("mrr", 0.05, False), ("ndcg@10", 0.03, True))
 LEAST_REACHABLE = 0.8
-# Of answers; with fewer questions these comment only, since 100 of them see drops of 8 to 14 points.
+# Of answers; with fewer questions these comment only, since 100 of them see drops of 10 to 15 points.
 JUDGED_GATES = (("faithfulness", 0.03), ("answered_rate", 0.05), ("claim_recall", 0.05))
 ENOUGH_TO_BLOCK = 500
 LARGEST_PART = 10  # a first gate allows at most a tenth of the value to be lost
