@@ -149,6 +149,18 @@ def test_without_verdicts_retrieval_is_judged_all_the_same(
     )
 
 
+def test_answers_that_nobody_asked_about_only_warn_where_the_criteria_say_so(project: Project) -> None:
+    project.gates(replaced=("structured: json_schema", "structured: json_schema, allow_unjudged: warn"))
+    project.run("run.jsonl", right)
+    code, gates, _ = project.check()
+    assert (code, gates["faithfulness"]["verdict"], gates["answered_rate"]["verdict"]) == (0, "warn", "warn")
+    project.judge("run.jsonl", "base.jsonl")
+    known = read_verdicts(verdicts_beside("run.jsonl")).values()
+    project.keep([unjudged(record) if record.task.value == "entail" else record for record in known])
+    code, gates, _ = project.check()
+    assert (code, gates["faithfulness"]["verdict"], gates["answered_rate"]["verdict"]) == (2, "not_judged", "pass")
+
+
 def unjudged(record: Record) -> Record:
     return replace(record, verdicts=None, unjudged=Unjudged(UnjudgedKind.LENGTH))
 

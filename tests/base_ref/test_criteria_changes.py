@@ -367,7 +367,8 @@ def test_an_allowed_drift() -> None:
     ("mild", "strict"), [("max_unjudged: 0.05", "max_unjudged: 0.01"), ("allow_unjudged: warn", "")]
 )
 def test_more_answers_without_a_verdict_are_weaker(mild: str, strict: str) -> None:
-    old, new = (f"judge: {{endpoint: 'http://host/v1', model: m, {each}}}\n{ONE}" for each in (strict, mild))
+    judge = "judge: {{endpoint: 'http://host/v1', model: m, {}}}\n"
+    old, new = (criteria(judge.format(each) + ONE) for each in (strict, mild))
     assert [strength for strength, _ in told(old, new)] == [WEAKER]
     assert [strength for strength, _ in told(new, old)] == [STRONGER]
 

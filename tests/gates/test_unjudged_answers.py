@@ -126,7 +126,7 @@ def test_more_than_allowed(
     samples = {each: Sample(query_id=each, gains={}, tags=("lang:en",)) for each in now.query_ids}
     gold = Gold(samples=samples, name="gold.jsonl", format="jsonl")
     if segment:
-        ruled = judged.model_copy(update={"segments": (SegmentRule(by=["lang"], threshold=0.5),)})
+        ruled = judged.model_copy(update={"segments": (SegmentRule(by=("lang",), threshold=0.5),)})
         (result,) = decide_segments(ruled, gold, now, None, decide)
     else:
         result = with_hard_checks(decide(judged, now, now), judged, gold, now, now)
@@ -172,7 +172,7 @@ def test_a_segment_that_the_baseline_has_no_verdicts_on_does_not_pass() -> None:
         name="gold.jsonl",
         format="jsonl",
     )
-    rule = SegmentRule(by=["lang"], regression_max=0.03)
+    rule = SegmentRule(by=("lang",), regression_max=0.03)
     judged = gate("faithfulness", drop=0.03).model_copy(update={"segments": (rule,)})
     before = with_gaps([1.0] * COUNT, "faithfulness", range(9))
     (result,) = decide_segments(judged, gold, now, before, decide)

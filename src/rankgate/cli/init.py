@@ -8,8 +8,6 @@ import re
 import shlex
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from rankgate import __version__
 from rankgate.cli.inputs import file_of, refuse_two_stdins
 from rankgate.cli.options import add_gold, add_run, make_parser
@@ -109,13 +107,12 @@ def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
         return None
     if arguments.gold is None:
         raise bad_input("--judge writes criteria, which need the gold set; name it with --gold FILE")
-    settings = {"endpoint": arguments.judge_endpoint or ENDPOINT, "model": arguments.judge}
+    if not arguments.judge:
+        raise bad_input("expected a name", key="--judge")
     try:
-        return JudgeBlock.model_validate(settings)
-    except ValidationError as error:
-        of_endpoint = error.errors()[0]["loc"] == ("endpoint",)
-        key, expected = ("--judge-endpoint", f"an address such as {ENDPOINT}") if of_endpoint else ("--judge", "a name")
-        raise bad_input(f"expected {expected}", key=key) from error
+        return JudgeBlock(endpoint=arguments.judge_endpoint or ENDPOINT, model=arguments.judge)
+    except ValueError as error:
+        raise bad_input(f"expected an address such as {ENDPOINT}", key="--judge-endpoint") from error
 
 
 def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, judge: JudgeBlock | None) -> None:
