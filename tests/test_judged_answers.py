@@ -149,6 +149,18 @@ def test_without_verdicts_retrieval_is_judged_all_the_same(
     )
 
 
+def test_answers_that_nobody_asked_about_only_warn_where_the_criteria_say_so(project: Project) -> None:
+    project.gates(replaced=("structured: json_schema", "structured: json_schema, allow_unjudged: warn"))
+    project.run("run.jsonl", right)
+    code, gates, _ = project.check()
+    assert (code, gates["faithfulness"]["verdict"], gates["answered_rate"]["verdict"]) == (0, "warn", "warn")
+    project.judge("run.jsonl", "base.jsonl")
+    known = read_verdicts(verdicts_beside("run.jsonl")).values()
+    project.keep([unjudged(record) if record.task.value == "entail" else record for record in known])
+    code, gates, _ = project.check()
+    assert (code, gates["faithfulness"]["verdict"], gates["answered_rate"]["verdict"]) == (2, "not_judged", "pass")
+
+
 def unjudged(record: Record) -> Record:
     return replace(record, verdicts=None, unjudged=Unjudged(UnjudgedKind.LENGTH))
 
@@ -157,13 +169,11 @@ def unjudged(record: Record) -> Record:
     ("lost", "threshold", "verdict"),
     [
         pytest.param(1, "0.98", "pass", id="one, which cannot matter"),
-        pytest.param(1, "0.995", "warn", id="one, which may"),
+        pytest.param(1, "0.995", "fail", id="one, which counts as wrong"),
         pytest.param(2, "0.98", "not_judged", id="two of a hundred"),
     ],
 )
-def test_what_could_not_be_judged_is_counted_at_worst_and_at_best(
-    lost: int, threshold: str, verdict: str, project: Project
-) -> None:
+def test_what_could_not_be_judged_counts_as_wrong(lost: int, threshold: str, verdict: str, project: Project) -> None:
     project.run("run.jsonl", right)
     project.gates(replaced=("threshold: 0.8", f"threshold: {threshold}"))
     project.judge("run.jsonl", "base.jsonl")
@@ -173,8 +183,8 @@ def test_what_could_not_be_judged_is_counted_at_worst_and_at_best(
     _, gates, out = project.check()
     assert gates["faithfulness"]["verdict"] == verdict
     assert gates["faithfulness"]["n"] == COUNT - lost
-    if verdict == "warn":
-        assert "1 answer could not be judged, and with the worst verdict there it is 99.0%" in out
+    if verdict == "fail":
+        assert "1 answer could not be judged, which counts as wrong: so it is 99.0%" in out
 
 
 def test_the_verdicts_of_another_judge_say_nothing(project: Project) -> None:
@@ -224,3 +234,45 @@ def test_a_command_that_reads_no_verdicts_says_which_does(project: Project) -> N
         "the metric faithfulness is by a judge's verdicts, which `rankgate judge` gives and `rankgate check` reads"
     )
     assert message in project.capsys.readouterr().err
+
+
+def validated(project: Project) -> list[str]:
+    assert main(["validate", "--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", "base.jsonl"]) == 0
+    return project.capsys.readouterr().out.splitlines()
+
+
+def test_validate_says_what_judging_costs_and_what_it_can_show(project: Project) -> None:
+    project.gates("warning", ("regression_max: 0.05", "regression_max: 0.05, severity: warning"))
+    project.run("run.jsonl", wrong_after(40))
+    cost = "note: to judge all 100 answers of the run takes 200 calls, about 0.2 M tokens"
+    allowed, assumed = "drops of 5.4 to 7.1 pp or more are", "spread of 0.29 to 0.49 assumed, as between real systems"
+    lines = validated(project)
+    assert cost in lines
+    seen = f"with 100 questions, {allowed} detected 80 % of the time (3.0 pp allowed; {assumed})"
+    assert f"note: gate 'faithfulness': {seen}" in lines
+    project.judge("run.jsonl", "base.jsonl")
+    lines = validated(project)
+    assert cost in lines, "as if nothing were known"
+    (measured,) = (line for line in lines if line.startswith("note: gate 'faithfulness'"))
+    assert measured.endswith("(3.0 pp allowed; spread of 0.25 measured)"), measured
+    project.gates("warning", ("structured: json_schema", "structured: json_schema, budget: {calls: 150}"))
+    assert f"{cost}, more than `judge.budget.calls` allows" in validated(project)
+
+
+@pytest.mark.parametrize(
+    ("replaced", "named"),
+    [
+        pytest.param(("", ""), False, id="answered_rate blocks as well"),
+        pytest.param(("regression_max: 0.05}", "regression_max: 0.05, severity: warning}"), True, id="or only warns"),
+        pytest.param(("  - {name: answered_rate, regression_max: 0.05}\n", ""), True, id="or is not there"),
+        pytest.param(("regression_max: 0.05}", "max_lost_queries: 9}"), True, id="or limits no share"),
+    ],
+)
+def test_a_gate_that_refusals_raise_does_not_block_alone(
+    replaced: tuple[str, str], project: Project, *, named: bool
+) -> None:
+    project.run("run.jsonl", right)
+    project.judge("run.jsonl", "base.jsonl")
+    project.gates(replaced=replaced)
+    text = "look at: gate 'faithfulness' counts answers that assert something, and so rises with refusals; add a gate"
+    assert any(line.startswith(text) for line in validated(project)) is named

@@ -363,6 +363,16 @@ def test_an_allowed_drift() -> None:
     assert told(new, old) == [(STRONGER, "lowers drift_max of gate 'recall@5' from 12.5 pp to 5.0 pp")]
 
 
+@pytest.mark.parametrize(
+    ("mild", "strict"), [("max_unjudged: 0.05", "max_unjudged: 0.01"), ("allow_unjudged: warn", "")]
+)
+def test_more_answers_without_a_verdict_are_weaker(mild: str, strict: str) -> None:
+    judge = "judge: {{endpoint: 'http://host/v1', model: m, {}}}\n"
+    old, new = (criteria(judge.format(each) + ONE) for each in (strict, mild))
+    assert [strength for strength, _ in told(old, new)] == [WEAKER]
+    assert [strength for strength, _ in told(new, old)] == [STRONGER]
+
+
 # A change of every key that criteria may have, so that a new key cannot be changed without being named.
 
 GATE = "name: mrr, threshold: 0.5"
@@ -393,6 +403,8 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
             ("prompts", "folder"),
             ("depth", 3),
             ("context_tokens", 100),
+            ("max_unjudged", 0.02),
+            ("allow_unjudged", "warn"),
         )
     },
     **{

@@ -546,3 +546,48 @@ def test_workflows_keep_artifacts_as_the_server_of_the_remote_does(remote: str |
     text = WORKFLOW.read_text(encoding="utf-8") + REPORTING.read_text(encoding="utf-8")
     assert ("-node20" in text) is enterprise
     assert text.count('upload: "false"') == (3 if enterprise else 0)
+
+
+def with_answers() -> None:
+    """A gold set with reference answers, and a run that says what its passages say."""
+    gold, lines = [], []
+    for n in range(40):
+        metadata = {"answer": f"It costs {n} euros."}
+        gold.append({"id": f"q{n}", "input": f"What of {n}?", "expected_output": [f"d{n}"], "metadata": metadata})
+        items = [{"chunk_id": f"d{n}", "text": f"It costs {n} euros."}]
+        lines.append({"query_id": f"q{n}", "topk": items, "answer": f"It costs {n} euros."})
+    for name, values in (("answers.jsonl", gold), ("run.jsonl", lines)):
+        Path(name).write_text("".join(json.dumps(each) + "\n" for each in values), encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", [[], ["--judge-endpoint", "http://localhost:11434/v1/"]])
+def test_gates_on_answers_load_and_are_valid(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with_answers()
+    assert main(["init", "--gold", "answers.jsonl", "--run", "run.jsonl", "--judge", "m-2026-01-01", *words]) == 0
+    steps = [step.partition("   #")[0] for step in next_steps(capsys.readouterr().out)]
+    assert steps[:3] == ["rankgate judge --dry-run", "rankgate judge", "rankgate validate"]
+    criteria = load_criteria("ship-criteria.yaml")
+    assert criteria.judge is not None
+    assert criteria.judge.endpoint == (words[-1].rstrip("/") if words else "https://api.openai.com/v1")
+    assert [gate.name for gate in criteria.gates][3:] == ["faithfulness", "answered_rate", "claim_recall"]
+    assert main(["validate"]) == 0
+    assert main(["judge", "--dry-run"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--judge-endpoint", "http://host/v1"], "--judge-endpoint goes with --judge"),
+        (["--judge", "--judge-endpoint", "host"], "--judge-endpoint: expected an address such as https://"),
+        (["--judge", ""], "--judge: expected a name"),
+        (["--judge", "--run", "bare.jsonl"], "bare.jsonl: answer: the run states no answer"),
+    ],
+)
+def test_a_judge_that_cannot_be_writes_nothing(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_answers()
+    Path("bare.jsonl").write_text('{"query_id": "q1", "topk": ["d1"]}\n', encoding="utf-8")
+    assert main(["init", "--gold", "answers.jsonl", *words]) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("ship-criteria.yaml").exists()

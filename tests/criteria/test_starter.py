@@ -1,9 +1,10 @@
 """The first criteria, as a text."""
 
+import msgspec
 import pytest
 import yaml
 
-from rankgate.criteria.starter import Start, criteria_text, first_gates
+from rankgate.criteria.starter import FirstJudge, Start, criteria_text, first_gates
 from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.names import parse_metric
 from rankgate.model.values import Interval
@@ -149,3 +150,44 @@ def test_paths_survive_in_the_criteria(path: str) -> None:
     measured = start_from(None).measured
     start = Start(gold=path, run=path, baseline=path, measured=measured, measured_run=path, reachable=1.0)
     assert yaml.safe_load(criteria_text(start))["inputs"] == {"gold": path, "run": path, "baseline": path}
+
+
+def judged(questions: int, *, claims: bool = True) -> str:
+    judge = FirstJudge("http://localhost:11434/v1", "m-2026-01-01", questions, claims)
+    return criteria_text(msgspec.structs.replace(start_from(None, run=None), judge=judge))
+
+
+def test_gates_on_answers_and_who_judges_them() -> None:
+    text = judged(120)
+    begin, end = text.index("  # Of the answers"), text.index("inputs:")
+    assert (
+        text[begin:end]
+        == """\
+  # Of the answers, as the model below judges them. Add a `threshold` once you have seen values to trust.
+  # A refusal claims nothing, so that faithfulness leaves it out: answered_rate stands beside it.
+  - name: faithfulness
+    regression_max: 0.03  # at most 3 percentage points below the accepted baseline
+    severity: warning  # only comments, for 120 questions see large drops alone
+  - name: answered_rate
+    regression_max: 0.05  # at most 5 percentage points below the accepted baseline
+    severity: warning  # only comments, for 120 questions see large drops alone
+  - name: claim_recall
+    regression_max: 0.05  # at most 5 percentage points below the accepted baseline
+    severity: warning  # only comments, for 120 questions see large drops alone
+
+judge:  # its key is read from RANKGATE_JUDGE_KEY, never from a file; `rankgate judge --dry-run` is free
+  endpoint: "http://localhost:11434/v1"  # any OpenAI-compatible API, such as http://localhost:11434/v1
+  model: "m-2026-01-01"  # with its date: what a name without one stands for changes
+  parameters: {max_tokens: 2000}  # sent as they are; newer models of OpenAI want max_completion_tokens
+  budget: {calls: 4000}  # of one run; beyond it nothing is asked
+
+"""
+    )
+
+
+@pytest.mark.parametrize(("questions", "severity"), [(499, "warning"), (500, "error")])
+@pytest.mark.parametrize("claims", [False, True])
+def test_gates_on_answers_block_where_questions_are_enough(questions: int, severity: str, *, claims: bool) -> None:
+    gates = yaml.safe_load(judged(questions, claims=claims))["gates"][3:]
+    names = ["faithfulness", "answered_rate", *(["claim_recall"] if claims else [])]
+    assert {gate["name"]: gate["severity"] for gate in gates} == dict.fromkeys(names, severity)
