@@ -79,10 +79,15 @@ def _parts(report: Report) -> tuple[str, str, str]:
     match report.verdict:
         case Verdict.PASS:
             whole = sum(gate.segment is None for gate in report.gates)
-            return "Retrieval holds: {}.", "the gate passes" if whole == 1 else f"all {whole} gates pass", paradox
+            subject, verb = _subject(report.gates)
+            return (
+                f"{subject.capitalize()} {verb}: {{}}.",
+                "the gate passes" if whole == 1 else f"all {whole} gates pass",
+                paradox,
+            )
         case Verdict.WARN if first is None and not report.warnings:
             floors = any(gate.threshold is not None for gate in report.gates)
-            nobody = "without a baseline nobody can tell whether retrieval got worse"
+            nobody = f"without a baseline nobody can tell whether {_subject(report.gates)[0]} got worse"
             holds = f"it holds its floors, but {nobody}"
             return ("May be merged: {}.", holds, paradox) if floors else ("May be merged, but {}.", nobody, paradox)
         case Verdict.WARN:
@@ -93,8 +98,8 @@ def _parts(report: Report) -> tuple[str, str, str]:
             reason = _first_reason(first, report.base) if first else next(iter(report.failures), "a gate fails")
             return "Do not merge: {}.", f"{reason}{_more(max(0, count - 1), 'fail')}", paradox
         case Verdict.NOT_JUDGED:
-            frame = "Do not merge yet: retrieval could not be judged ({})."
-            return frame, _what_failed(report.problems), paradox
+            frame = f"Do not merge yet: {_subject(deciding)[0]} could not be judged ({{}})."
+            return frame, _what_failed(report.problems, deciding), paradox
         case _:
             assert_never(report.verdict)
 
@@ -107,12 +112,22 @@ def _paradox(results: Sequence[GateResult]) -> str:
     return f" {metrics} fell for one part of the questions and not over all (Simpson's paradox)." if metrics else ""
 
 
-def _what_failed(problems: Sequence[Problem]) -> str:
+def _subject(gates: Sequence[GateResult]) -> tuple[str, str]:
+    """What these gates judge, retrieval or answers or both, and how it is called well."""
+    judged = {any((gate.judge, *(each.kind is ReasonKind.NO_VERDICT for each in gate.reasons))) for gate in gates}
+    if True not in judged:
+        return "retrieval", "holds"
+    return ("the answers" if False not in judged else "retrieval or the answers"), "hold"
+
+
+def _what_failed(problems: Sequence[Problem], gates: Sequence[GateResult]) -> str:
     kinds = {problem.kind for problem in problems}
     if ProblemKind.INTERNAL in kinds:
         return "something went wrong inside rankgate"
     if ProblemKind.GOLD_STALE in kinds:
         return "the gold set is stale, it names ids that the search no longer returns"
+    if gates and all(each.kind is ReasonKind.NO_VERDICT for gate in gates for each in gate.reasons):
+        return "verdicts of the judge are missing"
     return f"{count_text(len(problems), 'problem')} with the inputs"
 
 
