@@ -69,7 +69,8 @@ def waived_text(waived: Waived) -> str:
 def stage_finding(stage: Stage, numbers: Mapping[str, Any]) -> str:
     """Where answers got worse by a metric, from the evidence of the finding, without a full stop."""
     (label, clause), worse = STAGE_WORDS[stage], numbers["worse"]
-    those = f"{numbers[stage.value]:,} of the {worse:,} questions" if worse > 1 else "the one question"
+    count = "all" if numbers[stage.value] == worse else f"{numbers[stage.value]:,} of the"
+    those = f"{count} {worse:,} questions" if worse > 1 else "the one question"
     sides = [
         value_text(numbers[key], Unit.SHARE) for key in ("context_recall_before", "context_recall") if key in numbers
     ]

@@ -11,6 +11,7 @@ from msgspec import UNSET
 from rankgate.baselines.records import Record
 from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.base import Metric
+from rankgate.model.answers import JudgeMark
 from rankgate.model.values import Direction, Need, Unit
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.values import (
@@ -107,7 +108,9 @@ def _runs(
 ) -> tuple[ShownRun, ...]:
     accepted = {record.id for record in remembered.accepted}
     golds = [record.gold.fingerprint if record.gold else None for record, _ in placed]
-    judges = list(accumulate((record.judge or None for record, _ in placed), lambda last, judge: judge or last))
+    judges: list[JudgeMark | None] = []
+    for record, _ in placed:
+        judges.append(record.judge or next(reversed(judges), None))
     changed = [None not in pair and pair[0] != pair[1] for pair in zip(judges, [None, *judges], strict=False)]
     return tuple(
         ShownRun(
