@@ -22,12 +22,11 @@ from rankgate.model.answers import (
     UnjudgedKind,
     Want,
 )
-from rankgate.model.details import sampled
 from rankgate.model.reasons import stage_finding
 from rankgate.model.report import Diagnosis, GateResult
-from rankgate.model.values import TOLERANCE, Details, MatchedQuery, Scores, Verdict
+from rankgate.model.values import TOLERANCE, Details, MatchedQuery, Need, Scores, Verdict
 
-MAX_LOSSES, MAX_CLAIMS, LONGEST_CLAIM = 50, 5, 300  # of a report; of a question; characters
+MAX_CLAIMS, LONGEST_CLAIM = 5, 300  # of a question; characters
 _OF_CLAIMS = ("faithfulness", "unfaithful_rate")  # undefined for an answer that asserts nothing
 _RECALLS = ("claim_recall", "vital_claim_recall", "factual_correctness")
 # The verdicts on claims that a metric counts; others rest on more than claims and passages.
@@ -49,9 +48,9 @@ def with_judge(
 
 
 def answer_changes(
-    gates: Sequence[GateResult], metrics: Sequence[Metric], now: Scores, before: Scores | None, most: int | None
+    gates: Sequence[GateResult], metrics: Sequence[Metric], now: Scores, before: Scores | None
 ) -> AnswerChanges:
-    """What a report shows of answers, at most so many losses: each question once, by the gate that weighs most.
+    """What a report shows of answers: each question that got worse once, by the gate that weighs most.
 
     Gates that fail come first, then those that warn; of each those questions that lost most.
     """
@@ -60,10 +59,8 @@ def answer_changes(
     for gate in sorted(judged, key=lambda gate: (gate.verdict is not Verdict.FAIL, gate.verdict is not Verdict.WARN)):
         for loss in _losses(by_name[gate.metric], now, before) if before else ():
             found.setdefault(loss.query_id, loss)
-    losses = list(found.values())
     of_claims = dict.fromkeys(gate.metric for gate in judged if gate.metric in _OF_CLAIMS)
-    shown = sampled(losses, lambda loss: loss.stage, len(losses) if most is None else most)
-    return AnswerChanges(silent=_silent(tuple(of_claims), now, before), worse=len(losses), losses=tuple(shown))
+    return AnswerChanges(_silent(tuple(of_claims), now, before), worse=len(found), losses=[*found.values()])
 
 
 def stage_found(metric: Metric, now: Scores, before: Scores) -> list[Diagnosis]:
@@ -129,11 +126,8 @@ def _claims(metric: JudgedMetric, new: MatchedQuery, old: MatchedQuery) -> list[
     A gold claim is the same on both sides, and listed where it had support. A claim of an answer is looked for among
     those of the baseline's, whatever the case and the full stop.
     """
-    want, sign, pairs = (
-        _COUNTS.get(metric.key),
-        metric.direction.sign,
-        [*zip(_verdicts(new), _verdicts(old), strict=False)],
-    )
+    want, sign = _COUNTS.get(metric.key), metric.direction.sign
+    pairs = [*zip(_verdicts(new), _verdicts(old), strict=False)]
     if want is None or not pairs:
         return []
     values = [(metric.value(now), metric.value(was)) for now, was in pairs]
@@ -202,13 +196,14 @@ def _texts(query: MatchedQuery) -> Mapping[str, str | None]:
 
 def _silent(metrics: tuple[str, ...], now: Scores, before: Scores | None) -> Silent | None:
     """Over the questions that are judged in both runs, else in the run."""
-    sides = [[_asserts(side.matched.get(each)) for each in now.query_ids] for side in (now, before) if side]
+    if not metrics or Need.ANSWER in now.unstated:
+        return None
+    stated = [side for side in (now, before) if side and Need.ANSWER not in side.unstated]
+    sides = [[_asserts(side.matched.get(each)) for each in now.query_ids] for side in stated]
     rows = [row for row in zip(*sides, strict=True) if None not in row]
     rows = rows or [(each,) for each in sides[0] if each is not None]
-    if not rows or not metrics:
-        return None
-    after, *others = ([*column].count(False) for column in zip(*rows, strict=True))
-    return Silent(before=next(iter(others), None), now=after, among=len(rows), metrics=metrics)
+    after, *others = ([*column].count(False) for column in zip(*rows, strict=True)) if rows else (0,)
+    return Silent(before=next(iter(others), None), now=after, among=len(rows), metrics=metrics) if rows else None
 
 
 def _failed(metric: JudgedMetric, now: Scores) -> NoVerdicts | None:

@@ -51,7 +51,7 @@ def explain_query(
     report: Report, details: ReportDetails, question: Question, lexical: Lexical | None = None
 ) -> QueryExplained:
     """Gather what a report and its details know of one of its questions."""
-    scores: list[Score] = []
+    scores, losses = list[Score](), report.answers.losses if report.answers else ()
     for name, metric in report.metrics.items():
         before, now = question.values.get(name, (None, None))
         scores.append(
@@ -72,7 +72,7 @@ def explain_query(
         compared=report.provenance.baseline is not None,
         scores=tuple(scores),
         lexical=lexical,
-        answer=details.losses.get(question.query_id),
+        answer=next((each for each in losses if each.query_id == question.query_id), None),
     )
 
 

@@ -154,11 +154,6 @@ def with_details(
     from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- paid only where asked for
 
     details = details_of(gold, plan.metrics, leading, report.segments, candidate, baseline, depth=depth)
-    if report.answers:
-        from rankgate.diagnosis.answers import answer_changes  # noqa: PLC0415 -- as above
-
-        every = answer_changes(report.gates, plan.metrics, candidate, baseline, None)
-        details = replace(details, losses={each.query_id: each for each in every.losses})
     return replace(report, details=details)
 
 
@@ -256,9 +251,9 @@ def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> lis
 def _answers(
     results: Sequence[GateResult], metrics: Sequence[Metric], candidate: ScoredRun, baseline: ScoredRun | None
 ) -> AnswerChanges:
-    from rankgate.diagnosis.answers import MAX_LOSSES, answer_changes  # noqa: PLC0415 -- paid only where they are judged
+    from rankgate.diagnosis.answers import answer_changes  # noqa: PLC0415 -- paid only where they are judged
 
-    return answer_changes(results, metrics, candidate.scores, baseline.scores if baseline else None, MAX_LOSSES)
+    return answer_changes(results, metrics, candidate.scores, baseline.scores if baseline else None)
 
 
 def _source(run: Run) -> dict[str, Any]:

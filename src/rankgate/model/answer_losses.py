@@ -85,9 +85,9 @@ class NoVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     at_worst: float
 
 
-class AnswerChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What reports show of judged answers: the `worse` questions that got worse, of which `losses` has the first."""
+class AnswerChanges(msgspec.Struct, frozen=True):
+    """What reports show of judged answers: the questions that got `worse`; report.json lists the first `losses`."""
 
     silent: Silent | None
     worse: int
-    losses: tuple[AnswerLoss, ...]
+    losses: list[AnswerLoss]

@@ -13,7 +13,6 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from rankgate.model.answer_losses import AnswerLoss
 from rankgate.model.values import TOLERANCE, Direction, Interval, Unit
 
 T = TypeVar("T")
@@ -125,7 +124,7 @@ class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     `leading` is the metric whose changes are shown query by query; None where no metric is of ranked documents. Causes
     speak of the first `k` ranks; `depth` items of each ranking are shown. `measures` are the columns of the panel, in
     order, and those of the gated metrics that it lacks. Panel and sweeps are over all queries first, then by tag, in
-    the order of the report's segments. `losses` are the questions whose answers got worse, by id.
+    the order of the report's segments.
     """
 
     leading: str | None
@@ -135,7 +134,6 @@ class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     panel: tuple[PanelRow, ...]
     sweeps: tuple[Sweep, ...]
     questions: tuple[Question, ...]
-    losses: Mapping[str, AnswerLoss] = {}
 
 
 def fate_of(documents: Iterable[Expected], k: int, *, no_result: bool) -> Cause:

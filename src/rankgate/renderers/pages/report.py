@@ -13,7 +13,7 @@ from rankgate.model.report import BaselineSource, Diagnosis, GateResult, Report,
 from rankgate.model.values import Direction, Unit
 from rankgate.model.waiver_use import WaiverState
 from rankgate.renderers import phrases
-from rankgate.renderers.answer_rows import answer_lines, fate, loss_values
+from rankgate.renderers.answer_rows import answer_lines, fate, loss_values, lost_answers
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import command_line, one_line, quoted, visible
 from rankgate.renderers.pages.curves import curves_of
@@ -83,6 +83,7 @@ def render_report(report: Report) -> str:
         findings=[_finding(each) for each in report.diagnosis],
         differs=visible(differences_line(report, plain)),
         moves=report.misses[:MAX_MOVES],
+        losses=lost_answers(report, MAX_MOVES),
         loss_values=loss_values,
         fate=partial(fate, spell=partial(one_line, limit=120)),
         trend=trend_of(report),
