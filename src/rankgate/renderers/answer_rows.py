@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from rankgate.model.answer_losses import AnswerLoss, LostClaim, Place
 from rankgate.model.answers import Entailment, UnjudgedKind, Want
 from rankgate.model.details import sampled
-from rankgate.model.report import Report
+from rankgate.model.report import BaselineSource, Report
 from rankgate.model.values import Unit
 from rankgate.model.wording import STAGE_WORDS, UNJUDGED_WORDS, count_text, delta_text, value_text
 from rankgate.renderers.escape import code
@@ -29,8 +29,8 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
     """Who judged the answers, how many assert nothing, and how many could not be judged: a sentence each."""
     judges = list(dict.fromkeys(gate.judge for gate in report.gates if gate.judge))
     lines = [f"Judge {spell(each.id)} ({spell(each.model)})." for each in judges]
-    lineage = report.provenance.baseline.lineage if report.provenance.baseline else None
-    was = lineage.judge if lineage else None
+    baseline = report.provenance.baseline
+    was = baseline.lineage.judge if isinstance(baseline, BaselineSource) and baseline.lineage else None
     if was and judges and was.id != judges[0].id:
         compared = any(gate.judge and gate.delta is not None for gate in report.gates)
         both = f"both runs were judged by {spell(judges[0].id)}" if compared else "the baseline has to be judged again"
