@@ -91,7 +91,7 @@ class Case(NamedTuple):
     shown: Callable[[int], Passages] = passages
     gates: Sequence[str] = (FAITHFUL, ANSWERED)
     claims: bool = True
-    count: int = 12
+    questions: int = 12
     code: int = 1
     unjudged: int = 0
     also: frozenset[Want] = frozenset()  # of which the judge's word happens to be known
@@ -138,8 +138,8 @@ CASES: Mapping[str, Case] = {
         before=in_language,
         before_shown=of_language,
     ),
-    "unjudged_0.9_percent": Case(count=110, unjudged=1, code=0),
-    "unjudged_1.1_percent": Case(count=180, unjudged=2, code=2),
+    "unjudged_0.9_percent": Case(questions=110, unjudged=1, code=0),
+    "unjudged_1.1_percent": Case(questions=180, unjudged=2, code=2),
 }
 
 
@@ -160,7 +160,7 @@ def write_inputs(case: Case, model: str = "judge-2026-01-01") -> None:
     gates = "".join(f"  - {gate}\n" for gate in case.gates)
     judge = f"judge: {{endpoint: https://judge.example/v1, model: {model}, structured: json_schema}}\n"
     Path("ship-criteria.yaml").write_text(f"gates:\n{gates}{judge}")
-    claims = [[f"Article {n} can be returned", f"It costs {n} euros"] for n in range(case.count)]
+    claims = [[f"Article {n} can be returned", f"It costs {n} euros"] for n in range(case.questions)]
     gold = [
         {
             "id": f"q{n}",
@@ -168,11 +168,11 @@ def write_inputs(case: Case, model: str = "judge-2026-01-01") -> None:
             "expected_output": [f"doc_{n}#p1"],
             "metadata": {"tags": [case.tag(n)], **({"claims": claims[n]} if case.claims else {})},
         }
-        for n in range(case.count)
+        for n in range(case.questions)
     ]
     Path("gold.jsonl").write_text("".join(json.dumps(line) + "\n" for line in gold))
-    write_run("base.jsonl", case.count, case.before, case.before_shown)
-    write_run("run.jsonl", case.count, case.answer, case.shown)
+    write_run("base.jsonl", case.questions, case.before, case.before_shown)
+    write_run("run.jsonl", case.questions, case.answer, case.shown)
 
 
 def ask(case: Case, name: str = "run.verdicts.jsonl") -> None:
@@ -305,7 +305,7 @@ def test_a_waiver_lets_a_judged_drop_pass_and_hides_nothing_of_it(
 def test_nothing_of_a_private_question_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither its claims nor that its answer got worse."""
     monkeypatch.chdir(tmp_path)
-    case = CASES["lost_passage_without_gold_claims"]._replace(count=60)
+    case = CASES["lost_passage_without_gold_claims"]._replace(questions=60)
     write_inputs(case)
     criteria = Path("ship-criteria.yaml")
     criteria.write_text(f"holdout: 0.3\n{criteria.read_text()}")
