@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rankgate.errors import bad_input
+from rankgate.model.waiver_use import ACCEPT_RANKINGS
 from rankgate.readers.yaml_text import quoted
 
 HOME = "rankgate/rankgate"
 CHECK = "rankgate/verdict"
 ARTIFACT = "rankgate"
-LABEL = "rankgate: accept rankings"
+LABEL = ACCEPT_RANKINGS
 APP_KEY = "RANKGATE_APP_KEY"
 ENVIRONMENT = "rankgate"  # holds the key, and admits jobs of the default branch alone
 
