@@ -95,7 +95,7 @@ def judging_at(inputs: Inputs, ref: str) -> Iterator[ToJudge]:
         block = _judge_of_base(base, files)
         if base.criteria is None or block is None:
             raise bad_input(
-                f"{files.commit.shown} names no judge; that of a pull request counts once merged", key="judge"
+                f"{files.commit.shown} names no judge; that of a pull request counts once it is merged", key="judge"
             )
         criteria = base.criteria.compared_with(base.baseline)
         metrics = {metric.name: metric for each in (base.criteria, own.criteria) for metric in each.metrics()}

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import bad_input
 from rankgate.model.waiver_use import ACCEPT_RANKINGS
 from rankgate.readers.yaml_text import quoted
@@ -19,6 +20,7 @@ CHECK = "rankgate/verdict"
 ARTIFACT = "rankgate"
 LABEL = ACCEPT_RANKINGS
 APP_KEY = "RANKGATE_APP_KEY"
+TIMEOUT, TIMEOUT_JUDGED = 30, 60  # minutes of a job, and of one that also asks the judge
 ENVIRONMENT = "rankgate"  # holds the key, and admits jobs of the default branch alone
 
 CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
@@ -40,7 +42,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     `gold_format` is None where the content tells it, `criteria` where the action finds them by itself. `baseline` is as
     the criteria name it. `action` is as `action_of` returns it. With `app`, the id of a GitHub App, the second workflow
     alone judges. Pushes to `branches` are judged for the summary. With `run_shaped` the criteria say how a committed
-    run is read, so that its path alone does not. `enterprise` says that the server is GitHub Enterprise Server.
+    run is read, so that its path alone does not. `enterprise` says that the server is GitHub Enterprise Server, and
+    `judged` that the criteria have answers judged, for which the job that decides gets the judge's key.
     """
 
     retriever: str | None
@@ -56,6 +59,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     app: int | None = None
     run_shaped: bool = False
     enterprise: bool = False
+    judged: bool = False
+
+    @property
+    def timeout(self) -> int:
+        """Minutes that the deciding job may take."""
+        return TIMEOUT_JUDGED if self.judged else TIMEOUT
 
     @property
     def to_read_baseline(self) -> str | None:
@@ -113,12 +122,20 @@ def app_token(job: Job, permissions: Mapping[str, str]) -> str:
     )
 
 
-def publish(job: Job, title: str, inputs: Mapping[str, str], *, condition: str | None = None) -> str:
+def publish(
+    job: Job, title: str, inputs: Mapping[str, str], *, condition: str | None = None, judges: bool = False
+) -> str:
     """The step of our own action with these inputs, and with the App's token where there is an App.
 
+    Where it `judges`, a model is asked about answers, if the criteria say so.
     Without a condition it does not run where a step before it failed.
     """
     given = [f"{name}: {value(text)}" for name, text in inputs.items()]
+    if judges and job.judged:
+        given += [
+            'judge: "true"',
+            f"judge-key: ${{{{ secrets.{KEY_VARIABLE} }}}} # for the endpoint of the base's criteria",
+        ]
     given += ['upload: "false" # by the step of its own'] if job.enterprise else []
     if job.app is not None:
         given += [
