@@ -132,10 +132,9 @@ def publish(
     """
     given = [f"{name}: {value(text)}" for name, text in inputs.items()]
     if judges and job.judged:
-        given += [
-            'judge: "true"',
-            f"judge-key: ${{{{ secrets.{KEY_VARIABLE} }}}} # for the endpoint of the base's criteria",
-        ]
+        why = "sent to the default branch's judge alone"
+        why = why if job.app else "zizmor: ignore[secrets-outside-env] a branch's pull request is judged too"
+        given += ['judge: "true"', f"judge-key: ${{{{ secrets.{KEY_VARIABLE} }}}} # {why}"]
     given += ['upload: "false" # by the step of its own'] if job.enterprise else []
     if job.app is not None:
         given += [
