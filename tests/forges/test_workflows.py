@@ -712,7 +712,7 @@ def test_the_judges_key_is_where_it_is_decided_and_only_where_the_criteria_name_
         given = step(gate(judged=True), "gate", "Judge")["with"]
         assert (given["judge"], given["judge-key"]) == ("true", key)
         assert "with" in step(gate(judged=True), "queue", "Publish the verdict")
-        assert text.count("secrets") == 1
+        assert text.count("secrets.") == 1
 
 
 def test_a_job_that_asks_the_judge_outlives_that() -> None:

@@ -20,7 +20,6 @@ CHECK = "rankgate/verdict"
 ARTIFACT = "rankgate"
 LABEL = ACCEPT_RANKINGS
 APP_KEY = "RANKGATE_APP_KEY"
-TIMEOUT, TIMEOUT_JUDGED = 30, 60  # minutes of a job, and of one that also asks the judge
 ENVIRONMENT = "rankgate"  # holds the key, and admits jobs of the default branch alone
 
 CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
@@ -64,7 +63,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def timeout(self) -> int:
         """Minutes that the deciding job may take."""
-        return TIMEOUT_JUDGED if self.judged else TIMEOUT
+        return 60 if self.judged else 30
 
     @property
     def to_read_baseline(self) -> str | None:
