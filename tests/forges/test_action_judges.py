@@ -43,7 +43,7 @@ def write_run(wrong: int = 0) -> None:
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HashJudge]:
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HashJudge]:
     """The base's judge; the current directory is the job's checkout, on a branch whose criteria name another model."""
     monkeypatch.setattr(client, "pause", lambda *_: 0.0)
     monkeypatch.setattr(rankgate.forges.client, "Clock", InstantClock)
@@ -93,7 +93,7 @@ class Jobs:
 
 @pytest.fixture
 def jobs(
-    server: HashJudge,
+    asked: HashJudge,
     tmp_path: Path,
     proxy: Proxy,
     monkeypatch: pytest.MonkeyPatch,
@@ -108,13 +108,13 @@ def verdict_of(report: dict[str, Any], name: str) -> tuple[str, float | None]:
 
 
 def test_a_pull_request_is_judged_by_the_bases_judge_once_and_its_verdicts_go_into_cache_and_artifact(
-    server: HashJudge, jobs: Jobs, github: Emulator, tmp_path: Path
+    asked: HashJudge, jobs: Jobs, github: Emulator, tmp_path: Path
 ) -> None:
     pull = github.new_pull()
     job, report, log = jobs.judged(pull)
     assert verdict_of(report, "faithfulness") == ("pass", 1.0)
-    assert {body["model"] for body in server.requests} == {"hash-2026-01-01"}
-    assert (len(server.requests), set(server.keys)) == (2 * COUNT, {f"Bearer {KEY}"})
+    assert {body["model"] for body in asked.requests} == {"hash-2026-01-01"}
+    assert (len(asked.requests), set(asked.keys)) == (2 * COUNT, {f"Bearer {KEY}"})
     assert len(read_verdicts(job.upload / "run.verdicts.jsonl")) == 2 * COUNT
     lines = log.splitlines()
     begins = next(n for n, line in enumerate(lines) if line.startswith("::stop-commands::"))
@@ -124,14 +124,15 @@ def test_a_pull_request_is_judged_by_the_bases_judge_once_and_its_verdicts_go_in
     write_run(wrong=2)
     _, again, _ = jobs.judged(pull, run=102)
     assert verdict_of(again, "faithfulness") == ("fail", 0.6)
-    assert len(server.requests) == 2 * COUNT + 2 * 2, "the rest is in the cache"
+    assert len(asked.requests) == 2 * COUNT + 2 * 2, "the rest is in the cache"
 
 
 def test_what_the_job_or_the_commit_leaves_as_verdicts_is_not_read(
-    server: HashJudge, jobs: Jobs, github: Emulator
+    asked: HashJudge, jobs: Jobs, github: Emulator
 ) -> None:
     write_run(wrong=COUNT)
-    job, _, _ = jobs.judged(github.new_pull())
+    pull = github.new_pull()
+    job, _, _ = jobs.judged(pull)
     said = (job.upload / "run.verdicts.jsonl").read_bytes()
     shutil.rmtree(jobs.place / "cache")
     Path("run.verdicts.jsonl").write_bytes(said.replace(b'"absent"', b'"supported"').replace(b"[]", b"[1]"))
@@ -139,20 +140,20 @@ def test_what_the_job_or_the_commit_leaves_as_verdicts_is_not_read(
     Path(".rankgate/verdicts.sqlite").write_bytes(b"")
     git("add", "--force", "run.verdicts.jsonl", ".rankgate")
     commit()
-    asked = len(server.requests)
-    _, report, _ = jobs.judged(github.new_pull(), run=102)
+    before = len(asked.requests)
+    _, report, _ = jobs.judged(pull, run=102)
     assert verdict_of(report, "faithfulness") == ("fail", 0.0)
-    assert len(server.requests) == 2 * asked
+    assert len(asked.requests) == 2 * before
 
 
-def test_a_forks_own_job_asks_nobody_and_its_gates_wait(server: HashJudge, jobs: Jobs, github: Emulator) -> None:
+def test_a_forks_own_job_asks_nobody_and_its_gates_wait(asked: HashJudge, jobs: Jobs, github: Emulator) -> None:
     _, report, _ = jobs.judged(github.fork_pull())
-    assert server.requests == []
+    assert asked.requests == []
     assert (verdict_of(report, "recall@1")[0], verdict_of(report, "faithfulness")) == ("pass", ("warn", None))
 
 
-def test_the_check_goes_on_where_the_judge_cannot_be_asked(server: HashJudge, jobs: Jobs, github: Emulator) -> None:
-    server.always = status(401)
+def test_the_check_goes_on_where_the_judge_cannot_be_asked(asked: HashJudge, jobs: Jobs, github: Emulator) -> None:
+    asked.always = status(401)
     _, report, log = jobs.judged(github.new_pull())
     assert (report["verdict"], verdict_of(report, "recall@1")[0]) == ("not_judged", "pass")
     assert any("does not take it for" in note for note in report["notes"])
