@@ -12,6 +12,7 @@ from tests.judge.hash_judge import KEY, HashJudge, judging
 from tests.repositories import commit, git
 
 from rankgate.cli import main
+from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.judge import client
 
 COUNT = 8
@@ -63,7 +64,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HashJudg
     """The base's judge; the current directory is a repository on the branch of a pull request whose job has a run."""
     (folder := tmp_path / "repository").mkdir()
     monkeypatch.chdir(folder)
-    monkeypatch.setenv(client.KEY_VARIABLE, KEY)
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
     monkeypatch.setattr(client, "pause", lambda *_: 0.0)
     git("init", "--quiet", "--initial-branch", "main", ".")
     Path(".gitignore").write_text("run*.jsonl\n.rankgate\nr.json\n")

@@ -154,7 +154,7 @@ def test_the_key_goes_to_no_endpoint_that_only_another_branch_names(
         head = repositories.git("rev-parse", "HEAD")
         base(server)
         pull = replace(fork("evil"), head_sha=head, from_fork=not own)
-        report = report_on(pull, run(), tmp_path, **({"labels": []} if own else {"accepted": True}))
+        report = report_on(pull, run(), tmp_path, labels=[] if own else None, accepted=not own)
         assert (evil.keys, server.keys) == ([], [])
     assert any("is not that of the default branch, to which alone the key is sent" in note for note in report.notes)
     assert verdicts(report) == {"recall@1": "pass", "faithfulness": "not_judged", "answered_rate": "not_judged"}
