@@ -46,15 +46,23 @@ class Verdicts:
     judged: list[tuple[int, str, bytes]] = field(default_factory=list)
     labels: list[SetLabel] | None = None  # by which the pull request's own criteria and gold set judged, too
     gold: bytes | None = None
+    accepted: list[bool] = field(default_factory=list)  # whether the judge may be asked about a fork's answers
 
     @property
     def at_base(self) -> BaseCheckout:
         return cast("BaseCheckout", self)
 
     def judge(
-        self, pull: Pull, run: bytes, *, labels: Sequence[SetLabel] | None = None, gold: bytes | None = None
+        self,
+        pull: Pull,
+        run: bytes,
+        *,
+        labels: Sequence[SetLabel] | None = None,
+        gold: bytes | None = None,
+        accepted: bool = False,
     ) -> Report:
         self.judged.append((pull.number, pull.base_sha, run))
+        self.accepted.append(accepted)
         self.labels, self.gold = None if labels is None else list(labels), gold
         verdict = self.by_base.get(pull.base_sha, "pass")
         if verdict == "problem":
@@ -373,6 +381,20 @@ def test_a_label_that_is_void_is_taken_off_and_the_check_asks_again(
     assert job.github.labels(pull.number) == []
 
 
+def test_a_forks_answers_are_asked_about_only_while_a_label_accepts_the_very_run_that_is_judged(
+    job: ReportingJob,
+) -> None:
+    """Not before, not of a newer run that the fork recorded meanwhile, and not once the label is void."""
+    pull = job.recorded()
+    assert job.report(pull)[2].accepted == [False]
+    job.accepts(pull)
+    assert job.labelled(pull)[2].accepted == [True]
+    newer = job.labelled(pull, runs=[{}, {"run_attempt": 2}], run=9)[2]
+    assert newer.accepted == [False], "it records something else once the label is set"
+    job.accepts(pull, SET, happened(6, "head_ref_force_pushed"))
+    assert job.labelled(pull, run=10)[2].accepted == [False]
+
+
 def test_a_label_that_is_taken_off_accepts_no_longer(job: ReportingJob) -> None:
     pull = job.reported()
     job.accepts(pull)
@@ -526,7 +548,7 @@ def test_a_push_voids_the_acceptance_and_takes_the_label_off(job: ReportingJob) 
     job.accepts(pull, happened(5, "labeled", EARLY))
     job.github.label(pull.number, "bug")
     job.artifact()
-    job.report(replace_head(pull, job.github.push_fork()))
+    assert job.report(replace_head(pull, job.github.push_fork()))[2].accepted == [False]
     assert job.concluded(job.github.pull(pull.number)) == ["action_required"]
     assert job.github.labels(pull.number) == ["bug"]
 
