@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,7 +24,7 @@ KEY = "sk-hash-judge-0123456789"
 _FENCED = re.compile(r"^(\S+?)(?: (\d+))?:\n<<<(\w+)\n(.*)\n\3>>>$", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?。।؟])\s*")
 Truth = Callable[[str, list[str]], int]
-Fault = str | bytes | Answer
+Fault = str | bytes | Answer | Iterable[bytes]  # the last is written to the connection as it is, and ends it
 
 
 def stated(statement: str, passages: list[str]) -> int:
@@ -111,12 +111,10 @@ class HashJudge(LoopbackServer):
         self.began()
         if request.get("response_format", {}).get("type") not in self.forms:
             return _json(400, {"error": {"message": "response_format is not supported"}})
-        if isinstance(fault, Answer):
-            return fault
-        if isinstance(fault, bytes):
-            return Answer(200, {"Content-Type": "application/json"}, fault)
         if fault == "reset":
             return None
+        if fault is not None and not isinstance(fault, str):
+            return _in_place(fault, handler)
         if handler.path.endswith("/embeddings"):
             vectors = [{"index": n, "embedding": embedding(text)} for n, text in enumerate(request["input"])]
             return _json(200, {"data": vectors, "model": self.served, "usage": self.usage})
@@ -132,6 +130,17 @@ class HashJudge(LoopbackServer):
         if fault and fault.startswith("text:"):
             text = fault.removeprefix("text:").replace("{}", text or "")
         return completion(text, self, fault if fault in {"length", "content_filter"} else "stop")
+
+
+def _in_place(fault: bytes | Answer | Iterable[bytes], handler: Handler) -> Answer:
+    """A response that no judge would give, or bytes that are none."""
+    if isinstance(fault, Answer):  # an iterable, too
+        return fault
+    if isinstance(fault, bytes):
+        return Answer(200, {"Content-Type": "application/json"}, fault)
+    for piece in fault:
+        handler.wfile.write(piece)
+    raise ConnectionAbortedError  # which ends the connection without a word more
 
 
 def content_of(body: dict[str, Any]) -> tuple[str, dict[str, list[str]]]:
