@@ -1,9 +1,10 @@
-"""Runs in an environment of Ragas' own: its metrics on recorded verdicts, from standard input to standard output."""
+"""Runs in an environment of Ragas' own: its metrics on recorded verdicts, from stdin to stdout."""
 
 import asyncio
 import json
 import sys
 import warnings
+from typing import Any
 
 warnings.simplefilter("ignore")
 
@@ -21,49 +22,47 @@ from ragas.metrics.collections import (  # noqa: E402
 )
 
 
-class Recorded(InstructorBaseRagasLLM):
+class Recorded(InstructorBaseRagasLLM):  # type: ignore[misc]  # of their own environment
     """Answers in the order in which they are asked for."""
 
-    def __init__(self, answers):
+    def __init__(self, answers: Any) -> None:
         self.answers = iter(answers)
 
-    def generate(self, prompt, response_model):
+    def generate(self, prompt: str, response_model: Any) -> Any:
         return response_model.model_validate(next(self.answers))
 
-    async def agenerate(self, prompt, response_model):
+    async def agenerate(self, prompt: str, response_model: Any) -> Any:
         return self.generate(prompt, response_model)
 
 
-class Vectors(BaseRagasEmbedding):
-    def __init__(self, vectors):
+class Vectors(BaseRagasEmbedding):  # type: ignore[misc]
+    def __init__(self, vectors: Any) -> None:
         super().__init__()
         self.vectors = vectors
 
-    def embed_text(self, text, **_):
+    def embed_text(self, text: str, **_: Any) -> Any:
         return self.vectors[text]
 
-    async def aembed_text(self, text, **_):
+    async def aembed_text(self, text: str, **_: Any) -> Any:
         return self.vectors[text]
 
 
-def supported(verdicts):
+def supported(verdicts: Any) -> Any:
     return {"statements": [{"statement": f"s{n}", "reason": "r", "verdict": int(v)} for n, v in enumerate(verdicts)]}
 
 
-def named(key, count):
+def named(key: str, count: int) -> Any:
     return {key: [f"s{n}" for n in range(count)]}
 
 
-def values(case):
+def values(case: Any) -> dict[str, Any]:
     shown = [f"passage {n}" for n in range(case["shown"])]
     own, gold = [[n in places for n in range(1, case["shown"] + 1)] for places in case["support"]], case["gold_places"]
     held = [[n in places for n in range(1, case["shown"] + 1)] for places in gold]
     about = {"user_input": "q", "response": "a", "reference": "r", "retrieved_contexts": shown}
     used = [{"reason": "r", "verdict": int(any(row[n] for row in own))} for n in range(case["shown"])]
-    by_passage = [
-        supported(row[n] for row in rows) for n in range(case["shown"]) for rows in (held, own)
-    ]
-    answers = {
+    by_passage = [supported(row[n] for row in rows) for n in range(case["shown"]) for rows in (held, own)]
+    answers: dict[str, Any] = {
         "faithfulness": (Faithfulness, [named("statements", len(own)), supported(map(any, own))]),
         "context_precision": (ContextPrecision, [{"reason": "r", "verdict": int(v)} for v in case["relevant"]]),
         "context_utilization(form=ragas)": (ContextUtilization, used),
@@ -85,7 +84,7 @@ def values(case):
             lambda llm, mode=mode: NoiseSensitivity(llm=llm, mode=mode),
             [named("statements", len(held)), named("statements", len(own)), *by_passage, supported(case["correct"])],
         )
-    found = {}
+    found: dict[str, Any] = {}
     for name, (make, script) in answers.items():
         metric = make(llm=Recorded(script))
         taken = metric.ascore.__code__.co_varnames[1 : metric.ascore.__code__.co_argcount]
@@ -102,4 +101,4 @@ def values(case):
     return found
 
 
-print(json.dumps([values(case) for case in json.load(sys.stdin)]))
+sys.stdout.write(json.dumps([values(case) for case in json.load(sys.stdin)]) + "\n")
