@@ -139,7 +139,6 @@ class Endpoint:
                 stream=True,
                 allow_redirects=False,
                 timeout=(CONNECT_SECONDS, READ_SECONDS),
-                proxies=get_environ_proxies(url),
             ) as response:
                 body = bytearray()
                 while chunk := response.raw.read1(65_536):
@@ -160,6 +159,7 @@ class Endpoint:
         if not hasattr(self._own, "session"):
             session = _Session()
             session.trust_env = False
+            session.proxies = get_environ_proxies(self.address)
             names = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
             session.verify = next(filter(None, map(os.environ.get, names)), None) or True
             session.headers.clear()
