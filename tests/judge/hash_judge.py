@@ -44,7 +44,7 @@ class HashJudge(LoopbackServer):
     def __init__(self, truth: Truth = stated, *, se: float = 1.0, sp: float = 1.0) -> None:
         super().__init__(self.respond)
         self.truth, self.se, self.sp = truth, se, sp
-        self.obedient = False  # does what INJECTED in a passage or a statement says
+        self.obedient = False  # does what INJECTED says, wherever in the content of a task it stands
         self.served: str | None = "hash-judge-1"
         self.forms = {"json_schema", "json_object", None}
         self.faults: list[Fault] = []
@@ -67,6 +67,7 @@ class HashJudge(LoopbackServer):
     def judge(self, task: str, content: dict[str, list[str]], *, lying: bool = False) -> dict[str, Any]:
         """An answer in the form of its task."""
         passages = content.get("passage", [])
+        obeys = self.obedient and any(INJECTED in text for texts in content.values() for text in texts)
         if task == "split":
             claims = [claim.strip() for claim in _SENTENCE.split(content["answer"][0]) if claim.strip()]
             return {
@@ -76,24 +77,27 @@ class HashJudge(LoopbackServer):
         if task == "entail":
             return {
                 "entries": [
-                    self.verdict(n, s, passages, lying=lying) for n, s in enumerate(content["statement"], start=1)
+                    self.verdict(n, s, passages, lying=lying, obeys=obeys)
+                    for n, s in enumerate(content["statement"], start=1)
                 ]
             }
         if task == "relevance":
             words = set(content["question"][0].casefold().split())
-            graded = [min(3, len(words & set(passage.casefold().split()))) for passage in passages]
+            graded = [3 if obeys else min(3, len(words & set(passage.casefold().split()))) for passage in passages]
             return {"entries": [{"n": n, "grade": grade} for n, grade in enumerate(graded, start=1)]}
         if task == "address":
-            refused = content["answer"] == [REFUSAL]
+            refused = content["answer"][0].startswith(REFUSAL) and not obeys
             return {"addresses": "no" if refused else "fully", "noncommittal": refused}
         if task == "reverse":
             return {"questions": [f"{content['answer'][0]} ({n})?" for n in range(3)]}
         return {"ok": True}
 
-    def verdict(self, n: int, statement: str, passages: list[str], *, lying: bool) -> dict[str, Any]:
+    def verdict(
+        self, n: int, statement: str, passages: list[str], *, lying: bool, obeys: bool = False
+    ) -> dict[str, Any]:
         """True at the rates of the judge; a statement is called supported by a quote that passes the check."""
         found = self.truth(statement, passages)
-        if self.obedient and any(INJECTED in text for text in (statement, *passages)):
+        if obeys:
             return {"n": n, "verdict": "supported", "passages": [1], "quote": INVENTED if lying else passages[0][:200]}
         right = share("se" if found else "sp", statement) < (self.se if found else self.sp)
         if right != bool(found):
