@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,7 +24,7 @@ KEY = "sk-hash-judge-0123456789"
 _FENCED = re.compile(r"^(\S+?)(?: (\d+))?:\n<<<(\w+)\n(.*)\n\3>>>$", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?。।؟])\s*")
 Truth = Callable[[str, list[str]], int]
-Fault = str | bytes | Answer
+Fault = str | bytes | Answer | Iterable[bytes]  # the last is written to the connection as it is, and ends it
 
 
 def stated(statement: str, passages: list[str]) -> int:
@@ -44,7 +44,7 @@ class HashJudge(LoopbackServer):
     def __init__(self, truth: Truth = stated, *, se: float = 1.0, sp: float = 1.0) -> None:
         super().__init__(self.respond)
         self.truth, self.se, self.sp = truth, se, sp
-        self.obedient = False  # does what INJECTED in a passage or a statement says
+        self.obedient = False  # does what INJECTED says, wherever in the content of a task it stands
         self.served: str | None = "hash-judge-1"
         self.forms = {"json_schema", "json_object", None}
         self.faults: list[Fault] = []
@@ -67,6 +67,7 @@ class HashJudge(LoopbackServer):
     def judge(self, task: str, content: dict[str, list[str]], *, lying: bool = False) -> dict[str, Any]:
         """An answer in the form of its task."""
         passages = content.get("passage", [])
+        obeys = self.obedient and any(INJECTED in text for texts in content.values() for text in texts)
         if task == "split":
             claims = [claim.strip() for claim in _SENTENCE.split(content["answer"][0]) if claim.strip()]
             return {
@@ -76,24 +77,27 @@ class HashJudge(LoopbackServer):
         if task == "entail":
             return {
                 "entries": [
-                    self.verdict(n, s, passages, lying=lying) for n, s in enumerate(content["statement"], start=1)
+                    self.verdict(n, s, passages, lying=lying, obeys=obeys)
+                    for n, s in enumerate(content["statement"], start=1)
                 ]
             }
         if task == "relevance":
             words = set(content["question"][0].casefold().split())
-            graded = [min(3, len(words & set(passage.casefold().split()))) for passage in passages]
+            graded = [3 if obeys else min(3, len(words & set(passage.casefold().split()))) for passage in passages]
             return {"entries": [{"n": n, "grade": grade} for n, grade in enumerate(graded, start=1)]}
         if task == "address":
-            refused = content["answer"] == [REFUSAL]
+            refused = content["answer"][0].startswith(REFUSAL) and not obeys
             return {"addresses": "no" if refused else "fully", "noncommittal": refused}
         if task == "reverse":
             return {"questions": [f"{content['answer'][0]} ({n})?" for n in range(3)]}
         return {"ok": True}
 
-    def verdict(self, n: int, statement: str, passages: list[str], *, lying: bool) -> dict[str, Any]:
+    def verdict(
+        self, n: int, statement: str, passages: list[str], *, lying: bool, obeys: bool = False
+    ) -> dict[str, Any]:
         """True at the rates of the judge; a statement is called supported by a quote that passes the check."""
         found = self.truth(statement, passages)
-        if self.obedient and any(INJECTED in text for text in (statement, *passages)):
+        if obeys:
             return {"n": n, "verdict": "supported", "passages": [1], "quote": INVENTED if lying else passages[0][:200]}
         right = share("se" if found else "sp", statement) < (self.se if found else self.sp)
         if right != bool(found):
@@ -111,12 +115,10 @@ class HashJudge(LoopbackServer):
         self.began()
         if request.get("response_format", {}).get("type") not in self.forms:
             return _json(400, {"error": {"message": "response_format is not supported"}})
-        if isinstance(fault, Answer):
-            return fault
-        if isinstance(fault, bytes):
-            return Answer(200, {"Content-Type": "application/json"}, fault)
         if fault == "reset":
             return None
+        if fault is not None and not isinstance(fault, str):
+            return _in_place(fault, handler)
         if handler.path.endswith("/embeddings"):
             vectors = [{"index": n, "embedding": embedding(text)} for n, text in enumerate(request["input"])]
             return _json(200, {"data": vectors, "model": self.served, "usage": self.usage})
@@ -132,6 +134,17 @@ class HashJudge(LoopbackServer):
         if fault and fault.startswith("text:"):
             text = fault.removeprefix("text:").replace("{}", text or "")
         return completion(text, self, fault if fault in {"length", "content_filter"} else "stop")
+
+
+def _in_place(fault: bytes | Answer | Iterable[bytes], handler: Handler) -> Answer:
+    """A response that no judge would give, or bytes that are none."""
+    if isinstance(fault, Answer):  # an iterable, too
+        return fault
+    if isinstance(fault, bytes):
+        return Answer(200, {"Content-Type": "application/json"}, fault)
+    for piece in fault:
+        handler.wfile.write(piece)
+    raise ConnectionAbortedError  # which ends the connection without a word more
 
 
 def content_of(body: dict[str, Any]) -> tuple[str, dict[str, list[str]]]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
+import time
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -247,10 +251,150 @@ def test_an_endless_answer_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
         assert asked(server).unjudged == Unjudged(UnjudgedKind.UNREACHABLE)
 
 
-def test_an_answer_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "BODY_SECONDS", -1.0)
+BEGIN = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = BEGIN + b"Transfer-Encoding: chunked\r\n\r\n"
+MOVED = b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\n"
+BOMB = gzip.compress(b" " * 50_000_000)
+
+
+class Trickle:
+    """Bytes that begin like an answer and then go on, slowly, for as long as anybody listens."""
+
+    def __init__(self, begin: bytes, more: bytes, pause: float = 0.01) -> None:
+        self.begin, self.more, self.pause = begin, more, pause
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self.begin
+        while True:
+            time.sleep(self.pause)
+            yield self.more
+
+
+@pytest.mark.parametrize(
+    "trickle",
+    [
+        pytest.param(Trickle(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0), id="interim answers"),
+        pytest.param(Trickle(b"", b"\r\n", 0), id="empty lines before the status"),
+        pytest.param(Trickle(BEGIN, b"x"), id="one header"),
+        pytest.param(Trickle(BEGIN, b"A: b\r\n", 0.05), id="headers"),
+        pytest.param(Trickle(BEGIN + b"\r\n", b" "), id="a body without a length"),
+        pytest.param(Trickle(BEGIN + b"Content-Length: 999999\r\n\r\n", b" "), id="a body with one"),
+        pytest.param(Trickle(CHUNKED, b"1\r\n \r\n"), id="chunks"),
+        pytest.param(Trickle(CHUNKED, b"1"), id="the length of a chunk"),
+        pytest.param(Trickle(CHUNKED + b"0\r\n", b"A: b\r\n", 0), id="trailers"),
+        pytest.param(Trickle(MOVED + b"\r\n", b" "), id="the body of a redirect"),
+        pytest.param(Trickle(b"HTTP/1.1 429 Slow\r\n\r\n", b" "), id="the body of a refusal"),
+    ],
+)
+def test_an_answer_that_trickles_is_given_up(trickle: Trickle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This ends; whether in a bad answer or in none depends on how far it came."""
+    monkeypatch.setattr(client, "TOTAL_SECONDS", 0.3)
+    monkeypatch.setattr(client, "TRIES", 2)
     with judging() as server:
-        assert asked(server).unjudged == Unjudged(UnjudgedKind.UNREACHABLE)
+        server.always = trickle
+        found = asked(server).unjudged
+    assert found is not None
+    assert found.kind in {UnjudgedKind.UNREACHABLE, UnjudgedKind.ENVELOPE, UnjudgedKind.HTTP_STATUS}
+
+
+def test_after_one_that_trickled_the_next_request_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "TOTAL_SECONDS", 0.5)
+    with judging() as server:
+        server.faults = [Trickle(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0)]
+        assert asked(server).verdicts == FINE
+
+
+@pytest.mark.parametrize("status", [b"200 OK", b"302 Found", b"500 No"])
+def test_a_compressed_bomb_is_not_unpacked(status: bytes) -> None:
+    about = b"Location: /x\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(BOMB)
+    with judging() as server:
+        server.always = [b"HTTP/1.1 " + status + b"\r\n" + about + BOMB]
+        tracemalloc.start()
+        found = asked(server)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert found.unjudged is not None
+    assert peak < 10 * len(BOMB) < 5_000_000
+
+
+def answered(text: str) -> bytes:
+    return json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}).encode()
+
+
+GOOD = answered('{"addresses": "fully", "noncommittal": false}')
+BODIES = {
+    "a byte order mark": (b"\xef\xbb\xbf" + GOOD, FINE),
+    "UTF-16": (GOOD.decode().encode("utf-16"), UnjudgedKind.ENVELOPE),
+    "UTF-16 without a mark": (GOOD.decode().encode("utf-16-le"), UnjudgedKind.ENVELOPE),
+    "Latin-1": (GOOD[:-1] + b', "model": "caf\xe9"}', UnjudgedKind.ENVELOPE),
+    "NaN": (GOOD[:-1] + b', "x": NaN}', UnjudgedKind.ENVELOPE),
+    "an infinite number": (GOOD[:-1] + b', "x": 1e999}', UnjudgedKind.ENVELOPE),
+    "a key twice": (GOOD[:-1] + b', "choices": []}', UnjudgedKind.ENVELOPE),
+    "half of a surrogate pair": (GOOD[:-1] + b', "model": "\\ud83d"}', UnjudgedKind.ENVELOPE),
+    "endless nesting": (b"[" * 1_000_000, UnjudgedKind.ENVELOPE),
+    "nesting that ends": (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, UnjudgedKind.ENVELOPE),
+    "a number of many digits": (GOOD[:-1] + b', "x": ' + b"9" * 5_000 + b"}", UnjudgedKind.ENVELOPE),
+    "more tokens than there are": (GOOD[:-1] + b', "usage": {"prompt_tokens": 1e18}}', UnjudgedKind.ENVELOPE),
+    "tokens unknown": (GOOD[:-1] + b', "usage": {"prompt_tokens": null, "completion_tokens": null}}', FINE),
+    "no usage": (GOOD[:-1] + b', "usage": null}', FINE),
+    "NaN within": (answered('{"addresses": "fully", "noncommittal": NaN}'), UnjudgedKind.NO_JSON),
+    "a key twice within": (
+        answered('{"addresses": "no", "addresses": "fully", "noncommittal": false}'),
+        UnjudgedKind.NO_JSON,
+    ),
+    "a surrogate within": (answered('{"addresses": "\\ud800", "noncommittal": false}'), UnjudgedKind.NO_JSON),
+    "endless nesting within": (answered("[" * 100_000), UnjudgedKind.NO_JSON),
+    "a mark within": (answered('\ufeff{"addresses": "fully", "noncommittal": false}'), UnjudgedKind.NO_JSON),
+    "another word": (answered('{"addresses": "FULLY", "noncommittal": false}'), UnjudgedKind.SCHEMA),
+    "a number for a truth": (answered('{"addresses": "fully", "noncommittal": 0}'), UnjudgedKind.SCHEMA),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), [pytest.param(*row, id=name) for name, row in BODIES.items()])
+def test_bodies_that_are_not_plain_json(body: bytes, expected: Addressed | UnjudgedKind) -> None:
+    with judging() as server:
+        server.always = body
+        found = asked(server)
+    assert (found.unjudged.kind if found.unjudged else found.verdicts) == expected
+
+
+STATUSES = st.one_of(
+    st.sampled_from([b"HTTP/1.1 200 OK", b"HTTP/1.0 200 OK", b"HTTP/1.1 429 Slow", b"HTTP/1.1 302 Found", b"HTTP/9 7"]),
+    st.integers(-1, 99_999).map(lambda code: b"HTTP/1.1 %d X" % code),
+    st.binary(max_size=12),
+)
+HEADERS = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [b"Transfer-Encoding: chunked", b"Transfer-Encoding: gzip, chunked", b"Content-Encoding: gzip", b"garbage"]
+            + [b"Location: http://[", b"Set-Cookie: a=b; max-age=1e99; expires=x", b"Connection: close", b" folded"]
+            + [b"Content-Length: " + value for value in (b"5, 6", b"-1", b"abc", b"0", b"99999", b"1" * 400)]
+            + [b"Retry-After: " + value for value in (b"1e9", b"-1", b"\xb2", b"Thu, 99")]
+        ),
+        st.tuples(st.binary(max_size=9), st.binary(max_size=9)).map(b": ".join),
+    ),
+    max_size=5,
+).map(b"\r\n".join)
+CONTENTS = st.one_of(
+    st.just(GOOD),
+    st.binary(max_size=60),
+    st.tuples(st.integers(0, 9), st.binary(max_size=30)).map(lambda each: b"%x\r\n%b\r\n" % each),
+)
+
+
+def test_any_bytes_in_place_of_http_end_in_a_verdict_or_a_reason() -> None:
+    with judging() as server:
+
+        @given(status=STATUSES, headers=HEADERS, content=CONTENTS, cut=st.integers(0, 400))
+        @settings(max_examples=300)
+        def check(status: bytes, headers: bytes, content: bytes, cut: int) -> None:
+            server.always = [b"\r\n".join([status, *([headers] if headers else []), b"", content])[:cut]]
+            found = asked(server)
+            assert (found.verdicts is None) != (found.unjudged is None)
+            assert found.verdicts in {None, FINE}
+            assert found.unjudged is None or found.unjudged.kind is not UnjudgedKind.INTERRUPTED
+
+        check()
 
 
 def test_nobody_is_there() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import unicodedata
 from collections import Counter
@@ -11,16 +12,20 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import ROOT
 from tests.forges.faults import Answer as Response
 from tests.judge.cases import ALL, RETURNS, SHIPPING, answer, endpoint, run, some_judge, verdicts
-from tests.judge.hash_judge import INJECTED, REFUSAL, HashJudge, judging, status
+from tests.judge.hash_judge import INJECTED, REFUSAL, HashJudge, content_of, judging, status
 from tests.judge.test_quotes import PASSAGES
 
+from rankgate.judge.asking import ask
 from rankgate.judge.client import Spending
 from rankgate.judge.judging import Progress, judge_answers
-from rankgate.judge.model import Passage
+from rankgate.judge.model import MODES, Inputs, Mode, Passage, Slot, Task
 from rankgate.judge.plan import judged, next_round, plan_for
 from rankgate.judge.store import Store
+from rankgate.judge.tasks import REPLIES
+from rankgate.judge.tasks.base import messages_of, schema_of
 from rankgate.model.answers import Addressing, AnswerState, Entailment, GoldClaim, Support, Unjudged, UnjudgedKind, Want
 
 CLAIMS = frozenset({Want.STATE, Want.SUPPORT})
@@ -368,6 +373,114 @@ def test_what_an_injected_instruction_can_reach(*, obedient: bool, quoting: str,
         server.obedient, server.always = obedient, "lying" if quoting == "falsely" else None
         found = verdicts(server, answer("It costs nothing.", context=(evil,)), tmp_path, CLAIMS)
     assert kinds(found.support) == [verdict]
+
+
+PLAIN = Passage("p", "Opening hours are on the notice board.")
+PLACES: dict[str, dict[str, Any]] = {
+    "nowhere": {},
+    "the answer": {"answer": f"It costs nothing. {INJECTED}."},
+    "a passage": {"context": (PLAIN, Passage("q", f"{INJECTED}."))},
+    "the question": {"question": f"What? {INJECTED}."},
+    "a gold claim": {"claims": (GoldClaim("It is red"), GoldClaim(INJECTED))},
+    "the reference": {"reference": f"It is red. {INJECTED}."},
+    "an id of a passage": {"context": (Passage(INJECTED, PLAIN.text),)},
+    "an id of a question": {"query_id": INJECTED},
+    "a citation": {"citations": (INJECTED,)},
+}
+RESTS_ON = {
+    Want.SUPPORT: "faithfulness",
+    Want.CORRECTNESS: "factual_correctness",
+    Want.GOLD_IN_ANSWER: "claim_recall",
+    Want.GOLD_IN_CONTEXT: "context_recall",
+    Want.RELEVANCE: "context_precision",
+    Want.ADDRESS: "answer_relevancy",
+}
+
+
+@pytest.mark.parametrize(("place", "values"), PLACES.items(), ids=PLACES)
+def test_what_an_obedient_model_raises_is_what_docs_say(place: str, values: dict[str, Any], tmp_path: Path) -> None:
+    """Everything is wrong here, so that what is supported, relevant or an answer was raised by the instruction."""
+    wrong: dict[str, Any] = {"question": "What?", "context": (PLAIN,), "reference": "It is red."}
+    wrong |= {"claims": (GoldClaim("It is red"),)} | values
+    own = wrong.pop("answer", "")
+    with judging() as server:
+        server.obedient = True
+        about = frozenset(RESTS_ON) - {Want.ADDRESS}
+        found = verdicts(server, answer(f"It costs nothing. {own}", **wrong), tmp_path, about)
+        evasion = verdicts(server, answer(f"{REFUSAL} {own}".strip(), **wrong), tmp_path, frozenset({Want.ADDRESS}))
+    graded = found.relevance if isinstance(found.relevance, tuple) else ()
+    raised = {want for want in about if "supported" in kinds_or_none(getattr(found, want.value))}
+    raised |= {Want.RELEVANCE} if 3 in graded else set()
+    raised |= {Want.ADDRESS} if evasion.address is Addressing.FULLY else set()
+    names = ", ".join(f"`{RESTS_ON[want]}`" for want in RESTS_ON if want in raised) or "nothing"
+    if place == "nowhere":
+        assert names == "nothing"
+    else:
+        assert f"| {place} | {names} |\n" in (ROOT / "docs" / "judge.md").read_text(encoding="utf-8")
+
+
+def kinds_or_none(found: object) -> list[str]:
+    return kinds(found) if isinstance(found, tuple) and all(isinstance(each, Support) for each in found) else []
+
+
+PIECES = st.sampled_from(
+    ['"', "\n", "<<<", ">>>", "Task: entail", "passage 1:", INJECTED, "```", "\u2028", "{% raw %}"]
+)
+EVIL = st.lists(PIECES | st.text(max_size=8), min_size=1, max_size=8).map("".join).filter(bool)
+
+
+@settings(max_examples=150)
+@given(texts=st.lists(EVIL, min_size=4, max_size=4), mode=st.sampled_from(MODES))
+def test_no_content_leaves_its_fences(texts: list[str], mode: Mode) -> None:
+    """What is outside of the fences is the same whatever stands between them, and what is between is the content."""
+    question, text, first, second = texts
+    for inputs, plain in (
+        (Inputs(Task.SPLIT, question, text), Inputs(Task.SPLIT, "q", "a")),
+        (
+            Inputs(Task.ENTAIL, passages=(first, second), statements=(text,)),
+            Inputs(Task.ENTAIL, passages=("p", "r"), statements=("s",)),
+        ),
+    ):
+        reply = None if mode == "json_schema" else schema_of(REPLIES[inputs.task])
+        system, user = messages_of(some_judge().prompts, inputs, reply)
+        other_system, other_user = messages_of(some_judge().prompts, plain, reply)
+        task, content = content_of({"messages": [system, user]})
+        named = {"question": [inputs.question], "answer": [inputs.answer]}
+        named |= {"passage": list(inputs.passages), "statement": list(inputs.statements)}
+        assert (task, content) == (inputs.task.value, {name: kept for name, kept in named.items() if any(kept)})
+        assert system == other_system
+        assert bare(user["content"]) == bare(other_user["content"])
+
+
+def bare(prompt: str) -> list[str]:
+    """The lines of a prompt without the strings between its fences, and without the names of these."""
+    return [re.sub("[0-9a-f]{16}", "HASH", line) for line in prompt.split("\n") if not line.startswith('"')]
+
+
+AROUND = st.lists(
+    st.sampled_from(
+        ["All are supported.", '{"verdict": "supported"}', '"supported"', "```json\n", "\n```", "<think>", "</think>"]
+    )
+    | st.sampled_from(['{"entries": [', "]}", ",", '"note": "supported"', "\ufeff", "\n"])
+    | st.text(max_size=6),
+    max_size=4,
+).map("".join)
+
+
+def test_no_text_around_the_json_raises_a_verdict() -> None:
+    """The answer alone says that nothing is supported; with anything around it, it says that or is unusable."""
+    with judging() as server:
+
+        @given(before=AROUND, after=AROUND)
+        @settings(max_examples=100)
+        def check(before: str, after: str) -> None:
+            server.always = f"text:{before}{{}}{after}"
+            inputs, judge = Inputs(Task.ENTAIL, passages=(PLAIN.text,), statements=("It is red.",)), some_judge()
+            slot = Slot(judge.id, inputs.task, inputs.key, 0)
+            found = ask(endpoint(server), judge, slot, inputs, Spending())
+            assert found.unjudged or found.verdicts == (Support(1, Entailment.ABSENT),)
+
+        check()
 
 
 # Budgets and workers

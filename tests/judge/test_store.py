@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -184,17 +185,19 @@ from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.judging import judge_answers
 from rankgate.judge.store import Store
 from rankgate.model.answers import Want
-address, path = sys.argv[1:]
-answers = [answer(f"Answer {n} is this.", query_id=f"q-{n}") for n in range(6)]
-judge_answers(answers, some_judge(), frozenset({Want.STATE, Want.SUPPORT}), endpoint=Endpoint(address),
+address, path, *wants = sys.argv[1:]
+answers = [answer(f"Answer {n} is this.", query_id=f"q-{n}") for n in range(2 if wants else 6)]
+wants = frozenset(map(Want, wants)) or frozenset({Want.STATE, Want.SUPPORT})
+judge_answers(answers, some_judge(), wants, endpoint=Endpoint(address),
               store=Store(path), spending=Spending(), workers=1)
 """
 
 
-def start(server: HashJudge, path: Path) -> subprocess.Popen[bytes]:
+def start(server: HashJudge, path: Path, wants: Iterable[Want] = ()) -> subprocess.Popen[bytes]:
     places = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": places, "RANKGATE_JUDGE_KEY": KEY}
-    return subprocess.Popen([sys.executable, "-c", CHILD, server.address, str(path)], env=environment, cwd=ROOT)
+    command = [sys.executable, "-c", CHILD, server.address, str(path), *(want.value for want in wants)]
+    return subprocess.Popen(command, env=environment, cwd=ROOT)
 
 
 def test_two_processes_on_one_store_do_no_harm(tmp_path: Path) -> None:
@@ -208,8 +211,11 @@ def test_two_processes_on_one_store_do_no_harm(tmp_path: Path) -> None:
         assert isinstance(judged(answer(f"Answer {n} is this."), some_judge(), wants, store).support, tuple)
 
 
+EVERYTHING = 18  # of two answers to a question: all tasks, of which they share two, and embeddings
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("kill_at", range(1, 13))
+@pytest.mark.parametrize("kill_at", range(1, EVERYTHING + 1))
 def test_kill_9_at_any_call_loses_at_most_that_one(kill_at: int, tmp_path: Path) -> None:
     child: list[subprocess.Popen[bytes]] = []
     with judging() as server:
@@ -220,13 +226,15 @@ def test_kill_9_at_any_call_loses_at_most_that_one(kill_at: int, tmp_path: Path)
 
         server.began = kill
         with server.lock:  # no request is answered before the child is known
-            child.append(start(server, tmp_path / "s"))
+            child.append(start(server, tmp_path / "s", Want))
         assert child[0].wait(timeout=300) == -signal.SIGKILL
         assert len(Store(tmp_path / "s").records()) == kill_at - 1
         server.began = lambda: None
-        assert start(server, tmp_path / "s").wait(timeout=300) == 0
-        assert len(server.requests) == 12 + 1
-    assert len(Store(tmp_path / "s").records()) == 12
+        assert start(server, tmp_path / "s", Want).wait(timeout=300) == 0
+        assert len(server.requests) == EVERYTHING + 1
+    records = Store(tmp_path / "s").records()
+    assert len(records) == EVERYTHING
+    assert {record.task for record in records} == set(Task)
 
 
 def test_the_key_is_in_no_file(tmp_path: Path) -> None:

@@ -336,3 +336,27 @@ def test_llama_index_query_without_documents() -> None:
 )
 def test_bad_llama_index(change: dict[str, Any], expected: str) -> None:
     assert refusal(json.dumps(DATASET | change), "gold") == expected
+
+
+WRITTEN = Path(__file__).parent / "written" / "ragas-0.4.3.results.jsonl"  # a dataset with two metrics, as above
+SCORED = frozenset({Need.SCORES})
+
+
+def test_a_table_of_results_has_its_metrics_as_scores() -> None:
+    first, second = run(WRITTEN.read_text(encoding="utf-8"), SCORED)
+    assert first.details is not None
+    assert second.details is not None
+    assert first.details.scores == {"faithfulness": 1.0, "answer_relevancy": 0.8125}
+    assert second.details.scores == {"faithfulness": None, "answer_relevancy": 0.0}, "NaN, which pandas writes as null"
+    assert (first.details.judges, second.details.judges) == (None, None)
+
+
+def test_a_column_says_who_judged() -> None:
+    lines = [json.loads(line) | {"judge": "gpt-4o-2024-08-06"} for line in WRITTEN.read_text("utf-8").splitlines()]
+    first, _ = run("".join(json.dumps(line) + "\n" for line in lines), SCORED)
+    assert first.details is not None
+    assert first.details.judges == dict.fromkeys(("faithfulness", "answer_relevancy"), "gpt-4o-2024-08-06")
+
+
+def test_a_dataset_without_metrics_has_no_scores() -> None:
+    assert [ranking.details for ranking in run(TO_JSON, SCORED)] == [None, None]

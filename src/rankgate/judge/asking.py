@@ -30,7 +30,7 @@ class _Response(BaseModel):
     model: str | None = None
     system_fingerprint: str | None = None
     sent: int | None = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"), ge=0, le=10**9)
-    received: int = Field(0, validation_alias=AliasPath("usage", "completion_tokens"), ge=0, le=10**9)
+    received: int | None = Field(None, validation_alias=AliasPath("usage", "completion_tokens"), ge=0, le=10**9)
 
 
 class _Completion(_Response):
@@ -154,7 +154,7 @@ class _Asking:
         sent, received = self._inputs.tokens(self._judge.prompts)
         found = self._endpoint.post(path, body, shape, self._spending, sent + more + received)
         if isinstance(found, _Response):
-            used = (sent + more, received) if found.sent is None else (found.sent, found.received)
+            used = (sent + more, received) if found.sent is None else (found.sent, found.received or 0)
             self._spending.correct(sum(used) - sent - more - received)
             self.tokens = (self.tokens[0] + used[0], self.tokens[1] + used[1])
             self.model = (found.model or "")[:_SHOWN]

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-import time
+import socket
 import zlib
 from collections.abc import Callable, Mapping
-from threading import Event, Lock, local
-from typing import NamedTuple, TypeVar
+from contextlib import suppress
+from threading import Event, Lock, Timer, local
+from typing import Any, NamedTuple, TypeVar
 
 import requests
 import urllib3
 from pydantic import BaseModel, ValidationError
+from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 
 from rankgate import __version__
@@ -29,7 +31,7 @@ from rankgate.readers.json_text import JsonError, strict_json
 TRIES = 5
 MAX_WAIT = 120.0  # seconds; a server that asks for more is not waited for
 MAX_BYTES = 8_000_000
-CONNECT_SECONDS, READ_SECONDS, BODY_SECONDS = 10.0, 300.0, 600.0
+CONNECT_SECONDS, READ_SECONDS, TOTAL_SECONDS = 10.0, 300.0, 600.0  # READ is without a byte, TOTAL to the last one
 _OK, _SERVER_ERRORS, _SECRET_LENGTH = 200, 500, 8
 _AGAIN = {408, 409, 425, 429}
 _CASE = re.IGNORECASE
@@ -126,20 +128,22 @@ class Endpoint:
 
     def _once(self, path: str, data: bytes) -> _Response | None:
         """One attempt; None where no answer came, or none within the limits. A redirect is an answer, not followed."""
-        url = self.address + path
+        url, session = self.address + path, self._session()
+        timer = Timer(TOTAL_SECONDS, session.end_connection)
+        timer.daemon = True
+        timer.start()
         try:
-            with self._session().post(
+            with session.post(
                 url,
                 data=data,
                 stream=True,
                 allow_redirects=False,
                 timeout=(CONNECT_SECONDS, READ_SECONDS),
-                proxies=get_environ_proxies(url),
             ) as response:
-                body, end = bytearray(), time.monotonic() + BODY_SECONDS
+                body = bytearray()
                 while chunk := response.raw.read1(65_536):
                     body += chunk
-                    if len(body) > MAX_BYTES or time.monotonic() > end:
+                    if len(body) > MAX_BYTES:
                         return None
                 secret = len(self._key) >= _SECRET_LENGTH  # a shorter one is a word that a local server ignores
                 plain = bytes(body).replace(self._key.encode(), b"***") if secret else bytes(body)
@@ -147,12 +151,15 @@ class Endpoint:
                 return _Response(response.status_code, headers, plain)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError, TypeError):
             return None
+        finally:
+            timer.cancel()
 
-    def _session(self) -> requests.Session:
+    def _session(self) -> _Session:
         """This thread's connections; of the environment only proxies and CA certificates count, no .netrc."""
         if not hasattr(self._own, "session"):
-            session = requests.Session()
+            session = _Session()
             session.trust_env = False
+            session.proxies = get_environ_proxies(self.address)
             names = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
             session.verify = next(filter(None, map(os.environ.get, names)), None) or True
             session.headers.clear()
@@ -161,8 +168,50 @@ class Endpoint:
             if self._key:
                 session.headers["Authorization"] = f"Bearer {self._key}"
             self._own.session = session
-        session_of_thread: requests.Session = self._own.session
+        session_of_thread: _Session = self._own.session
         return session_of_thread
+
+
+class _Session(requests.Session):
+    """One thread's connections, of which another thread can end the one in use: headers may trickle in for ever."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._adapter = _Adapter()
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, self._adapter)
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """None: where it leads does not matter, and to find out requests would read all of its body."""
+
+    def end_connection(self) -> None:
+        """Let whatever waits for an answer see the end of it."""
+        if self._adapter.socket:
+            with suppress(OSError):  # it is closed
+                socket.socket.shutdown(self._adapter.socket, socket.SHUT_RDWR)
+
+
+class _Adapter(HTTPAdapter):
+    """Knows the socket that was opened last; urllib3 shows none before the answer begins, nor where it is the last."""
+
+    socket: socket.socket | None = None
+
+    def get_connection_with_tls_context(self, *given: Any, **named: Any) -> Any:
+        """The pool of an address."""
+        pool: Any = super().get_connection_with_tls_context(*given, **named)
+
+        def connection(*given: Any, **named: Any) -> Any:
+            made: Any = type(pool).ConnectionCls(*given, **named)
+
+            def connect() -> None:
+                type(made).connect(made)
+                self.socket = made.sock
+
+            made.connect = connect
+            return made
+
+        pool.ConnectionCls = connection
+        return pool
 
 
 def pause(attempt: int, headers: Mapping[str, str], seed: int) -> float | None:

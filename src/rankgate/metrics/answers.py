@@ -93,7 +93,7 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
     A claim counts as supported where the judge quotes a passage for it and the quote stands there. Undefined for an
     answer without claims, such as a refusal, so that it rises where hard questions are refused: read it together with
     `answered_rate`. Range 0 to 1; undefined for a query that the run lacks. Ragas' faithfulness is the same share, NaN
-    without claims; deepeval's is 1 without claims and counts "I do not know" as faithful.
+    without claims; deepeval's is 1 without claims and counts borderline ones as faithful.
     """
 
     key: ClassVar[str] = "faithfulness"
@@ -215,8 +215,8 @@ class FactualCorrectness(GoldClaimMetric, frozen=True, kw_only=True):
     """F of two shares: the answer's claims that the reference supports, and `claim_recall`.
 
     The reference is `metadata.answer`, else the gold's claims. 0 for an answer without claims and for a query that the
-    run lacks. Range 0 to 1; undefined where the gold has neither, and for questions with `no_answer: true`. As Ragas'
-    factual correctness in mode F1.
+    run lacks. Range 0 to 1; undefined where the gold has neither, and for questions with `no_answer: true`. Ragas'
+    mode F1 takes the answer's supported claims for those of the reference as well, and rounds to two decimals.
 
     Attributes:
         beta: how much more recall counts than precision; 1 by default.
@@ -283,8 +283,8 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
 
     0 for an empty answer and for a query that the run lacks. Range 0 to 1; undefined for questions with
     `no_answer: true`. `form=ragas` is the mean cosine of the question with three that the judge guesses from the
-    answer, clipped to 0 to 1, and 0 for a noncommittal answer; it needs an embedding model. deepeval's answer relevancy
-    is a share of statements.
+    answer, clipped to 0 to 1, and 0 for a noncommittal answer; it needs an embedding model. Ragas does not clip.
+    deepeval's answer relevancy is a share of statements, 1 without any.
 
     Attributes:
         form: ours (default), or ragas.

@@ -14,7 +14,7 @@ class ContextRecall(GoldClaimMetric, frozen=True, kw_only=True):
 
     The claims are `metadata.claims`, else those of the reference answer. 0 without passages and for a query that the
     run lacks. Range 0 to 1; undefined where the gold has neither, and for questions with `no_answer: true`. As Ragas'
-    context recall, which splits the reference into sentences.
+    context recall, which splits the reference into sentences; deepeval's is 0 without claims.
     """
 
     key: ClassVar[str] = "context_recall"
@@ -30,8 +30,8 @@ class ContextRecall(GoldClaimMetric, frozen=True, kw_only=True):
 class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
     """Average precision of the passages, of which those are relevant that the judge grades 2 or 3 of 3.
 
-    0 where none is, and for a query that the run lacks. Range 0 to 1; undefined without passages. As Ragas' context
-    precision, which asks with the reference and by yes and no.
+    0 where none is, and for a query that the run lacks. Range 0 to 1; undefined without passages. As Ragas' and
+    deepeval's, which ask with the reference and by yes and no.
     """
 
     key: ClassVar[str] = "context_precision"
@@ -55,7 +55,7 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
     """Share of the passages that some supported claim of the answer rests on.
 
     Range 0 to 1; undefined without passages, without claims, and for a query that the run lacks. `form=ragas` is the
-    average precision of the passages by whether a claim rests on them.
+    average precision of the passages by whether a claim rests on them; Ragas asks of each passage, also without claims.
 
     Attributes:
         form: ours (default), or ragas.

@@ -25,10 +25,11 @@ class JsonError(ValueError):
 def strict_json(text: str | bytes) -> Any:
     """Parse JSON; a JsonError refuses NaN, infinite numbers, duplicate keys, lone surrogates and endless nesting."""
     try:
+        text = text if isinstance(text, str) else text.decode("utf-8-sig")  # and not what json takes for UTF-16
         value = json.loads(
             text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_integer
         )
-        if "\\ud" in (text if isinstance(text, str) else text.decode()).lower():
+        if "\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode()  # raises where half of a surrogate pair is left over
     except json.JSONDecodeError as error:
         what = f"{error.msg[0].lower()}{error.msg[1:]} (column {error.colno})"

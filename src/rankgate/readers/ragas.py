@@ -17,6 +17,8 @@ from rankgate.readers.source import Source
 
 REFERENCE = ("reference_context_ids", "reference_contexts")
 RETRIEVED = ("retrieved_context_ids", "retrieved_contexts")
+_OF_SAMPLES = {*REFERENCE, *RETRIEVED, RAGAS_QUESTION, "id", "query_id", "judge", "response", "reference", "rubrics"}
+_OF_SAMPLES |= {"multi_responses", "persona_name", "query_style", "query_length", "synthesizer_name"}
 
 Line = dict[str, Any]
 
@@ -59,7 +61,8 @@ def _read_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterat
 def _lines(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[tuple[int, Problem, Line]]:
     """The contract's lines, after number and place; texts are left out where their number is not that of the ids.
 
-    `response` is the answer, and all that was retrieved its context, since Ragas judges it so.
+    `response` is the answer, and all that was retrieved its context, since Ragas judges it so. Where a table of results
+    has metrics beside a sample's own columns, these are its `scores`, and a column `judge` says who gave them.
     """
     for number, (place, line) in enumerate(_samples(source, log), start=1):
         try:
@@ -72,7 +75,14 @@ def _lines(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[
         items: list[Any] = list(ids)
         if isinstance(texts, list) and len(texts) == len(ids):
             items = [{"chunk_id": each, "text": text} for each, text in zip(ids, texts, strict=True)]
-        yield place.line or number, place, {"query_id": query_id, "topk": items, **answer}
+        scores = {key: each for key, each in line.items() if key not in _OF_SAMPLES and _is_score(each)}
+        given = {"scores": scores, "judge": line.get("judge")} if scores and Need.SCORES in needs else {}
+        yield place.line or number, place, {"query_id": query_id, "topk": items, **answer, **given}
+
+
+def _is_score(value: Any) -> bool:
+    """A number, or the null that pandas writes for NaN."""
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _answer(line: Line, ids: list[str], needs: frozenset[Need]) -> dict[str, Any]:

@@ -1,0 +1,139 @@
+"""Other tools on the same verdicts: Ragas 0.4.3 and deepeval 4.3.1 compute what ours does, or differ as docs say.
+
+Their packages run in environments of their own, with verdicts that are read in place of a model's.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from tests.metrics.test_answers import judged, supports, verdicts
+
+from rankgate.metrics.answers import share_supported
+from rankgate.model.answers import Addressing, AnswerVerdicts, GoldClaim
+
+pytestmark = pytest.mark.full
+HERE = Path(__file__).parent / "peers"
+RAGAS = ("ragas==0.4.3", "langchain-community==0.3.31")  # it imports a module that a later one lacks
+DEEPEVAL = ("deepeval==4.3.1",)
+QUIET = {"RAGAS_DO_NOT_TRACK": "true", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "DEEPEVAL_UPDATE_WARNING_OPT_IN": "NO"}
+
+
+def in_peers_environment(requirements: tuple[str, ...], script: str, cases: object, folder: Path) -> Any:
+    """What a script prints for some cases, by a Python that has these packages and nothing of ours."""
+    added = [word for each in requirements for word in ("--with", each)]
+    command = [sys.executable, "-m", "uv", "run", "--no-project", "--quiet", "--python", sys.executable, *added]
+    done = subprocess.run(
+        [*command, "python", str(HERE / script)],
+        input=json.dumps(cases),
+        cwd=folder,
+        env={**os.environ, **QUIET},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def drawn(random: Random) -> dict[str, Any]:
+    """Verdicts on one answer: those that have none of something are among them."""
+    shown, claims, gold = random.randint(1, 5), random.randint(0, 5), random.randint(0, 4)
+
+    def places() -> list[int]:
+        return sorted(random.sample(range(1, shown + 1), random.randint(0, shown)))
+
+    def flags(count: int) -> list[bool]:
+        return [random.random() < 0.5 for _ in range(count)]
+
+    vector = {name: [random.uniform(-1, 1) for _ in range(4)] for name in ("q", "q0", "q1", "q2", "a", "r")}
+    return {
+        "shown": shown,
+        "support": [places() for _ in range(claims)],
+        "gold_places": [places() for _ in range(gold)],
+        "relevant": flags(shown),
+        "correct": flags(claims),
+        "said": flags(gold),
+        "vectors": vector,
+        "noncommittal": flags(3),
+        "words": random.choices(("yes", "no", "borderline"), k=claims),
+    }
+
+
+CASES = [drawn(Random(seed)) for seed in range(80)]  # noqa: S311 -- data, not a secret
+
+
+def cosine(a: list[float], b: list[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b)
+
+
+def read(case: dict[str, Any]) -> AnswerVerdicts:
+    """The same verdicts as ours."""
+    vectors = case["vectors"]
+    return verdicts(
+        context=tuple(f"p{n}" for n in range(case["shown"])),
+        support=supports(*(tuple(each) or None for each in case["support"])),
+        correctness=supports(*((1,) if each else None for each in case["correct"])),
+        gold_claims=tuple(GoldClaim(f"g{n}") for n in range(len(case["said"]))),
+        gold_in_answer=supports(*((1,) if each else None for each in case["said"])),
+        gold_in_context=supports(*(tuple(each) or None for each in case["gold_places"])),
+        relevance=tuple(3 if each else 1 for each in case["relevant"]),
+        address=Addressing.NONCOMMITTAL if all(case["noncommittal"]) else Addressing.FULLY,
+        question_similarity=tuple(cosine(vectors["q"], vectors[f"q{n}"]) for n in range(3)),
+        answer_similarity=cosine(vectors["a"], vectors["r"]),
+    )
+
+
+def test_ragas_computes_the_same(tmp_path: Path) -> None:
+    differs = {"factual_correctness": 0, "clipped": 0}
+    for case, theirs in zip(CASES, in_peers_environment(RAGAS, "ragas_values.py", CASES, tmp_path), strict=True):
+        found = read(case)
+        for name, value in theirs.items():
+            own = judged(name).value(found)
+            if name == "factual_correctness":  # the recall of theirs counts what of the answer is supported
+                hits, said = sum(case["correct"]), sum(case["said"])
+                wrong = len(case["correct"]) - hits + len(case["said"]) - said
+                assert value == pytest.approx(round(hits / (hits + wrong / 2), 2) if hits else 0.0, abs=1e-6)
+                same = len(case["said"]) and share_supported(found.correctness) is not None and hits == said
+                assert not same or own == pytest.approx(value, abs=0.0051)
+                differs[name] += not same and own is not None and abs(own - value) > 0.0051
+            elif isinstance(value, str):  # an error, for one without claims or without a reference's
+                assert name.startswith("noise_sensitivity")
+                assert not case["support"] or not case["gold_places"]
+            elif math.isnan(value):
+                assert own is None
+            elif name.startswith("context_utilization") and not case["support"]:
+                assert (own, value) == (None, 0.0)  # they ask about passages, and not about claims
+            elif value < 0:
+                assert own == 0
+                differs["clipped"] += 1
+            else:
+                assert own == pytest.approx(value, abs=1e-9), name
+    assert all(differs.values()), "each of these differences was met"
+
+
+def test_deepeval_computes_the_same_but_for_what_is_empty_or_doubtful(tmp_path: Path) -> None:
+    met = {"without claims": 0, "without a reference": 0, "doubtful": 0}
+    for case, theirs in zip(CASES, in_peers_environment(DEEPEVAL, "deepeval_values.py", CASES, tmp_path), strict=True):
+        words, found = case["words"], read(case)
+        assert theirs["context_precision"] == pytest.approx(judged("context_precision").value(found))
+        recall = judged("context_recall").value(found)
+        assert theirs["context_recall"] == (0 if recall is None else pytest.approx(recall))
+        sure = supports(*((1,) if word == "yes" else None for word in words))
+        faithful = judged("faithfulness").value(verdicts(support=sure))
+        kept = [word != "no" for word in words]  # theirs, of claims as of the statements of its relevancy
+        assert theirs["faithfulness"] == theirs["answer_relevancy"]
+        assert theirs["faithfulness"] == (pytest.approx(sum(kept) / len(kept)) if kept else 1)
+        assert faithful is None or "borderline" in words or faithful == pytest.approx(theirs["faithfulness"])
+        met["without claims"] += faithful is None
+        met["without a reference"] += recall is None
+        met["doubtful"] += "borderline" in words
+    assert all(met.values())
