@@ -108,8 +108,11 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Plan, ask, write, print, and return 0 or 130; what could not be asked is raised."""
+def run(arguments: argparse.Namespace, endpoint: Endpoint | None = None) -> int:
+    """Plan, ask, write, print, and return 0 or 130; what could not be asked is raised.
+
+    `endpoint` is asked in place of the one that the criteria name, which the judge's identity goes by.
+    """
     workers = processes(arguments) or WORKERS
     criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
     named, baseline = file_of(arguments, "run"), file_of(arguments, "baseline")
@@ -132,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "terminal":
         say([f"judge {planned.judge.short} ({planned.judge.model}) for {', '.join(names)}", *_plan_lines(job, planned)])
         sys.stdout.flush()  # before anything is asked
-    outcome = None if arguments.dry_run else _ask(job, planned, store, output, workers)
+    outcome = None if arguments.dry_run else _ask(job, planned, store, output, workers, endpoint)
     if arguments.format == "json":
         say(_json(job, names, planned, outcome, output))
     elif outcome:
@@ -190,9 +193,9 @@ def _job(arguments: argparse.Namespace, criteria: Criteria) -> tuple[list[str], 
     return names, job, known
 
 
-def _ask(job: Job, planned: Planned, store: Store, output: str, workers: int) -> Outcome:
+def _ask(job: Job, planned: Planned, store: Store, output: str, workers: int, endpoint: Endpoint | None) -> Outcome:
     """Ask under a bar, and write what is known then."""
-    now, endpoint = [Spent()], Endpoint(job.block.endpoint)
+    now, endpoint = [Spent()], endpoint or Endpoint(job.block.endpoint)
 
     def share() -> float:
         return min(1.0, now[0].calls / max(1, now[0].planned))
