@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Write the four runs of the embedded example, and what a judge of their answers says, for the demo to replay.
 
-The rankings are a real BM25's over the articles of a help centre in three languages. One index holds every article; articles and questions go through the analyser of their own language. The runs are
+The rankings are a real BM25's over the articles of a help centre in three languages. One index holds every article;
+articles and questions go through the analyser of their own language. The runs are
 
 - `accepted`: the search as it should be;
 - `harmless`: the title of an article counts three times instead of twice, which moves a few questions up and others
   down, and no metric enough to block for;
 - `harmful`: the analyser of a question is chosen by region, so that Brazil is searched as the rest of Latin America,
   in Spanish. English and Argentine questions stay exactly as they were;
-- `generator`: the rankings of `accepted` to the letter, answered by a generator that writes what its passages do not say.
+- `generator`: the rankings of `accepted` to the letter, and a generator that writes what its passages do not say.
 
 No model wrote an answer, and none judged one. `example_answers.yaml` has the sentences and their labels, by hand; here
 each generator chooses from them by the passages that it got, and the labels become the replies of a judge.
@@ -74,7 +75,7 @@ class Question:
     lang: str
     text: str
     relevant: frozenset[str]
-    claims: tuple[str, ...]
+    claims: tuple[str, ...]  # of the gold set
 
 
 @dataclass(frozen=True)

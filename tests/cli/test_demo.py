@@ -214,7 +214,7 @@ def asked(port: int, body: bytes) -> tuple[int, bytes]:
 
 
 def test_the_replay_makes_nothing_up_and_outlives_requests_that_are_none(capsys: Capture) -> None:
-    with demo_command._replay() as endpoint:  # noqa: SLF001
+    with demo_command._replay() as endpoint:
         port = int(endpoint.address.removesuffix("/v1").rpartition(":")[2])
         unknown = {"model": "m", "messages": [{"role": "system"}, {"role": "user", "content": "is it raining?"}]}
         assert asked(port, json.dumps(unknown).encode()) == (422, b'{"error": {"message": "this was not recorded"}}')
