@@ -369,6 +369,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parts = read_parts(ANSWERS, articles, questions)
     runs = {system.name: list(run_lines(system, articles, questions, parts)) for system in SYSTEMS}
     criteria = load_criteria(str(options.directory / "ship-criteria.yaml"))
+    if criteria.judge is None:
+        parser.error("the criteria of the example name no judge")
     [judge] = judges_of(criteria.judge)
     wants = wants_of(criteria.metrics())
     replay = list(replay_lines(judge, wants, runs.values(), articles, questions, Labels(parts, questions)))
