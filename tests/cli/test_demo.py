@@ -186,8 +186,8 @@ def test_by_hand_in_a_fresh_directory_it_is_the_same_story(monkeypatch: pytest.M
         main([*words[1:], *(DATE if words[1] != "judge" else ())])
     assert verdicts_in(capsys.readouterr().out) == verdicts_in(told)
     monkeypatch.chdir(os.pardir)
-    left = files_in("by-hand")
-    assert left.pop(".rankgate/verdicts.sqlite")
+    assert Path("by-hand/.rankgate/verdicts.sqlite").is_file()  # which the demo keeps in memory
+    left = {name: data for name, data in files_in("by-hand").items() if not name.startswith(".rankgate/")}
     assert left == files_in("told")
 
 
