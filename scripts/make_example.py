@@ -1,24 +1,30 @@
 #!/usr/bin/env python3
-"""Write the three runs of the embedded example: a real BM25 over the articles of a help centre in three languages.
+"""Write the four runs of the embedded example, and what a judge of their answers says, for the demo to replay.
 
-One index holds every article; articles and questions go through the analyser of their own language. The runs are
+The rankings are a real BM25's over the articles of a help centre in three languages. One index holds every article;
+articles and questions go through the analyser of their own language. The runs are
 
 - `accepted`: the search as it should be;
 - `harmless`: the title of an article counts three times instead of twice, which moves a few questions up and others
   down, and no metric enough to block for;
 - `harmful`: the analyser of a question is chosen by region, so that Brazil is searched as the rest of Latin America,
-  in Spanish. English and Argentine questions stay exactly as they were.
+  in Spanish. English and Argentine questions stay exactly as they were;
+- `generator`: the rankings of `accepted` to the letter, and a generator that writes what its passages do not say.
 
-The files depend on the articles, the gold set and this script alone: no clock, no latencies, scores rounded before they
-are sorted. `--check` compares them with the committed ones instead of writing.
+No model wrote an answer, and none judged one. `example_answers.yaml` has the sentences and their labels, by hand; here
+each generator chooses from them by the passages that it got, and the labels become the replies of a judge.
+
+The files depend on the articles, the gold set, those answers and this script alone: no clock, no latencies, scores
+rounded before they are sorted. `--check` compares them with the committed ones instead of writing.
 """
 
 import argparse
+import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +32,28 @@ import bm25s
 import snowballstemmer
 import yaml
 
+from rankgate.criteria import load_criteria
+from rankgate.judge.identity import judges_of
+from rankgate.judge.model import Answer, Inputs, Judge, Passage, Record, Slot, Task
+from rankgate.judge.plan import next_round
+from rankgate.judge.runs import wants_of
+from rankgate.judge.tasks import REPLIES
+from rankgate.judge.tasks.base import messages_of
+from rankgate.model.answers import Want
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "src" / "rankgate" / "cli" / "example"
+ANSWERS = Path(__file__).with_name("example_answers.yaml")
 
 DEPTH = 20  # results kept per question
 TITLED = 3  # of these, the first ones carry the title as their text
+SHOWN = 3  # passages that the generator's prompt holds
+DIGITS = 16  # of the hash of a question to the judge
 CUTOFF = 5  # of the recall in the printed table
 INDEX_VERSION = "help-centre-2025-06-02"
 
 WORD = re.compile(r"[^\W_]{2,}")
+_WORDS = {"quote", "against"}  # of an article, as they stand there
 
 
 @dataclass(frozen=True)
@@ -56,6 +75,7 @@ class Question:
     lang: str
     text: str
     relevant: frozenset[str]
+    claims: tuple[str, ...]  # of the gold set
 
 
 @dataclass(frozen=True)
@@ -119,13 +139,31 @@ class System:
     label: str
     question_analysers: Mapping[str, Analyser]
     title_weight: int  # how many times the title is indexed
+    generator: str = "careful"
 
 
 SYSTEMS = (
     System("accepted", "bm25", BY_LANGUAGE, title_weight=2),
     System("harmless", "bm25, title x3", BY_LANGUAGE, title_weight=3),
     System("harmful", "bm25, analyser by region", BY_REGION, title_weight=2),
+    System("generator", "bm25", BY_LANGUAGE, title_weight=2, generator="eager"),
 )
+REFUSALS = {
+    "en": "The help centre has no answer to this.",
+    "pt-BR": "A central de ajuda não tem resposta para isso.",
+    "es-AR": "El centro de ayuda no tiene respuesta para esto.",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What an answer to a question may say, as `example_answers.yaml` explains."""
+
+    quote: str = ""
+    text: str = ""
+    worse: str = ""
+    against: str = ""
+    adds: str = ""
 
 
 def read_articles(path: Path) -> list[Article]:
@@ -140,10 +178,44 @@ def read_questions(path: Path) -> list[Question]:
 
 def _question(sample: Mapping[str, Any]) -> Question:
     tags = dict(tag.split(":", 1) for tag in sample["metadata"]["tags"])
-    return Question(sample["id"], tags["lang"], sample["input"]["question"], frozenset(sample["expected_output"]))
+    relevant, claims = frozenset(sample["expected_output"]), tuple(sample["metadata"].get("claims", ()))
+    return Question(sample["id"], tags["lang"], sample["input"]["question"], relevant, claims)
 
 
-def run_lines(system: System, articles: Sequence[Article], questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
+def read_parts(path: Path, articles: Sequence[Article], questions: Sequence[Question]) -> dict[str, list[Part]]:
+    """The parts of the answers by question; the first ones state its claims, each by words of an article for it."""
+    found = {}
+    for query_id, entries in yaml.safe_load(path.read_text(encoding="utf-8")).items():
+        parts = [
+            Part(**{key: _sentence(text) if key not in _WORDS else text for key, text in entry.items()})
+            for entry in entries
+        ]
+        found[query_id] = [
+            replace(part, text=part.text or _sentence(part.quote)) if part.quote else part for part in parts
+        ]
+    for question in questions:
+        texts = [article.text for article in articles if article.id in question.relevant]
+        quotes = [part.quote for part in found[question.id] if part.quote]
+        if len(quotes) != len(question.claims) or not all(any(quote in text for text in texts) for quote in quotes):
+            raise ValueError(f"{path}: {question.id}: one quote of a relevant article for each claim of the gold set")
+    return found
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}." if words else ""
+
+
+def answer_of(generator: str, parts: Sequence[Part], passages: Sequence[str], lang: str) -> list[str]:
+    """The sentences of an answer: of a careful generator, those that a passage supports; or else a refusal."""
+    said = [part.text for part in parts if part.quote and any(part.quote in passage for passage in passages)]
+    if generator == "eager":
+        said = [part.worse or part.text for part in parts if part.worse or part.text in said]
+    return [*said, *(part.adds for part in parts if part.adds)] or [REFUSALS[lang]]
+
+
+def run_lines(
+    system: System, articles: Sequence[Article], questions: Sequence[Question], parts: Mapping[str, Sequence[Part]]
+) -> Iterator[dict[str, Any]]:
     """The run of a system, one line per question, in the order of the gold set."""
     corpus = [
         BY_LANGUAGE[article.lang].terms(" ".join([article.title] * system.title_weight + [article.text]))
@@ -152,16 +224,23 @@ def run_lines(system: System, articles: Sequence[Article], questions: Sequence[Q
     index = bm25s.BM25(method="lucene", k1=1.5, b=0.75, dtype="float64")
     index.index(corpus, show_progress=False)
     known = {term for terms in corpus for term in terms}
+    texts = {article.id: article.text for article in articles}
     for question in questions:
         analyser = system.question_analysers[question.lang]
         terms = [term for term in analyser.terms(question.text) if term in known]
+        topk = _topk(index.get_scores(terms) if terms else [0.0] * len(articles), articles)
+        context = {item["chunk_id"]: texts[item["chunk_id"]] for item in topk[:SHOWN]}
+        said = answer_of(system.generator, parts[question.id], list(context.values()), question.lang)
         yield {
             "query_id": question.id,
             "system": system.label,
             "k_raw": DEPTH,
-            "topk": _topk(index.get_scores(terms) if terms else [0.0] * len(articles), articles),
+            "topk": topk,
             "index_version": INDEX_VERSION,
             "analyser": analyser.language,
+            "generator": system.generator,
+            "answer": " ".join(said),
+            "context": list(context),
         }
 
 
@@ -174,6 +253,72 @@ def _topk(scores: Sequence[float], articles: Sequence[Article]) -> list[dict[str
         {"rank": rank, "chunk_id": article.id, "score": score} | ({"text": article.title} if rank <= TITLED else {})
         for rank, (score, article) in enumerate(found[:DEPTH], start=1)
     ]
+
+
+class Labels:
+    """The labels as a judge would state them: the claims of an answer, and the words that support or exclude one."""
+
+    def __init__(self, parts: Mapping[str, Sequence[Part]], questions: Sequence[Question]) -> None:
+        self._refusals = set(REFUSALS.values())
+        self._sentences = {
+            text for each in parts.values() for part in each for text in (part.text, part.worse, part.adds)
+        }
+        self._words: dict[str, dict[str, str]] = {}  # of a statement: the words that decide it, and how
+        for question in questions:
+            for part in parts[question.id]:
+                self._note(part.text, part.quote, "supported")
+                self._note(part.worse, part.against, "contradicted")
+
+    def _note(self, statement: str, words: str, verdict: str) -> None:
+        if words:
+            self._words.setdefault(statement, {})[words] = verdict
+
+    def reply(self, inputs: Inputs) -> dict[str, Any]:
+        """The answer to one question of a judge."""
+        if inputs.task is Task.SPLIT:
+            claims = [] if inputs.answer in self._refusals else re.findall(r"(?:[^.]|\.(?! |$))+\.", inputs.answer)
+            claims = [claim.strip() for claim in claims]
+            if not self._sentences.issuperset(claims):
+                raise ValueError(f"no part has this: {inputs.answer}")
+            return {"asserts": bool(claims), "claims": claims}
+        return {"entries": [self._entry(n, each, inputs.passages) for n, each in enumerate(inputs.statements, start=1)]}
+
+    def _entry(self, n: int, statement: str, passages: Sequence[str]) -> dict[str, Any]:
+        for words, verdict in self._words.get(statement, {}).items():
+            having = [place for place, passage in enumerate(passages, start=1) if words in passage]
+            if having:
+                return {"n": n, "verdict": verdict, "passages": having, "quote": words}
+        return {"n": n, "verdict": "absent", "passages": [], "quote": ""}
+
+
+def replay_lines(
+    judge: Judge,
+    wants: frozenset[Want],
+    runs: Iterable[Sequence[Mapping[str, Any]]],
+    articles: Sequence[Article],
+    questions: Sequence[Question],
+    labels: Labels,
+) -> Iterator[dict[str, Any]]:
+    """A judge's replies to all that is asked about the runs, each under the hash of the content of its prompt."""
+    texts = {article.id: article.text for article in articles}
+    known: dict[Slot, Record] = {}
+    for run in runs:
+        answers = [
+            Answer(
+                query_id=question.id,
+                question=question.text,
+                answer=line["answer"],
+                context=tuple(Passage(id_, texts[id_]) for id_ in line["context"]),
+            )
+            for line, question in zip(run, questions, strict=True)
+        ]
+        while calls := next_round(answers, judge, wants, known):
+            for slot, inputs in calls:
+                reply = labels.reply(inputs)
+                verdicts = REPLIES[inputs.task](**reply).verdicts(inputs)
+                known[slot] = Record(**slot._asdict(), verdicts=verdicts)
+                content = messages_of(judge.prompts, inputs, None)[1]["content"]
+                yield {"content": hashlib.sha256(content.encode()).hexdigest()[:DIGITS], "reply": reply}
 
 
 def recall_and_mrr(run: Sequence[Mapping[str, Any]], questions: Sequence[Question]) -> tuple[float, float]:
@@ -206,27 +351,35 @@ def difference(path: Path, expected: str) -> str | None:
     found_lines, expected_lines = path.read_bytes().split(b"\n"), expected.encode().split(b"\n")
     for number, (found, line) in enumerate(zip(found_lines, expected_lines, strict=False), start=1):
         if found != line:
-            return f"{path}:{number} is not what the articles and the gold set give"
+            return f"{path}:{number} is not what the articles, the gold set and the answers give"
     if len(found_lines) != len(expected_lines):
         return f"{path} has {len(found_lines) - 1} lines instead of {len(expected_lines) - 1}"
     return None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write or check the runs; 1 when a checked file differs."""
-    parser = argparse.ArgumentParser(description="Write the runs of the embedded example.")
+    """Write or check the files; 1 when a checked one differs."""
+    parser = argparse.ArgumentParser(description="Write the runs of the embedded example, and the judge's replies.")
     parser.add_argument("--check", action="store_true", help="compare with the files instead of writing them")
     parser.add_argument("--directory", type=Path, default=EXAMPLE, help="where articles.jsonl and gold.yaml are")
     options = parser.parse_args(argv)
 
     articles = read_articles(options.directory / "articles.jsonl")
     questions = read_questions(options.directory / "gold.yaml")
-    runs = {system.name: list(run_lines(system, articles, questions)) for system in SYSTEMS}
+    parts = read_parts(ANSWERS, articles, questions)
+    runs = {system.name: list(run_lines(system, articles, questions, parts)) for system in SYSTEMS}
+    criteria = load_criteria(str(options.directory / "ship-criteria.yaml"))
+    if criteria.judge is None:
+        parser.error("the criteria of the example name no judge")
+    [judge] = judges_of(criteria.judge)
+    wants = wants_of(criteria.metrics())
+    replay = list(replay_lines(judge, wants, runs.values(), articles, questions, Labels(parts, questions)))
+    files = {Path("runs", f"{name}.jsonl"): run for name, run in runs.items()} | {Path("replay.jsonl"): replay}
 
     problems = []
-    for name, run in runs.items():
-        path = options.directory / "runs" / f"{name}.jsonl"
-        text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in run)
+    for name, lines in files.items():
+        path = options.directory / name
+        text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
         if not options.check:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")

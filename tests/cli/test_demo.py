@@ -4,18 +4,27 @@ import json
 import os
 import re
 import shlex
+import socket
+import threading
+from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rankgate.cli import demo as demo_command
+from rankgate.cli import judge as judge_command
 from rankgate.cli import main
+from rankgate.errors import RankgateError
+from rankgate.judge.client import Endpoint
 
 Capture = pytest.CaptureFixture[str]
 DATE = ["--date", "2026-01-31"]
+RUNS = ("accepted", "harmless", "harmful", "generator")
 FILES = {
     *("ship-criteria.yaml", "gold.yaml", "articles.jsonl", "baseline/accepted.jsonl", "baseline/manifest.json"),
-    *(f"runs/{name}.jsonl" for name in ("accepted", "harmless", "harmful")),
-    *(f"out/{run}/{file}" for run in ("accepted", "harmless", "harmful") for file in ("report.json", "comment.md")),
+    *(f"runs/{name}{end}" for name in RUNS for end in (".jsonl", ".verdicts.jsonl")),
+    *(f"out/{run}/{file}" for run in RUNS for file in ("report.json", "comment.md")),
 }
 
 
@@ -43,9 +52,19 @@ def verdicts_in(out: str) -> list[str]:
 
 def test_it_shows_the_three_verdicts_and_exits_0(capsys: Capture) -> None:
     out = demo(capsys)
-    assert verdicts_in(out) == ["WARN", "PASS", "FAIL"]
-    assert re.findall(r"^\(exit code (\d)\)$", out, re.MULTILINE) == ["0", "0", "1"]
-    assert re.findall(r"^(\d)\. ", out, re.MULTILINE) == ["1", "2", "3", "4"]
+    assert verdicts_in(out) == ["WARN", "PASS", "FAIL", "FAIL"]
+    assert re.findall(r"^\(exit code (\d)\)$", out, re.MULTILINE) == ["0", "0", "1", "1"]
+    assert re.findall(r"^(\d)\. ", out, re.MULTILINE) == ["1", "2", "3", "4", "5"]
+
+
+def test_it_says_that_its_judge_is_a_replay_and_judges_every_answer(capsys: Capture) -> None:
+    out = demo(capsys)
+    assert out.startswith("No model is called here.")
+    assert len(re.findall(r"^judge \w{8} \(replay-of-hand-labels-", out, re.MULTILINE)) == len(RUNS)
+    assert out.count("\n192 answers: 192 judged\n") == len(RUNS)
+    assert set(re.findall(r"^[\d,]+ calls, (.+) tokens; verdicts by ([a-z-]+)", out, re.MULTILINE)) == {
+        ("0", "replay-of-hand-labels-")
+    }
 
 
 def test_it_leaves_everything_to_explore(capsys: Capture) -> None:
@@ -53,10 +72,8 @@ def test_it_leaves_everything_to_explore(capsys: Capture) -> None:
     left = files_in("rankgate-demo")
     [run] = [name for name in left if name.startswith("baseline/run-")]
     assert set(left) == FILES | {run}
-    verdicts = {
-        name: json.loads(left[f"out/{name}/report.json"])["verdict"] for name in ("accepted", "harmless", "harmful")
-    }
-    assert verdicts == {"accepted": "warn", "harmless": "pass", "harmful": "fail"}
+    verdicts = {name: json.loads(left[f"out/{name}/report.json"])["verdict"] for name in RUNS}
+    assert verdicts == {"accepted": "warn", "harmless": "pass", "harmful": "fail", "generator": "fail"}
     assert left["out/harmful/comment.md"].decode().startswith("**❌ FAIL. ")
 
 
@@ -80,7 +97,7 @@ def test_a_second_time_in_the_same_directory_tells_the_same_story(capsys: Captur
 
 def test_an_empty_directory_will_do(capsys: Capture) -> None:
     Path("empty").mkdir()
-    assert verdicts_in(demo(capsys, "empty")) == ["WARN", "PASS", "FAIL"]
+    assert verdicts_in(demo(capsys, "empty")) == ["WARN", "PASS", "FAIL", "FAIL"]
 
 
 @pytest.mark.parametrize(
@@ -149,8 +166,8 @@ def test_every_command_that_it_prints_works_by_hand(
 ) -> None:
     commands = printed_commands(demo(capsys, directory))
     assert [words[1] for words, _ in commands if words[0] == "rankgate"] == [
-        *("check", "baseline", "check", "check"),
-        *("check", "explain", "validate", "compare"),
+        *("judge", "check", "baseline", *("judge", "check") * 3),
+        *("check", "explain", "check", "explain", "judge", "validate", "compare"),
     ]
     [entering] = [words for words, _ in commands if words[0] == "cd"]
     monkeypatch.chdir(entering[1])
@@ -165,8 +182,89 @@ def test_by_hand_in_a_fresh_directory_it_is_the_same_story(monkeypatch: pytest.M
     for path in Path("by-hand/baseline").iterdir():
         path.unlink()
     monkeypatch.chdir("by-hand")
-    for words, _ in printed_commands(told)[:4]:
-        main([*words[1:], *DATE])
+    for words, _ in printed_commands(told)[:9]:
+        main([*words[1:], *(DATE if words[1] != "judge" else ())])
     assert verdicts_in(capsys.readouterr().out) == verdicts_in(told)
     monkeypatch.chdir(os.pardir)
-    assert files_in("by-hand") == files_in("told")
+    assert Path("by-hand/.rankgate/verdicts.sqlite").is_file()  # which the demo keeps in memory
+    left = {name: data for name, data in files_in("by-hand").items() if not name.startswith(".rankgate/")}
+    assert left == files_in("told")
+
+
+def gates_of(run: str) -> dict[str, Any]:
+    report = json.loads(Path(f"rankgate-demo/out/{run}/report.json").read_text(encoding="utf-8"))
+    return {gate["name"]: gate for gate in report["gates"]}
+
+
+def test_the_worse_generator_fails_by_its_answers_alone(capsys: Capture) -> None:
+    demo(capsys)
+    failed = {name: gate["verdict"] for name, gate in gates_of("generator").items() if gate["verdict"] != "pass"}
+    assert failed == {"faithfulness": "fail"}
+    assert gates_of("harmful")["retrieval_recall_at_5"]["verdict"] == "fail"
+    assert gates_of("harmful")["faithfulness"]["verdict"] != "fail"
+
+
+def asked(port: int, body: bytes) -> tuple[int, bytes]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    connection.request("POST", "/v1/chat/completions", body)
+    answer = connection.getresponse()
+    found = answer.status, answer.read()
+    connection.close()
+    return found
+
+
+def test_the_replay_makes_nothing_up_and_outlives_requests_that_are_none(capsys: Capture) -> None:
+    with demo_command._replay() as endpoint:
+        port = int(endpoint.address.removesuffix("/v1").rpartition(":")[2])
+        unknown = {"model": "m", "messages": [{"role": "system"}, {"role": "user", "content": "is it raining?"}]}
+        assert asked(port, json.dumps(unknown).encode()) == (422, b'{"error": {"message": "this was not recorded"}}')
+        for broken in (b"", b"{", b"[]", b'{"messages": []}', b"\xff"):
+            with pytest.raises(OSError, match=r"closed|reset"):
+                asked(port, broken)
+        assert asked(port, json.dumps(unknown).encode())[0] == 422
+    assert capsys.readouterr() == ("", "")
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+@pytest.mark.parametrize("trouble", [KeyboardInterrupt, RankgateError])
+def test_the_replay_ends_with_the_command_and_the_environment_is_as_before(
+    monkeypatch: pytest.MonkeyPatch, trouble: type[BaseException]
+) -> None:
+    monkeypatch.setenv("no_proxy", "elsewhere.example")
+    seen: list[Endpoint] = []
+
+    def fails(arguments: object, endpoint: Endpoint) -> int:
+        seen.append(endpoint)
+        raise trouble([]) if trouble is RankgateError else trouble
+
+    monkeypatch.setattr(judge_command, "run", fails)
+    threads = threading.active_count()
+    with pytest.raises(trouble):
+        demo_command.run(demo_command.parser().parse_args(["here"]))
+    assert threading.active_count() == threads
+    assert os.environ["no_proxy"] == "elsewhere.example"
+    port = int(seen[0].address.removesuffix("/v1").rpartition(":")[2])
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+def test_an_interrupted_judge_ends_the_demo_with_its_code(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr(judge_command, "run", lambda *_: 130)
+    assert main(["demo", *DATE]) == 130
+    assert "rankgate check" not in capsys.readouterr().out
+
+
+def test_neither_a_proxy_nor_a_key_of_the_user_is_used(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("RANKGATE_JUDGE_KEY", "not a key: no header can hold it")
+    assert verdicts_in(demo(capsys)) == ["WARN", "PASS", "FAIL", "FAIL"]
+
+
+def test_a_verdict_that_was_changed_by_hand_does_not_stay_for_the_next_time(capsys: Capture) -> None:
+    demo(capsys)
+    beside, left = Path("rankgate-demo/runs/generator.verdicts.jsonl"), files_in("rankgate-demo")
+    beside.write_bytes(beside.read_bytes().replace(b"contradicted", b"absent"))
+    demo(capsys)
+    assert files_in("rankgate-demo") == left

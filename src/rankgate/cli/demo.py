@@ -1,15 +1,30 @@
-"""`rankgate demo`: the embedded example, judged four times, in a directory to explore."""
+"""`rankgate demo`: the embedded example, judged four times, in a directory to explore.
+
+Its judge of answers is a recording. The criteria name an address where nothing listens, which is a part of the judge's
+identity; the demo hands `rankgate judge` a server on a free port in its place, which ends with the command.
+"""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler
 from importlib.resources import files
 from pathlib import Path
+from socketserver import TCPServer
+from threading import Thread
+from typing import Any
+
+import msgspec
 
 from rankgate.cli import baseline
+from rankgate.cli import judge as judge_command
 from rankgate.cli.baseline_accept import accept
 from rankgate.cli.check import judge
 from rankgate.cli.options import add_date, date_of, make_parser
@@ -18,6 +33,8 @@ from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
+from rankgate.judge.client import Endpoint
+from rankgate.judge.runs import verdicts_beside
 from rankgate.model.report import exit_code
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.blocks import Block
@@ -25,7 +42,8 @@ from rankgate.renderers.terminal import terminal_blocks
 
 DEFAULT_DIRECTORY = "rankgate-demo"
 MARK = "# rankgate demo:"  # the first words of our criteria, by which a directory is known to be ours
-RUNS = ("runs/accepted.jsonl", "runs/harmless.jsonl", "runs/harmful.jsonl")
+EXAMPLE = files("rankgate") / "cli" / "example"
+RUNS = ("runs/accepted.jsonl", "runs/harmless.jsonl", "runs/harmful.jsonl", "runs/generator.jsonl")
 FILES = ("ship-criteria.yaml", "gold.yaml", "articles.jsonl", *RUNS)
 ACCEPT = ("accept", "--run", "runs/accepted.jsonl", "--commit", "none")
 
@@ -34,7 +52,9 @@ STEPS = (
     ("2. Accept that run. From now on gates compare with it.", None),
     ("3. A harmless change: the title of an article weighs more than before.", "harmless"),
     ("4. A harmful change: questions from Brazil go through the Spanish text analysis.", "harmful"),
+    ("5. Another one: the same search, and a generator that writes what its passages do not say.", "generator"),
 )
+MAX_BYTES, SECONDS = 1_000_000, 10  # of a request to the replay; for which it waits
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,8 +62,9 @@ def parser() -> argparse.ArgumentParser:
     options = make_parser(
         "demo",
         "Judge the embedded example, a help centre in three languages: a first check (warn), a harmless change\n"
-        "(pass) and a harmful one (fail). Leaves all files in a directory, with the commands to repeat each step.\n"
-        "Exits 0.",
+        "(pass), and harmful ones of the search and of the generator (fail). The verdicts on answers are labels by\n"
+        "hand, which a server on this machine replays: no model is called, and no key is needed. Leaves all files in\n"
+        "a directory, with the commands to repeat each step. Exits 0.",
         "rankgate demo",
         "rankgate demo my-directory",
     )
@@ -58,23 +79,33 @@ def run(arguments: argparse.Namespace) -> int:
     _copy_example(directory)
     date = date_of(arguments)
     start = Path.cwd()
+    say(
+        "No model is called here. The answers in the runs were written by hand, and labelled by hand claim by claim.\n"
+        "`rankgate judge` gets these labels from a replay: a server on this machine that ends with this command.\n\n"
+    )
     os.chdir(directory)
     try:
-        for title, name in STEPS:
-            check = f"check --run runs/{name}.jsonl -o out/{name}/report.json -o out/{name}/comment.md"
-            command = check if name else "baseline accept --run runs/accepted.jsonl"
-            say(f"{title}\n\n  $ rankgate {command}\n\n")
-            say(_judge(name, date) if name else accept(baseline.parser().parse_args([*ACCEPT, "--date", date])))
-            say("\n")
+        with _replay() as endpoint:
+            for title, name in STEPS:
+                say(f"{title}\n\n")
+                if name and (code := _ask(name, endpoint)):
+                    return code
+                check = f"check --run runs/{name}.jsonl -o out/{name}/report.json -o out/{name}/comment.md"
+                say(f"  $ rankgate {check if name else 'baseline accept --run runs/accepted.jsonl'}\n\n")
+                say(_judge(name, date) if name else accept(baseline.parser().parse_args([*ACCEPT, "--date", date])))
+                say("\n")
     finally:
         os.chdir(start)
     shown = redacted(directory.as_posix())
     say(
-        f"All of it lies in {shown}/: criteria, gold set, articles, runs, baseline, and for each run\n"
-        "the report and the pull-request comment under out/. Try it yourself:\n\n"
+        f"All of it lies in {shown}/: criteria, gold set, articles, runs with their verdicts, baseline, and for\n"
+        "each run the report and the pull-request comment under out/. Try it yourself:\n\n"
         f"  $ cd {shlex.quote(shown)}\n"
         "  $ rankgate check --run runs/harmful.jsonl            # exits 1\n"
         "  $ rankgate explain --misses --run runs/harmful.jsonl # what it lost, and what that has in common\n"
+        "  $ rankgate check --run runs/generator.jsonl          # exits 1\n"
+        "  $ rankgate explain q-en-003 --run runs/generator.jsonl\n"
+        "  $ rankgate judge --dry-run --run runs/generator.jsonl\n"
         "  $ rankgate validate --run runs/harmless.jsonl\n"
         "  $ rankgate compare runs/accepted.jsonl runs/harmful.jsonl --gold gold.yaml\n\n"
         "Next, with your own gold set: rankgate init --gold gold.yaml\n"
@@ -84,12 +115,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _copy_example(directory: Path) -> None:
     place = directory.as_posix()
-    source = files("rankgate") / "cli" / "example"
     criteria = directory / "ship-criteria.yaml"
     ours = criteria.is_file() and criteria.read_bytes().startswith(MARK.encode())
     if directory.is_file() or (directory.is_dir() and any(directory.iterdir()) and not ours):
         raise bad_input("is not an empty directory, nor one of an earlier demo; name another", file=place)
-    content = {name: source.joinpath(name).read_bytes() for name in FILES}
+    content = _example()
     there = [name for name in content if (directory / name).is_file()]
     changed = ", ".join(name for name in there if (directory / name).read_bytes() != content[name])
     if changed:
@@ -97,9 +127,85 @@ def _copy_example(directory: Path) -> None:
         raise bad_input(message, file=place)
     for name, data in content.items():
         write_atomic(directory / name, data)
-    for file in (directory / "baseline").glob("*"):  # the story begins without a baseline each time
+    # The story begins without a baseline and without verdicts each time.
+    for file in (*(directory / "baseline").glob("*"), *(Path(verdicts_beside(str(directory / run))) for run in RUNS)):
         if file.is_file():
             file.unlink()
+
+
+def _example() -> dict[str, bytes]:
+    """The files of the example; the package has the text of an article once, and not with every answer."""
+    content = {name: EXAMPLE.joinpath(name).read_bytes() for name in FILES}
+    texts = {article["id"]: article["text"] for article in map(json.loads, content["articles.jsonl"].splitlines())}
+    for name in RUNS:
+        lines = list(map(json.loads, content[name].splitlines()))
+        for line in lines:
+            line["context_texts"] = {article: texts[article] for article in line["context"]}
+        content[name] = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+    return content
+
+
+@contextmanager
+def _replay() -> Iterator[Endpoint]:
+    """A judge that says what was recorded, on a free port of this machine, until the block ends."""
+    lines = map(json.loads, EXAMPLE.joinpath("replay.jsonl").read_bytes().splitlines())
+    replies = {line["content"]: json.dumps(line["reply"]) for line in lines}
+    before = os.environ.get("no_proxy")
+    with _Server(("127.0.0.1", 0), partial(_Reply, replies)) as server:
+        thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            os.environ["no_proxy"] = "127.0.0.1"  # a proxy of the user would look for it on its own machine
+            yield Endpoint(f"http://127.0.0.1:{server.server_address[1]}/v1", key="")
+        finally:
+            os.environ.pop("no_proxy")
+            os.environ.update({} if before is None else {"no_proxy": before})
+            server.shutdown()
+            thread.join()
+
+
+class _Server(TCPServer):
+    """One connection after the other. A request that is none gets no answer, and nobody is told."""
+
+    request_queue_size = 64
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """As the class says."""
+
+
+class _Reply(BaseHTTPRequestHandler):
+    """The reply recorded for the content of a question; 422 where there is none, so that nothing is made up."""
+
+    timeout = SECONDS
+    wbufsize = -1  # one write, so that no half of it waits for an acknowledgement of the other
+
+    def __init__(self, replies: Mapping[str, str], *connection: Any) -> None:
+        self._replies = replies
+        super().__init__(*connection)
+
+    def do_POST(self) -> None:
+        """A completion of the OpenAI API."""
+        body = json.loads(self.rfile.read(max(0, min(int(self.headers["Content-Length"]), MAX_BYTES))))
+        content = hashlib.sha256(body["messages"][1]["content"].encode()).hexdigest()
+        reply = self._replies.get(content[:16])
+        choice = {"message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 0, "completion_tokens": 0}
+        found = {"model": body["model"], "choices": [choice], "usage": usage}
+        self.send_response(200 if reply else 422)
+        self.end_headers()
+        self.wfile.write(json.dumps(found if reply else {"error": {"message": "this was not recorded"}}).encode())
+
+    def log_message(self, format: str, *values: Any) -> None:  # noqa: A002 -- as inherited
+        """Nothing is logged."""
+
+
+def _ask(name: str, endpoint: Endpoint) -> int:
+    command = ["--run", f"runs/{name}.jsonl"]
+    say(f"  $ rankgate judge {shlex.join(command)}\n\n")
+    more = ("--store", ":memory:", "--workers", "2")  # the verdicts lie beside the run at once
+    code = judge_command.run(judge_command.parser().parse_args([*command, *more]), endpoint)
+    say("\n")
+    return code
 
 
 def _judge(name: str, date: str) -> Sequence[Block]:

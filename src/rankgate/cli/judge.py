@@ -118,13 +118,16 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Plan, ask, write, print, and return 0 or 130; what could not be asked is raised."""
+def run(arguments: argparse.Namespace, endpoint: Endpoint | None = None) -> int:
+    """Plan, ask, write, print, and return 0 or 130; what could not be asked is raised.
+
+    `endpoint` is asked in place of the one that the criteria name, which the judge's identity goes by.
+    """
     refuse_two_stdins(*(file_of(arguments, flag) for flag in ("gold", "run", "baseline")))
     if arguments.untrusted_run and not arguments.store:
         raise bad_input("with --untrusted-run, name a file that the author of the run could not write", key="--store")
     with _asked(arguments) as asked:
-        return _judge(arguments, asked)
+        return _judge(arguments, asked, endpoint)
 
 
 @contextmanager
@@ -147,7 +150,7 @@ def _asked(arguments: argparse.Namespace) -> Iterator[ToJudge]:
     yield ToJudge(criteria, criteria.judge, golds, criteria.metrics(), run or criteria.inputs.run)
 
 
-def _judge(arguments: argparse.Namespace, asked: ToJudge) -> int:
+def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | None) -> int:
     criteria, place, workers = asked.criteria, asked.run, processes(arguments) or WORKERS
     baseline = None if arguments.base else file_of(arguments, "baseline")
     if place and place.path == STDIN and not arguments.output:
@@ -168,7 +171,7 @@ def _judge(arguments: argparse.Namespace, asked: ToJudge) -> int:
     if arguments.format == "terminal":
         say([first, *_plan_lines(job, planned)])
         sys.stdout.flush()  # before anything is asked
-    outcome = None if arguments.dry_run else _ask(job, planned, store, output, workers)
+    outcome = None if arguments.dry_run else _ask(job, planned, store, output, workers, endpoint)
     if arguments.format == "json":
         say(_json(job, names, planned, outcome, output))
     elif outcome:
@@ -236,9 +239,9 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job,
     return names, job, known
 
 
-def _ask(job: Job, planned: Planned, store: Store, output: str, workers: int) -> Outcome:
+def _ask(job: Job, planned: Planned, store: Store, output: str, workers: int, endpoint: Endpoint | None) -> Outcome:
     """Ask under a bar, and write what is known then."""
-    now, endpoint = [Spent()], Endpoint(job.block.endpoint)
+    now, endpoint = [Spent()], endpoint or Endpoint(job.block.endpoint)
 
     def share() -> float:
         return min(1.0, now[0].calls / max(1, now[0].planned))

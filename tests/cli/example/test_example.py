@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "src" / "rankgate" / "cli" / "example"
 SCRIPT = ROOT / "scripts" / "make_example.py"
 LANGUAGES = ("en", "pt-BR", "es-AR")
-RUNS = ("accepted", "harmless", "harmful")
+RUNS = ("accepted", "harmless", "harmful", "generator")
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
@@ -120,6 +120,30 @@ def test_a_run_answers_every_question_in_order_with_ranked_positive_scores(name:
         assert all(item["text"] == ARTICLE_BY_ID[item["chunk_id"]]["title"] for item in line["topk"][:3])
 
 
+def test_questions_with_an_answer_have_claims_and_no_others() -> None:
+    assert [sample for sample in SAMPLES if sample["metadata"].get("claims")] == ANSWERED
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_line_has_an_answer_and_its_prompt_held_the_first_three_articles(name: str) -> None:
+    for line in read_jsonl(EXAMPLE / "runs" / f"{name}.jsonl"):
+        assert line["answer"], line["query_id"]
+        assert line["context"] == [item["chunk_id"] for item in line["topk"][:3]]
+
+
+def test_the_worse_generator_has_the_rankings_of_the_accepted_run() -> None:
+    assert ranked_ids("generator", "all") == ranked_ids("accepted", "all")
+
+
+def test_every_recorded_quote_stands_in_an_article_and_no_reply_is_recorded_twice() -> None:
+    replies = read_jsonl(EXAMPLE / "replay.jsonl")
+    assert len({reply["content"] for reply in replies}) == len(replies)
+    texts = [article["text"] for article in ARTICLES]
+    for entry in (entry for reply in replies for entry in reply["reply"].get("entries", ())):
+        assert (entry["verdict"] == "absent") == (entry["quote"] == "")
+        assert any(entry["quote"] in text for text in texts)
+
+
 def ranked_ids(name: str, lang: str) -> dict[str, list[str]]:
     lines = {line["query_id"]: line for line in read_jsonl(EXAMPLE / "runs" / f"{name}.jsonl")}
     chosen = [sample["id"] for sample in SAMPLES if lang in {"all", tags_of(sample)["lang"]}]
@@ -174,6 +198,6 @@ def test_a_run_that_no_longer_fits_is_named_with_its_line(tmp_path: Path) -> Non
 
     assert result.returncode == 1
     assert result.stderr == (
-        f"error: {run}:2 is not what the articles and the gold set give; "
+        f"error: {run}:2 is not what the articles, the gold set and the answers give; "
         "run `python scripts/make_example.py` and commit the result\n"
     )
