@@ -1,9 +1,12 @@
 """`rankgate demo`: the whole story on the embedded example, in a directory where every printed command works."""
 
+import contextlib
+import io
 import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import threading
 from http.client import HTTPConnection
@@ -46,19 +49,35 @@ def demo(capsys: Capture, *words: str) -> str:
     return out
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What the demo says, and the directory that it leaves, for tests that change neither."""
+    folder, printed = tmp_path_factory.mktemp("once"), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
+        assert main(["demo", *DATE]) == 0
+    return printed.getvalue(), folder / "rankgate-demo"
+
+
+@pytest.fixture
+def left_behind(once: tuple[str, Path], elsewhere: Path) -> str:
+    """What the demo said, whose directory a test may change."""
+    shutil.copytree(once[1], elsewhere / "rankgate-demo")
+    return once[0]
+
+
 def verdicts_in(out: str) -> list[str]:
     return re.findall(r"^(PASS|WARN|FAIL|NOT JUDGED)  ", out, re.MULTILINE)
 
 
-def test_it_shows_the_three_verdicts_and_exits_0(capsys: Capture) -> None:
-    out = demo(capsys)
+def test_it_shows_the_three_verdicts_and_exits_0(once: tuple[str, Path]) -> None:
+    out, _ = once
     assert verdicts_in(out) == ["WARN", "PASS", "FAIL", "FAIL"]
     assert re.findall(r"^\(exit code (\d)\)$", out, re.MULTILINE) == ["0", "0", "1", "1"]
     assert re.findall(r"^(\d)\. ", out, re.MULTILINE) == ["1", "2", "3", "4", "5"]
 
 
-def test_it_says_that_its_judge_is_a_replay_and_judges_every_answer(capsys: Capture) -> None:
-    out = demo(capsys)
+def test_it_says_that_its_judge_is_a_replay_and_judges_every_answer(once: tuple[str, Path]) -> None:
+    out, _ = once
     assert out.startswith("No model is called here.")
     assert len(re.findall(r"^judge \w{8} \(replay-of-hand-labels-", out, re.MULTILINE)) == len(RUNS)
     assert out.count("\n192 answers: 192 judged\n") == len(RUNS)
@@ -67,9 +86,8 @@ def test_it_says_that_its_judge_is_a_replay_and_judges_every_answer(capsys: Capt
     }
 
 
-def test_it_leaves_everything_to_explore(capsys: Capture) -> None:
-    demo(capsys)
-    left = files_in("rankgate-demo")
+def test_it_leaves_everything_to_explore(once: tuple[str, Path]) -> None:
+    left = files_in(str(once[1]))
     [run] = [name for name in left if name.startswith("baseline/run-")]
     assert set(left) == FILES | {run}
     verdicts = {name: json.loads(left[f"out/{name}/report.json"])["verdict"] for name in RUNS}
@@ -77,27 +95,24 @@ def test_it_leaves_everything_to_explore(capsys: Capture) -> None:
     assert left["out/harmful/comment.md"].decode().startswith("**❌ FAIL. ")
 
 
-def test_it_says_what_it_did_in_the_directory_that_was_named(capsys: Capture) -> None:
+def test_it_says_what_it_did_in_an_empty_directory_that_was_named(elsewhere: Path, capsys: Capture) -> None:
+    Path("some/where").mkdir(parents=True)
     out = demo(capsys, "some/where")
+    assert verdicts_in(out) == ["WARN", "PASS", "FAIL", "FAIL"]
     assert "  $ cd some/where\n" in out
     assert set(files_in("some/where")) >= FILES
     assert Path("rankgate-demo").exists() is False
-
-
-def test_it_ends_where_it_began(elsewhere: Path, capsys: Capture) -> None:
-    demo(capsys)
     assert Path.cwd() == elsewhere
 
 
-def test_a_second_time_in_the_same_directory_tells_the_same_story(capsys: Capture) -> None:
-    first, left = demo(capsys), files_in("rankgate-demo")
-    assert demo(capsys) == first
+def test_a_second_time_in_the_same_directory_tells_the_same_story(left_behind: str, capsys: Capture) -> None:
+    left = files_in("rankgate-demo")
+    beside = Path("rankgate-demo/runs/generator.verdicts.jsonl")
+    beside.write_bytes(beside.read_bytes().replace(b"contradicted", b"absent"))  # by hand
+    Path("rankgate-demo/out/notes").mkdir()
+    assert demo(capsys) == left_behind
     assert files_in("rankgate-demo") == left
-
-
-def test_an_empty_directory_will_do(capsys: Capture) -> None:
-    Path("empty").mkdir()
-    assert verdicts_in(demo(capsys, "empty")) == ["WARN", "PASS", "FAIL", "FAIL"]
+    assert Path("rankgate-demo/out/notes").is_dir()
 
 
 @pytest.mark.parametrize(
@@ -119,23 +134,13 @@ def test_a_foreign_directory_is_refused_and_left_alone(capsys: Capture, content:
     assert files_in("mine") == content
 
 
-def test_changed_files_of_an_earlier_demo_are_not_overwritten(capsys: Capture) -> None:
-    assert main(["demo", "here"]) == 0
-    Path("here/gold.yaml").write_text("mine\n", encoding="utf-8")
-    capsys.readouterr()
-    assert main(["demo", "here"]) == 2
-    assert capsys.readouterr() == (
-        "",
-        "error: here: holds changed files of an earlier demo (gold.yaml); name another directory, or remove it\n",
-    )
-    assert Path("here/gold.yaml").read_text(encoding="utf-8") == "mine\n"
-
-
-def test_a_directory_within_the_baseline_is_left_alone(capsys: Capture) -> None:
-    assert main(["demo", "here"]) == 0
-    Path("here/out/notes").mkdir()
-    assert main(["demo", "here"]) == 0
-    assert Path("here/out/notes").is_dir()
+def test_changed_files_of_an_earlier_demo_are_not_overwritten(left_behind: str, capsys: Capture) -> None:
+    assert left_behind
+    Path("rankgate-demo/gold.yaml").write_text("mine\n", encoding="utf-8")
+    assert main(["demo"]) == 2
+    advice = "holds changed files of an earlier demo (gold.yaml); name another directory, or remove it"
+    assert capsys.readouterr() == ("", f"error: rankgate-demo: {advice}\n")
+    assert Path("rankgate-demo/gold.yaml").read_text(encoding="utf-8") == "mine\n"
 
 
 def test_a_file_is_refused(capsys: Capture) -> None:
@@ -160,11 +165,8 @@ def printed_commands(out: str) -> list[tuple[list[str], int]]:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("directory", ["rankgate-demo", "a directory of mine"])
-def test_every_command_that_it_prints_works_by_hand(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capture, directory: str
-) -> None:
-    commands = printed_commands(demo(capsys, directory))
+def test_every_command_that_it_prints_works_by_hand(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    commands = printed_commands(demo(capsys, "a directory of mine"))
     assert [words[1] for words, _ in commands if words[0] == "rankgate"] == [
         *("judge", "check", "baseline", *("judge", "check") * 3),
         *("check", "explain", "check", "explain", "judge", "validate", "compare"),
@@ -176,32 +178,34 @@ def test_every_command_that_it_prints_works_by_hand(
 
 
 @pytest.mark.full
-def test_by_hand_in_a_fresh_directory_it_is_the_same_story(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    told = demo(capsys, "told")
-    demo(capsys, "by-hand")
-    for path in Path("by-hand/baseline").iterdir():
+def test_by_hand_in_a_fresh_directory_it_is_the_same_story(
+    monkeypatch: pytest.MonkeyPatch, once: tuple[str, Path], left_behind: str, capsys: Capture
+) -> None:
+    told = left_behind
+    for path in Path("rankgate-demo/baseline").iterdir():
         path.unlink()
-    monkeypatch.chdir("by-hand")
+    monkeypatch.chdir("rankgate-demo")
     for words, _ in printed_commands(told)[:9]:
         main([*words[1:], *(DATE if words[1] != "judge" else ())])
     assert verdicts_in(capsys.readouterr().out) == verdicts_in(told)
     monkeypatch.chdir(os.pardir)
-    assert Path("by-hand/.rankgate/verdicts.sqlite").is_file()  # which the demo keeps in memory
-    left = {name: data for name, data in files_in("by-hand").items() if not name.startswith(".rankgate/")}
-    assert left == files_in("told")
+    assert Path("rankgate-demo/.rankgate/verdicts.sqlite").is_file()  # which the demo keeps in memory
+    left = {name: data for name, data in files_in("rankgate-demo").items() if not name.startswith(".rankgate/")}
+    assert left == files_in(str(once[1]))
 
 
-def gates_of(run: str) -> dict[str, Any]:
-    report = json.loads(Path(f"rankgate-demo/out/{run}/report.json").read_text(encoding="utf-8"))
+def gates_of(demo_folder: Path, run: str) -> dict[str, Any]:
+    report = json.loads((demo_folder / f"out/{run}/report.json").read_text(encoding="utf-8"))
     return {gate["name"]: gate for gate in report["gates"]}
 
 
-def test_the_worse_generator_fails_by_its_answers_alone(capsys: Capture) -> None:
-    demo(capsys)
-    failed = {name: gate["verdict"] for name, gate in gates_of("generator").items() if gate["verdict"] != "pass"}
-    assert failed == {"faithfulness": "fail"}
-    assert gates_of("harmful")["retrieval_recall_at_5"]["verdict"] == "fail"
-    assert gates_of("harmful")["faithfulness"]["verdict"] != "fail"
+def test_the_worse_generator_fails_by_its_answers_alone(once: tuple[str, Path]) -> None:
+    gates = gates_of(once[1], "generator")
+    assert {name: gate["verdict"] for name, gate in gates.items() if gate["verdict"] != "pass"} == {
+        "faithfulness": "fail"
+    }
+    assert gates_of(once[1], "harmful")["retrieval_recall_at_5"]["verdict"] == "fail"
+    assert gates_of(once[1], "harmful")["faithfulness"]["verdict"] != "fail"
 
 
 def asked(port: int, body: bytes) -> tuple[int, bytes]:
@@ -260,11 +264,3 @@ def test_neither_a_proxy_nor_a_key_of_the_user_is_used(monkeypatch: pytest.Monke
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     monkeypatch.setenv("RANKGATE_JUDGE_KEY", "not a key: no header can hold it")
     assert verdicts_in(demo(capsys)) == ["WARN", "PASS", "FAIL", "FAIL"]
-
-
-def test_a_verdict_that_was_changed_by_hand_does_not_stay_for_the_next_time(capsys: Capture) -> None:
-    demo(capsys)
-    beside, left = Path("rankgate-demo/runs/generator.verdicts.jsonl"), files_in("rankgate-demo")
-    beside.write_bytes(beside.read_bytes().replace(b"contradicted", b"absent"))
-    demo(capsys)
-    assert files_in("rankgate-demo") == left
