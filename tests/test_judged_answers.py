@@ -276,3 +276,21 @@ def test_a_gate_that_refusals_raise_does_not_block_alone(
     project.gates(replaced=replaced)
     text = "look at: gate 'faithfulness' counts answers that assert something, and so rises with refusals; add a gate"
     assert any(line.startswith(text) for line in validated(project)) is named
+
+
+def test_a_judged_run_is_read_with_what_the_other_gates_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    gates = (
+        "[{name: answered_rate, threshold: 0.5}, {name: latency_p95, threshold: 500}, {name: recall@1, threshold: 1}]"
+    )
+    judge = "judge: {endpoint: http://127.0.0.1:9/v1, model: m-2026-01-01, structured: json_schema}"
+    Path("ship-criteria.yaml").write_text(f"{judge}\nmatch: doc\ngates: {gates}\n")
+    Path("gold.jsonl").write_text('{"id": "q", "input": "What?", "expected_output": ["d"]}\n')
+    item = {"chunk_id": "c", "doc_id": "d", "text": "x"}
+    line = {"query_id": "q", "topk": [item], "answer": "", "latency_ms": {"total": 50}}
+    Path("run.jsonl").write_text(json.dumps(line))
+    assert main(["check", "--gold", "gold.jsonl", "--run", "run.jsonl", "-o", "r.json"]) == 1, capsys.readouterr()
+    found = {gate["name"]: gate["value"] for gate in json.loads(Path("r.json").read_text())["gates"]}
+    assert sorted(found.values()) == [0.0, 1.0, 50.0], found

@@ -48,7 +48,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
         from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
 
         openers = (open_run, open_baseline, open_anchor)
-        open_run, open_baseline, open_anchor = judged_runs(inputs, criteria, gold, plan.metrics, *openers)
+        open_run, open_baseline, open_anchor = judged_runs(inputs, criteria, gold, plan, *openers)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
         baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)

@@ -98,8 +98,8 @@ def test_export_and_import_are_the_same_sorted_bytes(tmp_path: Path) -> None:
 )
 def test_of_two_records_one_is_kept(first: Record, second: Record, kept: str, tmp_path: Path) -> None:
     store, file = Store(tmp_path / "s"), tmp_path / "verdicts.jsonl"
-    store.put(first)
-    store.put(second)
+    assert store.put(first)
+    assert store.put(second) is (first is MISSING and second is RECORD), "whether it was taken"
     found = store.get(RECORD.slot)
     file.write_bytes(line_of(first) + line_of(second))
     assert found is not None

@@ -70,7 +70,7 @@ def validate(inputs: Inputs) -> Findings:
     if gold and criteria and Need.VERDICTS in plan.needs:
         from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
 
-        openers = _attempt(problems, judged_runs, inputs, criteria, gold, plan.metrics, *openers) or openers
+        openers = _attempt(problems, judged_runs, inputs, criteria, gold, plan, *openers) or openers
     if run_file:
         how = {"needs": plan.needs, "map": run_file.map, "most_problems": MAX_PROBLEMS}
         opened_run = _attempt(problems, openers[0], **how)

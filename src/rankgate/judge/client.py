@@ -10,9 +10,10 @@ import os
 import re
 import socket
 import zlib
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from threading import Event, Lock, Timer, local
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from threading import Event, Lock, Thread, local
+from time import monotonic, sleep
 from typing import Any, NamedTuple, TypeVar
 
 import requests
@@ -92,8 +93,13 @@ class Endpoint:
         self.address = address.rstrip("/")
         self.stopped = Event()
         self._key = key
+        self._headers = {"User-Agent": f"rankgate/{__version__}", "Content-Type": "application/json"}
+        self._headers["Accept-Encoding"] = "identity"  # so that a limit in bytes is one
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
         self._wait = wait or self.stopped.wait
-        self._own = local()
+        self._own, self._lock = local(), Lock()
+        self._ends, self._watched = dict[_Adapter, float](), False
 
     def post(self, path: str, body: object, shape: type[M], spending: Spending, estimate: int) -> M | Unjudged:
         """The answer to a request, after at most five attempts at it; one of another shape is a failed attempt.
@@ -128,18 +134,16 @@ class Endpoint:
 
     def _once(self, path: str, data: bytes) -> _Response | None:
         """One attempt; None where no answer came, or none within the limits. A redirect is an answer, not followed."""
-        url, session = self.address + path, self._session()
-        timer = Timer(TOTAL_SECONDS, session.end_connection)
-        timer.daemon = True
-        timer.start()
         try:
-            with session.post(
-                url,
-                data=data,
-                stream=True,
-                allow_redirects=False,
-                timeout=(CONNECT_SECONDS, READ_SECONDS),
-            ) as response:
+            adapter = self._adapter()
+            if path not in adapter.prepared:
+                adapter.prepared[path] = requests.Request("POST", self.address + path, self._headers).prepare()
+            request = adapter.prepared[path]
+            request.prepare_body(data, None)
+            with (
+                self._limited(adapter),
+                adapter.send(request, stream=True, timeout=(CONNECT_SECONDS, READ_SECONDS), **adapter.how) as response,
+            ):
                 body = bytearray()
                 while chunk := response.raw.read1(65_536):
                     body += chunk
@@ -147,58 +151,69 @@ class Endpoint:
                         return None
                 secret = len(self._key) >= _SECRET_LENGTH  # a shorter one is a word that a local server ignores
                 plain = bytes(body).replace(self._key.encode(), b"***") if secret else bytes(body)
-                headers = {name.lower(): value for name, value in response.headers.items()}
-                return _Response(response.status_code, headers, plain)
+                return _Response(response.status_code, response.headers, plain)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError, TypeError):
             return None
-        finally:
-            timer.cancel()
 
-    def _session(self) -> _Session:
+    def _adapter(self) -> _Adapter:
         """This thread's connections; of the environment only proxies and CA certificates count, no .netrc."""
-        if not hasattr(self._own, "session"):
-            session = _Session()
-            session.trust_env = False
-            session.proxies = get_environ_proxies(self.address)
+        if not hasattr(self._own, "adapter"):
             names = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
-            session.verify = next(filter(None, map(os.environ.get, names)), None) or True
-            session.headers.clear()
-            session.headers.update({"User-Agent": f"rankgate/{__version__}", "Content-Type": "application/json"})
-            session.headers["Accept-Encoding"] = "identity"  # so that a limit in bytes is one
-            if self._key:
-                session.headers["Authorization"] = f"Bearer {self._key}"
-            self._own.session = session
-        session_of_thread: _Session = self._own.session
-        return session_of_thread
+            verify = next(filter(None, map(os.environ.get, names)), None) or True
+            self._own.adapter = _Adapter(verify=verify, proxies=get_environ_proxies(self.address))
+        adapter_of_thread: _Adapter = self._own.adapter
+        return adapter_of_thread
 
+    @contextmanager
+    def _limited(self, adapter: _Adapter) -> Iterator[None]:
+        """End the connection in use after `TOTAL_SECONDS`; one thread watches all, as long as there are any."""
+        with self._lock:
+            self._ends[adapter] = monotonic() + TOTAL_SECONDS
+            if not self._watched:
+                self._watched = True
+                Thread(target=self._watch, daemon=True).start()
+        try:
+            yield
+        finally:
+            del self._ends[adapter]
 
-class _Session(requests.Session):
-    """One thread's connections, of which another thread can end the one in use: headers may trickle in for ever."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._adapter = _Adapter()
-        for scheme in ("http://", "https://"):
-            self.mount(scheme, self._adapter)
-
-    def get_redirect_target(self, resp: requests.Response) -> None:
-        """None: where it leads does not matter, and to find out requests would read all of its body."""
-
-    def end_connection(self) -> None:
-        """Let whatever waits for an answer see the end of it."""
-        if self._adapter.socket:
-            with suppress(OSError):  # it is closed
-                socket.socket.shutdown(self._adapter.socket, socket.SHUT_RDWR)
+    def _watch(self) -> None:
+        watched = True
+        while watched:
+            sleep(min(1.0, TOTAL_SECONDS / 10))
+            for adapter, end in self._ends.copy().items():
+                if monotonic() > end:
+                    adapter.end_connection()
+            with self._lock:
+                self._watched = watched = bool(self._ends)
 
 
 class _Adapter(HTTPAdapter):
-    """Knows the socket that was opened last; urllib3 shows none before the answer begins, nor where it is the last."""
+    """One thread's connections to one address, of which another thread can end the one in use.
 
-    socket: socket.socket | None = None
+    Headers may trickle in for ever. The socket is the one that was opened last; urllib3 shows none before the answer
+    begins, nor where it is the last.
+    """
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__()
+        self.how = how
+        self.prepared: dict[str, requests.PreparedRequest] = {}
+        self.socket: socket.socket | None = None
+        self._pool: Any = None  # to look it up takes a look at files, and waits for other threads
+
+    def end_connection(self) -> None:
+        """Let whatever waits for an answer see the end of it."""
+        if self.socket:
+            with suppress(OSError):  # it is closed
+                socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
 
     def get_connection_with_tls_context(self, *given: Any, **named: Any) -> Any:
-        """The pool of an address."""
+        """The pool of the address."""
+        if self._pool:
+            return self._pool
         pool: Any = super().get_connection_with_tls_context(*given, **named)
+        self._pool = pool
 
         def connection(*given: Any, **named: Any) -> Any:
             made: Any = type(pool).ConnectionCls(*given, **named)

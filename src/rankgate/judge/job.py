@@ -270,6 +270,6 @@ class _Verdicts(msgspec.Struct, frozen=True):
         record = self.store.get(slot) or self.kept.get(slot)
         return None if self.again and record and record.unjudged else record
 
-    def put(self, *records: Record) -> None:
+    def put(self, *records: Record) -> bool:
         """Keep records in the store."""
-        self.store.put(*records)
+        return self.store.put(*records)

@@ -83,9 +83,8 @@ def judge_answers(
 
     def work(call: Call) -> None:
         record = ask(endpoint, judge, call.slot, call.inputs, spending)
-        if record.unjudged is None or record.unjudged.kind.lasts:
-            store.put(record)
-        if session.take(store.get(call.slot) or record):  # another process may have been first
+        taken = (record.unjudged is None or record.unjudged.kind.lasts) and store.put(record)
+        if session.take(record if taken else store.get(call.slot) or record):  # another process may have been first
             endpoint.stopped.set()
 
     with ThreadPoolExecutor(workers) as threads:

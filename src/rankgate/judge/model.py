@@ -18,6 +18,7 @@ from msgspec.structs import asdict, force_setattr
 from rankgate.model.answers import GoldClaim, Supports, Unjudged
 
 Mode = Literal["json_schema", "json_object", "prompt"]
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 MODES: tuple[Mode, ...] = ("json_schema", "json_object", "prompt")  # how the form of an answer is requested, best first
 
 
@@ -79,7 +80,7 @@ class Inputs(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def key(self) -> str:
         """SHA-256 of the canonical JSON of the task and the texts."""
-        return digest({**asdict(self), "task": self.task.value})
+        return hashlib.sha256(msgspec.json.encode(asdict(self), order="sorted")).hexdigest()
 
     def tokens(self, prompts: Mapping[str, str]) -> tuple[int, int]:
         """About how many tokens one request sends and receives that is answered well."""
@@ -166,7 +167,7 @@ class Known(Protocol):
 class Keeper(Known, Protocol):
     """A store of verdicts while a judge works."""
 
-    def put(self, *records: Record) -> None: ...  # noqa: D102
+    def put(self, *records: Record) -> bool: ...  # noqa: D102
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,8 +189,7 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
 
 def canonical(value: Any) -> bytes:
     """JSON in which equal values are equal bytes: keys sorted, nothing escaped that need not be."""
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return text.encode("utf-8", "replace")
+    return _CANONICAL.encode(value).encode("utf-8", "replace")
 
 
 def digest(value: Any) -> str:
@@ -199,9 +199,9 @@ def digest(value: Any) -> str:
 
 def rough_tokens(text: str) -> int:
     """A token for 3.5 characters of ASCII, and one for each other character: rather too many than too few."""
-    ascii_only = len(text.encode("ascii", "ignore"))
+    ascii_only = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
     return int(ascii_only / 3.5) + len(text) - ascii_only + 1
 
 
 def _normal(text: str) -> str:
-    return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode())
+    return text if text.isascii() else unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode())

@@ -201,7 +201,8 @@ class _Look:
 
     def beyond(self, inputs: Inputs) -> int | None:
         """The tokens of a request that the model cannot hold; None of one that it can."""
-        limit, tokens = self.judge.context_tokens, sum(inputs.tokens(self.judge.prompts))
+        limit = self.judge.context_tokens
+        tokens = 0 if limit is None else sum(inputs.tokens(self.judge.prompts))
         return tokens if limit is not None and tokens > limit else None
 
     def entailed(self, claims: tuple[str, ...] | Unjudged | None, passages: tuple[str, ...], text: str) -> Any:
@@ -218,7 +219,8 @@ class _Look:
         every = Inputs(Task.ENTAIL, passages=passages, statements=claims)
         size = BATCH if len(claims) > MAX_TOGETHER or self.beyond(every) else len(claims)
         starts = range(0, len(claims), size)
-        parts = [self.at(msgspec.structs.replace(every, statements=claims[at : at + size])) for at in starts]
+        some = (msgspec.structs.replace(every, statements=claims[at : at + size]) for at in starts)
+        parts = [self.at(inputs) for inputs in ([every] if size == len(claims) else some)]
         if missing := next((part for part in parts if isinstance(part, Unjudged)), None):
             return missing
         each = (each for part in parts for each in part)

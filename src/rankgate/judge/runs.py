@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from rankgate.judge.plan import BATCH, Plan, judged, plan_for, walk
 from rankgate.judge.store import by_slot, listed, read_verdicts, stored_verdicts
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
+from rankgate.metrics.plan import Plan as Scoring
 from rankgate.model.answers import NO_VERDICT, JudgeMark, Want
 from rankgate.model.values import Details, Generated, Gold, Need, Ranking, Sample
 from rankgate.readers.base import Run
@@ -139,9 +140,11 @@ def plan_of(block: JudgeBlock, gold: Gold, metrics: Iterable[Metric], rankings: 
 
 
 def judged_runs(
-    inputs: Inputs, criteria: Criteria, gold: Gold, metrics: Sequence[Metric], *runs: Opener
+    inputs: Inputs, criteria: Criteria, gold: Gold, plan: Scoring, *runs: Opener
 ) -> tuple[Callable[..., Any], ...]:
     """What opens runs, the candidate's first, of which each ranking now carries the verdicts on its answer.
+
+    They carry none where what is read of a run, all that the plan needs unless it is said, has no `Need.VERDICTS`.
 
     The verdicts are those of the file that the caller names, or else of the one beside the candidate's run, unless that
     run is untrusted: who wrote its answers may have written these as well. Behind them count those of stored runs.
@@ -159,14 +162,14 @@ def judged_runs(
     opened = (again(needs=frozenset({Need.VERDICTS})) for again in stores)
     stored = [stored_verdicts(each) for each in opened if each and each.format == "baseline"]
     known = by_slot(record for each in (named, *stored) for record in each.values())
-    judge, wants = judge_with_verdicts(block, named, known), wants_of(metrics) | SHOWN
+    judge, wants = judge_with_verdicts(block, named, known), wants_of(plan.metrics) | SHOWN
     mark = JudgeMark(judge.short, judge.model) if any(slot.judge == judge.id for slot in known) else None
 
     def opening(opened: Opener) -> Opener:
-        def again(needs: frozenset[Need] = frozenset(), **how: object) -> Run | None:
-            found = opened(needs=needs | NEEDS, **how)
-            if found is None:
-                return None
+        def again(needs: frozenset[Need] = plan.needs, **how: object) -> Run | None:
+            found = opened(needs=(needs | NEEDS) - {Need.VERDICTS}, **how)
+            if found is None or Need.VERDICTS not in needs:
+                return found
             rankings = with_verdicts(found.rankings, gold, judge, known, wants, block)
             provenance = {**found.provenance, "judge": f"{judge.short} ({judge.model})"}
             return replace(found, rankings=rankings, file=None, provenance=provenance, judge=mark)

@@ -63,17 +63,23 @@ class Store:
         rows = self._run(where, slot.judge, slot.task.value, slot.key, slot.repeat)
         return self._record(rows[0][0]) if rows else None
 
-    def put(self, *records: Record) -> None:
-        """Keep records, all or none, unless their slots have verdicts; they are on the disk when this returns."""
+    def put(self, *records: Record) -> bool:
+        """Keep records, all or none, unless their slots have verdicts; they are on the disk when this returns.
+
+        False where a slot kept what it had.
+        """
         rows = [(*_plain(record.slot), record.unjudged is None, line_of(record)) for record in records]
         with self._lock:
             try:
-                self._base.execute("begin immediate")
-                self._base.executemany(_PUT, rows)
-                self._base.execute("commit")
+                if len(rows) > 1:  # one is a transaction of its own
+                    self._base.execute("begin immediate")
+                taken = self._base.executemany(_PUT, rows).rowcount
+                if len(rows) > 1:
+                    self._base.execute("commit")
             except sqlite3.Error as error:
                 self._base.rollback()
                 raise self._unusable(error) from error
+        return taken == len(rows)
 
     def records(self) -> list[Record]:
         """All records, by judge, task, key and repeat."""

@@ -52,8 +52,9 @@ def scored(
     if piped:
         return ScoredRun(run, scores, lambda: kept.rankings, lambda: kept.rankings)
     run = msgspec.structs.replace(run, rankings=iter(()), file=None, share_read=None)  # which hold a stored run
-    lists = (lambda: kept.rankings) if kept.whole else partial(_rankings, again)
-    return ScoredRun(run, scores, lists, partial(_rankings, partial(again, needs=plan.needs | READ)))
+    needs = plan.needs - {Need.VERDICTS}  # which take most of the time, and no list needs
+    lists = (lambda: kept.rankings) if kept.whole else partial(_rankings, partial(again, needs=needs))
+    return ScoredRun(run, scores, lists, partial(_rankings, partial(again, needs=needs | READ)))
 
 
 def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:
