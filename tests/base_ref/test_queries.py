@@ -41,7 +41,7 @@ def changed(before: Gold, after: Gold) -> dict[str, list[str]] | None:
         pytest.param(replace(Q1, line=7), None, id="its line"),
         pytest.param(replace(Q1, tags=("urgent", "lang:en", "new")), None, id="a tag more, in another order"),
         pytest.param(
-            replace(Q1, judge_gains={"b": 1.0}), None, id="a judge's label, which is shown beside the verdict"
+            replace(Q1, judge_gains={"b": 1.0}), {"relabelled": ["q1"]}, id="a judge's label, which can end a doubt"
         ),
         pytest.param(replace(Q1, tags=("lang:en",)), {"edited": ["q1"]}, id="a tag less"),
         pytest.param(replace(Q1, question="what?"), {"edited": ["q1"]}, id="another question"),

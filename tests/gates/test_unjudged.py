@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.repositories import commit, git
 
 from rankgate.cli import main
 
@@ -152,6 +153,122 @@ def test_every_metric_of_the_list_has_two_ends(metric: str) -> None:
     assert (code, gate["verdict"]) == (0, "pass" if gate["delta"] == 0 else "warn")
 
 
+def label(labels: dict[str, float], *, share: float = 1.0) -> None:
+    """A judge's labels beside the gold set, for the first of its queries."""
+    samples = [json.loads(text) for text in Path("gold.jsonl").read_text(encoding="utf-8").splitlines()]
+    for n, sample in enumerate(samples):
+        docs = line(n, list(labels))["topk"]
+        sample["judge_labels"] = dict(zip(docs, labels.values(), strict=True)) if n < share * N else {}
+    write("gold.jsonl", samples)
+
+
+FAR = {f"far{n}": 1.0 for n in range(5)}
+HARM = ["wrong0", "wrong1", "wrong2", "new1", "wrong3"]
+
+
+@pytest.mark.parametrize(
+    ("docs", "labels", "share", "severity", "verdict"),
+    [
+        pytest.param(BETTER, {"new1": 1, "new2": 1}, 1.0, "error", "pass", id="right by the judge"),
+        pytest.param(BETTER, {"new1": 3, "new2": 3}, 1.0, "error", "pass", id="by grades that the gold set lacks"),
+        pytest.param(BETTER, {"new1": 1}, 1.0, "error", "pass", id="enough of it, whatever the rest is"),
+        pytest.param(BETTER, {"new1": 0, "new2": 0}, 1.0, "error", "warn", id="wrong by the judge, who proves no harm"),
+        pytest.param(BETTER, {"new1": 1, "new2": 1}, 0.1, "error", "warn", id="too little to end the doubt"),
+        pytest.param(BETTER, {"elsewhere": 1}, 1.0, "error", "warn", id="labels of what no run shows"),
+        pytest.param(HARM, {"new1": 3}, 1.0, "error", "fail", id="harm that people have proven"),
+        pytest.param(list(FAR), FAR, 1.0, "error", "pass", id="nothing of it is judged by people"),
+        pytest.param(list(FAR), {"far0": 0, "far1": 0}, 1.0, "error", "warn", id="no longer hopeless, but in doubt"),
+        pytest.param(list(FAR), dict.fromkeys(FAR, 0.0), 1.0, "error", "not_judged", id="garbage stays not judged"),
+        pytest.param(list(FAR), dict.fromkeys(FAR, 0.0), 1.0, "warning", "warn", id="garbage, and it only warns"),
+    ],
+)
+def test_a_judges_labels_end_a_doubt_and_prove_no_harm(
+    docs: list[str], labels: dict[str, float], share: float, severity: str, verdict: str
+) -> None:
+    pooled()
+    candidate(docs)
+    before = check(severity=severity)[1]["gates"][0]
+    label(labels, share=share)
+    code, report = check(severity=severity)
+    [gate] = report["gates"]
+    assert (gate["verdict"], code) == (verdict, {"fail": 1, "not_judged": 2}.get(verdict, 0))
+    assert [gate[key] for key in ("value", "delta", "delta_ci")] == [
+        before[key] for key in ("value", "delta", "delta_ci")
+    ], "the values are people's"
+    people = {key: gate["unjudged"][key] for key in before["unjudged"]}
+    assert people == before["unjudged"]
+
+
+def test_what_the_judges_labels_make_of_a_change_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    pooled()
+    candidate(BETTER)
+    label({"new1": 1.0})
+    [gate] = check()[1]["gates"]
+    ends = gate["unjudged"]
+    assert (ends["judged"], ends["labelled"]) == (pytest.approx(0.6), pytest.approx(0.8))
+    assert ends["labels_relevant"] >= ends["labels_wrong"] > ends["condensed"]
+    assert (gate["violation"], gate["evidence_state"], gate["only_inconclusive"]) == (None, "clear", False)
+    said = "; with the judge's labels, which leave 20% open, it is from +0."
+    assert said in gate["reasons"][0]["text"]
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"negatives": ["{}-new1", "{}-new2"]}, id="hard negatives"),
+        pytest.param({"metadata": {"no_answer": True}, "expected_output": {"{}-wrong0": 0}}, id="nothing answers it"),
+    ],
+)
+def test_no_label_makes_right_what_the_gold_set_says_is_not(more: dict[str, Any]) -> None:
+    """For nine in ten queries, so that the rest cannot end the doubt by themselves."""
+    pooled()
+    candidate(BETTER)
+    label({"new1": 1.0, "new2": 1.0})
+    samples = [json.loads(text) for text in Path("gold.jsonl").read_text(encoding="utf-8").splitlines()]
+    for sample in samples[: N * 9 // 10]:
+        sample.update(json.loads(json.dumps(more).replace("{}", sample["id"])))
+    write("gold.jsonl", samples)
+    found = check()[1]["gates"][0]["unjudged"]
+    plain = [
+        {key: value for key, value in sample.items() if key != "judge_labels"} for sample in samples[: N * 9 // 10]
+    ]
+    write("gold.jsonl", [*plain, *samples[N * 9 // 10 :]])
+    assert check()[1]["gates"][0]["unjudged"] == found
+
+
+@pytest.mark.parametrize(("docs", "verdict"), [(BETTER, "warn"), (list(FAR), "not_judged")])
+def test_labels_that_a_pull_request_brings_end_no_doubt(project: Path, docs: list[str], verdict: str) -> None:
+    """They count once they are merged; until then the base's gold set decides, and they are named as relabelled."""
+    pooled()
+    candidate(docs)
+    check()
+    (project / ".gitignore").write_text("new.jsonl\nreport.json\ncomment.md\n", encoding="utf-8")
+    git("init", "--quiet")
+    commit()
+    git("branch", "base")
+    label(dict.fromkeys(docs, 1.0) | {"wrong0": 0.0})
+    commit()
+    found = ["check", "-o", "report.json", *DATE]
+    assert main(found) == 0
+    assert json.loads(Path("report.json").read_text(encoding="utf-8"))["gates"][0]["verdict"] == "pass"
+    assert main([*found, "--base", "base"]) == {"warn": 0, "not_judged": 2}[verdict]
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    assert {gate["verdict"] for gate in report["gates"] if gate["judged_by"] == "base"} == {verdict}
+    assert report["base"]["queries"]["relabelled"] == N
+    git("switch", "--quiet", "--create", "next")  # once they are merged
+    assert main([*found, "--base", "HEAD"]) == 0
+    assert json.loads(Path("report.json").read_text(encoding="utf-8"))["verdict"] == "pass"
+
+
+def test_labels_under_other_evidence_are_shown_and_no_more() -> None:
+    pooled()
+    candidate(BETTER)
+    label({"new1": 1.0, "new2": 1.0})
+    code, report = check(evidence="estimate")
+    assert (code, report["gates"][0]["unjudged"]["labelled"]) == (1, 1.0)
+
+
 def test_segments_have_two_ends_as_well() -> None:
     pooled(tags=True)
     old = ["right", "wrong0", "wrong1", "wrong2", "wrong3"]
@@ -211,3 +328,34 @@ def test_a_pool_of_one_system_is_no_proof_against_another(run: str, verdict: str
         Path(f"{name}.jsonl").write_bytes((folder / "runs" / f"{path}.jsonl").read_bytes())
     code, report = check("ndcg@10", regression_max=0.02)
     assert (code, report["gates"][0]["verdict"]) == (0, verdict)
+
+
+UMBRELA = COLLECTIONS / "judged" / "rag25_human_umbrela.tsv"
+
+
+@pytest.mark.skipif(not UMBRELA.is_file(), reason="the real labels are not here")
+def test_a_real_judge_beside_real_people() -> None:
+    """TREC RAG 2025: the old system found half of each topic's documents, which people judged, the new one the rest.
+
+    The new one ranks by people's own grades, so it is better. Without labels nobody can tell; with UMBRELA's it passes.
+    """
+    topics: dict[str, list[tuple[str, int, int]]] = {}
+    for text in UMBRELA.read_text(encoding="utf-8").splitlines()[1:]:
+        topic, doc, human, judge = text.split("\t")
+        topics.setdefault(topic, []).append((doc, int(human), int(judge)))
+    samples, old, new = [], [], []
+    for topic, rows in topics.items():
+        known, hidden = rows[::2], rows[1::2]
+        if not any(human > 0 for _, human, _ in known):
+            continue
+        sample = {"id": topic, "expected_output": {doc: human for doc, human, _ in known}}
+        samples.append({**sample, "judge_labels": {doc: judge for doc, _, judge in hidden}})
+        old.append({"query_id": topic, "topk": [doc for doc, _, _ in known[:10]]})
+        best = sorted(hidden, key=lambda row: -row[1])[:10]
+        new.append({"query_id": topic, "topk": [doc for doc, _, _ in [*known[:3], *best][:10]]})
+    write("old.jsonl", old)
+    write("new.jsonl", new)
+    for labels, verdict in ((False, "warn"), (True, "pass")):
+        write("gold.jsonl", [sample if labels else {**sample, "judge_labels": {}} for sample in samples])
+        [gate] = check("ndcg@10", regression_max=0.01)[1]["gates"]
+        assert gate["verdict"] == verdict, gate

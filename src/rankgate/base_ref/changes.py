@@ -224,8 +224,9 @@ def query_changes(before: Gold, after: Gold) -> QueryChanges | None:
 
 
 def _judged_alike(was: Sample, now: Sample) -> bool:
-    """Whether gains and claims are the same, in any order."""
-    return was.gains == now.gains and (was.claims == now.claims or set(was.claims) == set(now.claims))
+    """Whether gains, a judge's too, and claims are the same, in any order."""
+    gains = (was.gains, was.judge_gains) == (now.gains, now.judge_gains)
+    return gains and (was.claims == now.claims or set(was.claims) == set(now.claims))
 
 
 def _other(sample: Sample, was: Sample | None = None) -> Sample:

@@ -9,17 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from rankgate.cli.gold_judge import judge_pool
 from rankgate.cli.inputs import criteria_if_any, file_of, open_store, refuse_two_stdins
+from rankgate.cli.judge import judge_in
 from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
 from rankgate.cli.output import say
-from rankgate.criteria import InputFile
+from rankgate.criteria import InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import gold_of, named_run
+from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
 from rankgate.labelling.gold_documents import read_documents
 from rankgate.labelling.labels import Merge, compare_labels
 from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, pool
-from rankgate.labelling.pool_files import POOL_FORMS, read_labels
+from rankgate.labelling.pool_files import POOL_FORMS, as_jsonl, read_labels
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.model.values import Gold, Need
 from rankgate.model.wording import count_text
@@ -52,6 +55,8 @@ def parser() -> argparse.ArgumentParser:
         "What no one has judged counts as not relevant, which is unfair to the system that finds something new.",
         "rankgate gold pool run.jsonl baseline/ --gold gold.yaml -o to_label.jsonl",
         "rankgate gold pool run.jsonl other.jsonl --gold gold.yaml --unjudged --depth 10 -o to_label.csv",
+        "rankgate gold pool run.jsonl baseline/ --judge --dry-run    # what a model as labeller would cost",
+        "rankgate gold pool run.jsonl baseline/ --judge -o judged.jsonl",
         "rankgate gold merge gold.yaml to_label.jsonl -o gold.jsonl",
         "rankgate gold merge gold.jsonl ana.csv ben.csv -o gold.jsonl --force",
         "rankgate gold merge gold.jsonl judged.jsonl --as-judge -o gold.jsonl --force",
@@ -73,6 +78,10 @@ def _add_pool(options: argparse.ArgumentParser) -> None:
     options.add_argument("--depth", metavar="N", type=int, default=DEFAULT_DEPTH, help=depth)
     options.add_argument("--unjudged", action="store_true", help="leave out what is judged already")
     options.add_argument("--as-judge", action="store_true", help="what a judge has labelled counts as judged, too")
+    judge = f"the judge of the criteria labels what nobody has judged and not all runs found; its key: {KEY_VARIABLE}"
+    options.add_argument("--judge", action="store_true", help=judge)
+    options.add_argument("--dry-run", action="store_true", help="with --judge: print what it would take, ask nothing")
+    options.add_argument("--again", action="store_true", help="with --judge: ask again what the model failed at before")
     _add_output(options, "the pool: .jsonl, or .csv for a spreadsheet (default: -, JSONL to standard output)")
 
 
@@ -87,7 +96,10 @@ def _add_merge(options: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action, and write the file and say what is in it, or print the text and say that on standard error."""
-    text, summary = {"pool": _pool, "merge": _merge}[arguments.action](arguments)
+    done = {"pool": _pool, "merge": _merge}[arguments.action](arguments)
+    if isinstance(done, int):
+        return done
+    text, summary = done
     if arguments.output == STDOUT:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())  # whatever the terminal's encoding: this is data
@@ -117,16 +129,16 @@ def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], w
     return suffix
 
 
-def _pool(arguments: argparse.Namespace) -> tuple[str, str]:
-    """The pool as text, and what is in it."""
-    if arguments.depth < 1:
-        raise bad_input(f"--depth must be at least 1, not {arguments.depth}")
+def _pool(arguments: argparse.Namespace) -> tuple[str, str] | int:
+    """The pool as text, and what is in it; an exit code where a judge labelled nothing."""
+    _refuse_options(arguments)
     gold_file = file_of(arguments, "gold")
     files = [InputFile(path, arguments.run_format) for path in arguments.runs]
     refuse_two_stdins(gold_file, *files)
     criteria = criteria_if_any(arguments)
+    block = judge_in(criteria or load_criteria(find_criteria())) if arguments.judge else None
     named = gold_file or (criteria.inputs.gold if criteria else None)
-    form = _output_suffix(arguments, POOL_FORMS, "a pool")
+    form = _output_suffix(arguments, {".jsonl": as_jsonl} if block else POOL_FORMS, "a pool")
     names = run_names(arguments.runs)
     how = Matching(by=By(arguments.match)) if arguments.match else criteria.match if criteria else BY_CHUNK
     if how.by is By.TEXT:
@@ -141,14 +153,29 @@ def _pool(arguments: argparse.Namespace) -> tuple[str, str]:
         if not counts.known:
             message = f"the run has none of the {len(gold.samples)} queries of {gold.name}"
             raise bad_input(message, file=runs[name].name)
-    pairs = pooled.unjudged() if arguments.unjudged else pooled.pairs
-    lines = [*_counts(pairs, pooled, gold, arguments.depth), *_lacks(pooled, gold, runs, arguments.depth)]
-    if not pooled.unjudged():
+    if criteria and block:
+        found = judge_pool(arguments, criteria, block, gold, pooled.unjudged())
+        if isinstance(found, int):
+            return found
+        pairs, lines = found
+        merging = "a model labelled these, no person; to put them beside the gold set:"
+    else:
+        pairs = pooled.unjudged() if arguments.unjudged else pooled.pairs
+        lines = [*_counts(pairs, pooled, gold, arguments.depth), *_lacks(pooled, gold, runs, arguments.depth)]
+        merging = "write a number into every gain (0 not relevant, 1 relevant, or your own grades); then:"
+    if not (pairs if block else pooled.unjudged()):
         lines.append("nothing is left to label")
     elif named and STDOUT not in (arguments.output, named.path):
-        lines.append("write a number into every gain (0 not relevant, 1 relevant, or your own grades); then:")
-        lines.append(f"  $ {_merge_command(named.path, arguments)}")
+        lines += [merging, f"  $ {_merge_command(named.path, arguments)}"]
     return POOL_FORMS[form](pairs, names), "".join(f"{line}\n" for line in lines)
+
+
+def _refuse_options(arguments: argparse.Namespace) -> None:
+    if arguments.depth < 1:
+        raise bad_input(f"--depth must be at least 1, not {arguments.depth}")
+    if not arguments.judge and (arguments.dry_run or arguments.again):
+        raise bad_input("--dry-run and --again are about a judge; add --judge")
+    arguments.as_judge |= arguments.judge
 
 
 def run_names(paths: Sequence[str]) -> list[str]:

@@ -23,7 +23,7 @@ from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, Opener, gold_of, runs_of
-from rankgate.criteria.judge_block import KEY_VARIABLE
+from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.errors import Problem, RankgateError, bad_input, redacted
 from rankgate.files.git import GitError, run_git
 from rankgate.files.writing import write_atomic
@@ -143,11 +143,17 @@ def _asked(arguments: argparse.Namespace) -> Iterator[ToJudge]:
             yield asked
         return
     criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
+    block = judge_in(criteria)
+    golds = [gold_of(gold, criteria, arguments.gold_part)]
+    yield ToJudge(criteria, block, golds, criteria.metrics(), run or criteria.inputs.run)
+
+
+def judge_in(criteria: Criteria) -> JudgeBlock:
+    """Who judges, by the criteria; an error where they do not say."""
     if criteria.judge is None:
         text = "says who judges, and is missing; write judge: {endpoint: https://…/v1, model: …}"
         raise bad_input(text, file=criteria.name, key="judge")
-    golds = [gold_of(gold, criteria, arguments.gold_part)]
-    yield ToJudge(criteria, criteria.judge, golds, criteria.metrics(), run or criteria.inputs.run)
+    return criteria.judge
 
 
 def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | None) -> int:
@@ -161,27 +167,29 @@ def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | N
     sidecars = (f"{path}{end}" for end in ("-wal", "-shm", "-journal"))  # which SQLite would replay
     # Of a pull request's run nothing counts that its job may have left beside it.
     read = [] if arguments.untrusted_run else [output, *([] if arguments.base else beside)]
-    _refuse_committed([path, *sidecars, *read])
+    refuse_committed([path, *sidecars, *read])
     store = Store(":memory:" if arguments.dry_run and not Path(path).exists() else path)
     files = filter(os.path.exists, dict.fromkeys(read))
     take_in([*map(read_verdicts, files)], stored, job.block, store)
     planned = plan_job(job, store)
-    sys.stderr.writelines(f"warning: {warning}\n" for warning in _warnings(job, criteria))
+    sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, criteria))
     first = f"judge {planned.judge.short} ({planned.judge.model}) for {', '.join(names)}"
     if arguments.format == "terminal":
         say([first, *_plan_lines(job, planned)])
         sys.stdout.flush()  # before anything is asked
-    outcome = None if arguments.dry_run else _ask(job, planned, store, output, workers, endpoint)
+    outcome = None if arguments.dry_run else ask_job(job, planned, store, workers, endpoint)
+    if outcome:
+        write_atomic(output, written(outcome.records.values()))
     if arguments.format == "json":
         say(_json(job, names, planned, outcome, output))
     elif outcome:
         say([*_outcome_lines(job, outcome), f"verdicts: {redacted(output)}"])
     if outcome and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         add_summary(summary, "".join(f"- {code(line, 300)}\n" for line in (first, *_outcome_lines(job, outcome))))
-    return _end(outcome, criteria, ".fork_calls" if arguments.fork else "") if outcome else 0
+    return end_of(outcome, criteria, ".fork_calls" if arguments.fork else "") if outcome else 0
 
 
-def _refuse_committed(paths: Iterable[str]) -> None:
+def refuse_committed(paths: Iterable[str]) -> None:
     """Refuse to take verdicts from files of a commit, which its author may have written; links are followed."""
     for path in filter(os.path.exists, paths):
         folder, name = os.path.split(os.path.realpath(path))
@@ -239,21 +247,19 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job,
     return names, job, known
 
 
-def _ask(job: Job, planned: Planned, store: Store, output: str, workers: int, endpoint: Endpoint | None) -> Outcome:
-    """Ask under a bar, and write what is known then."""
+def ask_job(job: Job, planned: Planned, store: Store, workers: int, endpoint: Endpoint | None) -> Outcome:
+    """Ask under a bar."""
     now, endpoint = [Spent()], endpoint or Endpoint(job.block.endpoint)
 
     def share() -> float:
         return min(1.0, now[0].calls / max(1, now[0].planned))
 
-    with terminated_as_interrupted(), bar(share, lambda: f"judging: {_cost(now[0])}"):
+    with terminated_as_interrupted(), bar(share, lambda: f"judging: {cost_text(now[0])}"):
         watch = partial(now.__setitem__, 0)
-        outcome = do_job(job, planned, store, endpoint, workers=workers, watch=watch)
-    write_atomic(output, written(outcome.records.values()))
-    return outcome
+        return do_job(job, planned, store, endpoint, workers=workers, watch=watch)
 
 
-def _end(outcome: Outcome, criteria: Criteria, budget: str) -> int:
+def end_of(outcome: Outcome, criteria: Criteria, budget: str) -> int:
     """Say what a reader of the verdicts should know; then the exit code, or what was in the way."""
     if len(outcome.models) > 1:
         models = " and ".join(sorted(model or _NAMELESS for model in outcome.models))
@@ -280,12 +286,13 @@ def _stop(outcome: Outcome, stopped: Unjudged, criteria: Criteria, budget: str) 
         text = "is not set, and the endpoint answered {status}; set it to the key."
     own = budget if outcome.at == RUN else ".baseline_calls"
     where = f"{key}{own}" if stopped.kind is UnjudgedKind.BUDGET else key
-    word, cost = UNJUDGED_WORDS[stopped.kind], _cost(outcome.spent)
+    word, cost = UNJUDGED_WORDS[stopped.kind], cost_text(outcome.spent)
     advice = text.format(status=status, model=outcome.judge.model, word=word, cost=cost)
     return bad_input(f"{advice} What was answered is kept; the same command goes on", file=criteria.name, key=where)
 
 
-def _cost(spent: Spent) -> str:
+def cost_text(spent: Spent) -> str:
+    """`1,240 calls, 0.8 M tokens`."""
     return f"{count_text(spent.calls, 'call')}, {tokens_text(spent.tokens)}"
 
 
@@ -317,7 +324,8 @@ def _to_judge(plan: Plan) -> str:
     return f"{left:,} to judge: {count_text(plan.every_call, 'call')}, about {about}" if left else "none to judge"
 
 
-def _warnings(job: Job, criteria: Criteria) -> Iterator[Problem]:
+def warnings_of(job: Job, criteria: Criteria) -> Iterator[Problem]:
+    """What to know before anything is asked."""
     if job.block.is_alias:
         text = f"{job.block.model!r} has no date, so what answers under this name may change; name a dated model"
         yield Problem(text, criteria.name, key="judge.model")
@@ -339,7 +347,7 @@ def _outcome_lines(job: Job, outcome: Outcome) -> Iterator[str]:
         judged = f"{len(run.answers) - missing.total():,} judged{rest}"
         yield f"{_of(name)}{count_text(len(run.answers), 'answer')}: {judged}"
     by = ", ".join(f"{model or _NAMELESS} ({count:,})" for model, count in outcome.models.most_common())
-    yield f"{_cost(outcome.spent)}{f'; verdicts by {by}' if by else ''}"
+    yield f"{cost_text(outcome.spent)}{f'; verdicts by {by}' if by else ''}"
 
 
 def _json(job: Job, metrics: list[str], planned: Planned, outcome: Outcome | None, output: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -38,7 +39,8 @@ def judge_runs(
 ) -> list[GateResult]:
     """As `judge_all`, and in doubt where what a pooled gold leaves unjudged undoes a proof of harm.
 
-    Pooled is one with judgments of gain 0: then both lists are read once more where a metric fell.
+    Pooled is one with judgments of gain 0: then both lists are read once more where a metric fell. A judge's labels in
+    the gold end the doubt where nothing is violated by them. They prove no harm, and undo none that people have proven.
 
     Args:
         criteria: whose gates judge.
@@ -64,14 +66,44 @@ def judge_runs(
     if not looked_at:
         return results
     lists = [{each.query_id: each for each in side.lists() if each.query_id in gold.samples} for side in sides]
+
+    def by(columns: Mapping[str, Sequence[list[float | None]]]) -> list[GateResult]:
+        """The results with other values of these metrics on both sides."""
+        own = [{name: both[row] for name, both in columns.items()} for row in range(len(sides))]
+        scores = [replace(each.scores, values={**each.scores.values, **own[row]}) for row, each in enumerate(sides)]
+        return judge_all(criteria, gold, scores[0], scores[1], since, awaits)
+
     ends = {metric.name: _ends(gold, plan, metric, lists, judged) for metric in looked_at}
-    columns = [{name: both[row] for name, (both, _) in ends.items()} for row in range(len(sides))]
-    lenient = [replace(each.scores, values={**each.scores.values, **columns[row]}) for row, each in enumerate(sides)]
-    others = judge_all(criteria, gold, lenient[0], lenient[1], since, awaits)
+    others = by({name: both for name, (both, _) in ends.items()})
+    shown = {name: numbers for name, (_, numbers) in ends.items()}
+    labelled = _with_labels(gold)
+    strict = lenient = others
+    if labelled is not None:
+        shares = [_judged(labelled, plan, side) for side in sides]
+        alone = {each.name: replace(plan, metrics=[each], keep_matched=False) for each in looked_at}
+        strict = by({q: [score(labelled, each.values(), own).values[q] for each in lists] for q, own in alone.items()})
+        lenient = by({each.name: _ends(labelled, plan, each, lists, shares)[0] for each in looked_at})
+        shown = {name: {**numbers, "labelled": shares[0][name]} for name, numbers in shown.items()}
     return [
-        _unless(each, other, ends[each.metric][1]) if each.metric in ends and not each.since else each
-        for each, other in zip(results, others, strict=True)
+        _unless(each, other, low, high, shown[each.metric]) if each.metric in ends and not each.since else each
+        for each, other, low, high in zip(results, others, strict, lenient, strict=True)
     ]
+
+
+def _with_labels(gold: Gold) -> Gold | None:
+    """The gold with its judge's labels among the judgments, None where it has none.
+
+    No label outweighs the gold's best judgment, makes a hard negative right, or gives a query an answer that has none
+    by the gold.
+    """
+    top = max(gain for sample in gold.samples.values() for gain in sample.gains.values())
+    more = {
+        query_id: {doc: min(gain, top) for doc, gain in sample.judge_gains.items() if doc not in sample.negatives}
+        for query_id, sample in gold.samples.items()
+        if sample.judge_gains and sample.relevant()
+    }
+    samples = {q: replace(gold.samples[q], gains={**labels, **gold.samples[q].gains}) for q, labels in more.items()}
+    return replace(gold, samples={**gold.samples, **samples}) if more else None
 
 
 def _judged(gold: Gold, plan: Plan, side: ScoredRun) -> dict[str, float]:
@@ -120,21 +152,32 @@ def _ends(
     return relevant, {"judged": now, "judged_before": before, "condensed": pairs.delta if pairs else 0.0}
 
 
-def _unless(found: GateResult, other: GateResult, ends: Mapping[str, float]) -> GateResult:
-    """The result with both ends, in doubt where the other end turns what is proven."""
-    shown = replace(found, unjudged={**ends, "relevant": other.delta or 0.0})
+def _unless(
+    found: GateResult, other: GateResult, strict: GateResult, lenient: GateResult, ends: Mapping[str, float]
+) -> GateResult:
+    """The result with both ends, in doubt where the other end turns what is proven.
+
+    `strict` and `lenient` are both ends with a judge's labels, which count where `ends` has `labelled`, the share that
+    they and people have judged: nothing is in doubt where neither end violates a limit.
+    """
+    more = {"labels_wrong": strict.delta or 0.0, "labels_relevant": lenient.delta or 0.0} if "labelled" in ends else {}
+    shown = replace(found, unjudged={**ends, "relevant": other.delta or 0.0, **more})
     turned = (found.violation is None) != (other.violation is None) and not found.hard_check_failed
     if found.evidence is not Evidence.PROVEN_HARM or not turned:
         return shown
-    hopeless = ends["judged"] < LEAST_JUDGED * ends["judged_before"] and found.severity == "error"
-    return replace(
-        shown,
-        verdict=Verdict.NOT_JUDGED if hopeless else Verdict.WARN,
-        evidence_state=EvidenceState.INCONCLUSIVE,
-        violation=None,
-        only_inconclusive=not hopeless,
-        reasons=[Reason(ReasonKind.UNJUDGED), *found.reasons],
-    )
+    judged = ends["labelled" if more and lenient.violation is None else "judged"]
+    hopeless = judged < LEAST_JUDGED * ends["judged_before"] and found.severity == "error"
+    values: dict[str, Any] = {
+        "verdict": Verdict.NOT_JUDGED if hopeless else Verdict.WARN,
+        "evidence_state": EvidenceState.INCONCLUSIVE,
+        "only_inconclusive": not hopeless,
+        "reasons": [Reason(ReasonKind.UNJUDGED), *found.reasons],
+    }
+    if more and strict.violation is lenient.violation is None:
+        doubtful = strict if strict.verdict is not Verdict.PASS else lenient
+        values |= {key: getattr(doubtful, key) for key in ("verdict", "evidence_state", "only_inconclusive")}
+        values |= {"reasons": [Reason(ReasonKind.UNJUDGED)], "doubts": 0}
+    return replace(shown, violation=None, **values)
 
 
 def judge_all(

@@ -17,13 +17,14 @@ Gains = Mapping[str, float]
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody says of one document for one query, and where it is written."""
+    """What somebody says of one document for one query, and where it is written; `judge` where that is a model."""
 
     query_id: str
     id: str
     gain: float
     file: str
     line: int
+    judge: str | None = None
 
 
 class Merge(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +40,7 @@ def compare_labels(gold: Gold, labels: Iterable[Label], *, as_judge: bool = Fals
 
     A label that repeats what the gold or another label says is fine. These are problems, every one of them named: a
     query that the gold lacks (once a query); another gain than the gold's or another label's; a relevant document for
-    a query that nothing answers, or that the query lists as a negative.
+    a query that nothing answers, or that the query lists as a negative; a judge's label among those of people.
     """
     first: dict[tuple[str, str], Label] = {}
     new: dict[str, dict[str, float]] = {}
@@ -55,6 +56,8 @@ def compare_labels(gold: Gold, labels: Iterable[Label], *, as_judge: bool = Fals
             unknown.add(label.query_id)
             continue
         conflict = _against(label, sample, gold.name, as_judge=as_judge)
+        if label.judge and not as_judge:
+            conflict = f"labelled by judge {shown(label.judge)}, and no person; add --as-judge"
         conflict = conflict or _unlike(label, first.setdefault((label.query_id, label.id), label))
         if conflict:
             name = f"query {shown(label.query_id)}, document {shown(label.id)}"

@@ -20,7 +20,8 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     """One document to label for one query.
 
     `gain` is what the gold says of it already; None is unjudged. `ranks` has every run by its name, with None where the
-    document is not among the run's first results. `text` is None where no run states one.
+    document is not among the run's first results. `text` is None where no run states one. `judge` is the id of the
+    judge who gave the gain, for the `grade` from 0 to 3 that its model said.
     """
 
     query_id: str
@@ -29,6 +30,8 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None
     gain: float | None
     ranks: Mapping[str, int | None]
+    grade: int | None = None
+    judge: str | None = None
 
 
 class Pooled(msgspec.Struct, frozen=True, kw_only=True):

@@ -99,6 +99,7 @@ def read_labels(path: str, log: ProblemLog) -> Labelled:
 
 def _row(pair: Pair) -> dict[str, Any]:
     row: dict[str, Any] = msgspec.structs.asdict(pair)
+    row = {key: value for key, value in row.items() if pair.judge or key not in {"grade", "judge"}}
     return {**row, "gain": None if pair.gain is None else plain_number(pair.gain)}
 
 
@@ -110,7 +111,8 @@ def _label(row: dict[str, Any], file: str, line: int) -> Label | None:
     if row["gain"] is None:
         return None
     try:
-        return Label(query_id=query_id, id=doc, gain=check_gain(doc, row["gain"]), file=file, line=line)
+        gain, judge = check_gain(doc, row["gain"]), row.get("judge") or None
+        return Label(query_id=query_id, id=doc, gain=gain, file=file, line=line, judge=judge and str(judge))
     except ValueError as error:
         raise ValueError(f"query {shown(query_id)}: {error}") from error
 

@@ -85,6 +85,10 @@ def unjudged_text(gate: GateResult) -> str:
     wrong, right, alone = (delta_text(ends[end], gate.unit) for end in ("wrong", "relevant", "condensed"))
     shares = f"{ends['judged']:.0%} of the first results, {ends['judged_before']:.0%} of the baseline's"
     change = f"the change is {wrong} if the others are wrong, {right} if right, {alone} without them"
+    if "labelled" in ends:
+        low, high = (delta_text(ends[end], gate.unit) for end in ("labels_wrong", "labels_relevant"))
+        span = low if low == high else f"from {low} to {high}"
+        change += f"; with the judge's labels, which leave {1 - ends['labelled']:.0%} open, it is {span}"
     return f"{gate.metric} rests on judgments of {shares}: {change}; rankgate gold pool lists what to label"
 
 

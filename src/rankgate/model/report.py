@@ -74,7 +74,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     where that is the stricter one. `judge` gave the verdicts that the values rest on, on both sides, and `no_verdicts`
     is there where it failed at answers of the run. `unjudged` is there where a pooled gold set judges less of the
     run: the `judged`
-    shares of both first k, the changes with the rest `relevant`, and left out (`condensed`).
+    shares of both first k, the changes with the rest `relevant`, and left out (`condensed`); where the gold set has a
+    judge's labels, the share that is `labelled` or judged, and the changes with what is left wrong and relevant.
     """
 
     name: str

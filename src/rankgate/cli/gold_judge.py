@@ -1,0 +1,108 @@
+"""`rankgate gold pool --judge`: documents that nobody has judged are put to the judge of the criteria."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from rankgate.cli.judge import STORE, ask_job, cost_text, end_of, refuse_committed, warnings_of
+from rankgate.criteria import Criteria
+from rankgate.criteria.judge_block import JudgeBlock
+from rankgate.errors import bad_input, shown
+from rankgate.judge.job import RUN, Answers, Job, plan_job
+from rankgate.judge.judging import WORKERS
+from rankgate.judge.model import Answer, Passage
+from rankgate.judge.plan import BATCH, judged
+from rankgate.judge.store import Store
+from rankgate.labelling.pool import Pair
+from rankgate.model.answers import Want
+from rankgate.model.values import Gold
+from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
+
+RELEVANT = 2  # the lowest grade that says that a passage answers the question, at least partly
+_WANTS = frozenset({Want.RELEVANCE})
+
+
+def judge_pool(
+    arguments: argparse.Namespace, criteria: Criteria, block: JudgeBlock, gold: Gold, unjudged: Sequence[Pair]
+) -> tuple[Sequence[Pair], list[str]] | int:
+    """The pairs with the judge's labels, None where it failed, and what is said of them; else the exit code.
+
+    Of several runs only what not all of them found makes a difference. A query that nothing answers and a document that
+    the query lists as a negative are not asked about.
+
+    Raises:
+        RankgateError: a question or a text is missing; or the endpoint fails or a budget is reached, and then the
+            verdicts until there are kept in the store.
+    """
+    samples = gold.samples
+    asked = [
+        pair
+        for pair in unjudged
+        if (len(pair.ranks) == 1 or None in pair.ranks.values())
+        and not (samples[pair.query_id].no_answer or pair.id in samples[pair.query_id].negatives)
+    ]
+    _require_texts(asked, gold)
+    refuse_committed([STORE, *(f"{STORE}{end}" for end in ("-wal", "-shm", "-journal"))])
+    store = Store(":memory:" if arguments.dry_run and not Path(STORE).exists() else STORE)
+    size = BATCH if block.context_tokens is None else 1  # passages of a question in one call
+    by_query = [list(own) for _, own in groupby(asked, lambda pair: pair.query_id)]
+    batches = [own[at : at + size] for own in by_query for at in range(0, len(own), size)]
+    answers = tuple(map(_answer, batches))
+    job = Job(block=block, wants=_WANTS, run=Answers(run="", answers=answers), again=arguments.again)
+    planned = plan_job(job, store)
+    where = f"{count_text(len(asked), 'pair')} of {count_text(len(by_query), 'query', 'queries')} to judge"
+    cost = f"{count_text(planned.plans[RUN].every_call, 'call')}, about {tokens_text(planned.plans[RUN].tokens)}"
+    before = f"; {count_text(known, 'call')} made already" if (known := planned.plans[RUN].cached) else ""
+    sys.stderr.write(f"judge {planned.judge.short} ({block.model}): {where}: {cost}{before}\n")
+    sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, criteria))
+    if arguments.dry_run:
+        return 0
+    if not asked:
+        return [], []
+    outcome = ask_job(job, planned, store, WORKERS, None)
+    if code := end_of(outcome, criteria, ""):
+        return code
+    top = max((gain for sample in samples.values() for gain in sample.gains.values()), default=1.0)
+    labelled: list[Pair] = []
+    for batch, answer in zip(batches, answers, strict=True):
+        repeats = [judged(answer, outcome.judge, _WANTS, outcome.records, n).relevance for n in range(block.repeats)]
+        found = [each for each in repeats if isinstance(each, tuple)]
+        for row, pair in enumerate(batch):
+            grade = sorted(each[row] for each in found)[(len(found) - 1) // 2] if len(found) == block.repeats else None
+            gain = None if grade is None else gain_of_grade(grade, top)
+            labelled.append(replace(pair, gain=gain, grade=grade, judge=outcome.judge.id))
+    gains = [pair.gain for pair in labelled if pair.gain is not None]
+    relevant = f"{sum(gain > 0 for gain in gains):,} of them relevant"
+    by = f"{count_text(len(gains), 'pair')} labelled by judge {outcome.judge.short}"
+    lines = [f"{by}, {relevant}; {cost_text(outcome.spent)}"]
+    if missing := outcome.unjudged[RUN]:
+        reasons = ", ".join(f"{count_text(count, 'call')} {UNJUDGED_WORDS[kind]}" for kind, count in missing.items())
+        lines += [f"  {len(asked) - len(gains):,} without a label ({reasons}); --again asks once more"]
+    return labelled, lines
+
+
+def gain_of_grade(grade: int, top: float) -> float:
+    """A grade on the scale of a gold set whose best gain is `top`: up to 1 for 2 and 3 alone, else itself up to it."""
+    return min(grade, top) if top > 1 else (top or 1.0) * (grade >= RELEVANT)
+
+
+def _require_texts(pairs: Sequence[Pair], gold: Gold) -> None:
+    if mute := next((pair for pair in pairs if not pair.question), None):
+        text = f"query {shown(mute.query_id)} has no question to put to a judge; state `input: {{question: …}}`"
+        raise bad_input(text, file=gold.name, line=gold.samples[mute.query_id].line)
+    if bare := [pair for pair in pairs if pair.text is None]:
+        first = f"such as {shown(bare[0].id)} of {shown(bare[0].query_id)}"
+        run = next(name for name, rank in bare[0].ranks.items() if rank is not None)
+        text = f"no run states the text of {len(bare):,} documents to judge, {first}; state `text` in items of a line"
+        raise bad_input(text, file=run, key="text")
+
+
+def _answer(batch: Sequence[Pair]) -> Answer:
+    passages = tuple(Passage(pair.id, pair.text or "") for pair in batch)
+    return Answer(query_id=batch[0].query_id, question=batch[0].question or "", context=passages)
