@@ -227,6 +227,7 @@ HOMES = [
         "threading",
         {
             "metrics.parallel",
+            "cli.demo",
             "cli.progress",
             "recording",
             "renderers.isolation",

@@ -291,6 +291,7 @@ def test_the_report_says_which_commit_and_how_far_behind() -> None:
         "commits_behind": 3,
         "days_behind": 12,
         "reason": None,
+        "judge": None,
     }
     assert f"Compared with the run accepted for {first[:7]}, 3 commits and 12 days behind." in report["notes"]
 

@@ -199,6 +199,9 @@ OTHERS = {
     ReasonKind.UNJUDGED: "recall@5 rests on judgments of 40% of the first results, 98% of the baseline's: the change "
     "is −5.8 pp if the others are wrong, +1.0 pp if right, −2.0 pp without them; rankgate gold pool lists what "
     "to label",
+    ReasonKind.AWAITS_LABEL: "recall@5 is waiting for the label `rankgate: accept rankings`: 3 of 1,200 questions have "
+    "answers that are not judged before",
+    ReasonKind.AWAITS_MERGE: "recall@5 is judged once this is merged: the base has no `judge:` yet",
     ReasonKind.MUST_PASS: "3 must-pass questions fail: recall@5 is at its worst there",
     ReasonKind.LOST: "3 questions were lost in recall@5; at most 2 allowed",
     ReasonKind.TOO_SMALL: "3 queries, fewer than the 2 that a segment needs to be judged",

@@ -12,6 +12,7 @@ sys.path.append(str(SCRIPTS))
 
 import simulate_causes as simulation  # noqa: E402 -- not a package
 from rankgate.diagnosis.causes import SAYS  # noqa: E402 -- as above
+from rankgate.model.answer_losses import Stage  # noqa: E402 -- as above
 
 PAGE = (Path(__file__).parents[2] / "docs" / "diagnosis.md").read_text(encoding="utf-8")
 PUBLIC = Path(__file__).parents[3] / "shared" / "data"
@@ -50,7 +51,7 @@ def test_on_a_public_collection_hardly_any_first_cause_is_wrong() -> None:
 
 
 def test_the_page_says_for_every_cause_what_it_is() -> None:
-    rules = {*SAYS, "no_results", "known", "one_tag", "latency_stage"}
+    rules = {*SAYS, "no_results", "known", "one_tag", "latency_stage", *(stage.value for stage in Stage)}
     assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == rules
     for where, _ in SAYS.values():
         assert where in PAGE
