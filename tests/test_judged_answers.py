@@ -157,11 +157,11 @@ def unjudged(record: Record) -> Record:
     ("lost", "threshold", "verdict"),
     [
         pytest.param(1, "0.98", "pass", id="one, which cannot matter"),
-        pytest.param(1, "0.995", "warn", id="one, which may"),
+        pytest.param(1, "0.995", "fail", id="one, which counts as wrong"),
         pytest.param(2, "0.98", "not_judged", id="two of a hundred"),
     ],
 )
-def test_what_could_not_be_judged_is_counted_at_worst_and_at_best(
+def test_what_could_not_be_judged_counts_as_wrong(
     lost: int, threshold: str, verdict: str, project: Project
 ) -> None:
     project.run("run.jsonl", right)
@@ -173,8 +173,8 @@ def test_what_could_not_be_judged_is_counted_at_worst_and_at_best(
     _, gates, out = project.check()
     assert gates["faithfulness"]["verdict"] == verdict
     assert gates["faithfulness"]["n"] == COUNT - lost
-    if verdict == "warn":
-        assert "1 answer could not be judged, and with the worst verdict there it is 99.0%" in out
+    if verdict == "fail":
+        assert "1 answer could not be judged, which counts as wrong: so it is 99.0%" in out
 
 
 def test_the_verdicts_of_another_judge_say_nothing(project: Project) -> None:

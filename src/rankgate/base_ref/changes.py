@@ -27,6 +27,7 @@ _ORDER: dict[str, tuple[_Value, ...]] = {
     "evidence": (Evidence.PROVEN_HARM.value, Evidence.ESTIMATE.value, Evidence.PROVEN_SAFE.value),
     "baseline.accept": ("green", "manual"),
     "baseline.max_age.severity": ("warning", "error"),
+    "judge.allow_unjudged": ("warn", None),
 }
 
 
@@ -114,7 +115,7 @@ def _judge(block: JudgeBlock | None) -> dict[str, _Value]:
 def _weakens(key: str, old: _Value, new: _Value) -> bool:
     if key in _ORDER:
         return _ORDER[key].index(new) < _ORDER[key].index(old)
-    if key.startswith("baseline.max_age"):
+    if key.startswith("baseline.max_age") or key == "judge.max_unjudged":
         return isinstance(old, int | float) and not (isinstance(new, int | float) and new < old)
     return new is not None if key == "waiver_label" else not key.startswith("inputs")
 

@@ -8,13 +8,16 @@ import re
 import shlex
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from rankgate import __version__
 from rankgate.cli.inputs import file_of, refuse_two_stdins
 from rankgate.cli.options import add_gold, add_run, make_parser
 from rankgate.cli.progress import bar
 from rankgate.criteria import DEFAULT_PATHS, InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import gold_of, run_of
-from rankgate.criteria.starter import FIRST_GATES, Start, criteria_text, first_gates
+from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
+from rankgate.criteria.starter import FIRST_GATES, FirstJudge, Start, criteria_text, first_gates
 from rankgate.errors import bad_input, redacted
 from rankgate.files.git import run_git
 from rankgate.files.writing import write_atomic
@@ -30,9 +33,11 @@ from rankgate.metrics.names import parse_metric
 from rankgate.metrics.parallel import score_run
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import require_gold_queries
+from rankgate.model.answers import Want
 from rankgate.readers.source import STDIN
 
 CRITERIA = "ship-criteria.yaml"
+ENDPOINT, MODEL = "https://api.openai.com/v1", "gpt-4o-2024-08-06"
 _TEXTS = {GATE: gate_text, REPORT: report_text}
 _HOST = re.compile(r"(?:(?:https?|ssh|git)://(?:[^/]*@)?|(?:[^/:]*@)?(?=[^/:]{2,}:))([\w.-]+)", re.IGNORECASE)
 _GITHUB = re.compile(r"(.+\.)?(github|ghe)\.com|github\.com-.*|[^.]+")
@@ -50,11 +55,16 @@ def parser() -> argparse.ArgumentParser:
         "criteria stay as they are and say what the workflows need.",
         "rankgate init --gold gold.yaml --run run.jsonl",
         "rankgate init --gold gold.yaml --run run.jsonl --retriever my_app.search:retrieve",
+        "rankgate init --gold gold.yaml --run run.jsonl --judge         # answers are judged, too, by a model",
         "rankgate init --github --retriever my_app.search:retrieve      # criteria are there already",
     )
     add_gold(options)
     add_run(options)
     options.add_argument("--retriever", metavar="MODULE:FUNCTION", help="your retrieve function, for the workflow")
+    judge = f"also gate the run's answers, as this model judges them (default: {MODEL})"
+    options.add_argument("--judge", metavar="MODEL", nargs="?", const=MODEL, help=judge)
+    endpoint = f"the OpenAI-compatible API that has the model (default: {ENDPOINT})"
+    options.add_argument("--judge-endpoint", metavar="URL", help=endpoint)
     to = f"where the criteria go (default: {CRITERIA}); without --gold, where they are"
     options.add_argument("--to", metavar="FILE", help=to)
     options.add_argument("--github", action="store_true", help="write both workflows, also the one for forks")
@@ -76,9 +86,10 @@ def run(arguments: argparse.Namespace) -> int:
     for path in (*([arguments.to or CRITERIA] if gold else []), *workflows):
         if Path(path).exists() and not arguments.force:
             raise bad_input("exists already; --force overwrites it", file=path)
+    judge = _judge_block(arguments)
     job = _job(arguments) if workflows else None
     if gold:
-        _write_criteria(gold, run_file, arguments.to or CRITERIA)
+        _write_criteria(gold, run_file, arguments.to or CRITERIA, judge)
     if job:
         for path in workflows:
             write_atomic(path, _TEXTS[path](job))
@@ -90,13 +101,35 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -> None:
+def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
+    """Who judges answers, if that is asked for."""
+    if arguments.judge is None:
+        if arguments.judge_endpoint is not None:
+            raise bad_input("--judge-endpoint goes with --judge")
+        return None
+    if arguments.gold is None:
+        raise bad_input("--judge writes criteria, which need the gold set; name it with --gold FILE")
+    settings = {"endpoint": arguments.judge_endpoint or ENDPOINT, "model": arguments.judge}
+    try:
+        return JudgeBlock.model_validate(settings)
+    except ValidationError as error:
+        of_endpoint = error.errors()[0]["loc"] == ("endpoint",)
+        key, expected = ("--judge-endpoint", f"an address such as {ENDPOINT}") if of_endpoint else ("--judge", "a name")
+        raise bad_input(f"expected {expected}", key=key) from error
+
+
+def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, judge: JudgeBlock | None) -> None:
     gold = gold_of(gold_file, None)
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
     reachable = best.value if best else None
     metrics = [parse_metric(name) for name, _, _ in first_gates(reachable)]
     scores = None
+    if run_file and judge:
+        from rankgate.judge.job import read_answers, require_answers
+        from rankgate.judge.runs import NEEDS
+
+        require_answers(read_answers(run_of(run_file, None, NEEDS), gold, frozenset({Want.SUPPORT}), judge.depth))
     if run_file:
         opened = run_of(run_file, None)
         scores = score_run(gold, opened, Plan(metrics=metrics), watch=bar)
@@ -104,6 +137,7 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -
     base = os.path.dirname(to) or "."  # noqa: PTH120
     paths = (gold_file.path, run_file.path if run_file else "run.jsonl", "baseline")
     gold_path, run_path, baseline = (Path(os.path.relpath(path, base)).as_posix() for path in paths)
+    claims = any(sample.claims or sample.answers for sample in gold.samples.values())
     start = Start(
         gold=gold_path,
         run=run_path,
@@ -114,9 +148,11 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str) -
         ],
         measured_run=run_file.path if run_file else None,
         reachable=reachable,
+        judge=FirstJudge(judge.endpoint, judge.model, len(gold.samples), claims) if judge else None,
     )
-    write_atomic(to, criteria_text(start))
-    print(f"wrote {redacted(to)}: {len(metrics)} gates over {len(gold.samples)} questions")
+    text = criteria_text(start)
+    write_atomic(to, text)
+    print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {len(gold.samples)} questions")
 
 
 def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:
@@ -128,6 +164,9 @@ def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:
     if not arguments.run:
         function = arguments.retriever or "MODULE:FUNCTION"
         steps.append(f"rankgate record --retriever {shlex.quote(redacted(function))} --gold {gold} -o {run_file}")
+    if arguments.judge:
+        steps += [f"rankgate judge --dry-run{criteria}   # what it costs: no key, no request"]
+        steps += [f"rankgate judge{criteria}   # with the endpoint's key in {KEY_VARIABLE}, if it wants one"]
     steps += [f"rankgate validate{criteria}", f"rankgate check{criteria}", f"rankgate baseline accept{criteria}"]
     if not wants_workflow:
         place = "" if written_to == CRITERIA else f" --to {to}"

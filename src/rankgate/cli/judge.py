@@ -30,7 +30,6 @@ from rankgate.judge.job import (
     Outcome,
     Planned,
     Spent,
-    calls_of,
     do_job,
     plan_job,
     read_answers,
@@ -46,11 +45,10 @@ from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want
 from rankgate.model.values import Need
-from rankgate.model.wording import UNJUDGED_WORDS, count_text
+from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
 from rankgate.readers.source import STDIN
 
 STORE = ".rankgate/verdicts.sqlite"
-_MILLION, _EXACT = 1_000_000, 50_000  # tokens
 _NAMELESS = "a model without a name"
 _ADDRESS = "it has no chat completions or no model {model!r}; correct it (it often ends in /v1) or that."
 # Why judging ended early (a status, its hundreds, or a kind): the setting at fault, and what to do.
@@ -236,11 +234,7 @@ def _stop(outcome: Outcome, stopped: Unjudged, criteria: Criteria) -> RankgateEr
 
 
 def _cost(spent: Spent) -> str:
-    return f"{count_text(spent.calls, 'call')}, {_tokens(spent.tokens)}"
-
-
-def _tokens(count: int) -> str:
-    return f"{count / _MILLION:.1f} M tokens" if count >= _EXACT else f"{count:,} tokens"
+    return f"{count_text(spent.calls, 'call')}, {tokens_text(spent.tokens)}"
 
 
 def _plan_lines(job: Job, planned: Planned) -> Iterator[str]:
@@ -249,7 +243,7 @@ def _plan_lines(job: Job, planned: Planned) -> Iterator[str]:
         plan = planned.plans[name]
         known = f"{plan.cached:,} judged already{' or with these' if calls else ''}"
         yield f"{_of(name)}{count_text(plan.answers, 'answer')}: {known}, {_to_judge(plan)}"
-        calls += calls_of(plan)
+        calls += plan.every_call
         if run.ignored:
             yield f"  {count_text(run.ignored, 'line')} of questions that the gold set lacks, ignored"
         if run.unanswered:
@@ -266,9 +260,9 @@ def _of(name: str) -> str:
 
 
 def _to_judge(plan: Plan) -> str:
-    about = _tokens(round(plan.tokens, 2 - len(str(plan.tokens))))  # two digits
+    about = tokens_text(round(plan.tokens, 2 - len(str(plan.tokens))))  # two digits
     left = plan.answers - plan.cached
-    return f"{left:,} to judge: {count_text(calls_of(plan), 'call')}, about {about}" if left else "none to judge"
+    return f"{left:,} to judge: {count_text(plan.every_call, 'call')}, about {about}" if left else "none to judge"
 
 
 def _warnings(job: Job, criteria: Criteria) -> Iterator[Problem]:
@@ -299,7 +293,7 @@ def _outcome_lines(job: Job, outcome: Outcome) -> Iterator[str]:
 def _json(job: Job, metrics: list[str], planned: Planned, outcome: Outcome | None, output: str) -> str:
     judge = (outcome or planned).judge
     plans = {
-        name: {"answers": plan.answers, "cached": plan.cached, "calls": calls_of(plan), "tokens": plan.tokens}
+        name: {"answers": plan.answers, "cached": plan.cached, "calls": plan.every_call, "tokens": plan.tokens}
         | {"ignored": run.ignored, "unanswered": run.unanswered, "textless": len(run.textless)}
         for (name, run), plan in zip(job.runs.items(), planned.plans.values(), strict=True)
     }

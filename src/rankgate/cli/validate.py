@@ -46,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     where = f" in {', '.join(result.read)}" if result.read and not result.problems else ""
     problems, things = count_text(len(result.problems), "problem"), count_text(len(result.facts), "thing")
     lines.append(f"{problems}, {things} to look at{where}")
+    lines += [f"note: {note}" for note in result.notes]
     if result.without_gold_changes:
         note = "without `gold_changes` a run fails that fails by the base's gold set; earlier versions warned"
         lines.append(f"note: {note}")

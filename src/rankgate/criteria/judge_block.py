@@ -78,6 +78,15 @@ class JudgeBlock(Part):
     context_tokens: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="What a request to the model may hold; a longer one is not sent, and never cut."
     )
+    max_unjudged: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.01,
+        description="Share of the questions, and at least one unless it is 0, whose answers may lack a verdict.",
+    )
+    allow_unjudged: Literal["warn"] | None = Field(
+        default=None,
+        description="What more than that means if nobody has asked the judge. warn: a warning. "
+        "Absent: a gate that could block is not judged.",
+    )
 
     @property
     def is_alias(self) -> bool:

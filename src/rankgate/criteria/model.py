@@ -303,6 +303,8 @@ class Gate(Part):
         "Which way is better; for score(FIELD) alone, all other metrics know theirs.", validate_default=True
     )
     line: NotWritten[int | None] = None
+    max_unjudged: NotWritten[float] = 0.01  # this and the next as `judge` says
+    allow_unjudged: NotWritten[bool] = False
 
     @model_validator(mode="after")
     def _limits_something(self) -> Gate:
@@ -460,6 +462,9 @@ def _completed(gate: Gate, criteria: Criteria, line: int | None) -> Gate:
     """A gate with what the file says for all of them, the direction that it gives its metric, and its line."""
     known: dict[str, Any] = {"line": line}
     known |= {key: getattr(criteria, key) for key in ("evidence", "confidence") if key not in gate.model_fields_set}
+    if criteria.judge and Need.VERDICTS in gate.metric.needs:
+        allowed = criteria.judge.allow_unjudged is not None
+        known |= {"max_unjudged": criteria.judge.max_unjudged, "allow_unjudged": allowed}
     if gate.direction is not None and gate.metric.asks_direction:
         known["metric"] = msgspec.structs.replace(gate.metric, better=Direction(gate.direction))
     return gate.model_copy(update=known)

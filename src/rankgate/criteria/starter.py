@@ -19,7 +19,19 @@ FIRST_GATES: FirstGates = (("recall@5", 0.03, True), ("mrr", 0.05, False), ("ndc
 # The same where many questions have more relevant documents than recall@5 looks at.
 MANY_RELEVANT: FirstGates = (("capped_recall@5", 0.03, True), ("mrr", 0.05, False), ("ndcg@10", 0.03, True))
 LEAST_REACHABLE = 0.8
+# Of answers; with fewer questions these comment only, since 100 of them see drops of 8 to 14 points.
+JUDGED_GATES = (("faithfulness", 0.03), ("answered_rate", 0.05), ("claim_recall", 0.05))
+ENOUGH_TO_BLOCK = 500
 LARGEST_PART = 10  # a first gate allows at most a tenth of the value to be lost
+
+
+class FirstJudge(msgspec.Struct, frozen=True):
+    """Who judges answers, over how many questions, and whether the gold says what right answers say."""
+
+    endpoint: str
+    model: str
+    questions: int
+    claims: bool
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +47,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     measured: Sequence[tuple[Metric, Estimate | None]]
     measured_run: str | None
     reachable: float | None
+    judge: FirstJudge | None = None
 
 
 def first_gates(reachable: float | None) -> FirstGates:
@@ -86,6 +99,8 @@ def criteria_text(start: Start) -> str:
             f"    regression_max: {drop:g}  # at most {allowed} below the accepted baseline, on the same questions",
             f"    severity: {'error' if blocks else 'warning'}  # {'blocks the merge' if blocks else 'only comments'}",
         ]
+    if start.judge:
+        lines += _judged_lines(start.judge)
     lines += [
         "",
         "inputs:  # relative to this file; flags of the command line win",
@@ -94,3 +109,27 @@ def criteria_text(start: Start) -> str:
         f"  baseline: {quoted(start.baseline)}  # made by `rankgate baseline accept`",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _judged_lines(judge: FirstJudge) -> list[str]:
+    few = f"warning  # only comments, for {judge.questions} questions see large drops alone"
+    severity = few if judge.questions < ENOUGH_TO_BLOCK else "error  # blocks the merge"
+    lines = [
+        "  # Of the answers, as the model below judges them. Add a `threshold` once you have seen values to trust.",
+        "  # A refusal claims nothing, so that faithfulness leaves it out: answered_rate stands beside it.",
+    ]
+    for name, drop in JUDGED_GATES if judge.claims else JUDGED_GATES[:2]:
+        lines += [
+            f"  - name: {name}",
+            f"    regression_max: {drop:g}  # at most {100 * drop:g} percentage points below the accepted baseline",
+            f"    severity: {severity}",
+        ]
+    return [
+        *lines,
+        "",
+        "judge:  # its key is read from RANKGATE_JUDGE_KEY, never from a file; `rankgate judge --dry-run` is free",
+        f"  endpoint: {quoted(judge.endpoint)}  # any OpenAI-compatible API, such as http://localhost:11434/v1",
+        f"  model: {quoted(judge.model)}  # with its date: what a name without one stands for changes",
+        "  parameters: {max_tokens: 2000}  # sent as they are; newer models of OpenAI want max_completion_tokens",
+        "  budget: {calls: 4000}  # of one run; beyond it nothing is asked",
+    ]

@@ -10,14 +10,15 @@ from msgspec.structs import replace
 
 from rankgate.gates.decision_rule import Finding, rule_on_drop, rule_on_floor
 from rankgate.gates.power import detectable
+from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import (
     FEW,
     Comparison,
     Gaps,
-    at_end,
     at_worst,
     baseline_column,
+    filled,
     gaps,
     paired,
     paired_scores,
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 Ruled = tuple[Finding, Reason]  # what became of a limit, and why
 LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
+# From the worst value to the best: what an answer without a verdict may be worth. Between the ends harm may be surer
+# than at either, for there one answer adds less to the spread.
+_WAYS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult:
@@ -49,7 +53,9 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         pairs = both.compared(gate.confidence) if both else None
     clustered = bool(candidate.clusters) and metric.at_quantile is None
     gap = gaps(metric, candidate, baseline)
-    of_judge, lacking = Need.VERDICTS in metric.needs, _missing(gate, gap, len(values), pairs)
+    of_judge = Need.VERDICTS in metric.needs
+    scored = len(gap.missing) + sum(value is not None for value in values) if of_judge else len(values)
+    lacking = _missing(gate, gap, scored, pairs)
     ruled: list[Ruled] = []
     warnings, unjudged = list[Reason](), list[Reason]()
     if own is None and finite and baseline is None and Need.BASELINE in metric.needs:
@@ -58,8 +64,11 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         nowhere = Reason(ReasonKind.UNDEFINED, count=len(values))
         unjudged.append(nowhere if finite else Reason(ReasonKind.NOT_FINITE))
     elif lacking or own is None:
-        # Without a judge's word only a gate that could block ends the check.
-        (warnings if of_judge and not gate.blocks else unjudged).extend(lacking)
+        # Without a judge's word only a gate that could block ends the check, and one whose criteria allow that never
+        # for the sake of answers that were not asked about; those that cannot be judged may be so on purpose.
+        at_fault = [row for row in gap.missing if of_judge and _at_fault(metric, candidate, candidate.query_ids[row])]
+        allowed = gate.allow_unjudged and not too_many(at_fault, scored, gate.max_unjudged)
+        (warnings if of_judge and (allowed or not gate.blocks) else unjudged).extend(lacking)
     else:
         # A drop says more than a floor, so it is named first.
         if gate.regression_max is not None:
@@ -146,51 +155,72 @@ def _detectable(gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comp
 
 
 def _floor(gate: Gate, candidate: Scores, own: Estimate, threshold: float, gap: Gaps) -> Ruled:
-    """The ruling on the value; in doubt where the other end of what a judge left open gives another one."""
+    """The ruling on the value; see `_completed` for what a judge left open."""
     metric, values = gate.metric, candidate.values[gate.metric.name]
 
     def rule(value: Estimate) -> Finding:
         return rule_on_floor(gate.evidence, value.value, value.ci, threshold, metric.direction)
 
     found = rule(own)
-    reason = Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
     if Need.VERDICTS not in metric.needs or not gap.missing:
-        return found, reason
-    columns = (at_end(metric, values, set(gap.missing), worst=worst) for worst in (True, False))
+        return found, Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
+    columns = [filled(metric, values, set(gap.missing), way) for way in _WAYS]
     ends = [estimate(each, metric, confidence=gate.confidence, clusters=candidate.clusters) for each in columns]
-    return _in_doubt(found, reason, len(gap.missing), [(rule(end), end.value) for end in ends if end])
+    return _completed(ReasonKind.THRESHOLD, found, [[(rule(end), end.value)] for end in ends if end], gap)
 
 
-def _in_doubt(found: Finding, reason: Reason, count: int, ends: Sequence[tuple[Finding, float]]) -> Ruled:
-    """The ruling if both ends of what a judge left open for so many queries give it; the worst comes first."""
-    if all(end.ruling is found.ruling for end, _ in ends):
-        return found, reason
+def _completed(kind: ReasonKind, found: Finding, rows: Sequence[Sequence[tuple[Finding, float]]], gap: Gaps) -> Ruled:
+    """The ruling on what a judge left open, beside that on the rest, which is shown and decides nothing.
+
+    There is a row for each way to complete the run, the first at the worst, with one ruling and its value for each way
+    to complete the baseline, at the worst and at the best. A row of violations decides: no answer fares better unjudged
+    than wrong, and no gap of the baseline blocks. Otherwise all must agree, or it is in doubt.
+    """
+    rulings = {each.ruling for row in rows for each, _ in row}
+    violated = [row[0][0] for row in rows if all(each.ruling is Ruling.VIOLATED for each, _ in row)]
     doubtful = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
-    return doubtful, replace(reason, count=count, at_worst=ends[0][1], need=Need.VERDICTS)
+    ruled = max(violated, key=lambda each: each.beyond) if violated else doubtful if len(rulings) > 1 else rows[0][0][0]
+    if rulings == {found.ruling}:
+        return ruled, Reason(kind, ruling=found.ruling, state=found.state)
+    count = len(gap.missing) + (0 if violated else len(gap.missing_before))
+    _, worst = rows[0][0 if violated else -1]
+    reason = Reason(kind, ruling=ruled.ruling, state=found.state, count=count, at_worst=worst, need=Need.VERDICTS)
+    return ruled, reason
 
 
 def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pairs: Comparison, gap: Gaps) -> Ruled:
     """The ruling on the pairs; in doubt where another way to count the same queries gives another one."""
     metric, values = gate.metric, candidate.values[gate.metric.name]
-    found = _rule(gate, pairs)
-    reason = Reason(ReasonKind.REGRESSION, ruling=found.ruling, state=found.state)
-    if too_many(gap.one_sided, len(values)) and metric.needs & LINE_KEYS.keys():
-        columns = at_worst(metric, (values, old_values), set(gap.one_sided))
-        others = paired(metric, *columns, clusters=candidate.clusters, noise=gate.noise)
-        worst = others.compared(gate.confidence) if others else pairs
-        if _rule(gate, worst).ruling is not found.ruling:
-            found = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
-            reason = replace(reason, count=len(gap.one_sided), at_worst=worst.delta)
-    unknown, before = set(gap.missing), set(gap.missing_before)
-    if Need.VERDICTS not in metric.needs or not unknown | before:
+    found, reason = _on_pairs(gate, candidate, (values, old_values), pairs, gap)
+    if not too_many(gap.one_sided, len(values)) or not metric.needs & LINE_KEYS.keys():
         return found, reason
-    ends: list[Comparison] = []
-    for bad in (True, False):
-        now = at_end(metric, values, unknown, worst=bad)
-        then = at_end(metric, old_values, before, worst=not bad)
-        end = paired(metric, now, then, clusters=candidate.clusters, noise=gate.noise)
-        ends += [end.compared(gate.confidence)] if end else []
-    return _in_doubt(found, reason, len(unknown | before), [(_rule(gate, end), end.delta) for end in ends])
+    columns = at_worst(metric, (values, old_values), set(gap.one_sided))
+    others = paired(metric, *columns, clusters=candidate.clusters, noise=gate.noise)
+    worst = others.compared(gate.confidence) if others else pairs
+    if _on_pairs(gate, candidate, columns, worst, gap)[0].ruling is found.ruling:
+        return found, reason
+    doubtful = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
+    return doubtful, replace(reason, count=len(gap.one_sided), at_worst=worst.delta, need=None)
+
+
+def _on_pairs(
+    gate: Gate, candidate: Scores, columns: Sequence[Sequence[float | None]], pairs: Comparison, gap: Gaps
+) -> Ruled:
+    """The ruling on the pairs of two columns; see `_completed` for what a judge left open."""
+    metric, (values, old_values) = gate.metric, columns
+    unknown, before = set(gap.missing), set(gap.missing_before)
+    found = _rule(gate, pairs)
+    if Need.VERDICTS not in metric.needs or not unknown | before:
+        return found, Reason(ReasonKind.REGRESSION, ruling=found.ruling, state=found.state)
+    olds = [filled(metric, old_values, before, way) for way in (0.0, 1.0)] if before else [old_values]
+    news = [filled(metric, values, unknown, way) for way in _WAYS] if unknown else [values]
+
+    def rule(now: Sequence[float | None], then: Sequence[float | None]) -> tuple[Finding, float]:
+        both = paired(metric, now, then, clusters=candidate.clusters, noise=gate.noise)
+        compared = both.compared(gate.confidence) if both else pairs
+        return _rule(gate, compared), compared.delta
+
+    return _completed(ReasonKind.REGRESSION, found, [[rule(now, then) for then in olds] for now in news], gap)
 
 
 def _rule(gate: Gate, pairs: Comparison) -> Finding:
@@ -203,9 +233,18 @@ def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> lis
     drops = pairs is not None and gate.regression_max is not None
     sources: dict[Literal["run", "baseline"], Sequence[int]]
     sources = {"run": gap.missing, "baseline": gap.missing_before if drops else []}
-    lacking = [(source, len(rows)) for source, rows in sources.items() if too_many(rows, among)]
+    lacking = [(source, len(rows)) for source, rows in sources.items() if too_many(rows, among, gate.max_unjudged)]
     kind = ReasonKind.NO_VERDICT if Need.VERDICTS in gate.metric.needs else ReasonKind.MISSING
     return [Reason(kind, count=count, among=among, source=source) for source, count in lacking]
+
+
+def _at_fault(metric: Metric, candidate: Scores, query_id: str) -> bool:
+    """Whether an answer without a verdict is not there, or is one that the judge cannot judge."""
+    query = candidate.matched.get(query_id)
+    if not isinstance(metric, JudgedMetric) or query is None or query.details is None or not query.details.generated:
+        return True
+    missing = filter(None, map(metric.unjudged, query.details.verdicts or ()))
+    return any(each.kind.lasts for each in missing)
 
 
 def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | None, gap: Gaps) -> list[Reason]:

@@ -35,13 +35,14 @@ def detectable(
     differences: Sequence[float] = (),
     clusters: Sequence[Hashable] = (),
     relevant: float = 1.0,
+    assumed: float | None = None,
 ) -> Detectable | None:
     """What the gold set can see of the drop that the gate forbids, over the queries that are or will be compared.
 
     The spread of the `differences` of their paired values is measured if enough of them moved; else it is assumed, by
-    how many `relevant` documents a query has on average, which recall's steps depend on. None where nothing can be
-    said: no drop is forbidden, nothing is compared, the metric is a quantile, or its spread is neither measured nor,
-    its values not being rates, to be assumed.
+    how many `relevant` documents a query has on average, which recall's steps depend on, or as `assumed` says. None
+    where nothing can be said: no drop is forbidden, nothing is compared, the metric is a quantile, or its spread is
+    neither measured nor, its values not being rates, to be assumed.
     """
     limit, farthest = gate.regression_max, max(map(abs, differences), default=0.0)
     if limit is None or queries < 1 or gate.metric.at_quantile is not None or farthest > _LARGEST:
@@ -49,6 +50,7 @@ def detectable(
     # Recall of one relevant document is a hit; the more there are, the smaller the steps in which it moves.
     usual = min(_HIT, max(_MAX_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
     planned = (usual if gate.metric.spread is None else gate.metric.spread) if is_rate(gate.metric) else None
+    planned = planned if assumed is None else assumed
     spread = power.planning_spread(differences, clusters, planned=planned, queries=queries)
     if spread is None:
         return None

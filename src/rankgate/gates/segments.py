@@ -14,7 +14,7 @@ from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import at_end, baseline_column, gaps, on_rows, paired_scores, too_many
+from rankgate.metrics.comparison import baseline_column, filled, gaps, on_rows, paired_scores
 from rankgate.metrics.estimates import attainable, defined_only, level
 from rankgate.model.headline import fell
 from rankgate.model.report import GateResult
@@ -76,8 +76,7 @@ class _Part:
         self.name, self.smallest, self.candidate, self.baseline = name, rule.min_queries, candidate, baseline
         self.blocks = (limits.severity or gate.severity) == "error"
         column = candidate.values[gate.metric.name]
-        self.missing = gaps(gate.metric, candidate, None).missing
-        self.size = sum(value is not None for value in column) + len(self.missing)
+        self.size = sum(value is not None for value in column) + len(gaps(gate.metric, candidate, None).missing)
         clustered = candidate.clusters and gate.metric.at_quantile is None
         self.provable = not clustered or len(set(defined_only(candidate.clusters, column))) >= MIN_CLUSTERS
 
@@ -92,8 +91,8 @@ class _Part:
             reasons = [replace(reason, corrected_for=among) for reason in reasons]
         left_open = enough and any(reason.need is Need.VERDICTS for reason in found.reasons)
         verdict = blocked if violated else Verdict.WARN if unprovable or left_open else Verdict.PASS
-        if enough and too_many(self.missing, self.size):
-            verdict = Verdict.NOT_JUDGED if self.blocks else Verdict.WARN
+        if enough and any(reason.kind in (ReasonKind.MISSING, ReasonKind.NO_VERDICT) for reason in found.reasons):
+            verdict = found.verdict if self.blocks else Verdict.WARN
         return replace(
             found,
             segment=self.name,
@@ -151,8 +150,9 @@ def with_hard_checks(
         return value is not None and metric.worst is not None and abs(value - metric.worst) <= TOLERANCE
 
     values: Sequence[float | None] = candidate.values[metric.name]
-    if Need.VERDICTS in metric.needs:  # what a judge left open may be at its worst
-        values = at_end(metric, values, set(gaps(metric, candidate, None).missing), worst=True)
+    lacking = any(reason.kind is ReasonKind.NO_VERDICT for reason in result.reasons)
+    if Need.VERDICTS in metric.needs and not lacking:  # what a judge left open counts as the worst
+        values = filled(metric, values, set(gaps(metric, candidate, None).missing), 0.0)
     failed = [row for row, value in enumerate(values) if at_worst(value)]
     broken = [row for row in failed if row in must]
     violations = [Reason(ReasonKind.MUST_PASS, count=len(broken))] if broken else []

@@ -23,6 +23,7 @@ from rankgate.metrics.scoring import ids_of, require_fields, require_gold_querie
 from rankgate.model.reasons import problems_of
 from rankgate.model.report import GateResult
 from rankgate.model.values import Gold, Need, Ranking
+from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 
@@ -35,13 +36,14 @@ class Findings(msgspec.Struct, frozen=True):
     """Problems, which keep `check` from judging; facts, which are worth a look; and the inputs that could be read.
 
     `entries` are waivers to copy, one for each violation that none covers. `without_gold_changes` says that the
-    criteria leave out a key whose default has changed.
+    criteria leave out a key whose default has changed. `notes` say what judging the run's answers costs and can show.
     """
 
     problems: list[Problem]
     facts: list[str]
     read: list[str]
     entries: list[str] = []
+    notes: list[str] = []
     without_gold_changes: bool = False
 
 
@@ -94,8 +96,29 @@ def validate(inputs: Inputs) -> Findings:
     valid = waivers if waivers and waivers.entries else None
     read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted, "waivers": valid}
     entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
-    undecided = criteria is not None and criteria.gold_changes is None
-    return Findings(problems, noted, [name for name, value in read.items() if value is not None], entries, undecided)
+    notes = _judging(problems, criteria, gold, rankings, results) if criteria and gold else []
+    names = [name for name, value in read.items() if value is not None]
+    return Findings(problems, noted, names, entries, notes, criteria is not None and criteria.gold_changes is None)
+
+
+def _judging(
+    problems: list[Problem], criteria: Criteria, gold: Gold, rankings: list[Ranking] | None, results: list[GateResult]
+) -> list[str]:
+    """What judging the run's answers takes where none is judged yet, and what the gates on them can see."""
+    block, plan, seen = criteria.judge, criteria.plan(), facts.judged_facts(criteria, gold, results)
+    if block is None or not rankings or Need.VERDICTS not in plan.needs:
+        return seen
+    from rankgate.judge.runs import plan_of  # noqa: PLC0415 -- paid only where answers are judged
+
+    found = _attempt(problems, plan_of, block, gold, plan.metrics, rankings)
+    if found is None or not found.answers:
+        return seen
+    calls, limits = found.every_call, block.budget
+    used = {"calls": (calls, limits.calls), "tokens": (found.tokens, limits.tokens)}
+    over = [name for name, (count, most) in used.items() if most is not None and count > most]
+    more = f", more than `judge.budget.{over[0]}` allows" if over else ""
+    cost = f"{count_text(calls, 'call')}, about {tokens_text(round(found.tokens, 2 - len(str(found.tokens))))}"
+    return [f"to judge all {count_text(found.answers, 'answer')} of the run takes {cost}{more}", *seen]
 
 
 def _covered(result: GateResult, waivers: Waivers | None, date: str) -> bool:

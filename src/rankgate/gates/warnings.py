@@ -10,13 +10,15 @@ from collections.abc import Mapping, Sequence
 from rankgate.criteria import Criteria, Gate
 from rankgate.errors import shown
 from rankgate.gates.power import blind_spot, detectable, leaves_open
+from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
+from rankgate.model.answers import Want
 from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample
-from rankgate.model.wording import count_text, size_text, telling_decimals, value_text
+from rankgate.model.wording import count_text, harm_word, size_text, telling_decimals, value_text
 from rankgate.statistics.chance import at_least
 from rankgate.statistics.clusters import MIN_CLUSTERS as MIN_FOR_INTERVAL
 from rankgate.statistics.quantiles import quantile_interval
@@ -83,6 +85,48 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
         if isinstance(metric.cutoff, int) and 0 < longest < metric.cutoff:
             facts.append(f"gate {shown(gate.name)} looks at {metric.cutoff} results, the longest ranking has {longest}")
         facts += _ceiling(gate, gold.samples, criteria.default_k)
+    blocking = [gate for gate in criteria.gates if gate.blocks]
+    limits_refusals = any(
+        isinstance(gate.metric, AnsweredRate) and (gate.threshold is not None or gate.regression_max is not None)
+        for gate in blocking
+    )
+    by_claims = [
+        gate for gate in blocking if isinstance(gate.metric, JudgedMetric) and Want.SUPPORT in gate.metric.asks
+    ]
+    if by_claims and not limits_refusals:
+        counts = f"gate {shown(by_claims[0].name)} counts answers that assert something, and so rises with refusals"
+        facts.append(f"{counts}; add a gate on answered_rate with `severity: error`")
+    return facts
+
+
+def judged_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:
+    """What the gold set can see in gates on judged answers, as measured on two runs, or by how much real systems vary.
+
+    Of a metric for which the gold alone does not say what counts every question does.
+    """
+    measured = {result.name: result.detectable for result in results if result.segment is None and not result.since}
+    facts: list[str] = []
+    for gate in criteria.gates:
+        metric, found = gate.metric, measured.get(gate.name)
+        if not isinstance(metric, JudgedMetric):
+            continue
+        samples = [sample for sample in gold.samples.values() if metric.counts(sample)]
+        samples = samples if samples or metric.gold_keys else [*gold.samples.values()]
+        clusters = [sample.cluster or (sample.query_id,) for sample in samples]
+        planned = [detectable(gate, queries=len(samples), clusters=clusters, assumed=spread) for spread in SPREADS]
+        seen = [each for each in ([found] if found and not found.assumed else planned) if each]
+        if not seen:
+            continue
+        safe, unit = gate.evidence is Evidence.PROVEN_SAFE, metric.unit
+        sizes = [size_text(each.margin if safe else each.detectable, unit) for each in seen]
+        span = f"{sizes[0].split()[0]} to {sizes[1]}" if sizes[1:] else sizes[0]
+        caught = f"{harm_word(metric.direction)}s of {span} or more are detected 80 % of the time"
+        caught = f"a change without effect is proven safe within {span} 80 % of the time" if safe else caught
+        spread = f"spread of {SPREADS[0]} to {SPREADS[1]} assumed, as between real systems"
+        spread = spread if sizes[1:] else f"spread of {seen[0].spread:.2g} measured"
+        limit = f"{size_text(gate.regression_max or 0.0, unit)} allowed"
+        asked = count_text(seen[0].queries, "question")
+        facts.append(f"gate {shown(gate.name)}: with {asked}, {caught} ({limit}; {spread})")
     return facts
 
 
@@ -93,7 +137,8 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     for gate in criteria.gates:
         counts = [s if _scorable(gate.metric, s, criteria.default_k) else None for s in gold.samples.values()]
         asked = [*filter(None, counts)]
-        said = _blind_spot(gate, measured.get((gate.name, None)), asked)
+        judged = isinstance(gate.metric, JudgedMetric)  # of which `judged_facts` speaks
+        said = None if judged else _blind_spot(gate, measured.get((gate.name, None)), asked)
         unseen = (_lost_unseen(gate, found) for found in results if found.place == (gate.name, None))
         sentences = (said, *unseen, _blocks_by_chance(gate, len(asked)))
         facts += [f"gate {shown(gate.name)}: {sentence}" for sentence in sentences if sentence]

@@ -194,8 +194,8 @@ def do_job(
             stopped, plans = settled, {}
         elif settled.id != judge.id:
             judge, plans = settled, _plans(job, settled, store)
-        total = sum(map(calls_of, plans.values()))
-        before = total - calls_of(plans[RUN]) if plans else 0
+        total = sum(plan.every_call for plan in plans.values())
+        before = total - plans[RUN].every_call if plans else 0
         default = max(math.ceil(_SPARE * before), before + _SPARE_CALLS)
         spendings.append(Spending(default if budget.baseline_calls is None else budget.baseline_calls))
         for at in plans:
@@ -230,11 +230,6 @@ def do_job(
         unjudged={name: _unjudged(job, run, judge, known, records) for name, run in job.runs.items()},
         records=records,
     )
-
-
-def calls_of(plan: Plan) -> int:
-    """The calls that a plan makes, as far as they can be foreseen."""
-    return len(plan.calls) + plan.later_calls
 
 
 def _spent(spendings: Iterable[Spending], total: int = 0) -> Spent:

@@ -61,6 +61,11 @@ class Plan(NamedTuple):
     later_calls: int
     tokens: int
 
+    @property
+    def every_call(self) -> int:
+        """The calls that it makes, as far as they can be foreseen."""
+        return len(self.calls) + self.later_calls
+
 
 def judged(answer: Answer, judge: Judge, wants: frozenset[Want], known: Known, repeat: int = 0) -> AnswerVerdicts:
     """What the judge said of an answer, with an `Unjudged` in the place of what is missing."""

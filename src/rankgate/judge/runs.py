@@ -14,7 +14,7 @@ from rankgate.criteria.inputs import Inputs, Opener
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.identity import judges_of
 from rankgate.judge.model import Answer, Judge, Known, Passage, Record, Slot
-from rankgate.judge.plan import BATCH, judged, walk
+from rankgate.judge.plan import BATCH, Plan, judged, plan_for, walk
 from rankgate.judge.store import by_slot, listed, read_verdicts, stored_verdicts
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
@@ -126,6 +126,14 @@ def _records(answer: Answer, judge_id: str, repeat: int, known: Known) -> tuple[
         return found.records
     # A model of a small context was asked about so many claims in batches.
     return found.records + walk(answer, replace(judge, context_tokens=0), frozenset(Want), known, repeat).records
+
+
+def plan_of(block: JudgeBlock, gold: Gold, metrics: Iterable[Metric], rankings: Iterable[Ranking]) -> Plan:
+    """What judging a run, read with `NEEDS`, would take if no verdict were known."""
+    samples, wants, judge = gold.samples, wants_of(metrics), next(iter(judges_of(block)))
+    stated = (each for each in rankings if each.query_id in samples and each.details and each.details.generated)
+    answers = [answer_of(samples[each.query_id], each, block.depth) for each in stated]
+    return plan_for(answers, judge, wants, {}, repeats=block.repeats)
 
 
 def judged_runs(

@@ -39,9 +39,9 @@ class Gaps(NamedTuple):
     other_judge: list[int]
 
 
-def too_many(rows: Sequence[int], among: int) -> bool:
-    """Whether so many of the queries are more than 1 %, and more than one."""
-    return len(rows) > max(FEW * among, 1)
+def too_many(rows: Sequence[int], among: int, share: float = FEW) -> bool:
+    """Whether so many of the queries are more than this share, and more than one, unless the share is 0."""
+    return len(rows) > (max(share * among, 1) if share else 0)
 
 
 def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
@@ -70,11 +70,11 @@ def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: se
     return [[worst if row in rows and x is None else x for row, x in enumerate(column)] for column in columns]
 
 
-def at_end(metric: Metric, column: Sequence[float | None], rows: set[int], *, worst: bool) -> list[float | None]:
-    """The column with an end of the metric's range where it lacks a value in these rows."""
+def filled(metric: Metric, column: Sequence[float | None], rows: set[int], way: float) -> list[float | None]:
+    """The column with a value, so far of the way from the worst to the best, where it lacks one in these rows."""
     low, high = metric.low or 0.0, 1.0 if metric.high is None else metric.high
-    end = low if worst == (metric.direction is Direction.HIGHER) else high
-    return [end if row in rows and value is None else value for row, value in enumerate(column)]
+    value = low + (way if metric.direction is Direction.HIGHER else 1 - way) * (high - low)
+    return [value if row in rows and known is None else known for row, known in enumerate(column)]
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):

@@ -158,7 +158,9 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
         is_value = reason.kind is ReasonKind.THRESHOLD
         worst = value_text(reason.at_worst, gate.unit) if is_value else delta_text(reason.at_worst, gate.unit)
         answers = count_text(reason.count, "answer")
-        return f"{doubt}; {answers} could not be judged, and with the worst verdict there it is {worst}"
+        counts = "which counts as wrong" if reason.count == 1 else "which count as wrong"
+        counts = f"{counts}: so" if reason.ruling is Ruling.VIOLATED else "and with the worst verdict there"
+        return f"{doubt}; {answers} could not be judged, {counts} it is {worst}"
     lacking = f"only one of the two runs has a value for {count_text(reason.count, 'question')}"
     return f"{doubt}; {lacking}, and with the worst value there the change is {delta_text(reason.at_worst, gate.unit)}"
 

@@ -11,6 +11,7 @@ _MAX_DECIMALS = 9
 
 VERDICT_WORDS = {verdict: verdict.value.upper().replace("_", " ") for verdict in Verdict}  # as NOT JUDGED
 
+_MILLION, _EXACT = 1_000_000, 50_000  # tokens
 # Why answers have no verdict, after their number: `5 cut off by length`.
 UNJUDGED_WORDS = {
     UnjudgedKind.NO_JSON: "without JSON",
@@ -116,3 +117,8 @@ def count_text(count: int, one: str, many: str | None = None) -> str:
 def _decimals(unit: Unit, wanted: int | None) -> int:
     usual = 1 if unit in (Unit.SHARE, Unit.MILLISECONDS) else 3
     return usual if wanted is None else wanted
+
+
+def tokens_text(count: int) -> str:
+    """`48,211 tokens`, or `1.2 M tokens`."""
+    return f"{count / _MILLION:.1f} M tokens" if count >= _EXACT else f"{count:,} tokens"
