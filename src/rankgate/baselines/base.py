@@ -109,4 +109,5 @@ def lineage_of(chosen: Chosen, date: str) -> Lineage:
         commits_behind=chosen.commits_behind,
         days_behind=days_between(record.date, date),
         reason=record.reason,
+        judge=record.judge or None,
     )

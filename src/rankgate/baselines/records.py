@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from rankgate import __version__
 from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.model.answers import JudgeMark
 from rankgate.model.base_ref import CommitSha
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.values import Verdict
@@ -41,7 +42,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     the day of the record, from --date, as 2026-01-31. `source` is the run's file as it was named, `provenance` what the
     run says of itself, `gold` the gold set of that time. `commit` is that whose retriever made the run; None where
     nobody said. `verdict` is of the check at that time; None where it was not checked. `scores` has each gated metric's
-    value at that time, for people and trends; a check scores the run again. `reason` is why a run was accepted although
+    value at that time, for people and trends; a check scores the run again. `judge`
+    judged its answers. `reason` is why a run was accepted although
     a gate said no, `name` an anchor's name, `rankgate` the version that wrote the record.
     """
 
@@ -62,6 +64,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     branch: str | None = None
     verdict: Verdict | None = None
     scores: Mapping[str, float | None] = {}
+    judge: JudgeMark | UnsetType = UNSET
     reason: str | None = None
     by: str | None = None
     name: str | None = None

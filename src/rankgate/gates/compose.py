@@ -23,6 +23,7 @@ from rankgate.metrics.estimates import attainable, distribution, estimate, is_ra
 from rankgate.metrics.matching import OF_THE_LINE
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
+from rankgate.model.answer_losses import AnswerChanges
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.model.headline import concluded, with_summary
@@ -114,6 +115,7 @@ def compose(
         oddities=oddities_of(gold, criteria.match, lists),
         misses=with_displacers(most_telling(moved), *lists, candidate.scores.outlines),
         moved=Moved(worse=worse, better=len(moved) - worse) if baseline else None,
+        answers=_answers(results, metrics, candidate, baseline) if candidate.run.judge else None,
         gold_changes=changes,
         differences=_differences(inputs, mark, candidate.run, baseline.run) if baseline else [],
         untrusted_run=inputs.untrusted_run,
@@ -244,6 +246,14 @@ def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> lis
     """What differs; nothing is read of what an untrusted run says of itself, so that it cannot be compared."""
     of_runs = [] if inputs.untrusted_run else run_differences(baseline.provenance, run.provenance)
     return [*of_runs, *(gold_differences(baseline.gold, gold) if inputs.part == "public" else ())]
+
+
+def _answers(
+    results: Sequence[GateResult], metrics: Sequence[Metric], candidate: ScoredRun, baseline: ScoredRun | None
+) -> AnswerChanges:
+    from rankgate.diagnosis.answers import answer_changes  # noqa: PLC0415 -- paid only where they are judged
+
+    return answer_changes(results, metrics, candidate.scores, baseline.scores if baseline else None)
 
 
 def _source(run: Run) -> dict[str, Any]:

@@ -40,6 +40,10 @@ def judge_runs(
         since: those of the anchor.
     """
     results = judge_all(criteria, gold, sides[0].scores, before, since)
+    if mark := sides[0].run.judge:
+        from rankgate.diagnosis.answers import with_judge  # noqa: PLC0415 -- paid only where answers are judged
+
+        results = with_judge(results, plan.metrics, mark, sides[0].scores)
     since_baseline = [each for each in results if each.delta and not each.since]
     fell = {each.metric for each in since_baseline if beyond_drop(each.delta or 0.0, 0.0, each.direction) > 0}
     if not fell or all(gain > 0 for sample in gold.samples.values() for gain in sample.gains.values()):

@@ -18,11 +18,13 @@ from rankgate.judge.plan import BATCH, Plan, judged, plan_for, walk
 from rankgate.judge.store import by_slot, listed, read_verdicts, stored_verdicts
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
-from rankgate.model.answers import NO_VERDICT, Want
+from rankgate.model.answers import NO_VERDICT, JudgeMark, Want
 from rankgate.model.values import Details, Generated, Gold, Need, Ranking, Sample
 from rankgate.readers.base import Run
 from rankgate.readers.source import STDIN
 
+# What reports explain a drop by, where verdicts on it happen to be known.
+SHOWN = frozenset({Want.STATE, Want.SUPPORT, Want.GOLD_IN_ANSWER, Want.GOLD_IN_CONTEXT})
 NEEDS = frozenset({Need.ANSWER, Need.TEXTS})  # of a run whose answers are judged
 
 
@@ -157,7 +159,8 @@ def judged_runs(
     opened = (again(needs=frozenset({Need.VERDICTS})) for again in stores)
     stored = [stored_verdicts(each) for each in opened if each and each.format == "baseline"]
     known = by_slot(record for each in (named, *stored) for record in each.values())
-    judge, wants = judge_with_verdicts(block, named, known), wants_of(metrics)
+    judge, wants = judge_with_verdicts(block, named, known), wants_of(metrics) | SHOWN
+    mark = JudgeMark(judge.short, judge.model) if any(slot.judge == judge.id for slot in known) else None
 
     def opening(opened: Opener) -> Opener:
         def again(needs: frozenset[Need] = frozenset(), **how: object) -> Run | None:
@@ -166,7 +169,7 @@ def judged_runs(
                 return None
             rankings = with_verdicts(found.rankings, gold, judge, known, wants, block)
             provenance = {**found.provenance, "judge": f"{judge.short} ({judge.model})"}
-            return replace(found, rankings=rankings, file=None, provenance=provenance)
+            return replace(found, rankings=rankings, file=None, provenance=provenance, judge=mark)
 
         return again
 

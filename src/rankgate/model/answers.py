@@ -92,6 +92,13 @@ class AnswerState(Enum):
     MISSING = "missing"
 
 
+class JudgeMark(msgspec.Struct, frozen=True):
+    """A judge as people know it: the first eight digits of its id, and its model."""
+
+    id: str
+    model: str
+
+
 class Want(Enum):
     """What a metric needs of an answer, by the field of `AnswerVerdicts` that has it."""
 

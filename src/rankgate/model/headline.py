@@ -79,10 +79,12 @@ def _parts(report: Report) -> tuple[str, str, str]:
     match report.verdict:
         case Verdict.PASS:
             whole = sum(gate.segment is None for gate in report.gates)
-            return "Retrieval holds: {}.", "the gate passes" if whole == 1 else f"all {whole} gates pass", paradox
+            subject, holds = _subject(report.gates), "hold" if any(map(_judges_answers, report.gates)) else "holds"
+            passes = "the gate passes" if whole == 1 else f"all {whole} gates pass"
+            return f"{subject.capitalize()} {holds}: {{}}.", passes, paradox
         case Verdict.WARN if first is None and not report.warnings:
             floors = any(gate.threshold is not None for gate in report.gates)
-            nobody = "without a baseline nobody can tell whether retrieval got worse"
+            nobody = f"without a baseline nobody can tell whether {_subject(report.gates, 'or')} got worse"
             holds = f"it holds its floors, but {nobody}"
             return ("May be merged: {}.", holds, paradox) if floors else ("May be merged, but {}.", nobody, paradox)
         case Verdict.WARN:
@@ -93,8 +95,8 @@ def _parts(report: Report) -> tuple[str, str, str]:
             reason = _first_reason(first, report.base) if first else next(iter(report.failures), "a gate fails")
             return "Do not merge: {}.", f"{reason}{_more(max(0, count - 1), 'fail')}", paradox
         case Verdict.NOT_JUDGED:
-            frame = "Do not merge yet: retrieval could not be judged ({})."
-            return frame, _what_failed(report.problems), paradox
+            frame = f"Do not merge yet: {_subject(deciding)} could not be judged ({{}})."
+            return frame, _what_failed(report.problems, deciding), paradox
         case _:
             assert_never(report.verdict)
 
@@ -107,12 +109,25 @@ def _paradox(results: Sequence[GateResult]) -> str:
     return f" {metrics} fell for one part of the questions and not over all (Simpson's paradox)." if metrics else ""
 
 
-def _what_failed(problems: Sequence[Problem]) -> str:
+def _judges_answers(gate: GateResult) -> bool:
+    return gate.judge is not None or any(each.kind is ReasonKind.NO_VERDICT for each in gate.reasons)
+
+
+def _subject(gates: Sequence[GateResult], joined: str = "and") -> str:
+    """What these gates judge: retrieval, also where there are none, the answers, or both."""
+    judged = set(map(_judges_answers, gates))
+    parts = ["retrieval"] * (judged != {True}) + ["the answers"] * (True in judged)
+    return f" {joined} ".join(parts)
+
+
+def _what_failed(problems: Sequence[Problem], gates: Sequence[GateResult]) -> str:
     kinds = {problem.kind for problem in problems}
     if ProblemKind.INTERNAL in kinds:
         return "something went wrong inside rankgate"
     if ProblemKind.GOLD_STALE in kinds:
         return "the gold set is stale, it names ids that the search no longer returns"
+    if gates and all(each.kind is ReasonKind.NO_VERDICT for gate in gates for each in gate.reasons):
+        return "verdicts of the judge are missing"
     return f"{count_text(len(problems), 'problem')} with the inputs"
 
 

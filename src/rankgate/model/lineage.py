@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from rankgate.model.answers import JudgeMark
 from rankgate.model.base_ref import SHORT_SHA, CommitSha
 from rankgate.model.wording import count_text
 
@@ -19,7 +20,7 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
     where it is the nearest one before it, `newest` where no ancestor has any, `here` where the store is a directory and
     holds but one. `commits_behind` is how many commits lie between; None where that commit is no known ancestor.
     `days_behind` is how many days before the day of the check; negative in the future. `reason` is why it was accepted
-    although a gate said no.
+    although a gate said no, `judge` who judged its answers then, where that is known.
     """
 
     record: str
@@ -30,6 +31,7 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
     commits_behind: int | None = None
     days_behind: int
     reason: str | None = None
+    judge: JudgeMark | None = None
 
     @property
     def shown(self) -> str:

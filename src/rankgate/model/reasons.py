@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rankgate.errors import Problem
+from rankgate.model.answer_losses import Stage
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.report import GateResult
 from rankgate.model.values import (
@@ -16,10 +18,12 @@ from rankgate.model.values import (
     Reason,
     ReasonKind,
     Ruling,
+    Unit,
     Verdict,
 )
 from rankgate.model.waiver_use import Waived
 from rankgate.model.wording import (
+    STAGE_WORDS,
     confidence_text,
     count_text,
     delta_text,
@@ -60,6 +64,18 @@ def problems_of(results: Sequence[GateResult], criteria: str | None, base: BaseS
 def waived_text(waived: Waived) -> str:
     """How long a violation is let pass, or for which commit."""
     return f"waived until {waived.expires}" if waived.expires else "waived by a maintainer's label for this commit"
+
+
+def stage_finding(stage: Stage, numbers: Mapping[str, Any]) -> str:
+    """Where answers got worse by a metric, from the evidence of the finding, without a full stop."""
+    (label, clause), worse = STAGE_WORDS[stage], numbers["worse"]
+    count = "all" if numbers[stage.value] == worse else f"{numbers[stage.value]:,} of the"
+    those = f"{count} {worse:,} questions" if worse > 1 else "the one question"
+    sides = [
+        value_text(numbers[key], Unit.SHARE) for key in ("context_recall_before", "context_recall") if key in numbers
+    ]
+    recall = f" (context_recall {' → '.join(sides)})" if sides and stage is not Stage.REFUSAL else ""
+    return f"{label}: for {those} that got worse in {numbers['metric']}, {clause}{recall}"
 
 
 def unjudged_text(gate: GateResult) -> str:

@@ -9,6 +9,8 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from rankgate.errors import Problem, redacted
+from rankgate.model.answer_losses import AnswerChanges, NoVerdicts
+from rankgate.model.answers import JudgeMark
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
 from rankgate.model.differences import Difference
@@ -69,7 +71,9 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     gate lies beyond its limits (the larger, where it breaks both), None where it breaks none; `hard_check_failed` says
     that it fails for single questions, whatever its limits; `doubts` is how many of the last `reasons` would only warn
     by themselves; `waived` who lets the violation pass. `judged_by` marks a result by the base's criteria or gold set
-    where that is the stricter one. `unjudged` is there where a pooled gold set judges less of the run: the `judged`
+    where that is the stricter one. `judge` gave the verdicts that the values rest on, on both sides, and `no_verdicts`
+    is there where it failed at answers of the run. `unjudged` is there where a pooled gold set judges less of the
+    run: the `judged`
     shares of both first k, the changes with the rest `relevant`, and left out (`condensed`).
     """
 
@@ -101,6 +105,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     waived: Waived | None = None
     detectable: Detectable | None = None
     unjudged: Mapping[str, float] = {}
+    judge: JudgeMark | None = None
+    no_verdicts: NoVerdicts | None = None
     verdict: Verdict
     reasons: list[Reason]
     doubts: int = 0
@@ -355,6 +361,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     segments: list[Segment] = []
     misses: list[Movement] = []
     moved: Moved | None = None
+    answers: AnswerChanges | None = None
     gold_changes: GoldChanges | None = None
     differences: list[Difference] = []
     base: BaseSide | None = None

@@ -8,14 +8,20 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import bad_input
+from rankgate.model.details import sampled
 from rankgate.model.reasons import sentences
 from rankgate.model.report import SCHEMA_VERSION, GateResult, Report
 from rankgate.model.values import Reason, ReasonKind
+
+MAX_LOSSES = 50  # answers that got worse
 
 
 def encode_report(report: Report) -> str:
     """The report as indented JSON, keys in a fixed order, ending in a newline; without what only pages show."""
     written = with_texts(replace(report, details=msgspec.UNSET))
+    if answers := report.answers:
+        losses = sampled(answers.losses, lambda loss: loss.stage, MAX_LOSSES)
+        written = replace(written, answers=replace(answers, losses=losses))
     return msgspec.json.format(msgspec.json.encode(written), indent=2).decode() + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankgate.model.answer_losses import Stage
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.values import TOLERANCE, Direction, Interval, Unit, Verdict
 
@@ -30,6 +31,14 @@ UNJUDGED_WORDS = {
     UnjudgedKind.UNREACHABLE: "without any response",
     UnjudgedKind.BUDGET: "beyond the budget",
     UnjudgedKind.INTERRUPTED: "interrupted",
+}
+
+# Where to look for what made an answer worse, and what is known of it; by None where that is nothing.
+STAGE_WORDS: dict[Stage | None, tuple[str, str]] = {
+    Stage.RETRIEVAL: ("retrieval", "the passages say less than before of what a right answer must say"),
+    Stage.REFUSAL: ("refusal", "the answer asserted something before, and asserts nothing now"),
+    Stage.GENERATOR: ("generator", "the passages say as much as before of what a right answer must say"),
+    None: ("worse", "no verdicts tell whether the passages still say what a right answer must say"),
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import Problem, RankgateError, shown
+from rankgate.model.answers import JudgeMark
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.lineage import Lineage
 from rankgate.model.values import Ranking
@@ -22,7 +23,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     `depth` is the rank at which the lists were cut when they were stored as a baseline, `cut` how many were longer;
     None and 0 when they are whole. `gold` is the gold set of that time, where it is known, and `lineage` says which
-    accepted run it is. `file` is there where parts of it can be read quickly, and by several processes; `share_read`
+    accepted run it is. `judge` is who judged its answers. `file` is there
+    where parts of it can be read quickly, and by several processes; `share_read`
     says how much of its `rankings` have been read, from 0 to 1, where that is known.
     """
 
@@ -34,6 +36,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     cut: int = 0
     gold: GoldMark | None = None
     lineage: Lineage | None = None
+    judge: JudgeMark | None = None
     file: RunFile | StoredRun | None = None
     share_read: Callable[[], float] | None = None
 

@@ -10,6 +10,7 @@ from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import count_text, value_text
 from rankgate.renderers import phrases, rows
+from rankgate.renderers.answer_rows import answer_lines, answers_head, answers_text, lost_answers
 from rankgate.renderers.escape import code
 from rankgate.renderers.phrases import moved_head, value_or_dash
 from rankgate.renderers.question_rows import all_listed, move_item, moved_line, moved_questions
@@ -94,7 +95,8 @@ def _notes(report: Report, room: Room) -> str:
     values = named(phrases.values_line(report), report) if report.verdict is Verdict.PASS else ""
     segments = phrases.segments_line(report, lambda text: code(text, 80))
     lines = [values, named(phrases.queries_line(report), report), segments, rows.odd_line(report)]
-    return " ".join(filter(None, [*lines, named(" ".join(report.notes[: room["notes"]]), report)]))
+    noted = " ".join(filter(None, [*lines, named(" ".join(report.notes[: room["notes"]]), report)]))
+    return "\n\n".join(filter(None, [named(" ".join(answer_lines(report, code)), report), noted]))
 
 
 def _questions(report: Report, room: Room) -> str:
@@ -199,22 +201,25 @@ _REASONS = _where_judged(lambda report: len(rows.other_reasons(report)))
 _BASE = _where_judged(lambda report: len(rows.base_items(report)))
 _DIFFERS = _where_judged(lambda report: int(bool(rows.differs(report))))
 _NOTES = _where_judged(lambda report: len(report.notes) + len(report.fine_print))
+_ANSWERS = _where_judged(lambda report: len(lost_answers(report)))
+_LOST = ("answer that got worse", "answers that got worse")
 _CHANGES = ("change of the gate", "changes of the gate")
 _LINES = ("line of what was compared", "lines of what was compared")
 _COMPARED = "What was compared, and how to repeat it"
 
 # In the order in which they stand.
 SECTIONS = (
-    Section("problems", 12, ("problem", None), _problem_count, _problems, of=lambda r: len(r.problems)),
-    Section("finding", 7, "what to look at first", _FINDING, _finding),
-    Section("gates", 11, ("gate", None), lambda r: len(phrases.deciding(r)), _gates),
-    Section("warnings", 10, ("other reason", None), _REASONS, _reasons),
-    Section("base", 9, _CHANGES, _BASE, _base),
-    Section("differs", 6, "what differs from the baseline", _DIFFERS, _differs),
-    Section("notes", 5, ("note", None), _NOTES, _notes),
+    Section("problems", 13, ("problem", None), _problem_count, _problems, of=lambda r: len(r.problems)),
+    Section("finding", 8, "what to look at first", _FINDING, _finding),
+    Section("gates", 12, ("gate", None), lambda r: len(phrases.deciding(r)), _gates),
+    Section("warnings", 11, ("other reason", None), _REASONS, _reasons),
+    Section("base", 10, _CHANGES, _BASE, _base),
+    Section("differs", 7, "what differs from the baseline", _DIFFERS, _differs),
+    Section("notes", 6, ("note", None), _NOTES, _notes),
+    Section("answers", 4, _LOST, _ANSWERS, answers_text, answers_head, lambda r: r.answers.worse if r.answers else 0),
     Section("questions", 3, ("moved question", None), _question_count, _questions, moved_head, lambda r: len(r.misses)),
-    Section("gates", 8, ("gate", None), lambda r: len(phrases.others(r)), _other_gates, _others_head),
+    Section("gates", 9, ("gate", None), lambda r: len(phrases.others(r)), _other_gates, _others_head),
     Section("tags", 2, ("tag", None), lambda r: len(r.segments[:MAX_TAGS]), _tags, "By tag", lambda r: len(r.segments)),
     Section("trend", 1, ("trend", None), lambda r: len(trend_rows(r)), _trend, trend_head),
-    Section("compared", 4, _LINES, lambda r: len(rows.compared(r)), _compared, _COMPARED),
+    Section("compared", 5, _LINES, lambda r: len(rows.compared(r)), _compared, _COMPARED),
 )

@@ -11,6 +11,7 @@ from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
+from rankgate.renderers.answer_rows import answer_lines, answers_head, fate, loss_values, lost_answers
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.blocks import Block, Table, plain_text
 from rankgate.renderers.escape import inert, listed, one_line, quoted, safe, visible
@@ -44,6 +45,7 @@ def terminal_blocks(report: Report) -> list[Block]:
             *(f"{_WORDS[verdict]}: {text}." for verdict, text in other_sentences(report)),
             *(change.text for change in changes(report, quoted)),
             differences_line(report, plain),
+            *answer_lines(report, lambda text: plain(one_line(text, 80))),
             phrases.queries_line(report),
             phrases.segments_line(report, lambda tag: inert(one_line(tag, 40))),
             *phrases.odd_lines(report, quoted),
@@ -51,7 +53,7 @@ def terminal_blocks(report: Report) -> list[Block]:
             *report.fine_print,
         ]
         blocks += ["", *_gates(report), *filter(None, sentences)]
-    return blocks + _moves(report)
+    return blocks + _moves(report) + _answers(report)
 
 
 def _gates(report: Report) -> list[Block]:
@@ -107,6 +109,15 @@ def _moves(report: Report) -> list[Block]:
         documents, _ = phrases.telling(move.documents, move.k, MAX_MOVES)
         lines += [f"    {safe(document.id, 60)}  {phrases.rank_move(document)}" for document in documents]
     return lines
+
+
+def _answers(report: Report) -> list[Block]:
+    lines: list[Block] = ["", f"{answers_head(report)}. The worst of each kind:"]
+    for loss in (losses := lost_answers(report, MAX_MOVES)):
+        where = f" ({loss.stage.value})" if loss.stage else ""
+        lines.append(f"  {safe(loss.query_id, 40)}  {loss_values(loss, report)}{where}")
+        lines += [f"    {quoted(each.text)} {fate(each, safe)}" for each in loss.claims[:MAX_MOVES]]
+    return lines if losses else []
 
 
 def _indented(text: str) -> list[str]:

@@ -7,16 +7,20 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 from msgspec.structs import replace
 from tests.renderers.dashboards.memories import record, sha
 
 from rankgate.baselines.records import Record
 from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.names import parse_metrics
+from rankgate.model.answers import JudgeMark
 from rankgate.model.values import Unit
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
 from rankgate.renderers.dashboards.values import GateSet, Tag, place_of, places_of
+from rankgate.renderers.pages.dashboard import events_of
+from rankgate.renderers.pages.trend_chart import SIZES, spec_of
 
 TODAY = "2026-03-01"
 DAYS = st.dates().map(lambda day: day.isoformat())
@@ -195,6 +199,23 @@ def test_anchors_are_named_at_their_run_and_a_new_gold_set_at_the_first_run_with
     found = shown(*runs[:3], replace(runs[3], gold=None), anchors=(replace(runs[1], name="launch"),))
     assert [run.anchors for run in found.runs] == [(), ("launch",), (), ()]
     assert [run.new_gold for run in found.runs] == [False, False, True, False]
+
+
+def test_numbers_of_two_judges_are_two_curves_of_a_judged_metric_and_nothing_else_is_cut() -> None:
+    """A run that nobody judged is by the judge before it."""
+    marks = [JudgeMark("3fa91c2e", "m"), UNSET, JudgeMark("77b0d1aa", "m"), JudgeMark("77b0d1aa", "m")]
+    values = {"faithfulness": 0.9, "recall@1": 0.8}
+    runs = [replace(record(f"2026-01-0{n}"), judge=mark, scores=values) for n, mark in enumerate(marks, start=1)]
+    asked = Shown(metrics=parse_metrics("faithfulness,recall@1"), limits={}, date=TODAY, limit=9)
+    found = gate_set("x.yaml", "x.html", "store", Remembered(history=runs, accepted=(runs[0],)), asked)
+    assert [run.new_judge for run in found.runs] == [False, False, True, False]
+    judged, ranked = found.curves
+    assert [(point.span, point.before) for point in judged.points] == [(0, None), (0, 0.9), (1, None), (1, 0.9)]
+    assert (judged.accepted, ranked.accepted) == (None, 0.8)
+    assert [point.before for point in ranked.points] == [None, 0.8, 0.8, 0.8]
+    lines = [each for each in spec_of(judged, found, SIZES[0])["layer"] if each["mark"]["type"] == "line"]
+    assert "detail" in lines[-1]["encoding"]
+    assert events_of(found.runs[2]) == ["new judge"]
 
 
 # On which days a waiver was in force, by the versions of its file

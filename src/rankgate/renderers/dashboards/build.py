@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 import msgspec
+from msgspec import UNSET
 
 from rankgate.baselines.records import Record
 from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.base import Metric
-from rankgate.model.values import Direction, Unit
+from rankgate.model.answers import JudgeMark
+from rankgate.model.values import Direction, Need, Unit
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.values import (
     MONTH,
@@ -106,6 +108,10 @@ def _runs(
 ) -> tuple[ShownRun, ...]:
     accepted = {record.id for record in remembered.accepted}
     golds = [record.gold.fingerprint if record.gold else None for record, _ in placed]
+    judges: list[JudgeMark | None] = []
+    for record, _ in placed:
+        judges.append(record.judge or next(reversed(judges), None))
+    changed = [None not in pair and pair[0] != pair[1] for pair in zip(judges, [None, *judges], strict=False)]
     return tuple(
         ShownRun(
             record=record,
@@ -118,9 +124,13 @@ def _runs(
             ),
             releases=tuple(release.tag.name for release in releases if release.run and release.run.id == record.id),
             new_gold=None not in (gold, before) and gold != before,
+            judges=judges_so_far,
+            new_judge=new_judge,
             values=_values(record, shown, rescored),
         )
-        for (record, at), gold, before in zip(placed, golds, [None, *golds], strict=False)
+        for (record, at), gold, before, judges_so_far, new_judge in zip(
+            placed, golds, [None, *golds], accumulate(changed), changed, strict=False
+        )
     )
 
 
@@ -157,16 +167,21 @@ def _release(tag: Tag, placed: Placed) -> Release:
 
 
 def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Acceptance], shown: Shown) -> Curve:
-    points: list[Point] = []
+    judged, points = Need.VERDICTS in metric.needs, list[Point]()
     for run in runs:
         value = run.values.get(metric.name)
         if value is not None and value.value is not None:
-            before = points[-1].value if points else None
-            points.append(Point(run=run, value=value.value, rescored=value.rescored, before=before))
-    old = [point.value for point in points if point.run.record.date <= days_after(shown.date, -MONTH)]
+            span = run.judges if judged else 0
+            before = points[-1].value if points and points[-1].span == span else None
+            points.append(Point(run=run, value=value.value, rescored=value.rescored, before=before, span=span))
+    month = days_after(shown.date, -MONTH)
+    old = [point.value for point in points if point.run.record.date <= month and point.span == points[-1].span]
     values = [(each.at, each.values[metric.name].value) for each in acceptances if metric.name in each.values]
     # What is accepted now is the last acceptance, whether or not it has a value.
     accepted = acceptances[-1].values.get(metric.name) if acceptances else None
+    newest = next((run.record.judge for run in reversed(runs) if run.record.judge), None)
+    if judged and newest and acceptances and acceptances[-1].record.judge not in (newest, UNSET):
+        accepted = None  # what another judge gave
     sign = 1 if metric.direction is Direction.HIGHER else -1
     jumps = [(sign * (point.value - point.before), point) for point in points if point.before is not None]
     jumps.sort(key=lambda jump: jump[0])

@@ -51,6 +51,8 @@ class ShownRun(_Part, frozen=True, kw_only=True):
     anchors: tuple[str, ...] = ()
     releases: tuple[str, ...] = ()
     new_gold: bool = False  # another gold set than that of the run before
+    judges: int = 0  # how often another judge came up to this run: values of judged metrics compare within one
+    new_judge: bool = False
     values: Mapping[str, Value]  # what is known of the metrics shown
 
 
@@ -99,12 +101,13 @@ class Span(_Part, frozen=True, kw_only=True):
 
 
 class Point(_Part, frozen=True, kw_only=True):
-    """A run's value on a curve, and that of the point before it."""
+    """A run's value on a curve, and that of the point before it by the same judge; `span` counts the judges so far."""
 
     run: ShownRun
     value: float
     rescored: bool
     before: float | None
+    span: int = 0
 
 
 class Curve(_Part, frozen=True, kw_only=True):

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from rankgate.diagnosis.lexical import TELLING, Lexical, LexicalExpected, Suggestion
 from rankgate.diagnosis.misses import QueryExplained, Score
 from rankgate.model.details import Cause, Listed
-from rankgate.model.wording import count_text, delta_text
+from rankgate.model.wording import STAGE_WORDS, count_text, delta_text
+from rankgate.renderers.answer_rows import LONGEST_TEXT, fate
 from rankgate.renderers.blocks import aligned
 from rankgate.renderers.escape import safe
 from rankgate.renderers.explaining.layout import beside, finished, padded_all, paragraph
@@ -46,6 +47,12 @@ def render_query(found: QueryExplained, width: int) -> str:
         lines += [*_scores(found.scores, compared=found.compared), ""]
     lines += [*beside(_rankings(found), width), ""]
     lines += [line for sentence in _legend(found) for line in paragraph(sentence, width, indent=2)]
+    if found.answer:
+        label, clause = STAGE_WORDS[found.answer.stage]
+        lines += ["", *paragraph(f"The answer got worse ({label}): {clause}", width)]
+        texts = [f"{safe(each.text, LONGEST_TEXT)!r}: {fate(each, safe)}" for each in found.answer.claims]
+        texts += [f"and {count_text(found.answer.more, 'more claim')}"] if found.answer.more else []
+        lines += [line for text in texts for line in paragraph(text, width, indent=2)]
     if found.lexical:
         lines += ["", *(line for sentence in _advice(found, found.lexical) for line in paragraph(sentence, width))]
     return finished(lines)

@@ -122,4 +122,5 @@ def events_of(run: ShownRun) -> list[str]:
         *(f"anchor {name}" for name in run.anchors),
         *(f"release {tag}" for tag in run.releases),
         *(["new gold set"] if run.new_gold else []),
+        *(["new judge"] if run.new_judge else []),
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from rankgate.model import wording
@@ -11,6 +13,7 @@ from rankgate.model.report import BaselineSource, Diagnosis, GateResult, Report,
 from rankgate.model.values import Direction, Unit
 from rankgate.model.waiver_use import WaiverState
 from rankgate.renderers import phrases
+from rankgate.renderers.answer_rows import answer_lines, fate, loss_values, lost_answers
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import command_line, one_line, quoted, visible
 from rankgate.renderers.pages.curves import curves_of
@@ -53,6 +56,7 @@ def render_report(report: Report) -> str:
     """
     details = None if report.details is msgspec.UNSET else report.details
     notes = (
+        *answer_lines(report, plain),
         phrases.queries_line(report),
         phrases.segments_line(report, visible),
         *phrases.odd_lines(report, plain),
@@ -79,6 +83,9 @@ def render_report(report: Report) -> str:
         findings=[_finding(each) for each in report.diagnosis],
         differs=visible(differences_line(report, plain)),
         moves=report.misses[:MAX_MOVES],
+        losses=lost_answers(report, MAX_MOVES),
+        loss_values=loss_values,
+        fate=partial(fate, spell=partial(one_line, limit=120)),
         trend=trend_of(report),
         waivers=[(waiver, units.get(waiver.gate, Unit.NUMBER)) for waiver in report.waivers],
         base_changes=base_changes[:MAX_CHANGES],

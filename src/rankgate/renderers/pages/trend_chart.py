@@ -98,8 +98,9 @@ def domain(shown: GateSet) -> tuple[float, float]:
 def _points(curve: Curve, place: dict[str, Any]) -> list[dict[str, Any]]:
     verdicts = [point.run.record.verdict for point in curve.points]
     words = [VERDICT_WORDS[verdict] if verdict else UNCHECKED for verdict in verdicts]
+    apart = {"detail": {"field": "judge"}} if any(point.span for point in curve.points) else {}
     rows = [
-        {"t": _ms(point.run.at), "v": point.value, "verdict": word}
+        {"t": _ms(point.run.at), "v": point.value, "verdict": word, **({"judge": point.span} if apart else {})}
         for point, word in zip(curve.points, words, strict=True)
     ]
     there = [word for word in MARKS if word in words]
@@ -113,7 +114,7 @@ def _points(curve: Curve, place: dict[str, Any]) -> list[dict[str, Any]]:
     )
     opacity, size = (0.6, 45) if len(rows) <= _MANY else (0.3, 16)
     return [
-        layer("line", place, rows, color=NOW, strokeWidth=1.5, opacity=opacity),
+        layer("line", {**place, **apart}, rows, color=NOW, strokeWidth=1.5, opacity=opacity),
         layer("point", {**place, "color": color, "shape": shape}, rows, filled=True, opacity=1, size=size),
     ]
 

@@ -1,0 +1,217 @@
+"""Which answers got worse, which of their claims lost their support, and what became of the passages. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from rankgate.metrics.answers import JudgedMetric, rests_on, supports
+from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import at_end, baseline_column
+from rankgate.metrics.contexts import ContextRecall
+from rankgate.model.answer_losses import AnswerChanges, AnswerLoss, LostClaim, NoVerdicts, Place, Silent, Stage
+from rankgate.model.answers import (
+    AnswerState,
+    AnswerVerdicts,
+    Entailment,
+    GoldClaim,
+    JudgeMark,
+    Support,
+    UnjudgedKind,
+    Want,
+)
+from rankgate.model.reasons import stage_finding
+from rankgate.model.report import Diagnosis, GateResult
+from rankgate.model.values import TOLERANCE, Details, MatchedQuery, Need, Scores, Verdict
+
+MAX_CLAIMS, LONGEST_CLAIM = 5, 300  # of a question; characters
+_OF_CLAIMS = ("faithfulness", "unfaithful_rate")  # undefined for an answer that asserts nothing
+_RECALLS = ("claim_recall", "vital_claim_recall", "factual_correctness")
+# The verdicts on claims that a metric counts; others rest on more than claims and passages.
+_COUNTS = {"context_recall": Want.GOLD_IN_CONTEXT}
+_COUNTS |= {**dict.fromkeys(_OF_CLAIMS, Want.SUPPORT), **dict.fromkeys(_RECALLS, Want.GOLD_IN_ANSWER)}
+_LEAST_GONE = (Place.IN_CONTEXT, Place.REWRITTEN, Place.BEYOND, Place.GONE)
+_RECALL = ContextRecall()
+
+
+def with_judge(
+    results: Sequence[GateResult], metrics: Sequence[Metric], mark: JudgeMark, now: Scores
+) -> list[GateResult]:
+    """The results, those of judged metrics with their judge and, over all questions, with what that failed at."""
+    failed = {each.name: _failed(each, now) for each in metrics if isinstance(each, JudgedMetric)}
+    marked = (
+        replace(each, judge=mark, no_verdicts=failed.get(each.metric) if each.is_main else None) for each in results
+    )
+    return [one if each.metric in failed else each for each, one in zip(results, marked, strict=True)]
+
+
+def answer_changes(
+    gates: Sequence[GateResult], metrics: Sequence[Metric], now: Scores, before: Scores | None
+) -> AnswerChanges:
+    """What a report shows of answers: each question that got worse once, by the gate that weighs most.
+
+    Gates that fail come first, then those that warn; of each those questions that lost most.
+    """
+    by_name, found = {each.name: each for each in metrics}, dict[str, AnswerLoss]()
+    judged = [gate for gate in gates if gate.judge and gate.is_main]
+    for gate in sorted(judged, key=lambda gate: (gate.verdict is not Verdict.FAIL, gate.verdict is not Verdict.WARN)):
+        for loss in _losses(by_name[gate.metric], now, before) if before else ():
+            found.setdefault(loss.query_id, loss)
+    of_claims = dict.fromkeys(gate.metric for gate in judged if gate.metric in _OF_CLAIMS)
+    return AnswerChanges(_silent(tuple(of_claims), now, before), worse=len(found), losses=[*found.values()])
+
+
+def stage_found(metric: Metric, now: Scores, before: Scores) -> list[Diagnosis]:
+    """The stage at which more than half of the questions got worse; none where verdicts lack to tell."""
+    stages = Counter(loss.stage for loss in _losses(metric, now, before))
+    stage, count = max(stages.items(), key=lambda each: each[1], default=(None, 0))
+    if stage is None or 2 * count <= stages.total():
+        return []
+    numbers: dict[str, str | int | float] = {"metric": metric.name, "worse": stages.total()}
+    numbers |= {each.value: number for each, number in stages.items() if each}
+    sides = [(_recall(now.matched.get(each)), _recall(old)) for each, old in before.matched.items()]
+    if known := [(new, old) for new, old in sides if new is not None and old is not None]:
+        new, old = (sum(values) / len(known) for values in zip(*known, strict=True))
+        numbers |= {"context_recall": new, "context_recall_before": old, "questions": len(known)}
+    return [Diagnosis(rule=stage.value, finding=stage_finding(stage, numbers), evidence=numbers)]
+
+
+def _losses(metric: Metric, now: Scores, before: Scores) -> list[AnswerLoss]:
+    """The questions that lost, those that lost most first."""
+    fell: list[tuple[float, AnswerLoss]] = []
+    columns = zip(now.query_ids, now.values[metric.name], baseline_column(metric, before), strict=True)
+    for query_id, value, was in columns:
+        new, old, question = now.matched.get(query_id), before.matched.get(query_id), now.samples[query_id].question
+        change = 0.0 if value is None or was is None else metric.direction.sign * (value - was)
+        if change >= -TOLERANCE or value is None or was is None:
+            continue
+        stage, claims = _stage(metric, new, old), list[LostClaim]()
+        if new and old and isinstance(metric, JudgedMetric) and stage is not Stage.REFUSAL:
+            claims = _claims(metric, new, old)
+        loss = AnswerLoss(query_id, question, metric.name, was, value, stage)
+        loss = replace(loss, claims=tuple(claims[:MAX_CLAIMS]), more=len(claims[MAX_CLAIMS:]))
+        fell.append((change, loss))
+    return [loss for _, loss in sorted(fell, key=lambda each: each[0])]
+
+
+def _stage(metric: Metric, new: MatchedQuery | None, old: MatchedQuery | None) -> Stage | None:
+    recall, before = _recall(new), _recall(old)
+    if recall is not None and before is not None and recall < before - TOLERANCE:
+        return Stage.RETRIEVAL
+    if _asserts(old) and _asserts(new) is False:
+        return Stage.REFUSAL
+    of_answer = _COUNTS.get(metric.key) in (Want.SUPPORT, Want.GOLD_IN_ANSWER)
+    return Stage.GENERATOR if of_answer and None not in (recall, before) else None
+
+
+def _recall(query: MatchedQuery | None) -> float | None:
+    return _RECALL.per_query(query) if query else None
+
+
+def _verdicts(query: MatchedQuery | None) -> tuple[AnswerVerdicts, ...]:
+    return (query.details and query.details.verdicts) or () if query else ()
+
+
+def _asserts(query: MatchedQuery | None) -> bool | None:
+    """Whether an answer asserts something in any repeat; None where that is not known."""
+    states = [each.state for each in _verdicts(query)]
+    return AnswerState.ASSERTS in states if states and all(isinstance(each, AnswerState) for each in states) else None
+
+
+def _claims(metric: JudgedMetric, new: MatchedQuery, old: MatchedQuery) -> list[LostClaim]:
+    """The claims without support, of the repeat that lost most; those with a passage that supported them come first.
+
+    A gold claim is the same on both sides, and listed where it had support. A claim of an answer is looked for among
+    those of the baseline's, whatever the case and the full stop.
+    """
+    want, sign = _COUNTS.get(metric.key), metric.direction.sign
+    pairs = [*zip(_verdicts(new), _verdicts(old), strict=False)]
+    if want is None or not pairs:
+        return []
+    values = [(metric.value(now), metric.value(was)) for now, was in pairs]
+    falls = [0.0 if now is None or was is None else sign * (now - was) for now, was in values]
+    now, was = pairs[falls.index(min(falls))]
+    vital = metric.key == "vital_claim_recall"
+    known, held, holds = _by_text(was, want), _by_text(was, Want.GOLD_IN_CONTEXT), _by_text(now, Want.GOLD_IN_CONTEXT)
+    lost: list[LostClaim] = []
+    for text, (claim, support) in _by_text(now, want, vital=vital).items():
+        _, before = known.get(text, ("", None))
+        had = before is not None and before.verdict is Entailment.SUPPORTED
+        if support.verdict is Entailment.SUPPORTED or not (had or want is Want.SUPPORT):
+            continue
+        cut = claim if len(claim) <= LONGEST_CLAIM else f"{claim[: LONGEST_CLAIM - 1].rstrip()}…"
+        found = LostClaim(text=cut, asked=want, before=before.verdict if before else None, now=support.verdict)
+        if want is not Want.GOLD_IN_ANSWER:
+            found = _linked(found, before, (new, now), (old, was))
+        elif text in holds:
+            still = holds[text][1].verdict is Entailment.SUPPORTED
+            _, by = (holds if still else held).get(text, ("", None))
+            there = _linked(found, by, (new, now), (new, now) if still else (old, was))
+            found = there if still or there.place is not Place.IN_CONTEXT else found
+        lost.append(found)
+    return sorted(lost, key=lambda each: each.place is None)
+
+
+def _by_text(found: AnswerVerdicts, want: Want, *, vital: bool = False) -> dict[str, tuple[str, Support]]:
+    """The verdicts on claims, each with its claim, by this without what writing changes."""
+    claims = found.claims if want is Want.SUPPORT else found.gold_claims
+    named = [GoldClaim(each) if isinstance(each, str) else each for each in claims] if isinstance(claims, tuple) else []
+    pairs = zip(named, supports(getattr(found, want.value)), strict=False)
+    kept = ((each.text, support) for each, support in pairs if each.vital or not vital)
+    return {" ".join(text.split()).casefold().rstrip(".。।"): (text, support) for text, support in kept}
+
+
+def _linked(
+    claim: LostClaim,
+    support: Support | None,
+    new: tuple[MatchedQuery, AnswerVerdicts],
+    old: tuple[MatchedQuery, AnswerVerdicts],
+) -> LostClaim:
+    """The claim with the passage of the old side that supported it; as it is where none did."""
+    (query, now), (earlier, was) = new, old
+    texts, old_texts = _texts(query), _texts(earlier)
+    places: dict[str, Place] = {}
+    for passage in (was.context[number - 1] for number in (rests_on(support) if support else ())):
+        there = Place.IN_CONTEXT if texts.get(passage) == old_texts.get(passage) else Place.REWRITTEN
+        elsewhere = Place.BEYOND if passage in query.ids else Place.GONE
+        places[passage] = there if passage in now.context else elsewhere
+    if not places:
+        return claim
+    passage = min(places, key=lambda each: _LEAST_GONE.index(places[each]))
+    before, after = (
+        next((rank for rank, each in enumerate(side.ids, start=1) if each == passage), None)
+        for side in (earlier, query)
+    )
+    return replace(claim, passage=passage, rank_before=before, rank_now=after, place=places[passage])
+
+
+def _texts(query: MatchedQuery) -> Mapping[str, str | None]:
+    """What the run says that the prompt held, by passage."""
+    details = query.details or Details()
+    listed = zip(query.ids, (item.text for item in details.items or ()), strict=False)
+    return {**dict(listed), **((details.generated and details.generated.texts) or {})}
+
+
+def _silent(metrics: tuple[str, ...], now: Scores, before: Scores | None) -> Silent | None:
+    """Over the questions that are judged in both runs, else in the run."""
+    if not metrics or Need.ANSWER in now.unstated:
+        return None
+    stated = [side for side in (now, before) if side and Need.ANSWER not in side.unstated]
+    sides = [[_asserts(side.matched.get(each)) for each in now.query_ids] for side in stated]
+    rows = [row for row in zip(*sides, strict=True) if None not in row]
+    rows = rows or [(each,) for each in sides[0] if each is not None]
+    after, *others = ([*column].count(False) for column in zip(*rows, strict=True)) if rows else (0,)
+    return Silent(before=next(iter(others), None), now=after, among=len(rows), metrics=metrics) if rows else None
+
+
+def _failed(metric: JudgedMetric, now: Scores) -> NoVerdicts | None:
+    """What the judge failed at; None where it has its word on every answer."""
+    first = [next(filter(None, map(metric.unjudged, _verdicts(now.matched.get(each)))), None) for each in now.query_ids]
+    rows = {row for row, each in enumerate(first) if each}
+    if not rows:
+        return None
+    kinds = Counter[UnjudgedKind](each.kind for each in first if each)
+    worst = [value for value in at_end(metric, now.values[metric.name], rows, worst=True) if value is not None]
+    return NoVerdicts(count=len(rows), among=len(worst), kinds=dict(kinds), at_worst=metric.aggregate(worst))

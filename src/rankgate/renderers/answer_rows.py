@@ -1,0 +1,109 @@
+"""What reports say of judged answers: the judge, what it left out or failed at, and claims that lost their support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rankgate.model.answer_losses import AnswerLoss, LostClaim, Place
+from rankgate.model.answers import Entailment, UnjudgedKind, Want
+from rankgate.model.details import sampled
+from rankgate.model.report import Report
+from rankgate.model.values import Unit
+from rankgate.model.wording import STAGE_WORDS, UNJUDGED_WORDS, count_text, delta_text, value_text
+from rankgate.renderers.escape import code
+from rankgate.renderers.rows import named
+
+MAX_ANSWERS = 10
+LONGEST_TEXT = 200  # characters of a claim
+_SAYS = {
+    Entailment.SUPPORTED: "",
+    Entailment.ABSENT: "no passage supports it",
+    Entailment.CONTRADICTED: "a passage contradicts it",
+    Entailment.UNVERIFIED: "no passage has the quote that the judge gave for it",
+}
+
+Spell = Callable[[str], str]
+
+
+def answer_lines(report: Report, spell: Spell) -> list[str]:
+    """Who judged the answers, how many assert nothing, and how many could not be judged: a sentence each."""
+    judges = list(dict.fromkeys(gate.judge for gate in report.gates if gate.judge))
+    lines = [f"Judge {spell(each.id)} ({spell(each.model)})." for each in judges]
+    lineage = report.provenance.baseline.lineage if report.provenance.baseline else None
+    was = lineage.judge if lineage else None
+    if was and judges and was.id != judges[0].id:
+        compared = any(gate.judge and gate.delta is not None for gate in report.gates)
+        both = f"both runs were judged by {spell(judges[0].id)}" if compared else "the baseline has to be judged again"
+        lines.append(f"The judge changed ({spell(was.id)} → {spell(judges[0].id)}): {both}.")
+    if report.answers and (silent := report.answers.silent):
+        shares = [count / silent.among for count in (silent.before, silent.now) if count is not None]
+        points = delta_text(shares[-1] - shares[0], Unit.SHARE).replace(" pp", " points")
+        change = " → ".join(value_text(share, Unit.SHARE) for share in shares) + (f" ({points})" if shares[1:] else "")
+        counts = f"{' and '.join(silent.metrics)} {'count' if silent.metrics[1:] else 'counts'} the rest"
+        lines.append(f"Answers that assert nothing: {change}; {counts}.")
+    failed: dict[str, list[str]] = {}  # gates may fail at the same answers
+    for gate in report.gates:
+        if (lack := gate.no_verdicts) and lack.kinds.keys() != {UnjudgedKind.NO_VERDICT}:
+            why = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in lack.kinds.items())
+            said = f"{lack.count:,} of {count_text(lack.among, 'answer')} could not be judged ({why})"
+            failed.setdefault(said, []).append(f"{gate.metric} is {value_text(lack.at_worst, gate.unit)}")
+    return lines + [f"{said}; with all of them wrong {', '.join(worst)}." for said, worst in failed.items()]
+
+
+def fate(claim: LostClaim, spell: Spell) -> str:
+    """What became of a claim and of the passage that supported it, in a clause."""
+    at = f" at rank {claim.rank_before}" if claim.rank_before else ""
+    now = {
+        Place.GONE: "is no longer retrieved",
+        Place.BEYOND: f"is at rank {claim.rank_now} now, beyond the context",
+        Place.REWRITTEN: "has another text now",
+        Place.IN_CONTEXT: "is still in the context",
+    }
+    was = f"was supported by {spell(claim.passage or '')}{at}, which {now[claim.place]}" if claim.place else ""
+    if claim.asked is Want.GOLD_IN_ANSWER:
+        opposite = claim.now is Entailment.CONTRADICTED
+        says = "the answer says the opposite now" if opposite else "the answer no longer says it"
+        if claim.place is Place.IN_CONTEXT:
+            rank = f" (rank {claim.rank_now})" if claim.rank_now else ""
+            return f"{says}, and {spell(claim.passage or '')}{rank} in the context still does"
+        return f"{says}; it {was}" if was else says
+    says = _SAYS[claim.now]
+    if not was:
+        return says if claim.before is None else f"{says}, as before"
+    explains = claim.place is not Place.IN_CONTEXT and claim.now is Entailment.ABSENT
+    return was if explains else f"{was}; {says} now"
+
+
+def answers_head(report: Report) -> str:
+    """`17 answers got worse`, or nothing."""
+    worse = report.answers.worse if report.answers else 0
+    return f"{count_text(worse, 'answer')} got worse" if worse else ""
+
+
+def lost_answers(report: Report, most: int = MAX_ANSWERS) -> list[AnswerLoss]:
+    """The answers to list, those of every stage among them."""
+    return sampled(report.answers.losses, lambda loss: loss.stage, most) if report.answers else []
+
+
+def answers_text(report: Report, room: Mapping[str, int]) -> str:
+    """The answers that got worse under headings that say where to look, as Markdown."""
+    shown, parts = lost_answers(report, room["answers"]), list[str]()
+    if report.answers and 0 < len(shown) < report.answers.worse:
+        parts.append(f"Here are {len(shown)} of the {report.answers.worse:,} that got worse.")
+    for stage, (label, clause) in STAGE_WORDS.items():
+        items = [_item(loss, report) for loss in shown if loss.stage is stage]
+        parts += [f"**{label.capitalize()}:** {clause}", "\n".join(items)] if items else []
+    return "\n\n".join(parts)
+
+
+def loss_values(loss: AnswerLoss, report: Report) -> str:
+    """`faithfulness 100.0% → 50.0%`."""
+    unit = report.metrics[loss.metric].unit
+    return f"{loss.metric} {value_text(loss.before, unit)} → {value_text(loss.after, unit)}"
+
+
+def _item(loss: AnswerLoss, report: Report) -> str:
+    question = f"{code(loss.question)} ({code(loss.query_id, 80)})" if loss.question else code(loss.query_id)
+    lines = [f"- {question}: {named(loss_values(loss, report), report)}"]
+    lines += [f"  - {code(each.text, LONGEST_TEXT)}: {fate(each, code)}" for each in loss.claims]
+    return "\n".join([*lines, *([f"  - and {count_text(loss.more, 'more claim')}"] if loss.more else [])])
