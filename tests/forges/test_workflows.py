@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tests.forges.expressions import Value, condition, filled_in
 
 from rankgate.errors import RankgateError
-from rankgate.forges.base_checkout import MAX_SECONDS
+from rankgate.forges.base_checkout import MAX_JUDGING, MAX_SECONDS
 from rankgate.forges.client import Client
 from rankgate.forges.workflows import job as pins
 from rankgate.forges.workflows.advice import to_do_on_github
@@ -696,3 +696,38 @@ def test_the_label_is_the_one_that_the_reporting_job_knows() -> None:
     from rankgate.forges.workflows.job import LABEL
 
     assert LABEL == ACCEPT_LABEL
+
+
+@pytest.mark.parametrize("app", [None, 7], ids=["without an App", "with an App"])
+def test_the_judges_key_is_where_it_is_decided_and_only_where_the_criteria_name_a_judge(app: int | None) -> None:
+    key = "${{ secrets.RANKGATE_JUDGE_KEY }}"
+    assert key not in gate_text(replace(JOB, app=app)) + report_text(replace(JOB, app=app))
+    text = gate_text(replace(JOB, app=app, judged=True, retriever="a:b"))
+    reporting = step(report(app=app, judged=True), "report", "Judge and publish")["with"]
+    assert (reporting["judge"], reporting["judge-key"]) == ("true", key)
+    if app:
+        assert "secrets" not in text, "what a pull request can rewrite never gets it"
+        assert report(app=app, judged=True)["jobs"]["report"]["environment"] == ENVIRONMENT
+    else:
+        given = step(gate(judged=True), "gate", "Judge")["with"]
+        assert (given["judge"], given["judge-key"]) == ("true", key)
+        assert "with" in step(gate(judged=True), "queue", "Publish the verdict")
+        assert text.count("secrets") == 1
+
+
+def test_a_job_that_asks_the_judge_outlives_that() -> None:
+    """Besides what the reporting job does anyway."""
+    waits = inspect.signature(Client).parameters["max_wait"].default
+    minutes = report(judged=True)["jobs"]["report"]["timeout-minutes"]
+    assert minutes * 60 >= MAX_JUDGING + 4 * MAX_SECONDS + 2 * waits
+    assert gate(judged=True)["jobs"]["gate"]["timeout-minutes"] == minutes
+    assert gate()["jobs"]["gate"]["timeout-minutes"] == 30
+
+
+def test_where_a_key_is_to_be_stored_is_said() -> None:
+    for app, place in (
+        (None, "gh secret set RANKGATE_JUDGE_KEY\n"),
+        (7, "gh secret set RANKGATE_JUDGE_KEY --env rankgate\n"),
+    ):
+        assert place in to_do_on_github(replace(JOB, app=app, judged=True), forks=True)
+        assert "JUDGE" not in to_do_on_github(replace(JOB, app=app), forks=True)

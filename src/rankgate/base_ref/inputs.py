@@ -18,6 +18,7 @@ from rankgate.baselines.stores import is_remote
 from rankgate.baselines.tree import MANIFEST, log_name
 from rankgate.criteria import DEFAULT_PATHS, WAIVERS, Criteria, InputFile, beside, load_criteria
 from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.waivers import Waivers, load_waivers
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import GitError
@@ -54,7 +55,8 @@ class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
     or none that can be read; `problems` say what could not be. Of a gold set that is no file of the base,
     `gold_unknown` says whether the job made it or the base's is not there at all, so that the pull request's own stands
     in; `lenient` that the base's criteria let gold sets change. `waivers`, and `waiver_label`, by which violations may
-    be waived, are those of the base alone: criteria of the pull request that stand in for broken ones waive nothing.
+    be waived, and `judge` are those of the base alone: criteria of the pull request that stand in for broken ones waive
+    nothing, and name nobody to whom a key is sent.
     """
 
     criteria: Criteria | None
@@ -66,6 +68,7 @@ class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
     baseline_changed: BaselineChange | None
     waivers: Waivers
     waiver_label: str | None
+    judge: JudgeBlock | None
     waivers_changed: WaiversChange | None
     problems: tuple[Problem, ...]
 
@@ -105,6 +108,7 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
         baseline_changed=changed,
         waivers=waivers,
         waiver_label=read.waiver_label if read else None,
+        judge=read.judge if read else None,
         waivers_changed=waivers_changed,
         problems=tuple(problems),
     )

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -28,11 +29,13 @@ from rankgate.base_ref.files import FilesAtBase, files_at
 from rankgate.base_ref.inputs import BaseInputs, Own, base_inputs
 from rankgate.base_ref.stricter import reason_if_worse, stricter
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, Opener, accepted_run, baseline_of, gold_of, require_inputs, run_of
+from rankgate.criteria.inputs import Awaited, Inputs, Opener, accepted_run, baseline_of, gold_of, require_inputs, run_of
+from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.queries import part_of
 from rankgate.criteria.waivers import waivers_of
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.gates.apply_waivers import refusal, waive, waive_by_label
+from rankgate.metrics.base import Metric
 from rankgate.model.base_ref import BaseSide, GoldState, QueryChanges
 from rankgate.model.report import Report
 from rankgate.model.values import Gold, Ranking
@@ -53,15 +56,9 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         RankgateError: the run cannot be judged as the head or as the base asks, or git cannot read the base; the
             criteria are no file of the commit, or the run is a link.
     """
-    path = inputs.criteria or find_criteria()
     with files_at(ref, inputs.tip) as files:
-        if files.find_in_head(path) is None:
-            raise bad_input("is no file of the commit; with --base only those count as criteria", file=shown_path(path))
-        criteria = load_criteria(path)
-        waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
-        gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run, part="whole")
-        own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold)
-        case = _case(*_parted(own, base_inputs(own, files)), files, judge)
+        own, base = _sides(inputs, files)
+        case = _case(own, base, files, _by_judge_of_base(judge, own, base, files))
         _refuse_committed_verdicts(case)
         head, theirs = _head(case), _theirs(case)
         whole = _with_removed(case) if theirs and case.base.lenient else None
@@ -72,6 +69,38 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         if label := _label(inputs, case.base.waiver_label):
             judged = waive_by_label(judged, label, case.base.waiver_label)
         return _with_names(judged, own, files)
+
+
+class ToJudge(msgspec.Struct, frozen=True):
+    """What a judge is asked about for a check against a base: the base's criteria, and what both sides judge by."""
+
+    criteria: Criteria
+    block: JudgeBlock
+    golds: list[Gold]
+    metrics: list[Metric]
+    run: InputFile | None
+
+
+@contextmanager
+def judging_at(inputs: Inputs, ref: str) -> Iterator[ToJudge]:
+    """What to ask for `check_with_base`: the judge, its prompts and its budget are the base's.
+
+    Beside the base's metrics and gold set count those of the pull request, by which it is checked too.
+
+    Raises:
+        RankgateError: as for `check_with_base`; or the base names no judge.
+    """
+    with files_at(ref, inputs.tip) as files:
+        own, base = _sides(inputs, files)
+        block = _judge_of_base(base, files)
+        if base.criteria is None or block is None:
+            raise bad_input(
+                f"{files.commit.shown} names no judge; that of a pull request counts once it is merged", key="judge"
+            )
+        criteria = base.criteria.compared_with(base.baseline)
+        metrics = {metric.name: metric for each in (base.criteria, own.criteria) for metric in each.metrics()}
+        golds = [base.gold] if base.gold is own.gold else [base.gold, own.gold]
+        yield ToJudge(criteria, block, golds, list(metrics.values()), _judged_run(own, base.criteria, files)[0])
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -100,6 +129,39 @@ class _Judged(msgspec.Struct, frozen=True):
     gold_lost: bool = False
 
 
+def _sides(inputs: Inputs, files: FilesAtBase) -> tuple[Own, BaseInputs]:
+    path = inputs.criteria or find_criteria()
+    if files.find_in_head(path) is None:
+        raise bad_input("is no file of the commit; with --base only those count as criteria", file=shown_path(path))
+    criteria = load_criteria(path)
+    waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
+    gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run, part="whole")
+    own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold)
+    return _parted(own, base_inputs(own, files))
+
+
+def _judge_of_base(base: BaseInputs, files: FilesAtBase) -> JudgeBlock | None:
+    """The base's judge, with the prompts as the base has them."""
+    block = base.judge
+    if block is None or block.prompts is None:
+        return block
+    copy = files.find(block.prompts)
+    if copy is None or copy == block.prompts:
+        raise bad_input(
+            "is no folder of the base; its prompts count as files of a commit", file=files.name(block.prompts)
+        )
+    return block.model_copy(update={"prompts": copy})
+
+
+def _by_judge_of_base(judge: Judge, own: Own, base: BaseInputs, files: FilesAtBase) -> Judge:
+    """Either side by the base's judge; where there is none, gates wait for that of the pull request to be merged."""
+    block = _judge_of_base(base, files)
+    if block is None:
+        waits: Awaited | None = "merge" if own.criteria.judge else None
+        return lambda inputs, criteria, gold: judge(replace(inputs, awaits=waits), criteria, gold)
+    return lambda inputs, criteria, gold: judge(inputs, criteria.model_copy(update={"judge": block}), gold)
+
+
 def _case(own: Own, base: BaseInputs, files: FilesAtBase, judge: Judge) -> _Case:
     label = _gold_label(own, files)
     accepted = _counts(label)
@@ -116,11 +178,7 @@ def _case(own: Own, base: BaseInputs, files: FilesAtBase, judge: Judge) -> _Case
 
 
 def _refuse_committed_verdicts(case: _Case) -> None:
-    """What a judge said counts from the job that judges alone, and by prompts that no pull request has written.
-
-    Raises:
-        RankgateError: verdicts are a file of the commit, or a judge has prompts of its own.
-    """
+    """What a judge said counts from the job that judges alone: a RankgateError where a commit has it."""
     judged_by = [each for each in (case.own.criteria, case.base.criteria) if each and each.judge]
     if not judged_by:
         return
@@ -128,14 +186,11 @@ def _refuse_committed_verdicts(case: _Case) -> None:
 
     inputs = case.own.inputs
     runs = (inputs.run, case.run, *(each.inputs.run for each in judged_by))
-    for path in filter(None, (inputs.verdicts, *(verdicts_beside(run.path) for run in runs if run))):
+    beside = (verdicts_beside(run.path) for run in runs if run)
+    for path in (inputs.verdicts,) if inputs.verdicts else beside:  # beside a run none is read where one is named
         if case.files.find_in_head(path) is not None:
             message = "is a file of the commit; with --base only verdicts of a `rankgate judge` in the same job count"
             raise bad_input(message, file=shown_path(path))
-    for each in judged_by:
-        if each.judge and each.judge.prompts:
-            message = "with --base the judge's prompts must be rankgate's own, for those here are the pull request's"
-            raise bad_input(message, file=each.name, key="judge.prompts")
 
 
 def _parted(own: Own, base: BaseInputs) -> tuple[Own, BaseInputs]:

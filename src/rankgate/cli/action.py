@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
 from rankgate.forges.base_branch import QUEUED, at_merge, at_tip, base_branch
-from rankgate.forges.base_checkout import BaseCheckout
+from rankgate.forges.base_checkout import BaseCheckout, unjudged_note
 from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
@@ -42,7 +43,7 @@ from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
 
-NO_BASE = "none"
+NO_BASE, INTERRUPTED = "none", 130
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
 _KEY = "whoever can push can use your App's token; write the workflows again: rankgate init --github --force --app ID"
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
@@ -196,7 +197,44 @@ def _judged(job: Job) -> Report:
         base, branch, tip = _base(job)
     except RankgateError as error:
         return not_judged(named, error.problems)
-    return judged(replace(named, base=base, branch=branch, tip=tip, labels=_labels(job)))
+    named, missing = _with_verdicts(job, replace(named, base=base, branch=branch, tip=tip))
+    report = judged(replace(named, labels=_labels(job)))
+    return replace(report, notes=[*report.notes, missing]) if missing else report
+
+
+def _with_verdicts(job: Job, inputs: Inputs) -> tuple[Inputs, str]:
+    """The inputs with what the judge said in this job, and what was in the way, as a note.
+
+    A job of a fork or Dependabot asks nobody: its answers wait for a maintainer.
+    """
+    if job.context.read_only and job.context.pull:
+        return replace(inputs, awaits="label"), ""
+    if job.store is None:
+        return inputs, ""
+    from rankgate.cli import judge  # paid only where answers are judged
+
+    verdicts, missing = job.upload / "run.verdicts.jsonl", ""
+    verdicts.touch()  # one beside the run counts for nothing
+    files = {"gold": inputs.gold, "run": inputs.run, "baseline": inputs.baseline}
+    named = {
+        "criteria": inputs.criteria,
+        "base": inputs.base,
+        **{key: file and file.path for key, file in files.items()},
+    }
+    words = [f"--{key}={path}" for key, path in named.items() if path]
+    options = judge.parser().parse_args([*words, f"--store={job.store}", f"--output={verdicts}"])
+    word = secrets.token_hex(16)
+    print(f"::stop-commands::{word}", flush=True)
+    try:
+        if judge.run(options) == INTERRUPTED:
+            raise KeyboardInterrupt
+    except RankgateError as error:
+        missing = unjudged_note(str(error.problems[0]))
+    finally:
+        print(f"::{word}::", flush=True)
+    if missing:
+        print(annotation("warning", missing))
+    return replace(inputs, verdicts=str(verdicts)), missing
 
 
 def _keep_run(job: Job, named: Inputs) -> None:
@@ -244,7 +282,9 @@ def _fork_report(job: Job) -> Report | None:
     inputs = job.inputs
     named = {"--criteria": inputs.criteria, "--gold": inputs.gold, "--baseline": inputs.baseline}
     arguments = {flag: path for flag, path in named.items() if path}
-    at_base = BaseCheckout(repository=Path.cwd(), date=today(), arguments=arguments, template_path=inputs.template)
+    at_base = BaseCheckout(
+        repository=Path.cwd(), date=today(), arguments=arguments, template_path=inputs.template, store=job.store
+    )
     artifact, report = artifact_name(inputs.gate_id), None
 
     def work(client: Client) -> Told:

@@ -34,6 +34,7 @@ class ActionInputs(msgspec.Struct, frozen=True, kw_only=True):
     fresh_comment: Literal["true", "false"] = "false"
     template: str | None = None
     gate_id: str = DEFAULT_GATE
+    judge: Literal["true", "false"] = "false"
     push_check: Literal["true", "false"] = "false"
     report: str | None = None
     bot_login: str = ACTIONS_LOGIN
@@ -50,6 +51,11 @@ class Job(msgspec.Struct, frozen=True):
     def upload(self) -> Path:
         """What becomes the artifact."""
         return self.directory / "upload"
+
+    @property
+    def store(self) -> Path | None:
+        """Where the verdicts on answers are kept from job to job; None where this job does not ask the judge."""
+        return self.directory / "verdicts" / "verdicts.sqlite" if self.inputs.judge == "true" else None
 
     @property
     def publishes(self) -> bool:

@@ -52,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--baseline", metavar="SPEC", help=baseline)
     options.add_argument("--baseline-copy", metavar="DIR", help=argparse.SUPPRESS)  # of the reporting job's to this one
     options.add_argument("--labels", metavar="FILE", help=argparse.SUPPRESS)  # likewise
+    options.add_argument("--awaits", choices=["label"], help=argparse.SUPPRESS)  # likewise
     base = (
         "the commit that a pull request is to be merged into: its criteria and gold set judge as well and the "
         "stricter verdict counts; its baseline and the run that it names decide"
@@ -122,4 +123,5 @@ def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
         details=details,
         part=arguments.gold_part,
         verdicts=arguments.verdicts,
+        awaits=arguments.awaits,
     )

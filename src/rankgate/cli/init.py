@@ -196,12 +196,12 @@ def _job(arguments: argparse.Namespace) -> Job:
     """What the workflows need to know, from the criteria where no gold set is named."""
     if arguments.gold is None:
         criteria = arguments.to or find_criteria()
-        gold, run_file, baseline = _inputs_of(criteria)
+        gold, run_file, baseline, judged = _inputs_of(criteria)
         run, shaped = run_file.path, not arguments.retriever and bool(run_file.format or run_file.map)
     else:
         criteria = arguments.to or CRITERIA
         gold = InputFile(arguments.gold, arguments.gold_format)
-        run, shaped, baseline = arguments.run or "run.jsonl", False, "baseline"
+        run, shaped, baseline, judged = arguments.run or "run.jsonl", False, "baseline", False
     if not (arguments.retriever or arguments.run or Path(run).is_file()):
         advice = f"--retriever MODULE:FUNCTION records one in it, or commit {run!r}"
         raise bad_input(f"the workflow has no run to judge: {advice}")
@@ -220,17 +220,18 @@ def _job(arguments: argparse.Namespace) -> Job:
         app=arguments.app,
         run_shaped=shaped,
         enterprise=_is_enterprise(remote),
+        judged=judged,
     )
 
 
-def _inputs_of(criteria: str) -> tuple[InputFile, InputFile, str]:
-    """The gold set, the run and the baseline's place, as criteria name them."""
+def _inputs_of(criteria: str) -> tuple[InputFile, InputFile, str, bool]:
+    """The gold set, the run and the baseline's place, as criteria name them, and whether they name a judge."""
     loaded = load_criteria(criteria)
     inputs = loaded.inputs
     if inputs.gold is None or inputs.run is None:
         missing = " and no ".join(key for key in ("gold", "run") if getattr(inputs, key) is None)
         raise bad_input(f"names no {missing}, which the workflow needs; add it", file=loaded.name, key="inputs")
-    return inputs.gold, inputs.run, inputs.baseline.path if inputs.baseline else ""
+    return inputs.gold, inputs.run, inputs.baseline.path if inputs.baseline else "", loaded.judge is not None
 
 
 def _named(criteria: str) -> str | None:

@@ -7,25 +7,32 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
+from rankgate.base_ref.judge import ToJudge, judging_at
+from rankgate.baselines.stores import store_in
 from rankgate.cli.inputs import criteria_if_any, file_of, open_store, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, processes, today
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria import Criteria, find_criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, gold_of, runs_of
+from rankgate.criteria.inputs import Inputs, Opener, gold_of, runs_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import Problem, RankgateError, bad_input, redacted
 from rankgate.files.git import GitError, run_git
 from rankgate.files.writing import write_atomic
+from rankgate.forges.base_branch import base_branch
+from rankgate.forges.runner import add_summary
 from rankgate.judge.client import Endpoint
 from rankgate.judge.job import (
     RUN,
+    Answers,
     Job,
     Outcome,
     Planned,
@@ -47,6 +54,7 @@ from rankgate.model.answers import Unjudged, UnjudgedKind, Want
 from rankgate.model.values import Need
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
 from rankgate.readers.source import STDIN
+from rankgate.renderers.escape import code
 
 STORE = ".rankgate/verdicts.sqlite"
 _NAMELESS = "a model without a name"
@@ -88,11 +96,15 @@ def parser() -> argparse.ArgumentParser:
     add_run(options)
     baseline = "whose answers need verdicts too, as for check (default: inputs.baseline)"
     options.add_argument("--baseline", metavar="SPEC", help=baseline)
+    base = "the commit that a pull request is to be merged into: its judge, prompts and budget count"
+    options.add_argument("--base", metavar="REF", help=base)
     untrusted = (
         "the run is of an untrusted source: it is read as by check, verdicts that lie beside it are not, and --store "
         "has to name a file that its author could not write"
     )
     options.add_argument("--untrusted-run", action="store_true", help=untrusted)
+    options.add_argument("--fork", action="store_true", help=argparse.SUPPRESS)  # from the reporting job to this one
+    options.add_argument("--baseline-copy", metavar="DIR", help=argparse.SUPPRESS)  # likewise, as for check
     metric = "judge for this metric in place of those of the gates; repeats"
     options.add_argument("--metric", metavar="NAME", action="append", default=[], help=metric)
     options.add_argument("--dry-run", action="store_true", help="print what it would take, and ask nothing")
@@ -108,34 +120,62 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Plan, ask, write, print, and return 0 or 130; what could not be asked is raised."""
-    workers = processes(arguments) or WORKERS
-    criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
-    named, baseline = file_of(arguments, "run"), file_of(arguments, "baseline")
-    refuse_two_stdins(file_of(arguments, "gold"), named, baseline)
-    place = named or criteria.inputs.run
+    refuse_two_stdins(*(file_of(arguments, flag) for flag in ("gold", "run", "baseline")))
     if arguments.untrusted_run and not arguments.store:
         raise bad_input("with --untrusted-run, name a file that the author of the run could not write", key="--store")
+    with _asked(arguments) as asked:
+        return _judge(arguments, asked)
+
+
+@contextmanager
+def _asked(arguments: argparse.Namespace) -> Iterator[ToJudge]:
+    """What to ask about, by what is here, or by the base and what is here."""
+    gold, run, baseline = (file_of(arguments, flag) for flag in ("gold", "run", "baseline"))
+    if arguments.base:
+        if run and run.path == STDIN:
+            raise bad_input("with --base the run is read more than once; name a file", key="--run")
+        path, part = arguments.criteria, arguments.gold_part
+        inputs = Inputs(date=today(), criteria=path, gold=gold, run=run, baseline=baseline, part=part)
+        with judging_at(replace(inputs, untrusted_run=arguments.untrusted_run), arguments.base) as asked:
+            yield asked
+        return
+    criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
+    if criteria.judge is None:
+        text = "says who judges, and is missing; write judge: {endpoint: https://…/v1, model: …}"
+        raise bad_input(text, file=criteria.name, key="judge")
+    golds = [gold_of(gold, criteria, arguments.gold_part)]
+    yield ToJudge(criteria, criteria.judge, golds, criteria.metrics(), run or criteria.inputs.run)
+
+
+def _judge(arguments: argparse.Namespace, asked: ToJudge) -> int:
+    criteria, place, workers = asked.criteria, asked.run, processes(arguments) or WORKERS
+    baseline = None if arguments.base else file_of(arguments, "baseline")
     if place and place.path == STDIN and not arguments.output:
         raise bad_input("the run is read from standard input; name the file for its verdicts", key="-o")
-    names, job, stored = _job(arguments, criteria)
+    names, job, stored = _job(arguments, asked)
     beside = [verdicts_beside(each.path) for each in (place, baseline or criteria.inputs.baseline) if each]
     output, path = arguments.output or beside[0], arguments.store or STORE
     sidecars = (f"{path}{end}" for end in ("-wal", "-shm", "-journal"))  # which SQLite would replay
-    _refuse_committed([path, *sidecars, *({output, *beside} if not arguments.untrusted_run else ())])
+    # Of a pull request's run nothing counts that its job may have left beside it.
+    read = [] if arguments.untrusted_run else [output, *([] if arguments.base else beside)]
+    _refuse_committed([path, *sidecars, *read])
     store = Store(":memory:" if arguments.dry_run and not Path(path).exists() else path)
-    files = [] if arguments.untrusted_run else [file for file in (output, *beside) if Path(file).exists()]
-    take_in([*map(read_verdicts, dict.fromkeys(files))], stored, job.block, store)
+    files = filter(os.path.exists, dict.fromkeys(read))
+    take_in([*map(read_verdicts, files)], stored, job.block, store)
     planned = plan_job(job, store)
     sys.stderr.writelines(f"warning: {warning}\n" for warning in _warnings(job, criteria))
+    first = f"judge {planned.judge.short} ({planned.judge.model}) for {', '.join(names)}"
     if arguments.format == "terminal":
-        say([f"judge {planned.judge.short} ({planned.judge.model}) for {', '.join(names)}", *_plan_lines(job, planned)])
+        say([first, *_plan_lines(job, planned)])
         sys.stdout.flush()  # before anything is asked
     outcome = None if arguments.dry_run else _ask(job, planned, store, output, workers)
     if arguments.format == "json":
         say(_json(job, names, planned, outcome, output))
     elif outcome:
         say([*_outcome_lines(job, outcome), f"verdicts: {redacted(output)}"])
-    return _end(outcome, criteria) if outcome else 0
+    if outcome and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
+        add_summary(summary, "".join(f"- {code(line, 300)}\n" for line in (first, *_outcome_lines(job, outcome))))
+    return _end(outcome, criteria, ".fork_calls" if arguments.fork else "") if outcome else 0
 
 
 def _refuse_committed(paths: Iterable[str]) -> None:
@@ -148,17 +188,17 @@ def _refuse_committed(paths: Iterable[str]) -> None:
                 raise bad_input(f"is a file that git tracks; {advice}", file=path)
 
 
-def _job(arguments: argparse.Namespace, criteria: Criteria) -> tuple[list[str], Job, list[dict[Slot, Record]]]:
+def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job, list[dict[Slot, Record]]]:
     """The names of the metrics, what is judged for them, and the verdicts that stored runs keep."""
-    block = criteria.judge
-    if block is None:
-        text = "says who judges, and is missing; write judge: {endpoint: https://…/v1, model: …}"
-        raise bad_input(text, file=criteria.name, key="judge")
+    criteria, block = asked.criteria, asked.block
+    if arguments.fork:
+        budget = block.budget.model_copy(update={"calls": block.budget.fork_calls})
+        block = block.model_copy(update={"budget": budget})
     try:
-        asked = [metric for name in arguments.metric for metric in parse_metrics(name)] or criteria.metrics()
+        chosen = [metric for name in arguments.metric for metric in parse_metrics(name)] or asked.metrics
     except UnknownMetricError as error:
         raise bad_input(str(error), key="--metric") from error
-    metrics = [metric for metric in asked if isinstance(metric, JudgedMetric)]
+    metrics = [metric for metric in chosen if isinstance(metric, JudgedMetric)]
     wants = wants_of(metrics)
     if not wants:
         text = "no metric here is by a judge's verdicts, so there is nothing to ask; faithfulness is such a metric"
@@ -166,20 +206,28 @@ def _job(arguments: argparse.Namespace, criteria: Criteria) -> tuple[list[str], 
     if wants & {Want.QUESTION_SIMILARITY, Want.ANSWER_SIMILARITY} and block.embedding_model is None:
         text = "a metric compares embeddings; name the model for them"
         raise bad_input(text, file=criteria.name, key="judge.embedding_model")
-    gold = gold_of(file_of(arguments, "gold"), criteria, arguments.gold_part)
     inputs = Inputs(
         date=today(),
-        run=file_of(arguments, "run"),
-        baseline=file_of(arguments, "baseline"),
+        run=asked.run,
+        baseline=None if arguments.base else file_of(arguments, "baseline"),
+        base=arguments.base,
+        branch=base_branch(os.environ) if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
-        open_store=cache(open_store),
+        open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else open_store),
     )
-    candidate, accepted, anchor, _ = runs_of(inputs, criteria, criteria.plan(), gold)
-    run = read_answers(candidate(needs=NEEDS), gold, wants, block.depth)
+    candidate, accepted, anchor, _ = runs_of(inputs, criteria, criteria.plan(), asked.golds[0])
+
+    def answers(opener: Opener) -> list[Answers]:
+        """By every gold set, as one; none of a run that is not there."""
+        opened = ((opener(needs=NEEDS), gold) for gold in asked.golds)
+        found = [read_answers(run, gold, wants, block.depth) for run, gold in opened if run]
+        both = dict.fromkeys(answer for each in found for answer in each.answers)
+        return [replace(each, answers=tuple(both)) for each in found[-1:]]
+
+    [run] = answers(candidate)
     require_answers(run)
     others = {"baseline": accepted, "anchor": anchor}
-    opened = {name: opener(needs=NEEDS) for name, opener in others.items()}
-    stored = {name: read_answers(found, gold, wants, block.depth) for name, found in opened.items() if found}
+    stored = {name: found for name, opener in others.items() for found in answers(opener)}
     kept = [others[name](needs=frozenset({Need.VERDICTS})) for name in stored]
     known = [stored_verdicts(found) for found in kept if found and found.format == "baseline"]
     names = [metric.name for metric in metrics]
@@ -202,7 +250,7 @@ def _ask(job: Job, planned: Planned, store: Store, output: str, workers: int) ->
     return outcome
 
 
-def _end(outcome: Outcome, criteria: Criteria) -> int:
+def _end(outcome: Outcome, criteria: Criteria, budget: str) -> int:
     """Say what a reader of the verdicts should know; then the exit code, or what was in the way."""
     if len(outcome.models) > 1:
         models = " and ".join(sorted(model or _NAMELESS for model in outcome.models))
@@ -213,7 +261,7 @@ def _end(outcome: Outcome, criteria: Criteria) -> int:
         sys.stderr.write("interrupted; the same command goes on\n")
         return 130
     if outcome.stopped:
-        raise _stop(outcome, outcome.stopped, criteria)
+        raise _stop(outcome, outcome.stopped, criteria, budget)
     if outcome.failed:
         reasons = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in outcome.failed.items())
         text = f"{count_text(sum(outcome.failed.values()), 'call')} failed ({reasons}); the same command asks again"
@@ -221,13 +269,14 @@ def _end(outcome: Outcome, criteria: Criteria) -> int:
     return 0
 
 
-def _stop(outcome: Outcome, stopped: Unjudged, criteria: Criteria) -> RankgateError:
+def _stop(outcome: Outcome, stopped: Unjudged, criteria: Criteria, budget: str) -> RankgateError:
     status = stopped.number if stopped.kind is UnjudgedKind.HTTP_STATUS else None
     reasons = (status, status // 100) if status else (stopped.kind,)
     key, text = next((_ADVICE[each] for each in reasons if each in _ADVICE), _NO_USE)
     if key == KEY_VARIABLE and not os.environ.get(KEY_VARIABLE):
         text = "is not set, and the endpoint answered {status}; set it to the key."
-    where = f"{key}.baseline_calls" if stopped.kind is UnjudgedKind.BUDGET and outcome.at != RUN else key
+    own = budget if outcome.at == RUN else ".baseline_calls"
+    where = f"{key}{own}" if stopped.kind is UnjudgedKind.BUDGET else key
     word, cost = UNJUDGED_WORDS[stopped.kind], _cost(outcome.spent)
     advice = text.format(status=status, model=outcome.judge.model, word=word, cost=cost)
     return bad_input(f"{advice} What was answered is kept; the same command goes on", file=criteria.name, key=where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
 
+Awaited = Literal["label", "merge"]  # a maintainer's label, or that what names a judge is merged
 Opener = Callable[..., Run | None]
 OpenStore = Callable[[str, str | None, FieldMap | None], BaselineStore]
 
@@ -41,7 +42,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     `labels` stand on the pull request; they count only with a base. `details` asks for what pages show beyond the
     report, with so many items of each ranking. `open_store` opens a store once: a branch is fetched and a bucket read
     once, however many runs are judged by what lies there. `part` is what is judged of a gold set that is private in
-    part. `verdicts` is the file of what a judge said of answers.
+    part. `verdicts` is the file of what a judge said of answers, and `awaits` what has to come before the judge is
+    asked about those that lack its word.
     """
 
     date: str
@@ -58,6 +60,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     details: int | None = None
     part: Part = "public"
     verdicts: str | None = None
+    awaits: Awaited | None = None
     open_store: OpenStore = msgspec.field(default_factory=lambda: cache(store_for))
 
 

@@ -51,6 +51,9 @@ class Budget(Part):
     baseline_calls: Count | None = Field(
         default=None, description="Requests for the baseline's answers; null: 1.2 times what is planned."
     )
+    fork_calls: Count = Field(
+        default=0, description="Requests for a fork's answers, once a maintainer's label accepts its run; 0: none."
+    )
 
 
 class JudgeBlock(Part):

@@ -15,27 +15,37 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.base_ref.files import FilesAtBase
 from rankgate.baselines.base import Where
 from rankgate.baselines.stores import copied, is_remote, remote_memory
 from rankgate.criteria import DEFAULT_PATHS, Criteria, load_criteria
 from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import LINK, Repository, repository_around, run_git, said
 from rankgate.forges.artifact_store import artifact_memory
 from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
+from rankgate.forges.runner import stopped
 from rankgate.gates.compose import not_judged
 from rankgate.model.base_ref import Commit
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.waiver_use import SetLabel
+from rankgate.renderers.escape import code
 from rankgate.renderers.isolation import LOADER, Template
 
 MAX_BYTES = 200_000_000  # of a pull request's files, all together
+MAX_JUDGING = 1200.0  # seconds to ask about the answers of one run; what was answered is kept
 MAX_SECONDS = 300.0  # of one check; the reporting job has to outlive those of several pull requests
 _KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # the token is not among them
+
+
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
+_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_ASKING = (KEY_VARIABLE, "GITHUB_STEP_SUMMARY", *_PROXIES, *map(str.lower, _PROXIES), *_CERTIFICATES)
 
 
 class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,19 +53,27 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
 
     `repository` is a clone that has the commits of the base, `date` the one to judge by. `arguments` are further flags
     of the check with their paths, relative to the repository's root, as is `template_path`, the user's template.
+    `store` is where the verdicts on answers are kept; without one the judge is not asked.
     """
 
     repository: Path
     date: str
     arguments: Mapping[str, str] = {}
     template_path: str | None = None
+    store: Path | None = None
 
     def at_tip(self, pull: Pull) -> Pull:
         """The pull request with the tip of its base branch, fetched, as its base; raises what `at_tip` does."""
         return at_tip(pull, self.repository)
 
     def judge(
-        self, pull: Pull, run: bytes, *, labels: Sequence[SetLabel] | None = None, gold: bytes | None = None
+        self,
+        pull: Pull,
+        run: bytes,
+        *,
+        labels: Sequence[SetLabel] | None = None,
+        gold: bytes | None = None,
+        accepted: bool = False,
     ) -> Report:
         """The report of `rankgate check --untrusted-run` as the repository was at the pull request's base.
 
@@ -66,6 +84,9 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         With labels, those that stand on the pull request, it is judged against the base (`--base`), as the pull
         request's own criteria and gold set ask, too: those of its head merged onto the base. `gold` is the gold set
         that the job made; it counts only with labels, and where neither commit has one at its place.
+
+        The base's judge is asked about the answers within its budget: with labels, or with that for forks where the run
+        was `accepted`. Before, gates on answers wait for that.
 
         Raises:
             RankgateError: the clone does not have the commit; the baseline cannot be fetched; the head cannot be
@@ -91,8 +112,50 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
                 (tree / "../labels.json").write_bytes(msgspec.json.encode(labels))
                 flags |= {"--base": commit, "--labels": "../labels.json"}
             (tree / "../run.jsonl").write_bytes(run)
-            words = [word for each in flags.items() for word in each]
-            return _report(tree, place / "report.json", words, {"GITHUB_BASE_REF": pull.base_ref})
+            more, missing = {"GITHUB_BASE_REF": pull.base_ref}, ""
+            if labels is None and not accepted:
+                flags["--awaits"] = "label"
+            elif self.store and (asked := self._criteria(place / "base" / "tree")) and asked.judge:
+                (tree / "../verdicts.jsonl").touch()
+                words = _words({name: path for name, path in flags.items() if name not in ("--date", "--labels")})
+                missing = self._ask(tree, asked.judge, words if labels is not None else [*words, "--fork"], more)
+                flags["--verdicts"] = "../verdicts.jsonl"
+            report = _report(tree, place / "report.json", _words(flags), more)
+            return replace(report, notes=[*report.notes, missing]) if missing else report
+
+    def _ask(self, tree: Path, judge: JudgeBlock, words: Sequence[str], more: Mapping[str, str]) -> str:
+        """Let `rankgate judge` write verdicts.jsonl beside the tree; what was in the way, as a note, or nothing.
+
+        Its process has the judge's key and nothing else that is secret. The base may be a branch that its author made:
+        the key goes to the endpoint alone that the default branch names, which is what is checked out here.
+        """
+        trusted = self._criteria(self.repository)
+        if trusted is None or trusted.judge is None or trusted.judge.endpoint != judge.endpoint:
+            return unjudged_note("judge.endpoint: is not that of the default branch, to which alone the key is sent")
+        command = [sys.executable, "-I", "-m", "rankgate", "judge", "--untrusted-run", "-o", "../verdicts.jsonl"]
+        environment = {name: os.environ[name] for name in (*_KEPT, *_ASKING) if name in os.environ}
+        process = subprocess.Popen(  # noqa: S603 -- as below
+            [*command, "--store", str(self.store), *words],
+            cwd=tree,
+            env={**environment, **more},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        with process:
+            try:
+                said, errors = process.communicate(timeout=MAX_JUDGING)
+            except subprocess.TimeoutExpired:
+                process.terminate()  # it writes what was answered
+                said, errors = process.communicate()
+            except BaseException:
+                process.terminate()
+                raise
+        told = errors.decode("utf-8", "replace")
+        sys.stdout.write(stopped(said.decode("utf-8", "replace") + told))
+        if not process.returncode:
+            return ""
+        return unjudged_note("".join(told.strip().splitlines()[-1:]))
 
     @contextmanager
     def _tree(self, repository: Repository, room: Path, commit: str, most: int | None = None) -> Iterator[Path]:
@@ -128,16 +191,17 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def _files(self, tree: Path) -> Sequence[str]:
-        """Where gold set, baseline and waivers lie, by the caller or a tree's criteria; empty where nothing says."""
+        """Where gold set, baseline, waivers and prompts lie, by the caller or a tree's criteria; else empty."""
         criteria, named = self._criteria(tree), self.arguments
         files = criteria.inputs if criteria else None
         gold = named.get("--gold") or (files.gold.path if files and files.gold else "")
         baseline = named.get("--baseline") or (files.baseline.path if files and files.baseline else "")
-        return gold, baseline, files.waivers if files else ""
+        prompts = criteria.judge.prompts if criteria and criteria.judge else None
+        return gold, baseline, files.waivers if files else "", prompts or ""
 
     def _copied(self, tree: Path, copy: Path, pull: Pull) -> Mapping[str, str]:
         """The flag that names a copy of the baseline; none where the base's own files have it, or name none."""
-        criteria, (_, spec, _) = self._criteria(tree), self._files(tree)
+        criteria, (_, spec, *_) = self._criteria(tree), self._files(tree)
         if criteria is None or not is_remote(spec):
             return {}
         where = Where(date=self.date, ancestors=repository_around(str(tree)).ancestors, branch=pull.base_ref)
@@ -166,6 +230,15 @@ def text_at(folder: Path, ref: str, path: str) -> str:
     if entry is None or entry.kind != "blob" or entry.mode == LINK:
         raise bad_input("is not a file at the base", file=path)
     return repository.text(entry.sha)
+
+
+def unjudged_note(problem: str) -> str:
+    """That the judge was not asked about all answers, with what was in the way: somebody's text."""
+    return f"Not all answers were judged: {code(problem.removeprefix('error: '), 600)}"
+
+
+def _words(flags: Mapping[str, str]) -> list[str]:
+    return [word for each in flags.items() for word in each]
 
 
 def _outside(path: str) -> bool:

@@ -22,11 +22,12 @@ from rankgate.forges.standing import QUEUE
 from rankgate.gates.apply_waivers import REFUSED
 from rankgate.model.report import Report
 from rankgate.model.values import SEVERITY_ORDER
+from rankgate.model.waiver_use import ACCEPT_RANKINGS
 
 if TYPE_CHECKING:  # what judges at a base is paid for where there is something to judge
     from rankgate.forges.base_checkout import BaseCheckout
 
-ACCEPT_LABEL = "rankgate: accept rankings"
+ACCEPT_LABEL = ACCEPT_RANKINGS
 _CHANGES = ("labeled", "unlabeled", "edited", "closed", "reopened")
 _CUT_SHORT = Problem("the reporting job ended before there was a verdict")
 _ACCEPTED = "A maintainer has accepted these rankings for this commit."
@@ -197,6 +198,6 @@ def _judged(
                 labels = labels_now(client, context, settings, labelled)
                 yield based, at_base.judge(based, run, labels=labels, gold=gold or None)
             else:
-                yield based, at_base.judge(based, run)
+                yield based, at_base.judge(based, run, accepted=pull.number in work.counts)
         except RankgateError as error:
             yield pull, at_base.not_judged(error.problems)

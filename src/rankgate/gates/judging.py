@@ -8,24 +8,33 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria
+from rankgate.criteria.inputs import Awaited
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates.decide import decide
 from rankgate.gates.decision_rule import beyond_drop
 from rankgate.metrics.base import Metric, sees_hits_alone
-from rankgate.metrics.comparison import compare
+from rankgate.metrics.comparison import compare, gaps
 from rankgate.metrics.matching import BY_CHUNK, By
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.report import GateResult
-from rankgate.model.values import Evidence, EvidenceState, Gold, Ranking, Reason, ReasonKind, Scores, Verdict
+from rankgate.model.values import Evidence, EvidenceState, Gold, Need, Ranking, Reason, ReasonKind, Scores, Verdict
 
 POOLED, MAX_LOST, LEAST_JUDGED = 0.8, 0.05, 0.25  # judged of the baseline; less of the run's; share of that share
+_AWAITED = {"label": ReasonKind.AWAITS_LABEL, "merge": ReasonKind.AWAITS_MERGE}
 NO_CUTOFF = 10  # results that are looked at where a metric has no number
 
 
 def judge_runs(
-    criteria: Criteria, gold: Gold, plan: Plan, sides: Sequence[ScoredRun], before: Scores | None, since: Scores | None
+    criteria: Criteria,
+    gold: Gold,
+    plan: Plan,
+    sides: Sequence[ScoredRun],
+    before: Scores | None,
+    since: Scores | None,
+    *,
+    awaits: Awaited | None = None,
 ) -> list[GateResult]:
     """As `judge_all`, and in doubt where what a pooled gold leaves unjudged undoes a proof of harm.
 
@@ -38,8 +47,9 @@ def judge_runs(
         sides: the candidate and, if there is one, the baseline.
         before: the baseline's scores, which tell where its lists are the candidate's.
         since: those of the anchor.
+        awaits: as for `judge_all`.
     """
-    results = judge_all(criteria, gold, sides[0].scores, before, since)
+    results = judge_all(criteria, gold, sides[0].scores, before, since, awaits)
     if mark := sides[0].run.judge:
         from rankgate.diagnosis.answers import with_judge  # noqa: PLC0415 -- paid only where answers are judged
 
@@ -57,7 +67,7 @@ def judge_runs(
     ends = {metric.name: _ends(gold, plan, metric, lists, judged) for metric in looked_at}
     columns = [{name: both[row] for name, (both, _) in ends.items()} for row in range(len(sides))]
     lenient = [replace(each.scores, values={**each.scores.values, **columns[row]}) for row, each in enumerate(sides)]
-    others = judge_all(criteria, gold, lenient[0], lenient[1], since)
+    others = judge_all(criteria, gold, lenient[0], lenient[1], since, awaits)
     return [
         _unless(each, other, ends[each.metric][1]) if each.metric in ends and not each.since else each
         for each, other in zip(results, others, strict=True)
@@ -128,10 +138,16 @@ def _unless(found: GateResult, other: GateResult, ends: Mapping[str, float]) -> 
 
 
 def judge_all(
-    criteria: Criteria, gold: Gold, candidate: Scores, baseline: Scores | None, anchor: Scores | None = None
+    criteria: Criteria,
+    gold: Gold,
+    candidate: Scores,
+    baseline: Scores | None,
+    anchor: Scores | None = None,
+    awaits: Awaited | None = None,
 ) -> list[GateResult]:
     """A result for every gate, in order, each followed by its drift since the anchor and by those of its segments.
 
+    One that lacks the word of a judge who will be asked later (`awaits`) only waits: it has one row, which warns.
     Of the private part, which has few queries, only what is proven over all of them counts.
     """
     if gold.private:
@@ -140,6 +156,9 @@ def judge_all(
     results: list[GateResult] = []
     for gate in criteria.gates:
         result = decide(gate, candidate, baseline)
+        if awaits and Need.VERDICTS in gate.metric.needs and (lacking := gaps(gate.metric, candidate, None).missing):
+            results.append(_waiting(result, awaits, len(lacking), len(candidate.query_ids)))
+            continue
         if gate.must_pass or gate.max_lost_queries is not None:
             from rankgate.gates.segments import with_hard_checks  # noqa: PLC0415 -- paid only where asked for
 
@@ -155,6 +174,13 @@ def judge_all(
 
             results += decide_segments(gate, gold, candidate, baseline, decide)
     return results
+
+
+def _waiting(result: GateResult, awaits: Awaited, count: int, among: int) -> GateResult:
+    reason = Reason(_AWAITED[awaits], count=count, among=among)
+    found = {"value": None, "ci": None, "baseline": None, "paired_value": None, "delta": None, "delta_ci": None}
+    judged = replace(result, **found, exact=None, violation=None, only_inconclusive=False, detectable=None)
+    return replace(judged, verdict=Verdict.WARN, reasons=[reason], doubts=1, n=0, n_pairs=0)
 
 
 def whole(results: Sequence[GateResult]) -> list[GateResult]:

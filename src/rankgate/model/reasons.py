@@ -21,7 +21,7 @@ from rankgate.model.values import (
     Unit,
     Verdict,
 )
-from rankgate.model.waiver_use import Waived
+from rankgate.model.waiver_use import ACCEPT_RANKINGS, Waived
 from rankgate.model.wording import (
     STAGE_WORDS,
     confidence_text,
@@ -204,6 +204,9 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.MISSING: f"{name} is missing for {of} in the {reason.source}; write null where a tool gives none",
         ReasonKind.NO_VERDICT: f"no judge's verdicts for {of} in the {reason.source}, which {metric} needs; run "
         "`rankgate judge` before the check",
+        ReasonKind.AWAITS_LABEL: f"{name} is waiting for the label `{ACCEPT_RANKINGS}`: {of} have answers that are not "
+        "judged before",
+        ReasonKind.AWAITS_MERGE: f"{name} is judged once this is merged: the base has no `judge:` yet",
         ReasonKind.UNDEFINED: f"{name} is defined for none of the {queries}",
         ReasonKind.NOT_FINITE: f"{name} is not a finite number for every query",
         ReasonKind.ABSENT: f"{count_text(reason.count, 'query is', 'queries are')} absent from the run and not counted "

@@ -136,6 +136,8 @@ class ReasonKind(Enum):
     OTHER_JUDGE = "other_judge"
     MISSING = "missing"
     NO_VERDICT = "no_verdict"  # the same of a judge's word
+    AWAITS_LABEL = "awaits_label"  # a fork's answers are not judged before a maintainer accepts its run
+    AWAITS_MERGE = "awaits_merge"  # the base has no judge yet
     UNDEFINED = "undefined"
     NOT_FINITE = "not_finite"
     ABSENT = "absent"

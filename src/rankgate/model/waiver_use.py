@@ -6,7 +6,9 @@ from typing import Literal
 
 import msgspec
 
-ACCEPT_GOLD, ACCEPT_RUN = "rankgate: accept gold", "rankgate: accept run path"  # labels of pull requests
+# Labels of pull requests.
+ACCEPT_GOLD, ACCEPT_RUN = "rankgate: accept gold", "rankgate: accept run path"
+ACCEPT_RANKINGS = "rankgate: accept rankings"
 
 Standing = Literal["counts", "outsider", "head moved", "unreported", "unknown", "not the head's"]
 WaiverState = Literal["in_force", "expiring", "too_small", "expired", "unused", "unknown", "hard_check", "not_judged"]

@@ -10,7 +10,7 @@ import msgspec
 from rankgate.model.headline import short_headline
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import TOLERANCE, Direction, Evidence, Verdict
+from rankgate.model.values import TOLERANCE, Direction, Evidence, ReasonKind, Verdict
 from rankgate.model.wording import VERDICT_WORDS, size_text
 from rankgate.renderers.escape import one_line, visible
 from rankgate.renderers.findings import Finding, findings_of, path_in_repository
@@ -56,11 +56,13 @@ def check_run_output(report: Report) -> CheckRunOutput:
 def conclusion_of(report: Report) -> Literal["success", "failure", "action_required"]:
     """What the check concludes; a required check counts `neutral` and `skipped` as success, so they are never used.
 
-    A run that passes on rankings which the pull request supplied asks for a maintainer, unless the criteria trust them.
+    A run that passes on rankings which the pull request supplied asks for a maintainer, unless the criteria trust them;
+    so does one whose answers are judged only then.
     """
     if report.verdict not in (Verdict.PASS, Verdict.WARN):
         return "failure"
-    return "action_required" if report.untrusted_run and report.fork_runs != "trusted" else "success"
+    waits = any(reason.kind is ReasonKind.AWAITS_LABEL for gate in report.gates for reason in gate.reasons)
+    return "action_required" if waits or (report.untrusted_run and report.fork_runs != "trusted") else "success"
 
 
 def _title(report: Report) -> str:

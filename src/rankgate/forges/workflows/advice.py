@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.forges.workflows.job import APP_KEY, CHECK, ENVIRONMENT, HOME, LABEL, Job, pinned
 
 PAGE = f"https://github.com/{HOME}/blob/main/docs/workflows.md"
@@ -13,6 +14,8 @@ def to_do_on_github(job: Job, *, forks: bool) -> str:
     """The steps in order, with the commands to copy; `forks` where the workflow for forks is written too."""
     steps = [] if pinned(job.action) else [_pin(job)]
     steps.append(_REQUIRE)
+    if job.judged:
+        steps.append(_JUDGE.format(f" --env {ENVIRONMENT}" if job.app else ""))
     steps += [_APP if job.app is None else _app_made(job.app), _ACCEPT] if forks else [_FORKS]
     numbered = "".join(f"  {number}. {step}" for number, step in enumerate(steps, 1))
     return f"on GitHub ({PAGE}):\n{numbered}"
@@ -38,6 +41,11 @@ Pin the action by the hash of its commit, since a tag can be moved; with bash, i
 _REQUIRE = f"""\
 In a ruleset of the default branch, require the check `{CHECK}` and not the job `retrieval gate`: of a
      fork's pull request that proves nothing, and where an App posts the check it only records.
+"""
+
+_JUDGE = f"""\
+Store the judge's key; a fork's answers are asked about only after the label, within judge.budget.fork_calls (0):
+       gh secret set {KEY_VARIABLE}{{}}
 """
 
 _APP = """\

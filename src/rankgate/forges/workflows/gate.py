@@ -8,6 +8,7 @@ from rankgate.forges.workflows.job import (
     ARTIFACT,
     DOWNLOAD,
     DOWNLOAD_ENTERPRISE,
+    TIMEOUT,
     UPLOAD,
     UPLOAD_ENTERPRISE,
     Job,
@@ -62,7 +63,7 @@ jobs:
       {_OURS} ||
       ({_CHANGED.replace("    ", "      ")})
     runs-on: ubuntu-latest
-    timeout-minutes: 30
+    timeout-minutes: TIMEOUT
     # GitHub makes the token of a fork's or Dependabot's pull request read-only, whatever stands here.
     permissions:
       contents: read # to read the change, and criteria, gold and baseline at its base
@@ -148,7 +149,7 @@ def gate_text(job: Job) -> str:
     given |= {} if job.run_shaped else {"run": job.run}
     recorded = (
         _HEAD.format(branches=", ".join(map(value, job.branches)), labels="" if job.app else ", labeled, unlabeled")
-        + _GATE
+        + _GATE.replace("TIMEOUT", str(TIMEOUT if job.app else job.timeout))
         + ("" if job.app else _POSTS)
         + (_READS if job.to_read_baseline == "actions" or (job.app is None and job.retriever) else "")
         + "    steps:\n"
@@ -160,10 +161,11 @@ def gate_text(job: Job) -> str:
         pin, keyless = UPLOAD_ENTERPRISE if job.enterprise else UPLOAD, replace(job, app=None, enterprise=True)
         no_base = "!github.event.pull_request && !github.event.merge_group"
         upload = _COLLECT.format(run=value(job.run), gold=value(job.gold), pin=pin, artifact=ARTIFACT)
-        return recorded + upload + publish(keyless, "Summarize", given, condition=no_base)
+        summary = "" if job.judged else publish(keyless, "Summarize", given, condition=no_base)  # no key is here
+        return recorded + upload + summary
     return (
         recorded
-        + publish(job, "Judge", given, condition="!cancelled()")
+        + publish(job, "Judge", given, condition="!cancelled()", judges=True)
         + (_KEEP if job.enterprise else "")
         + _QUEUE
         + setup_python()

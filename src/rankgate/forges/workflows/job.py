@@ -10,14 +10,17 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import bad_input
+from rankgate.model.waiver_use import ACCEPT_RANKINGS
 from rankgate.readers.yaml_text import quoted
 
 HOME = "rankgate/rankgate"
 CHECK = "rankgate/verdict"
 ARTIFACT = "rankgate"
-LABEL = "rankgate: accept rankings"
+LABEL = ACCEPT_RANKINGS
 APP_KEY = "RANKGATE_APP_KEY"
+TIMEOUT, TIMEOUT_JUDGED = 30, 60  # minutes of a job, and of one that also asks the judge
 ENVIRONMENT = "rankgate"  # holds the key, and admits jobs of the default branch alone
 
 CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
@@ -39,7 +42,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     `gold_format` is None where the content tells it, `criteria` where the action finds them by itself. `baseline` is as
     the criteria name it. `action` is as `action_of` returns it. With `app`, the id of a GitHub App, the second workflow
     alone judges. Pushes to `branches` are judged for the summary. With `run_shaped` the criteria say how a committed
-    run is read, so that its path alone does not. `enterprise` says that the server is GitHub Enterprise Server.
+    run is read, so that its path alone does not. `enterprise` says that the server is GitHub Enterprise Server, and
+    `judged` that the criteria have answers judged, for which the job that decides gets the judge's key.
     """
 
     retriever: str | None
@@ -55,6 +59,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     app: int | None = None
     run_shaped: bool = False
     enterprise: bool = False
+    judged: bool = False
+
+    @property
+    def timeout(self) -> int:
+        """Minutes that the deciding job may take."""
+        return TIMEOUT_JUDGED if self.judged else TIMEOUT
 
     @property
     def to_read_baseline(self) -> str | None:
@@ -112,12 +122,19 @@ def app_token(job: Job, permissions: Mapping[str, str]) -> str:
     )
 
 
-def publish(job: Job, title: str, inputs: Mapping[str, str], *, condition: str | None = None) -> str:
+def publish(
+    job: Job, title: str, inputs: Mapping[str, str], *, condition: str | None = None, judges: bool = False
+) -> str:
     """The step of our own action with these inputs, and with the App's token where there is an App.
 
+    Where it `judges`, a model is asked about answers, if the criteria say so.
     Without a condition it does not run where a step before it failed.
     """
     given = [f"{name}: {value(text)}" for name, text in inputs.items()]
+    if judges and job.judged:
+        why = "sent to the default branch's judge alone"
+        why = why if job.app else "zizmor: ignore[secrets-outside-env] a branch's pull request is judged too"
+        given += ['judge: "true"', f"judge-key: ${{{{ secrets.{KEY_VARIABLE} }}}} # {why}"]
     given += ['upload: "false" # by the step of its own'] if job.enterprise else []
     if job.app is not None:
         given += [

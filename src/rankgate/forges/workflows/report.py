@@ -51,7 +51,7 @@ jobs:
         github.event.workflow_run.head_branch || github.event.pull_request.head.ref }}}}
       cancel-in-progress: false
     runs-on: ubuntu-latest
-    timeout-minutes: 30
+    timeout-minutes: {timeout}
 {environment}    permissions:
       actions: read # to fetch the recorded run
       checks: write # for the check rankgate/verdict
@@ -88,9 +88,9 @@ def report_text(job: Job) -> str:
     return (
         _HEAD
         + ("" if job.app else _NO_APP)
-        + _JOB.format(**(_ALL if job.app else _FORKS))
+        + _JOB.format(**(_ALL if job.app else _FORKS), timeout=job.timeout)
         + checkout([_DEFAULT_BRANCH, "fetch-depth: 0 # the base of every pull request"])
         + setup_python()
         + app_token(job, _PERMISSIONS)
-        + publish(job, "Judge and publish", {} if job.criteria is None else {"criteria": job.criteria})
+        + publish(job, "Judge and publish", {} if job.criteria is None else {"criteria": job.criteria}, judges=True)
     )
