@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rankgate.metrics.answers import JudgedMetric, rests_on, supports
 from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import at_end, baseline_column
+from rankgate.metrics.comparison import baseline_column, filled
 from rankgate.metrics.contexts import ContextRecall
 from rankgate.model.answer_losses import AnswerChanges, AnswerLoss, LostClaim, NoVerdicts, Place, Silent, Stage
 from rankgate.model.answers import (
@@ -213,5 +213,5 @@ def _failed(metric: JudgedMetric, now: Scores) -> NoVerdicts | None:
     if not rows:
         return None
     kinds = Counter[UnjudgedKind](each.kind for each in first if each)
-    worst = [value for value in at_end(metric, now.values[metric.name], rows, worst=True) if value is not None]
+    worst = [value for value in filled(metric, now.values[metric.name], rows, 0.0) if value is not None]
     return NoVerdicts(count=len(rows), among=len(worst), kinds=dict(kinds), at_worst=metric.aggregate(worst))

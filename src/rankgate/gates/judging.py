@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -21,6 +23,9 @@ from rankgate.metrics.scoring import score
 from rankgate.model.report import GateResult
 from rankgate.model.values import Evidence, EvidenceState, Gold, Need, Ranking, Reason, ReasonKind, Scores, Verdict
 
+if TYPE_CHECKING:
+    from rankgate.gates.people import People
+
 POOLED, MAX_LOST, LEAST_JUDGED = 0.8, 0.05, 0.25  # judged of the baseline; less of the run's; share of that share
 _AWAITED = {"label": ReasonKind.AWAITS_LABEL, "merge": ReasonKind.AWAITS_MERGE}
 NO_CUTOFF = 10  # results that are looked at where a metric has no number
@@ -35,6 +40,7 @@ def judge_runs(
     since: Scores | None,
     *,
     awaits: Awaited | None = None,
+    people: Mapping[str, People] = {},
 ) -> list[GateResult]:
     """As `judge_all`, and in doubt where what a pooled gold leaves unjudged undoes a proof of harm.
 
@@ -48,8 +54,9 @@ def judge_runs(
         before: the baseline's scores, which tell where its lists are the candidate's.
         since: those of the anchor.
         awaits: as for `judge_all`.
+        people: what they found of the judge, by metric.
     """
-    results = judge_all(criteria, gold, sides[0].scores, before, since, awaits)
+    results = judge_all(criteria, gold, sides[0].scores, before, since, awaits, people)
     if mark := sides[0].run.judge:
         from rankgate.diagnosis.answers import with_judge  # noqa: PLC0415 -- paid only where answers are judged
 
@@ -67,7 +74,7 @@ def judge_runs(
     ends = {metric.name: _ends(gold, plan, metric, lists, judged) for metric in looked_at}
     columns = [{name: both[row] for name, (both, _) in ends.items()} for row in range(len(sides))]
     lenient = [replace(each.scores, values={**each.scores.values, **columns[row]}) for row, each in enumerate(sides)]
-    others = judge_all(criteria, gold, lenient[0], lenient[1], since, awaits)
+    others = judge_all(criteria, gold, lenient[0], lenient[1], since, awaits, people)
     return [
         _unless(each, other, ends[each.metric][1]) if each.metric in ends and not each.since else each
         for each, other in zip(results, others, strict=True)
@@ -144,6 +151,7 @@ def judge_all(
     baseline: Scores | None,
     anchor: Scores | None = None,
     awaits: Awaited | None = None,
+    people: Mapping[str, People] = {},
 ) -> list[GateResult]:
     """A result for every gate, in order, each followed by its drift since the anchor and by those of its segments.
 
@@ -152,10 +160,11 @@ def judge_all(
     """
     if gold.private:
         strict = (gate.model_copy(update={"evidence": Evidence.PROVEN_HARM}) for gate in criteria.gates)
-        return [decide(gate, candidate, baseline) for gate in strict]
+        return [decide(gate, candidate, baseline, people.get(gate.metric.name)) for gate in strict]
     results: list[GateResult] = []
     for gate in criteria.gates:
-        result = decide(gate, candidate, baseline)
+        found = people.get(gate.metric.name)
+        result = decide(gate, candidate, baseline, found)
         if awaits and Need.VERDICTS in gate.metric.needs and (lacking := gaps(gate.metric, candidate, None).missing):
             results.append(_waiting(result, awaits, len(lacking), len(candidate.query_ids)))
             continue
@@ -167,12 +176,14 @@ def judge_all(
         if criteria.baseline.anchor is not None:
             from rankgate.gates.decide import decide_drift  # noqa: PLC0415 -- as above
 
-            drift = decide_drift(gate, criteria.baseline.anchor, candidate, anchor)
+            drift = decide_drift(gate, criteria.baseline.anchor, candidate, anchor, found)
             results += [drift] if drift else []
         if gate.segments:
             from rankgate.gates.segments import decide_segments  # noqa: PLC0415 -- as above
 
-            results += decide_segments(gate, gold, candidate, baseline, decide)
+            results += decide_segments(
+                gate, gold, candidate, baseline, partial(decide, people=found and found.of_segments)
+            )
     return results
 
 

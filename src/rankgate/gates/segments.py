@@ -82,9 +82,11 @@ class _Part:
 
     def concluded(self, found: GateResult, *, among: int, enough: bool) -> GateResult:
         """As it stands for a segment: a violation blocks, what nothing could have proven warns, noise passes."""
-        violated, blocked = found.verdict is Verdict.FAIL and enough, Verdict.FAIL if self.blocks else Verdict.WARN
+        violated = found.violation is not None and enough
+        blocked = Verdict.FAIL if self.blocks and found.verdict is Verdict.FAIL else Verdict.WARN
         unprovable = found.only_inconclusive and found.evidence_state is EvidenceState.NO_INTERVAL and enough
-        reasons = found.reasons
+        told = violated and self.blocks
+        reasons = [reason for reason in found.reasons if told or reason.kind is not ReasonKind.ADVISORY]
         if not enough:
             reasons = [Reason(ReasonKind.TOO_SMALL, count=self.size, limit=self.smallest)]
         elif found.evidence_state is EvidenceState.INCONCLUSIVE and among > 1:
@@ -164,9 +166,10 @@ def with_hard_checks(
     if not violations or result.verdict is Verdict.NOT_JUDGED:
         return result
     worse = result.verdict in (Verdict.FAIL, Verdict.WARN)
+    counts = result.standing is None or result.standing.counts
     return replace(
         result,
-        verdict=Verdict.FAIL if gate.blocks else Verdict.WARN,
+        verdict=Verdict.FAIL if gate.blocks and counts else Verdict.WARN,
         only_inconclusive=False,
         hard_check_failed=True,
         reasons=[*violations, *(result.reasons if worse else [])],

@@ -6,25 +6,21 @@ from collections.abc import Mapping
 
 import msgspec
 
+from rankgate.model.answers import JudgeMark, JudgeState, Lack, Rate, Standing
+
 CALIBRATION_VERSION = 1
-
-
-class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An estimate with its 95 % interval, over `n` answers; the interval may be one-sided where nothing bounds it."""
-
-    value: float
-    low: float
-    high: float
-    n: int
+MIN_ANSWERS, MIN_RARER = 100, 30
+CANNOT_TELL, SEES_LITTLE = 0.1, 0.4  # of the lower bound of J
 
 
 class LabelledValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The metric of the labelled run in people's units, by PPI++: the fields of `prediction_powered.Powered`."""
+    """The metric of the labelled run in people's units: the fields of `prediction_powered.Powered`."""
 
     value: float
     error: float
     tuning: float
     cumulant: float
+    unseen: float
     n: int
     df: int
 
@@ -32,9 +28,8 @@ class LabelledValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class MetricCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One metric: how well the judge agrees with people, and the run that was labelled.
 
-    `labels` are the answers with labels, `rarer` those of the class that fewer answers have. `slope` is J, the part of
-    a true difference that the judge sees. `values` are the judge's own of the labelled run, by query; those that it
-    leaves undefined are absent.
+    `labels` are the answers with labels, `rarer` those of the verdict that fewer answers have. `slope` is J. `value` is
+    that of the labelled run by PPI++, and `values` the judge's own of it by query, without those it leaves undefined.
     """
 
     labels: int
@@ -44,7 +39,16 @@ class MetricCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     slope: Rate | None
     kappa: float | None
     value: LabelledValue | None
-    values: Mapping[str, float]
+    values: Mapping[str, float] = {}
+
+    def state(self, *, drop: bool) -> JudgeState:
+        """What a drop, or the floor of a run that was not labelled itself, may rest on."""
+        low = self.slope.low if self.slope else 0.0
+        if self.labels < MIN_ANSWERS or self.rarer < MIN_RARER:
+            return JudgeState.WEAK
+        if low <= CANNOT_TELL:
+            return JudgeState.UNINFORMATIVE
+        return JudgeState.WEAK if drop and low <= SEES_LITTLE else JudgeState.CALIBRATED
 
 
 class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -63,3 +67,26 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     agreement: float | None
     metrics: Mapping[str, MetricCalibration]
     segments: Mapping[str, Mapping[str, MetricCalibration]] = {}
+
+    def standing(self, judge: JudgeMark, metric: str, *, too_old: bool) -> Standing:
+        """The standing of a judge in one metric."""
+        found = self.metrics.get(metric)
+        lack = Lack.AGE if too_old else Lack.METRIC if found is None else None
+        lack = lack if self.judge.startswith(judge.id) else Lack.JUDGE
+        if found is None or lack:
+            return without_labels(lack or Lack.METRIC)
+        return Standing(
+            floor=found.state(drop=False),
+            drop=found.state(drop=True),
+            labels=found.labels,
+            rarer=found.rarer,
+            people=len(self.people),
+            sensitivity=found.sensitivity,
+            specificity=found.specificity,
+            slope=found.slope,
+        )
+
+
+def without_labels(lack: Lack) -> Standing:
+    """The standing of a judge of whom people's labels say nothing."""
+    return Standing(floor=JudgeState.UNCALIBRATED, drop=JudgeState.UNCALIBRATED, lack=lack)

@@ -7,7 +7,9 @@ from typing import Any
 
 from rankgate.errors import Problem
 from rankgate.model.answer_losses import Stage
+from rankgate.model.answers import JudgeState, Lack, Standing
 from rankgate.model.base_ref import BaseSide
+from rankgate.model.calibration import MIN_ANSWERS, MIN_RARER, SEES_LITTLE
 from rankgate.model.report import GateResult
 from rankgate.model.values import (
     TOLERANCE,
@@ -214,9 +216,33 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.ONE_SIDED: f"{count_text(reason.count, 'query has', 'queries have')} {metric} in only one of the "
         "two runs",
         ReasonKind.UNJUDGED: unjudged_text(gate),
+        ReasonKind.ADVISORY: _advisory(gate),
         ReasonKind.MUST_PASS: f"{fails}: {metric} is at its worst there",
         ReasonKind.LOST: f"{count_text(reason.count, 'question was', 'questions were')} lost in {metric}; at most "
         f"{reason.limit} allowed",
         ReasonKind.TOO_SMALL: f"{queries}, fewer than the {reason.limit} that a segment needs to be judged",
     }
     return texts[reason.kind]
+
+
+def _advisory(gate: GateResult) -> str:
+    """Why what a judge says only warns."""
+    standing, name = gate.standing or Standing(floor=JudgeState.WEAK, drop=JudgeState.WEAK), gate.metric
+    slope = standing.slope
+    low = f"as little as {max(slope.low, 0.0):.0%} of a difference in {name}" if slope else f"nothing in {name}"
+    texts = {
+        Lack.FILE: "no person has checked this judge; labels on 200 answers would do (`rankgate judge sample`)",
+        Lack.JUDGE: "people have checked another judge; repeat `rankgate judge calibrate` with this one",
+        Lack.AGE: "people have checked this judge too long ago; repeat `rankgate judge calibrate`",
+        Lack.METRIC: f"people's labels say nothing of {name}",
+        Lack.QUERIES: "people have labelled a run that has less than half of these questions",
+        Lack.SEGMENT: "people have not drawn labels for each segment, so that its floor is the judge's own",
+        JudgeState.UNINFORMATIVE: f"the judge cannot tell right from wrong: it may see {low}",
+        JudgeState.WEAK: f"the judge may see {low}, and more than {SEES_LITTLE:.0%} is needed",
+    }
+    few = standing.labels < MIN_ANSWERS or standing.rarer < MIN_RARER
+    if standing.lack is None and few:
+        counts = f"{count_text(standing.labels, 'answer')}, of which {standing.rarer:,} have the rarer verdict"
+        return f"advisory: people have labelled {counts}; {MIN_ANSWERS} and {MIN_RARER} are needed"
+    state = standing.drop if standing.drop is not JudgeState.CALIBRATED else standing.floor
+    return f"advisory: {texts[standing.lack or state]}"

@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr
 
 from rankgate.errors import Problem, redacted
 from rankgate.model.answer_losses import AnswerChanges, NoVerdicts
-from rankgate.model.answers import JudgeMark
+from rankgate.model.answers import JudgeMark, Standing
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
 from rankgate.model.differences import Difference
@@ -86,12 +86,14 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     since: str | None = None
     severity: Literal["error", "warning"]
     value: float | None
+    value_raw: float | None = None
     ci: Interval | None
     threshold: float | None
     baseline: float | None
     paired_value: float | None
     delta: float | None
     delta_ci: Interval | None
+    delta_raw: float | None = None
     exact: Exact | None = None
     regression_max: float | None
     evidence: Evidence = Evidence.ESTIMATE
@@ -106,6 +108,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     detectable: Detectable | None = None
     unjudged: Mapping[str, float] = {}
     judge: JudgeMark | None = None
+    standing: Standing | None = None
     no_verdicts: NoVerdicts | None = None
     verdict: Verdict
     reasons: list[Reason]
