@@ -302,9 +302,9 @@ def refchecker(data: Path) -> dict[str, tuple[Answers, list[str]]]:
     found = {}
     for name, rows in systems.items():
         there = np.array([[i < len(claims) for i in range(most)] for _, claims in rows])
-        claims = np.array([[*claims, *[False] * (most - len(claims))] for _, claims in rows])
+        supported = np.array([[*claims, *[False] * (most - len(claims))] for _, claims in rows])
         kind = np.array([sets.index(query.split("-")[0].split("_")[0]) for query, _ in rows])
-        found[name] = Answers(there, claims, kind), [query for query, _ in rows]
+        found[name] = Answers(there, supported, kind), [query for query, _ in rows]
     return found
 
 
