@@ -255,7 +255,7 @@ HOMES = [
         id="tempfile: one way to write a file whole; room for DuckDB; files of a commit",
     ),
     pytest.param(
-        "csv", {"labelling.pool_files", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"
+        "csv", {"labelling.sheets", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"
     ),
     pytest.param("fsspec", {"baselines.objects"}, id="fsspec: an extra, for baselines in a bucket"),
     pytest.param("bm25s", {"diagnosis.lexical"}, id="bm25s: an extra, for `explain --bm25` alone"),
