@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rankgate.cli.inputs import criteria_if_any, file_of, open_store, refuse_two_stdins
+from rankgate.cli.judge_labels import add_actions, block_of, run_action
 from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, processes, today
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
@@ -84,6 +85,8 @@ def parser() -> argparse.ArgumentParser:
         "rankgate judge --metric faithfulness --metric answered_rate --format json",
         "rankgate judge --again                       # also what the model itself failed at",
         "rankgate check                               # then decide, by run.verdicts.jsonl beside run.jsonl",
+        "rankgate judge sample                        # let people check the judge; see `judge sample --help`",
+        "rankgate judge label sample.jsonl --by ana",
     )
     add_criteria(options)
     add_gold(options, parts=True)
@@ -105,11 +108,14 @@ def parser() -> argparse.ArgumentParser:
     output = "the verdicts on both runs, for check (default: beside the run, run.verdicts.jsonl for run.jsonl)"
     options.add_argument("-o", "--output", metavar="FILE", help=output)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    add_actions(options)
     return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Plan, ask, write, print, and return 0 or 130; what could not be asked is raised."""
+    if arguments.action:
+        return run_action(arguments)
     workers = processes(arguments) or WORKERS
     criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
     named, baseline = file_of(arguments, "run"), file_of(arguments, "baseline")
@@ -152,10 +158,7 @@ def _refuse_committed(paths: Iterable[str]) -> None:
 
 def _job(arguments: argparse.Namespace, criteria: Criteria) -> tuple[list[str], Job, list[dict[Slot, Record]]]:
     """The names of the metrics, what is judged for them, and the verdicts that stored runs keep."""
-    block = criteria.judge
-    if block is None:
-        text = "says who judges, and is missing; write judge: {endpoint: https://…/v1, model: …}"
-        raise bad_input(text, file=criteria.name, key="judge")
+    block = block_of(criteria)
     try:
         asked = [metric for name in arguments.metric for metric in parse_metrics(name)] or criteria.metrics()
     except UnknownMetricError as error:

@@ -65,9 +65,9 @@ def read_labels(path: str, log: ProblemLog) -> Labelled:
     blank = 0
     with open_source(path) as source:
         json_text = source.head.lstrip().startswith((b"{", b"["))
-        for line, row in _json_rows(source, log) if json_text else sheet_rows(source, log, _NEEDED, _WANTED):
+        for line, row in _json_rows(source, log) if json_text else _csv_rows(source, log):
             try:
-                label = _label(row if json_text else _values(row), source.name, line)
+                label = _label(row, source.name, line)
             except ValueError as error:
                 log.add(Problem(str(error), source.name, line))
                 continue
@@ -112,11 +112,12 @@ def _json_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str,
             yield number, value
 
 
-def _values(row: dict[str, str]) -> dict[str, Any]:
-    """Cells as JSON would hold them: ids are exact text, a gain is a number or nothing."""
-    values: dict[str, Any] = {key: exact(cell) for key, cell in row.items()}
-    if "gain" in row:
-        text = row["gain"].strip()
-        number = finite_number(text)
-        values["gain"] = number if number is not None else text or None
-    return values
+def _csv_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Rows as JSON would hold them: ids are exact text, a gain is a number or nothing."""
+    for line, _, row in sheet_rows(source, log, _NEEDED, _WANTED):
+        values: dict[str, Any] = {key: exact(cell) for key, cell in row.items()}
+        if "gain" in row:
+            text = row["gain"].strip()
+            number = finite_number(text)
+            values["gain"] = number if number is not None else text or None
+        yield line, values

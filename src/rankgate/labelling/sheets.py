@@ -42,8 +42,8 @@ def exact(cell: str) -> str:
 
 def sheet_rows(
     source: Source, log: ProblemLog, needed: Sequence[str], wanted: str
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows that are not empty, each with its line and its cells by column, as they stand.
+) -> Iterator[tuple[int, int, dict[str, str]]]:
+    """The rows that are not empty, each with its line, its number in a spreadsheet and its cells by column.
 
     Columns may stand in any order and be more than are needed. The delimiter may be a comma, a semicolon or a tab,
     whichever the spreadsheet saved.
@@ -64,12 +64,12 @@ def sheet_rows(
     before = csv.field_size_limit(_LONGEST_CELL)  # the usual limit is shorter than some documents
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        for cells in reader:
+        for number, cells in enumerate(reader, start=1):
             if any(cells[len(names) :]):
                 message = f"the header has {len(names)} columns and this row more; quote cells that hold {delimiter!r}"
                 log.add(Problem(message, source.name, begins))
             elif any(cells) and headed:
-                yield begins, dict(zip(names, cells, strict=False))
+                yield begins, number, dict(zip(names, cells, strict=False))
             headed = headed or any(cells)
             begins = reader.line_num + 1
     except csv.Error as error:
