@@ -171,7 +171,7 @@ PURE_MODULES = {
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("changes", "stricter")),
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
-    *("rankgate.judge.model", "rankgate.judge.quotes", "rankgate.judge.plan"),
+    *(f"rankgate.judge.{name}" for name in ("model", "quotes", "plan", "sample")),
     *("rankgate.baselines.base", "rankgate.baselines.memory", "rankgate.files.environment", "rankgate.forges.retry"),
     *(module for module in TREES if module.startswith("rankgate.forges.workflows.")),
 }  # of packages that otherwise see the world

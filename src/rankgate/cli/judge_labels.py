@@ -20,21 +20,9 @@ from rankgate.criteria.inputs import Inputs, gold_of, runs_of
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
+from rankgate.judge import label_files
 from rankgate.judge.job import read_answers, require_answers
-from rankgate.judge.label_files import (
-    OF_ANSWER,
-    OF_CLAIM,
-    Label,
-    Labels,
-    Place,
-    add_labels,
-    label_of,
-    label_sheet,
-    read_labels,
-    read_sample,
-    read_sheet,
-    sample_text,
-)
+from rankgate.judge.label_files import Label, Labels, Place
 from rankgate.judge.model import canonical
 from rankgate.judge.runs import NEEDS, judge_with_verdicts, known_verdicts
 from rankgate.judge.sample import LEAST, WANTS, Item, draw
@@ -122,8 +110,14 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
     block, files = block_of(criteria), [file_of(arguments, flag) for flag in ("gold", "run", "baseline")]
     refuse_two_stdins(*files)
     gold = gold_of(files[0], criteria, arguments.gold_part)
-    verdicts, opened = arguments.verdicts, cache(open_store)
-    inputs = Inputs(date=today(), run=files[1], baseline=files[2], verdicts=verdicts, open_store=opened)
+    inputs = Inputs(
+        date=today(),
+        run=files[1],
+        baseline=files[2],
+        untrusted_run=arguments.untrusted_run,
+        verdicts=arguments.verdicts,
+        open_store=cache(open_store),
+    )
     candidate, *stored, _ = runs_of(inputs, criteria, criteria.plan(), gold)
     run = read_answers(candidate(needs=NEEDS), gold, WANTS, block.depth)
     require_answers(run)
@@ -145,7 +139,7 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
     if not items:
         raise bad_input(f"has no answer to label ({left}); `rankgate judge` asks for verdicts", file=run.run)
     beside = f"{output.removesuffix('.jsonl')}.design.json"
-    written = {output: sample_text(items), beside: canonical(msgspec.to_builtins(design)) + b"\n"}
+    written = {output: label_files.sample_text(items), beside: canonical(msgspec.to_builtins(design)) + b"\n"}
     for path, content in written.items():
         if Path(path).exists() and Path(path).read_bytes() != content:
             raise bad_input("is of another sample, which may have labels; name another file", file=path)
@@ -167,9 +161,9 @@ def _segments(gold: Gold, criteria: Criteria) -> dict[str, str]:
 
 
 def _label(arguments: argparse.Namespace) -> Iterator[str]:
-    items, by = read_sample(arguments.sample), arguments.by.strip()
+    items, by = label_files.read_sample(arguments.sample), arguments.by.strip()
     path = arguments.output or f"{arguments.sample.removesuffix('.jsonl')}.labels.jsonl"
-    labels = read_labels(path, items)
+    labels = label_files.read_labels(path, items)
     names = {label.by for label in labels.values()}
     like = next((name for name in names - {by} if name.casefold() == by.casefold() and by not in names), None)
     if like or not by:
@@ -178,12 +172,13 @@ def _label(arguments: argparse.Namespace) -> Iterator[str]:
     if arguments.export:
         if Path(arguments.export).exists():
             raise bad_input("exists already, maybe with labels in it; name another file", file=arguments.export)
-        write_atomic(arguments.export, label_sheet(items, labels, by))
+        write_atomic(arguments.export, label_files.label_sheet(items, labels, by))
         yield f"{redacted(arguments.export)}: fill in `verdict`, from the top; then the same with --import"
         return
     if arguments.sheet:
-        new = [label for label in read_sheet(arguments.sheet, items, by) if labels.get(label.place) != label]
-        add_labels(path, new)
+        sheet = label_files.read_sheet(arguments.sheet, items, by)
+        new = [label for label in sheet if labels.get(label.place) != label]
+        label_files.add_labels(path, new)
         labels |= {label.place: label for label in new}
     elif sys.stdin.isatty() and sys.stdout.isatty():
         with suppress(EOFError):
@@ -209,7 +204,7 @@ def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str) 
         if at in skipped or (by, item.key, n) in labels or n not in _due(item, labels, by):
             at += 1
             continue
-        words = OF_CLAIM if n else OF_ANSWER
+        words = label_files.OF_CLAIM if n else label_files.OF_ANSWER
         head = ["", f"Answer {number:,} of {len(items):,}"] if printed[0] != number else []
         legend = Pairs([(key, _KEYS[key]) for key in (*words, *"kupq")])
         context = _context(item, answer=bool(head), passages=bool(n) and printed != (number, True))
@@ -221,17 +216,17 @@ def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str) 
         key = input(f"{'/'.join((*words, *'kupq'))} > ").strip().casefold()
         back = [each for each in range(at) if each in skipped or (by, places[each][1].key, places[each][2]) in labels]
         if key in words:
-            label = label_of(item, n, words[key], by)
-            add_labels(path, [label])
+            label = label_files.label_of(item, n, words[key], by)
+            label_files.add_labels(path, [label])
             labels[label.place] = label
         elif key == "k":
             skipped.add(at)
         elif key == "u" and back:
             at = back[-1]
             skipped.discard(at)
-            undone = label_of(places[at][1], places[at][2], None, by)
+            undone = label_files.label_of(places[at][1], places[at][2], None, by)
             if labels.pop(undone.place, None):
-                add_labels(path, [undone])
+                label_files.add_labels(path, [undone])
         elif key == "p":
             printed = (0, False)
         elif key == "q":
@@ -243,10 +238,12 @@ def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str) 
 def _context(item: Item, *, answer: bool, passages: bool) -> Iterator[str]:
     if answer:
         yield from (*_lines("Question", item.question), *_lines("Answer", item.answer))
+    if passages and not item.passages:
+        yield "There is no passage."
     for rank, text in enumerate(item.passages if passages else (), start=1):
         yield from _lines(f"Passage {rank}", text)
 
 
 def _lines(title: str, text: str) -> Iterator[str]:
     yield f"{title}:"
-    yield from (f"  {line.expandtabs(4)}" for line in text.splitlines())
+    yield from (f"  {line.expandtabs(4)}" for line in text.replace("\r\n", "\n").split("\n"))

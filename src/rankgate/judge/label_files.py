@@ -70,11 +70,7 @@ def sample_text(items: Iterable[Item]) -> bytes:
 
 
 def read_sample(path: str) -> tuple[Item, ...]:
-    """The items of a sample.
-
-    Raises:
-        RankgateError: names each line that is none, stands twice, or has another content than its key says.
-    """
+    """The items of a sample; a RankgateError names each line that is none, or has another content than its key says."""
 
     def item_of(value: Any) -> Item:
         key = value.pop("key", None) if isinstance(value, dict) else None
@@ -83,10 +79,7 @@ def read_sample(path: str) -> tuple[Item, ...]:
             raise ValueError("key: is that of another content; take the line as `rankgate judge sample` wrote it")
         return item
 
-    items = _lines(path, item_of)
-    if len({item.key for item in items}) < len(items):
-        raise bad_input("has an item twice; take the file as `rankgate judge sample` wrote it", file=path, key="key")
-    return tuple(items)
+    return tuple(dict.fromkeys(_lines(path, item_of)))
 
 
 def read_labels(path: str, items: Iterable[Item] = ()) -> dict[Place, Label]:
@@ -111,11 +104,7 @@ def read_labels(path: str, items: Iterable[Item] = ()) -> dict[Place, Label]:
 
 
 def add_labels(path: str, labels: Iterable[Label]) -> None:
-    """Append labels; they are on the disk when this returns.
-
-    Raises:
-        RankgateError: the file cannot be written.
-    """
+    """Append labels, which are on the disk when this returns; a RankgateError where they cannot be written."""
     lines = b"".join(canonical(msgspec.structs.asdict(label)) + b"\n" for label in labels)
     try:
         with Path(path).open("ab+") as file:
@@ -158,8 +147,8 @@ def read_sheet(path: str, items: Iterable[Item], by: str) -> list[Label]:
             def note(column: str, wrong: str, row: int = row) -> None:
                 log.add(Problem(wrong, source.name, key=f"row {row}, {column}"))
 
-            key, number, claim, word = (cells.get(name, "").strip() for name in ("key", "n", "claim", "verdict"))
-            n, word = whole_number(number), word.casefold()
+            key, number, claim, word = (cells.get(name, "") for name in ("key", "n", "claim", "verdict"))
+            key, n, word = key.strip(), whole_number(number.strip()), word.strip().casefold()
             if n is None or (key, n) not in places:
                 note("key and n", "the sample has no such row")
                 continue

@@ -113,14 +113,9 @@ def draw(
 ) -> tuple[tuple[Item, ...], Design]:
     """A sample of answers, or of pairs of those that changed since a baseline: its items, in an order without meaning.
 
-    Args:
-        answers: of the run, a query once each.
-        judge: whose verdicts make the strata, those of the first repeat.
-        known: these verdicts.
-        number: of units, at least `LEAST`. All where there are fewer; a few more where parts are rounded up.
-        run: the name of the run.
-        segments: the segment of each query that has one. Pairs are not divided by it.
-        baseline: its name and its answers.
+    Of the verdicts those of the first repeat count. `number` is of units, at least `LEAST`: all where there are fewer,
+    and a few more where the parts of segments are rounded up. `run` and the first of `baseline` are names. `segments`
+    has the segment of each query in one, by which pairs are not divided.
     """
     before = {each.query_id: each for each in baseline[1]} if baseline else {}
     found: list[_Found] = []

@@ -45,14 +45,8 @@ def sheet_rows(
 ) -> Iterator[tuple[int, int, dict[str, str]]]:
     """The rows that are not empty, each with its line, its number in a spreadsheet and its cells by column.
 
-    Columns may stand in any order and be more than are needed. The delimiter may be a comma, a semicolon or a tab,
-    whichever the spreadsheet saved.
-
-    Args:
-        source: the table.
-        log: takes rows with too many cells, and broken CSV.
-        needed: the columns that the header must name once each.
-        wanted: what the file should be, for the error where it does not.
+    Columns may stand in any order, and be more than the header must name once each. The delimiter may be a comma, a
+    semicolon or a tab, whichever the spreadsheet saved. `wanted` says what the file should be where it is not.
 
     Raises:
         RankgateError: the header lacks a column that is needed.
