@@ -15,18 +15,19 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankgate.gates.decision_rule import rule_on_drop
+from rankgate.model.answers import JudgeState, Rate
+from rankgate.model.calibration import MetricCalibration
 from rankgate.model.values import Direction, Evidence, Interval, Ruling
 from rankgate.statistics.calibration import (
     Change,
     Measured,
     Quality,
-    State,
     anchored,
     people_change,
     quality,
@@ -387,9 +388,17 @@ def of_labels(chance: Chance, judge: Judge, least: int, labels: int = LABELS) ->
     return quality(labelled(answers.values(answers.claims), answers.values(verdicts)), claims)
 
 
+def counts(checked: Quality) -> bool:
+    """Whether a drop may block by what labels say of the judge."""
+    slope = Rate(checked.slope.value, *checked.slope.ci, checked.slope.n) if checked.slope else None
+    unused: dict[str, Any] = {"sensitivity": None, "specificity": None, "kappa": None, "value": None}
+    known = MetricCalibration(labels=checked.n, rarer=checked.rarer, slope=slope, **unused)
+    return known.state(drop=True) is JudgeState.CALIBRATED
+
+
 def blocked(pair: Pair, checked: Quality) -> bool:
     """Whether a gate with an allowed drop of 3 points and ``proven_harm`` fails the run."""
-    if checked.state("drop") is not State.CALIBRATED:
+    if not counts(checked):
         return False
     change = change_of(pair, checked.slope)
     return change.value is not None and harmful(change.value, change.ci)
@@ -405,7 +414,7 @@ def drops(chance: Chance, runs: int) -> None:
     rows = []
     for judge in (USELESS, *PLAIN, *CROOKED):
         checked = [of_labels(chance, judge, 1) for _ in range(50)]
-        states = [each.state("drop") is State.CALIBRATED for each in checked]
+        states = [counts(each) for each in checked]
         cells = []
         for size, drop in ((100, 0.0), (400, 0.0), (800, 0.0), (400, 0.06), (400, 0.2)):
             found = [blocked(two_runs(chance, judge, size, 0.6, drop), checked[i % 50]) for i in range(runs)]
@@ -446,7 +455,7 @@ def power(chance: Chance, runs: int) -> None:
 
 def predicted(pair: Pair, checked: Quality, drop: float) -> float:
     """The chance that the gate finds the drop, by the formula of ``Sight`` in people's units."""
-    if checked.slope is None or checked.state("drop") is not State.CALIBRATED:
+    if checked.slope is None or not counts(checked):
         return 0.0
     size, seen = len(pair.seen), checked.slope.value
     sight = Sight(float(pair.seen.std()), 1.0, slope=seen)
@@ -469,7 +478,7 @@ def pleased(chance: Chance, runs: int) -> None:
                 change = change_of(pair, known.slope)
                 if labels and (powered := prediction_powered_change(*changed_strata(chance, pair, labels))):
                     change = Change(powered.value, powered.bounds())
-                calibrated = change.value is not None and known.state("drop") is State.CALIBRATED
+                calibrated = change.value is not None and counts(known)
                 block += calibrated and harmful(change.value or 0.0, change.ci)
                 found.add(change.ci, -drop)
             name = f"true {0.0 - 100 * drop:+.0f} pp, judge {100 * np.mean(seen):+.1f}, N = {size}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -22,9 +21,6 @@ from rankgate.metrics.scored_run import listed, scored, scored_if_any
 from rankgate.metrics.scoring import ids_of
 from rankgate.model.report import Report
 from rankgate.model.values import Gold, Need
-
-if TYPE_CHECKING:
-    from rankgate.gates.people import People
 
 
 def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatched) -> Report:
@@ -62,12 +58,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     refuse_unfit(gold, plan, candidate, baseline)
     before, since = (listed(gold, plan, candidate, side) for side in (baseline, anchor))
     sides = [candidate, *([baseline] if baseline else [])]
-    people: dict[str, People] = {}
-    if candidate.run.judge:
-        from rankgate.gates.people import people_of  # noqa: PLC0415 -- as above
-
-        people = people_of(criteria, candidate.run.judge, candidate.scores, inputs.date)
-    results = judge_runs(criteria, gold, plan, sides, before, since, awaits=inputs.awaits, people=people)
+    results = judge_runs(criteria, gold, plan, sides, before, since, awaits=inputs.awaits, today=inputs.date)
     leading = leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, before, results) if before and leading else []

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judge.calibrated import always, calibrated
 from tests.judge.hash_judge import KEY, HashJudge, judging
 from tests.repositories import commit, git
 
@@ -16,18 +17,22 @@ from rankgate.judge import client
 
 COUNT = 8
 GATES = """\
+evidence: estimate
 gates:
   - {name: recall@1, threshold: 0.9}
   - {name: faithfulness, threshold: 0.9, severity: error}
   - {name: answered_rate, threshold: 0.5}
 """
+CHECKED = "calibration: {file: calibration.json, max_days: 99999}"
 INPUTS = "inputs: {gold: gold.jsonl, run: run.jsonl}\n"
 OWN_PROMPT = "Say which claims there are, as JSON{% if schema %} by {{ schema }}{% endif %}. PROMPT OF THE BASE"
 Change = Callable[[HashJudge], None]
 
 
 def judge_block(server: HashJudge, more: str = "") -> str:
-    return f"judge: {{endpoint: '{server.address}', model: hash-2026-01-01, structured: json_schema{more}}}\n"
+    return (
+        f"judge: {{endpoint: '{server.address}', model: hash-2026-01-01, structured: json_schema, {CHECKED}{more}}}\n"
+    )
 
 
 def write_lines(name: str, lines: list[dict[str, Any]]) -> None:
@@ -71,6 +76,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HashJudg
     write_run()
     with judging() as found:
         criteria(judge_block(found) + GATES + INPUTS)
+        calibrated("ship-criteria.yaml", always(1.0, COUNT), "calibration.json")
         yield found
 
 
@@ -111,9 +117,9 @@ def test_answers_are_judged_and_the_check_reads_that(server: HashJudge) -> None:
     [
         pytest.param("ADDRESS", "EVIL", id="another endpoint"),
         pytest.param("hash-2026-01-01", "easy-2026-01-01", id="another model"),
-        pytest.param("json_schema}", "json_schema, budget: {calls: 0}}", id="no budget"),
-        pytest.param("json_schema}", "json_schema, prompts: mine}", id="prompts of its own"),
-        pytest.param("json_schema}", "json_schema, parameters: {seed: 1}, repeats: 3}", id="other parameters"),
+        pytest.param("json_schema, ", "json_schema, budget: {calls: 0}, ", id="no budget"),
+        pytest.param("json_schema, ", "json_schema, prompts: mine, ", id="prompts of its own"),
+        pytest.param("json_schema, ", "json_schema, parameters: {seed: 1}, repeats: 3, ", id="other parameters"),
     ],
 )
 def test_the_bases_judge_is_asked_whatever_the_pull_request_says(

@@ -123,7 +123,7 @@ def test_more_than_allowed(
     limits = {"max_unjudged": MOST, "allow_unjudged": allowed, "must_pass": ("q0",)}
     judged = gate("faithfulness", floor=0.5, drop=0.03, severity=severity).model_copy(update=limits)
     now = with_details(with_gaps([1.0] * COUNT, "faithfulness", range(4)), why, answered=answered)
-    samples = {each: Sample(each, {}, tags=("lang:en",)) for each in now.query_ids}
+    samples = {each: Sample(query_id=each, gains={}, tags=("lang:en",)) for each in now.query_ids}
     gold = Gold(samples=samples, name="gold.jsonl", format="jsonl")
     if segment:
         ruled = judged.model_copy(update={"segments": (SegmentRule(by=["lang"], threshold=0.5),)})

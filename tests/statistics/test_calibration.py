@@ -15,7 +15,6 @@ from rankgate.statistics.calibration import (
     Change,
     Measured,
     Quality,
-    State,
     anchored,
     kappa,
     people_change,
@@ -144,23 +143,6 @@ def test_kappa(pairs: list[tuple[str, str, float]], expected: float | None) -> N
 
 def found_with(n: int, rarer: int, low: float | None) -> Quality:
     return Quality(n, rarer, None, None, None if low is None else Measured(low + 0.1, (low, low + 0.2), n), None)
-
-
-@pytest.mark.parametrize(
-    ("n", "rarer", "low", "own_floor", "floor", "drop"),
-    [
-        pytest.param(99, 40, 0.8, State.WEAK, State.WEAK, State.WEAK, id="few-labels"),
-        pytest.param(400, 29, 0.8, State.WEAK, State.WEAK, State.WEAK, id="few-of-the-rarer-class"),
-        pytest.param(100, 30, 0.1, State.CALIBRATED, State.UNINFORMATIVE, State.UNINFORMATIVE, id="cannot-tell"),
-        pytest.param(100, 30, 0.11, State.CALIBRATED, State.CALIBRATED, State.WEAK, id="sees-little"),
-        pytest.param(100, 30, 0.4, State.CALIBRATED, State.CALIBRATED, State.WEAK, id="at-the-limit"),
-        pytest.param(100, 30, 0.41, State.CALIBRATED, State.CALIBRATED, State.CALIBRATED, id="good"),
-        pytest.param(100, 30, None, State.CALIBRATED, State.UNINFORMATIVE, State.UNINFORMATIVE, id="no-slope"),
-    ],
-)
-def test_states(n: int, rarer: int, low: float | None, own_floor: State, floor: State, drop: State) -> None:
-    found = found_with(n, rarer, low)
-    assert (found.state("own floor"), found.state("floor"), found.state("drop")) == (own_floor, floor, drop)
 
 
 @pytest.mark.parametrize(

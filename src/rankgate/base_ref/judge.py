@@ -143,10 +143,6 @@ def _sides(inputs: Inputs, files: FilesAtBase) -> tuple[Own, BaseInputs]:
 def _judge_of_base(base: BaseInputs, files: FilesAtBase) -> JudgeBlock | None:
     """The base's judge, with the prompts as the base has them."""
     block = base.judge
-    if block is not None and (named := block.calibration) is not None:  # what no commit of the base has counts as none
-        copy = files.find(named.file)
-        there = named.model_copy(update={"file": copy}) if copy and copy != named.file else None
-        block = block.model_copy(update={"calibration": there})
     if block is None or block.prompts is None:
         return block
     copy = files.find(block.prompts)

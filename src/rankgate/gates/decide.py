@@ -26,8 +26,19 @@ from rankgate.metrics.comparison import (
     too_many,
 )
 from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate
-from rankgate.model.report import Detectable, GateResult
-from rankgate.model.values import LINE_KEYS, Evidence, EvidenceState, Need, Reason, ReasonKind, Ruling, Scores, Verdict
+from rankgate.model.report import Counted, Detectable, GateResult
+from rankgate.model.values import (
+    LINE_KEYS,
+    TOLERANCE,
+    Evidence,
+    EvidenceState,
+    Need,
+    Reason,
+    ReasonKind,
+    Ruling,
+    Scores,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
@@ -45,7 +56,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: Peopl
 
     What people found of a judge decides how far its word counts, and converts it into their units.
     """
-    metric, may_block = gate.metric, gate.blocks and (people is None or people.standing.counts)
+    metric, may_block = gate.metric, gate.blocks and (people is None or people.may_block(gate))
     seen = _seen(gate, candidate, baseline, people)
     own, pairs, gap = seen.own, seen.pairs, seen.gap
     ruled, unjudged, warnings = _ruled(gate, candidate, baseline, seen, people, may_block=may_block)
@@ -77,13 +88,14 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: Peopl
         severity="error" if gate.blocks else "warning",
         value=own.value if own else None,
         value_raw=seen.raw.value if seen.raw and seen.raw is not own else None,
+        counted=Counted(seen.counted.value, seen.counted.ci) if seen.counted and seen.counted != own else None,
         ci=own.ci if own else None,
         threshold=gate.threshold,
         baseline=pairs.baseline if pairs else None,
         paired_value=pairs.value if pairs else None,
         delta=pairs.delta if pairs else None,
         delta_ci=pairs.ci if pairs else None,
-        delta_raw=seen.raw_pairs.delta if pairs and seen.raw_pairs and seen.raw_pairs is not pairs else None,
+        delta_raw=seen.raw_pairs.delta if pairs and seen.raw_pairs and _differ(pairs, seen.raw_pairs) else None,
         standing=people.standing if people else None,
         exact=pairs.exact if pairs else None,
         regression_max=gate.regression_max,
@@ -102,10 +114,15 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: Peopl
     )
 
 
+def _differ(one: Comparison, other: Comparison) -> bool:
+    return abs(one.delta - other.delta) > TOLERANCE
+
+
 class _Seen(NamedTuple):
     """What is ruled on: the value and the pairs, in people's units where a judge was checked, and as computed."""
 
     own: Estimate | None
+    counted: Estimate | None  # for the floor: `own` without a gain that nobody but the judge has seen
     pairs: Comparison | None
     gap: Gaps
     old_values: list[float | None]
@@ -119,15 +136,15 @@ def _seen(gate: Gate, candidate: Scores, baseline: Scores | None, people: People
     old_values = baseline_column(metric, baseline) if baseline else []
     gap = gaps(metric, candidate, baseline)
     if not all(abs(value) <= LARGEST for value in chain(values, old_values) if value is not None):
-        return _Seen(None, None, gap, old_values, finite=False, raw=None, raw_pairs=None)
+        return _Seen(None, None, None, gap, old_values, finite=False, raw=None, raw_pairs=None)
     ends = attainable(metric, candidate, values)
-    raw = own = estimate(values, metric, confidence=gate.confidence, clusters=candidate.clusters, ends=ends)
+    raw = own = counted = estimate(values, metric, confidence=gate.confidence, clusters=candidate.clusters, ends=ends)
     both = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
     raw_pairs = pairs = both.compared(gate.confidence) if both else None
     if people and raw:
-        own = people.floor(gate, candidate, values, raw)
+        own, counted = people.floor(gate, candidate, values, raw)
         pairs = pairs and people.drop(gate, pairs, moved=own.value - raw.value)
-    return _Seen(own, pairs, gap, old_values, finite=True, raw=raw, raw_pairs=raw_pairs)
+    return _Seen(own, counted, pairs, gap, old_values, finite=True, raw=raw, raw_pairs=raw_pairs)
 
 
 def _ruled(
@@ -160,7 +177,7 @@ def _ruled(
             (unjudged if lost else warnings).extend(uncompared)
             ruled += [_drop(gate, candidate, seen.old_values, pairs, gap, people)] if pairs and not uncompared else []
         if gate.threshold is not None:
-            ruled.append(_floor(gate, candidate, own, gate.threshold, gap, people))
+            ruled.append(_floor(gate, candidate, seen.counted or own, gate.threshold, gap, people))
     if own is not None:
         warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
     return ruled, unjudged, warnings
@@ -213,7 +230,7 @@ def _floor(gate: Gate, candidate: Scores, own: Estimate, threshold: float, gap: 
     ends: list[Estimate] = []
     for column in columns:
         end = estimate(column, metric, confidence=gate.confidence, clusters=candidate.clusters)
-        ends += [people.floor(gate, candidate, column, end) if people else end] if end else []
+        ends += [people.floor(gate, candidate, column, end).counted if people else end] if end else []
     return _completed(ReasonKind.THRESHOLD, found, [[(rule(end), end.value)] for end in ends], gap)
 
 

@@ -40,7 +40,7 @@ def judge_runs(
     since: Scores | None,
     *,
     awaits: Awaited | None = None,
-    people: Mapping[str, People] = {},
+    today: str,
 ) -> list[GateResult]:
     """As `judge_all`, and in doubt where what a pooled gold leaves unjudged undoes a proof of harm.
 
@@ -54,8 +54,16 @@ def judge_runs(
         before: the baseline's scores, which tell where its lists are the candidate's.
         since: those of the anchor.
         awaits: as for `judge_all`.
-        people: what they found of the judge, by metric.
+        today: the ISO day, which tells how old people's labels of answers are.
+
+    Raises:
+        RankgateError: the file of what they found of the judge is damaged.
     """
+    people: Mapping[str, People] = {}
+    if Need.VERDICTS in plan.needs:
+        from rankgate.gates.people import people_of  # noqa: PLC0415 -- paid only where answers are judged
+
+        people = people_of(criteria, sides[0].run.judge, sides[0].scores, today)
     results = judge_all(criteria, gold, sides[0].scores, before, since, awaits, people)
     if mark := sides[0].run.judge:
         from rankgate.diagnosis.answers import with_judge  # noqa: PLC0415 -- paid only where answers are judged

@@ -114,6 +114,7 @@ class Lack(Enum):
     FILE = "file"  # no calibration is named, or none is there
     JUDGE = "judge"  # it is another judge's
     AGE = "age"  # it is too old
+    AHEAD = "ahead"  # its day lies in the future
     METRIC = "metric"  # the labels say nothing of the metric
     QUERIES = "queries"  # the labelled run has less than half of the questions
     SEGMENT = "segment"  # nobody drew labels for each segment

@@ -68,11 +68,10 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     metrics: Mapping[str, MetricCalibration]
     segments: Mapping[str, Mapping[str, MetricCalibration]] = {}
 
-    def standing(self, judge: JudgeMark, metric: str, *, too_old: bool) -> Standing:
-        """The standing of a judge in one metric."""
+    def standing(self, judge: JudgeMark, metric: str, aged: Lack | None = None) -> Standing:
+        """The standing of a judge in one metric; `aged` is why the file as a whole does not count."""
         found = self.metrics.get(metric)
-        lack = Lack.AGE if too_old else Lack.METRIC if found is None else None
-        lack = lack if self.judge.startswith(judge.id) else Lack.JUDGE
+        lack = aged if self.judge.startswith(judge.id) else Lack.JUDGE
         if found is None or lack:
             return without_labels(lack or Lack.METRIC)
         return Standing(

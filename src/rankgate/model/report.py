@@ -53,6 +53,13 @@ class Detectable(msgspec.Struct, frozen=True, kw_only=True):
     sees: bool
 
 
+class Counted(msgspec.Struct, frozen=True):
+    """A value that counts in the place of another."""
+
+    value: float
+    ci: Interval | None
+
+
 class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     """One gate's decision and the numbers behind it.
 
@@ -72,9 +79,11 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     that it fails for single questions, whatever its limits; `doubts` is how many of the last `reasons` would only warn
     by themselves; `waived` who lets the violation pass. `judged_by` marks a result by the base's criteria or gold set
     where that is the stricter one. `judge` gave the verdicts that the values rest on, on both sides, and `no_verdicts`
-    is there where it failed at answers of the run. `unjudged` is there where a pooled gold set judges less of the
-    run: the `judged`
-    shares of both first k, the changes with the rest `relevant`, and left out (`condensed`).
+    is there where it failed at answers of the run. `standing` says how far people have checked that judge. Where value
+    or change are in their units, as if it erred alike on both runs, `value_raw` and `delta_raw` are as it saw them.
+    `counted` is what the floor takes for the value, without a gain that the judge alone has seen. `unjudged` is there
+    where a pooled gold set judges less of the run: the `judged` shares of both first k, the changes with the rest
+    `relevant`, and left out (`condensed`).
     """
 
     name: str
@@ -87,6 +96,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     severity: Literal["error", "warning"]
     value: float | None
     value_raw: float | None = None
+    counted: Counted | None = None
     ci: Interval | None
     threshold: float | None
     baseline: float | None

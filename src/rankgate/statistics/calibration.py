@@ -9,26 +9,13 @@ is sensitivity + specificity - 1. Its variance is that of HC3. All intervals are
 
 import math
 from collections.abc import Hashable, Sequence
-from enum import Enum
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rankgate.statistics.prediction_powered import Labelled
 from rankgate.statistics.quantiles import Bounds, square_and_add, t_quantile
 
-MIN_ANSWERS, MIN_RARER = 100, 30
-CANNOT_TELL, SEES_LITTLE = 0.1, 0.4  # of the lower bound of J
+MIN_ANSWERS, MIN_RARER, SEES_LITTLE = 100, 30, 0.4  # as in `model.calibration`, which has the states
 _BOUND, _ROUNDING = 0.975, 1e-12
-
-Limit = Literal["own floor", "floor", "drop"]  # the floor of the run that was labelled, of another run, or a drop
-
-
-class State(Enum):
-    """What people's labels say of a judge."""
-
-    UNCALIBRATED = "uncalibrated"
-    UNINFORMATIVE = "uninformative"
-    WEAK = "weak"
-    CALIBRATED = "calibrated"
 
 
 class Measured(NamedTuple):
@@ -55,15 +42,6 @@ class Quality(NamedTuple):
     specificity: Measured | None
     slope: Measured | None
     kappa: float | None
-
-    def state(self, limit: Limit) -> State:
-        """What a gate with this limit may rest on; without labels it is UNCALIBRATED, and there is no quality."""
-        low = self.slope.ci[0] if self.slope else 0.0
-        if self.n < MIN_ANSWERS or self.rarer < MIN_RARER:
-            return State.WEAK
-        if limit == "own floor" or low > SEES_LITTLE:
-            return State.CALIBRATED
-        return State.UNINFORMATIVE if low <= CANNOT_TELL else State.WEAK if limit == "drop" else State.CALIBRATED
 
     def labels_needed(self) -> int | None:
         """About how many labels make drops count; None where J <= 0.4 or a class is missing: more labels do not."""
