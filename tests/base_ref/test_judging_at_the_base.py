@@ -309,3 +309,62 @@ def test_a_run_from_standard_input_is_refused(server: HashJudge, capsys: pytest.
     on_pull_request()
     assert judged("--run", "-", "-o", "v.jsonl") == 2
     assert "with --base the run is read more than once; name a file" in capsys.readouterr().err
+
+
+def _linked() -> None:
+    Path("mine.json").write_bytes(Path("calibration.json").read_bytes())
+    Path("calibration.json").unlink()
+    Path("calibration.json").symlink_to("mine.json")
+
+
+def _edited(**changes: Any) -> None:
+    path = Path("calibration.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda: _edited(metrics={}), id="replaces it"),
+        pytest.param(lambda: Path("calibration.json").unlink(), id="deletes it"),
+        pytest.param(lambda: Path("calibration.json").write_text("{"), id="damages it"),
+        pytest.param(lambda: _edited(judge="0" * 64), id="gives it to another judge"),
+        pytest.param(_linked, id="makes it a link"),
+        pytest.param(
+            lambda: criteria(Path("ship-criteria.yaml").read_text().replace("max_days: 99999", "max_days: 0")),
+            id="lowers its age",
+        ),
+        pytest.param(
+            lambda: criteria(Path("ship-criteria.yaml").read_text().replace(CHECKED, "repeats: 1")), id="names none"
+        ),
+    ],
+)
+def test_the_calibration_is_the_bases_whatever_the_pull_request_does(
+    change: Callable[[], object], server: HashJudge
+) -> None:
+    on_pull_request(change)
+    write_run(wrong=4)
+    assert judged() == 0
+    code, _, gates = checked()
+    assert (code, gates["faithfulness"]["verdict"]) == (1, "fail")
+
+
+@pytest.mark.parametrize(
+    ("at_base", "lack"),
+    [
+        pytest.param(lambda: Path("calibration.json").unlink(), "file", id="none there"),
+        pytest.param(lambda: Path("calibration.json").write_text("{"), "file", id="damaged"),
+        pytest.param(lambda: _edited(judge="0" * 64), "judge", id="of another judge"),
+        pytest.param(lambda: _edited(date="2999-01-01"), "ahead", id="of the future"),
+    ],
+)
+def test_a_base_without_a_valid_calibration_blocks_nothing_and_the_pull_request_can_mend_it(
+    at_base: Callable[[], object], lack: str, server: HashJudge
+) -> None:
+    good = Path("calibration.json").read_bytes()
+    at_base()
+    on_pull_request(lambda: Path("calibration.json").write_bytes(good))
+    write_run(wrong=4)
+    assert judged() == 0
+    code, _, gates = checked()
+    assert (code, gates["faithfulness"]["verdict"], gates["faithfulness"]["standing"]["lack"]) == (0, "warn", lack)
